@@ -1,0 +1,52 @@
+/** Finds the schema declarations: every `pkg/api/<group>/[<version>/]<kind>.ts` that exports `declaration`. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+
+export interface DeclarationFile {
+  /** `core/v1/pod`, relative to `pkg/api`. */
+  path: string;
+  declaration: KindDeclaration;
+}
+
+export interface GroupVersionFiles {
+  group: string;
+  /** Empty for the pseudo groups. */
+  version: string;
+  /** `core/v1`, relative to `pkg/api`. */
+  folder: string;
+  files: DeclarationFile[];
+}
+
+export async function readDeclarations(sources: string, compiled: string): Promise<GroupVersionFiles[]> {
+  const found: GroupVersionFiles[] = [];
+  for (const folder of declarationFolders(sources)) {
+    const [group = '', version = ''] = folder.split('/');
+    const files: DeclarationFile[] = [];
+    for (const name of readdirSync(join(sources, folder)).sort()) {
+      if (!name.endsWith('.ts') || name.endsWith('.gen.ts') || name.endsWith('.test.ts')) continue;
+      if (!readFileSync(join(sources, folder, name), 'utf8').includes('export const declaration: KindDeclaration'))
+        continue;
+      const path = `${folder}/${name.slice(0, -3)}`;
+      const module = (await import(pathToFileURL(join(compiled, `${path}.js`)).href)) as {
+        declaration: KindDeclaration;
+      };
+      files.push({ path, declaration: module.declaration });
+    }
+    if (files.length > 0) found.push({ group, version, folder, files });
+  }
+  return found;
+}
+
+function declarationFolders(sources: string): string[] {
+  const folders: string[] = [];
+  for (const group of readdirSync(sources, { withFileTypes: true })) {
+    if (!group.isDirectory()) continue;
+    folders.push(group.name);
+    for (const version of readdirSync(join(sources, group.name), { withFileTypes: true })) {
+      if (version.isDirectory() && /^v\d/.test(version.name)) folders.push(`${group.name}/${version.name}`);
+    }
+  }
+  return folders.sort();
+}

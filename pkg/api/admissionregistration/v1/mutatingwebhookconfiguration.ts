@@ -1,0 +1,78 @@
+import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+
+export const declaration: KindDeclaration = {
+  types: {
+    MutatingWebhook: {
+      name: { number: 1, type: 'string' },
+      clientConfig: { number: 2, type: 'WebhookClientConfig' },
+      rules: { number: 3, type: 'RuleWithOperations', repeated: true, omitempty: true, optional: true },
+      failurePolicy: {
+        number: 4,
+        type: 'string',
+        pointer: true,
+        omitempty: true,
+        optional: true,
+        enum: 'FailurePolicyType',
+      },
+      matchPolicy: {
+        number: 9,
+        type: 'string',
+        pointer: true,
+        omitempty: true,
+        optional: true,
+        enum: 'MatchPolicyType',
+      },
+      namespaceSelector: { number: 5, type: 'meta.v1.LabelSelector', pointer: true, omitempty: true, optional: true },
+      objectSelector: { number: 11, type: 'meta.v1.LabelSelector', pointer: true, omitempty: true, optional: true },
+      sideEffects: { number: 6, type: 'string', pointer: true, enum: 'SideEffectClass' },
+      timeoutSeconds: { number: 7, type: 'int32', pointer: true, omitempty: true, optional: true },
+      admissionReviewVersions: { number: 8, type: 'string', repeated: true },
+      reinvocationPolicy: {
+        number: 10,
+        type: 'string',
+        pointer: true,
+        omitempty: true,
+        optional: true,
+        enum: 'ReinvocationPolicyType',
+      },
+    },
+    MutatingWebhookConfiguration: {
+      metadata: { number: 1, type: 'meta.v1.ObjectMeta', omitempty: true, optional: true },
+      webhooks: {
+        number: 2,
+        type: 'MutatingWebhook',
+        repeated: true,
+        omitempty: true,
+        optional: true,
+        protoName: 'Webhooks',
+        patchStrategy: 'merge',
+        patchMergeKey: 'name',
+      },
+    },
+    MutatingWebhookConfigurationList: {
+      metadata: { number: 1, type: 'meta.v1.ListMeta', omitempty: true, optional: true },
+      items: { number: 2, type: 'MutatingWebhookConfiguration', repeated: true },
+    },
+  },
+  enums: {
+    FailurePolicyType: ['Fail', 'Ignore'],
+    MatchPolicyType: ['Equivalent', 'Exact'],
+    ReinvocationPolicyType: ['IfNeeded', 'Never'],
+    SideEffectClass: ['None', 'NoneOnDryRun', 'Some', 'Unknown'],
+  },
+  resources: [
+    {
+      resource: 'mutatingwebhookconfigurations',
+      singular: 'mutatingwebhookconfiguration',
+      kind: 'MutatingWebhookConfiguration',
+      namespaced: false,
+      verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+      categories: ['api-extensions'],
+      columns: [
+        { name: 'Name', type: 'string', format: 'name' },
+        { name: 'Webhooks', type: 'integer' },
+        { name: 'Age', type: 'string' },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,195 @@
+import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+
+export const declaration: KindDeclaration = {
+  types: {
+    ContainerResourceMetricSource: {
+      name: { number: 1, type: 'string' },
+      target: { number: 2, type: 'MetricTarget' },
+      container: { number: 3, type: 'string' },
+    },
+    ContainerResourceMetricStatus: {
+      name: { number: 1, type: 'string' },
+      current: { number: 2, type: 'MetricValueStatus' },
+      container: { number: 3, type: 'string' },
+    },
+    CrossVersionObjectReference: {
+      kind: { number: 1, type: 'string' },
+      name: { number: 2, type: 'string' },
+      apiVersion: { number: 3, type: 'string', omitempty: true, optional: true },
+    },
+    ExternalMetricSource: {
+      metric: { number: 1, type: 'MetricIdentifier' },
+      target: { number: 2, type: 'MetricTarget' },
+    },
+    ExternalMetricStatus: {
+      metric: { number: 1, type: 'MetricIdentifier' },
+      current: { number: 2, type: 'MetricValueStatus' },
+    },
+    HPAScalingPolicy: {
+      type: { number: 1, type: 'string', enum: 'HPAScalingPolicyType' },
+      value: { number: 2, type: 'int32' },
+      periodSeconds: { number: 3, type: 'int32' },
+    },
+    HPAScalingRules: {
+      stabilizationWindowSeconds: { number: 3, type: 'int32', pointer: true, omitempty: true, optional: true },
+      selectPolicy: {
+        number: 1,
+        type: 'string',
+        pointer: true,
+        omitempty: true,
+        optional: true,
+        enum: 'ScalingPolicySelect',
+      },
+      policies: {
+        number: 2,
+        type: 'HPAScalingPolicy',
+        repeated: true,
+        omitempty: true,
+        optional: true,
+        listType: 'atomic',
+      },
+    },
+    HorizontalPodAutoscaler: {
+      metadata: { number: 1, type: 'meta.v1.ObjectMeta', omitempty: true, optional: true },
+      spec: { number: 2, type: 'HorizontalPodAutoscalerSpec', omitempty: true, optional: true },
+      status: { number: 3, type: 'HorizontalPodAutoscalerStatus', omitempty: true, optional: true },
+    },
+    HorizontalPodAutoscalerBehavior: {
+      scaleUp: { number: 1, type: 'HPAScalingRules', pointer: true, omitempty: true, optional: true },
+      scaleDown: { number: 2, type: 'HPAScalingRules', pointer: true, omitempty: true, optional: true },
+    },
+    HorizontalPodAutoscalerCondition: {
+      type: { number: 1, type: 'string', enum: 'HorizontalPodAutoscalerConditionType' },
+      status: { number: 2, type: 'string' },
+      lastTransitionTime: { number: 3, type: 'meta.v1.Time', omitempty: true, optional: true },
+      reason: { number: 4, type: 'string', omitempty: true, optional: true },
+      message: { number: 5, type: 'string', omitempty: true, optional: true },
+    },
+    HorizontalPodAutoscalerList: {
+      metadata: { number: 1, type: 'meta.v1.ListMeta', omitempty: true, optional: true },
+      items: { number: 2, type: 'HorizontalPodAutoscaler', repeated: true },
+    },
+    HorizontalPodAutoscalerSpec: {
+      scaleTargetRef: { number: 1, type: 'CrossVersionObjectReference' },
+      minReplicas: { number: 2, type: 'int32', pointer: true, omitempty: true, optional: true },
+      maxReplicas: { number: 3, type: 'int32' },
+      metrics: { number: 4, type: 'MetricSpec', repeated: true, omitempty: true, optional: true, listType: 'atomic' },
+      behavior: { number: 5, type: 'HorizontalPodAutoscalerBehavior', pointer: true, omitempty: true, optional: true },
+    },
+    HorizontalPodAutoscalerStatus: {
+      observedGeneration: { number: 1, type: 'int64', pointer: true, omitempty: true, optional: true },
+      lastScaleTime: { number: 2, type: 'meta.v1.Time', pointer: true, omitempty: true, optional: true },
+      currentReplicas: { number: 3, type: 'int32', omitempty: true, optional: true },
+      desiredReplicas: { number: 4, type: 'int32' },
+      currentMetrics: { number: 5, type: 'MetricStatus', repeated: true, optional: true, listType: 'atomic' },
+      conditions: {
+        number: 6,
+        type: 'HorizontalPodAutoscalerCondition',
+        repeated: true,
+        omitempty: true,
+        optional: true,
+        patchStrategy: 'merge',
+        patchMergeKey: 'type',
+        listType: 'map',
+        listMapKeys: ['type'],
+      },
+    },
+    MetricIdentifier: {
+      name: { number: 1, type: 'string' },
+      selector: { number: 2, type: 'meta.v1.LabelSelector', pointer: true, omitempty: true, optional: true },
+    },
+    MetricSpec: {
+      type: { number: 1, type: 'string', enum: 'MetricSourceType' },
+      object: { number: 2, type: 'ObjectMetricSource', pointer: true, omitempty: true, optional: true },
+      pods: { number: 3, type: 'PodsMetricSource', pointer: true, omitempty: true, optional: true },
+      resource: { number: 4, type: 'ResourceMetricSource', pointer: true, omitempty: true, optional: true },
+      containerResource: {
+        number: 7,
+        type: 'ContainerResourceMetricSource',
+        pointer: true,
+        omitempty: true,
+        optional: true,
+      },
+      external: { number: 5, type: 'ExternalMetricSource', pointer: true, omitempty: true, optional: true },
+    },
+    MetricStatus: {
+      type: { number: 1, type: 'string', enum: 'MetricSourceType' },
+      object: { number: 2, type: 'ObjectMetricStatus', pointer: true, omitempty: true, optional: true },
+      pods: { number: 3, type: 'PodsMetricStatus', pointer: true, omitempty: true, optional: true },
+      resource: { number: 4, type: 'ResourceMetricStatus', pointer: true, omitempty: true, optional: true },
+      containerResource: {
+        number: 7,
+        type: 'ContainerResourceMetricStatus',
+        pointer: true,
+        omitempty: true,
+        optional: true,
+      },
+      external: { number: 5, type: 'ExternalMetricStatus', pointer: true, omitempty: true, optional: true },
+    },
+    MetricTarget: {
+      type: { number: 1, type: 'string', enum: 'MetricTargetType' },
+      value: { number: 2, type: 'resource.Quantity', pointer: true, omitempty: true, optional: true },
+      averageValue: { number: 3, type: 'resource.Quantity', pointer: true, omitempty: true, optional: true },
+      averageUtilization: { number: 4, type: 'int32', pointer: true, omitempty: true, optional: true },
+    },
+    MetricValueStatus: {
+      value: { number: 1, type: 'resource.Quantity', pointer: true, omitempty: true, optional: true },
+      averageValue: { number: 2, type: 'resource.Quantity', pointer: true, omitempty: true, optional: true },
+      averageUtilization: { number: 3, type: 'int32', pointer: true, omitempty: true, optional: true },
+    },
+    ObjectMetricSource: {
+      describedObject: { number: 1, type: 'CrossVersionObjectReference' },
+      target: { number: 2, type: 'MetricTarget' },
+      metric: { number: 3, type: 'MetricIdentifier' },
+    },
+    ObjectMetricStatus: {
+      metric: { number: 1, type: 'MetricIdentifier' },
+      current: { number: 2, type: 'MetricValueStatus' },
+      describedObject: { number: 3, type: 'CrossVersionObjectReference' },
+    },
+    PodsMetricSource: {
+      metric: { number: 1, type: 'MetricIdentifier' },
+      target: { number: 2, type: 'MetricTarget' },
+    },
+    PodsMetricStatus: {
+      metric: { number: 1, type: 'MetricIdentifier' },
+      current: { number: 2, type: 'MetricValueStatus' },
+    },
+    ResourceMetricSource: {
+      name: { number: 1, type: 'string' },
+      target: { number: 2, type: 'MetricTarget' },
+    },
+    ResourceMetricStatus: {
+      name: { number: 1, type: 'string' },
+      current: { number: 2, type: 'MetricValueStatus' },
+    },
+  },
+  enums: {
+    HPAScalingPolicyType: ['Percent', 'Pods'],
+    HorizontalPodAutoscalerConditionType: ['AbleToScale', 'ScalingActive', 'ScalingLimited'],
+    MetricSourceType: ['ContainerResource', 'External', 'Object', 'Pods', 'Resource'],
+    MetricTargetType: ['AverageValue', 'Utilization', 'Value'],
+    ScalingPolicySelect: ['Disabled', 'Max', 'Min'],
+  },
+  resources: [
+    {
+      resource: 'horizontalpodautoscalers',
+      singular: 'horizontalpodautoscaler',
+      kind: 'HorizontalPodAutoscaler',
+      namespaced: true,
+      verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+      shortNames: ['hpa'],
+      categories: ['all'],
+      subresources: [{ name: 'status', kind: 'HorizontalPodAutoscaler', verbs: ['get', 'patch', 'update'] }],
+      columns: [
+        { name: 'Name', type: 'string', format: 'name' },
+        { name: 'Reference', type: 'string' },
+        { name: 'Targets', type: 'string' },
+        { name: 'MinPods', type: 'string' },
+        { name: 'MaxPods', type: 'string' },
+        { name: 'Replicas', type: 'string' },
+        { name: 'Age', type: 'string' },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,141 @@
+import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+
+export const declaration: KindDeclaration = {
+  types: {
+    AttachedVolume: {
+      name: { number: 1, type: 'string' },
+      devicePath: { number: 2, type: 'string' },
+    },
+    ConfigMapNodeConfigSource: {
+      namespace: { number: 1, type: 'string' },
+      name: { number: 2, type: 'string' },
+      uid: { number: 3, type: 'string', omitempty: true, optional: true },
+      resourceVersion: { number: 4, type: 'string', omitempty: true, optional: true },
+      kubeletConfigKey: { number: 5, type: 'string' },
+    },
+    DaemonEndpoint: {
+      Port: { number: 1, type: 'int32' },
+    },
+    Node: {
+      metadata: { number: 1, type: 'meta.v1.ObjectMeta', omitempty: true, optional: true },
+      spec: { number: 2, type: 'NodeSpec', omitempty: true, optional: true },
+      status: { number: 3, type: 'NodeStatus', omitempty: true, optional: true },
+    },
+    NodeAddress: {
+      type: { number: 1, type: 'string', enum: 'NodeAddressType' },
+      address: { number: 2, type: 'string' },
+    },
+    NodeCondition: {
+      type: { number: 1, type: 'string', enum: 'NodeConditionType' },
+      status: { number: 2, type: 'string', enum: 'ConditionStatus' },
+      lastHeartbeatTime: { number: 3, type: 'meta.v1.Time', omitempty: true, optional: true },
+      lastTransitionTime: { number: 4, type: 'meta.v1.Time', omitempty: true, optional: true },
+      reason: { number: 5, type: 'string', omitempty: true, optional: true },
+      message: { number: 6, type: 'string', omitempty: true, optional: true },
+    },
+    NodeConfigSource: {
+      configMap: { number: 2, type: 'ConfigMapNodeConfigSource', pointer: true, omitempty: true, optional: true },
+    },
+    NodeConfigStatus: {
+      assigned: { number: 1, type: 'NodeConfigSource', pointer: true, omitempty: true, optional: true },
+      active: { number: 2, type: 'NodeConfigSource', pointer: true, omitempty: true, optional: true },
+      lastKnownGood: { number: 3, type: 'NodeConfigSource', pointer: true, omitempty: true, optional: true },
+      error: { number: 4, type: 'string', omitempty: true, optional: true },
+    },
+    NodeDaemonEndpoints: {
+      kubeletEndpoint: { number: 1, type: 'DaemonEndpoint', omitempty: true, optional: true },
+    },
+    NodeList: {
+      metadata: { number: 1, type: 'meta.v1.ListMeta', omitempty: true, optional: true },
+      items: { number: 2, type: 'Node', repeated: true },
+    },
+    NodeProxyOptions: {
+      path: { number: 1, type: 'string', omitempty: true, optional: true },
+    },
+    NodeResources: {
+      '~capacity': { number: 1, type: 'resource.Quantity', map: 'string', protoName: 'capacity' },
+    },
+    NodeSpec: {
+      podCIDR: { number: 1, type: 'string', omitempty: true, optional: true },
+      podCIDRs: { number: 7, type: 'string', repeated: true, omitempty: true, optional: true, patchStrategy: 'merge' },
+      providerID: { number: 3, type: 'string', omitempty: true, optional: true },
+      unschedulable: { number: 4, type: 'bool', omitempty: true, optional: true },
+      taints: { number: 5, type: 'Taint', repeated: true, omitempty: true, optional: true },
+      configSource: { number: 6, type: 'NodeConfigSource', pointer: true, omitempty: true, optional: true },
+      externalID: { number: 2, type: 'string', omitempty: true, optional: true },
+    },
+    NodeStatus: {
+      capacity: { number: 1, type: 'resource.Quantity', map: 'string', omitempty: true, optional: true },
+      allocatable: { number: 2, type: 'resource.Quantity', map: 'string', omitempty: true, optional: true },
+      phase: { number: 3, type: 'string', omitempty: true, optional: true, enum: 'NodePhase' },
+      conditions: {
+        number: 4,
+        type: 'NodeCondition',
+        repeated: true,
+        omitempty: true,
+        optional: true,
+        patchStrategy: 'merge',
+        patchMergeKey: 'type',
+      },
+      addresses: {
+        number: 5,
+        type: 'NodeAddress',
+        repeated: true,
+        omitempty: true,
+        optional: true,
+        patchStrategy: 'merge',
+        patchMergeKey: 'type',
+      },
+      daemonEndpoints: { number: 6, type: 'NodeDaemonEndpoints', omitempty: true, optional: true },
+      nodeInfo: { number: 7, type: 'NodeSystemInfo', omitempty: true, optional: true },
+      images: { number: 8, type: 'ContainerImage', repeated: true, omitempty: true, optional: true },
+      volumesInUse: { number: 9, type: 'string', repeated: true, omitempty: true, optional: true },
+      volumesAttached: { number: 10, type: 'AttachedVolume', repeated: true, omitempty: true, optional: true },
+      config: { number: 11, type: 'NodeConfigStatus', pointer: true, omitempty: true, optional: true },
+    },
+    NodeSystemInfo: {
+      machineID: { number: 1, type: 'string' },
+      systemUUID: { number: 2, type: 'string' },
+      bootID: { number: 3, type: 'string' },
+      kernelVersion: { number: 4, type: 'string' },
+      osImage: { number: 5, type: 'string' },
+      containerRuntimeVersion: { number: 6, type: 'string' },
+      kubeletVersion: { number: 7, type: 'string' },
+      kubeProxyVersion: { number: 8, type: 'string' },
+      operatingSystem: { number: 9, type: 'string' },
+      architecture: { number: 10, type: 'string' },
+    },
+  },
+  enums: {
+    ConditionStatus: ['False', 'True', 'Unknown'],
+    NodeAddressType: ['ExternalDNS', 'ExternalIP', 'Hostname', 'InternalDNS', 'InternalIP'],
+    NodeConditionType: ['DiskPressure', 'MemoryPressure', 'NetworkUnavailable', 'PIDPressure', 'Ready'],
+    NodePhase: ['Pending', 'Running', 'Terminated'],
+  },
+  resources: [
+    {
+      resource: 'nodes',
+      singular: 'node',
+      kind: 'Node',
+      namespaced: false,
+      verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+      shortNames: ['no'],
+      subresources: [
+        { name: 'proxy', kind: 'NodeProxyOptions', verbs: ['create', 'delete', 'get', 'patch', 'update'] },
+        { name: 'status', kind: 'Node', verbs: ['get', 'patch', 'update'] },
+      ],
+      columns: [
+        { name: 'Name', type: 'string', format: 'name' },
+        { name: 'Status', type: 'string' },
+        { name: 'Roles', type: 'string' },
+        { name: 'Age', type: 'string' },
+        { name: 'Version', type: 'string' },
+        { name: 'Internal-IP', type: 'string', priority: 1 },
+        { name: 'External-IP', type: 'string', priority: 1 },
+        { name: 'OS-Image', type: 'string', priority: 1 },
+        { name: 'Kernel-Version', type: 'string', priority: 1 },
+        { name: 'Container-Runtime', type: 'string', priority: 1 },
+      ],
+    },
+  ],
+};

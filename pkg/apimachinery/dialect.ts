@@ -1,0 +1,261 @@
+/**
+ * The product's names, in one place. A cluster speaks one of two dialects, chosen when it is created; no name
+ * below is ever a literal elsewhere in the code.
+ */
+
+/** Dialect-neutral name of an API group: the folder below `pkg/api`. */
+export type GroupKey =
+  | 'core'
+  | 'apps'
+  | 'batch'
+  | 'autoscaling'
+  | 'policy'
+  | 'rbac'
+  | 'networking'
+  | 'storage'
+  | 'scheduling'
+  | 'node'
+  | 'coordination'
+  | 'discovery'
+  | 'events'
+  | 'certificates'
+  | 'authentication'
+  | 'authorization'
+  | 'admissionregistration'
+  | 'admission'
+  | 'apiextensions'
+  | 'apiregistration'
+  | 'flowcontrol'
+  | 'apiserverinternal'
+  | 'meta';
+
+export type DialectName = 'orch' | 'kubernetes';
+
+const groupPrefix: Record<GroupKey, string | undefined> = {
+  core: '',
+  apps: undefined,
+  batch: undefined,
+  autoscaling: undefined,
+  policy: undefined,
+  rbac: 'rbac.authorization',
+  networking: 'networking',
+  storage: 'storage',
+  scheduling: 'scheduling',
+  node: 'node',
+  coordination: 'coordination',
+  discovery: 'discovery',
+  events: 'events',
+  certificates: 'certificates',
+  authentication: 'authentication',
+  authorization: 'authorization',
+  admissionregistration: 'admissionregistration',
+  admission: 'admission',
+  apiextensions: 'apiextensions',
+  apiregistration: 'apiregistration',
+  flowcontrol: 'flowcontrol.apiserver',
+  apiserverinternal: 'internal.apiserver',
+  meta: 'meta',
+};
+
+export const groupKeys = Object.keys(groupPrefix) as GroupKey[];
+
+interface Words {
+  readonly name: DialectName;
+  /** Product part of names: `orch-system`, `kube-system`. */
+  readonly short: string;
+  /** Domain of API groups. */
+  readonly api: string;
+  /** Domain of labels, annotations, taints, finalizers, signers. */
+  readonly label: string;
+  /** The node agent's name in identifiers. */
+  readonly agent: string;
+  /** Prefix of the annotations and labels that the command-line client writes. */
+  readonly cli: string;
+  readonly reverse: string;
+}
+
+function makeDialect(w: Words) {
+  const product = w.name;
+  const env = product.toUpperCase();
+  const groupName = (key: GroupKey): string => {
+    const prefix = groupPrefix[key];
+    if (prefix === undefined) return key;
+    return prefix === '' ? '' : `${prefix}.${w.api}`;
+  };
+  const byGroupName = new Map(groupKeys.map((key) => [groupName(key), key]));
+  return Object.freeze({
+    name: w.name,
+    /** `orch` or `kubernetes`. */
+    product,
+    apiDomain: w.api,
+    labelDomain: w.label,
+    /** Prefix of OpenAPI extensions: `x-orch-` / `x-kubernetes-`. */
+    extensionPrefix: `x-${product}-`,
+    protobufMediaType: `application/vnd.${product}.protobuf`,
+    /** What `/version` says as gitVersion. */
+    version: 'v1.24.0',
+    /** The API group's name on the wire; empty for core. */
+    groupName,
+    /** `v1`, `apps/v1`, `coordination.orch.io/v1`. */
+    apiVersion: (key: GroupKey, version: string): string => {
+      const group = groupName(key);
+      return group === '' ? version : `${group}/${version}`;
+    },
+    /** The key of a group named on the wire, undefined for an unknown one. */
+    groupKey: (name: string): GroupKey | undefined => byGroupName.get(name),
+    namespaces: {
+      default: 'default',
+      system: `${w.short}-system`,
+      public: `${w.short}-public`,
+      nodeLease: `${w.short}-node-lease`,
+    },
+    users: {
+      admin: `${product}-admin`,
+      apiServer: 'system:apiserver',
+      scheduler: `system:${w.short}-scheduler`,
+      controllerManager: `system:${w.short}-controller-manager`,
+      nodePrefix: 'system:node:',
+      /** Name in the API server's client certificate towards node agents. */
+      apiServerNodeAgentClient: `${w.short}-apiserver-${w.agent}-client`,
+    },
+    groups: {
+      masters: 'system:masters',
+      nodes: 'system:nodes',
+      authenticated: 'system:authenticated',
+      unauthenticated: 'system:unauthenticated',
+      serviceAccounts: 'system:serviceaccounts',
+    },
+    signers: {
+      apiServerClient: `${w.label}/${w.short}-apiserver-client`,
+      apiServerClientNodeAgent: `${w.label}/${w.short}-apiserver-client-${w.agent}`,
+      nodeAgentServing: `${w.label}/${w.agent}-serving`,
+      legacyUnknown: `${w.label}/legacy-unknown`,
+    },
+    components: {
+      apiServer: `${w.short}-apiserver`,
+      controllerManager: `${w.short}-controller-manager`,
+      scheduler: `${w.short}-scheduler`,
+      nodeAgent: w.agent,
+      /** Name that pods use by default for their scheduler. */
+      defaultScheduler: 'default-scheduler',
+    },
+    /** The API's own Service in the default namespace. */
+    apiServiceName: product,
+    namespaceFinalizer: product,
+    rootCAConfigMap: `${w.short}-root-ca.crt`,
+    /** Prefix of the in-pod variables: `<prefix>_SERVICE_HOST`. */
+    serviceEnvPrefix: env,
+    serviceAccountPath: `/var/run/secrets/${w.label}/serviceaccount`,
+    /** Prefix of the labels that the node agent puts on sandboxes and containers. */
+    runtimeLabelPrefix: `io.${w.reverse}`,
+    bookmarkAnnotation: `${w.api}/initial-events-end`,
+    labels: {
+      hostname: `${w.label}/hostname`,
+      os: `${w.label}/os`,
+      arch: `${w.label}/arch`,
+      zone: `topology.${w.label}/zone`,
+      region: `topology.${w.label}/region`,
+      instanceType: `node.${w.label}/instance-type`,
+      betaOS: `beta.${w.label}/os`,
+      betaArch: `beta.${w.label}/arch`,
+      metadataName: `${w.label}/metadata.name`,
+      nodeRolePrefix: `node-role.${w.label}/`,
+      controlPlaneRole: `node-role.${w.label}/control-plane`,
+      bootstrapping: `${w.label}/bootstrapping`,
+      serviceName: `${w.label}/service-name`,
+      endpointSliceManagedBy: `endpointslice.${w.label}/managed-by`,
+      skipMirror: `endpointslice.${w.label}/skip-mirror`,
+      headlessService: `service.${w.label}/headless`,
+      podTemplateHash: 'pod-template-hash',
+      excludeBalancers: `node.${w.label}/exclude-from-external-load-balancers`,
+    },
+    /** Value of the managed-by label on slices of the endpoint slice controller. */
+    endpointSliceManager: `endpointslice-controller.${w.api}`,
+    annotations: {
+      deploymentRevision: `deployment.${w.label}/revision`,
+      revisionHistory: `deployment.${w.label}/revision-history`,
+      desiredReplicas: `deployment.${w.label}/desired-replicas`,
+      maxReplicas: `deployment.${w.label}/max-replicas`,
+      lastApplied: `${w.cli}.${w.label}/last-applied-configuration`,
+      restartedAt: `${w.cli}.${w.label}/restartedAt`,
+      defaultContainer: `${w.cli}.${w.label}/default-container`,
+      changeCause: `${w.label}/change-cause`,
+      podDeletionCost: `controller.${w.label}/pod-deletion-cost`,
+      autoUpdate: `rbac.authorization.${w.label}/autoupdate`,
+      description: `${w.label}/description`,
+      configSource: `${w.label}/config.source`,
+      configHash: `${w.label}/config.hash`,
+      configSeen: `${w.label}/config.seen`,
+      configMirror: `${w.label}/config.mirror`,
+      serviceAccountName: `${w.label}/service-account.name`,
+      serviceAccountUID: `${w.label}/service-account.uid`,
+      nodeTTL: `node.alpha.${w.label}/ttl`,
+      endpointsLastChange: `endpoints.${w.label}/last-change-trigger-time`,
+      overCapacity: `endpoints.${w.label}/over-capacity`,
+      leader: `control-plane.alpha.${w.label}/leader`,
+      controllerAttachDetach: `volumes.${w.label}/controller-managed-attach-detach`,
+      enforceMountable: `${w.label}/enforce-mountable-secrets`,
+    },
+    taints: {
+      notReady: `node.${w.label}/not-ready`,
+      unreachable: `node.${w.label}/unreachable`,
+      unschedulable: `node.${w.label}/unschedulable`,
+      memoryPressure: `node.${w.label}/memory-pressure`,
+      diskPressure: `node.${w.label}/disk-pressure`,
+      pidPressure: `node.${w.label}/pid-pressure`,
+      networkUnavailable: `node.${w.label}/network-unavailable`,
+    },
+    finalizers: {
+      pvProtection: `${w.label}/pv-protection`,
+      pvcProtection: `${w.label}/pvc-protection`,
+      orphan: 'orphan',
+      foreground: 'foregroundDeletion',
+    },
+    secretTypes: {
+      opaque: 'Opaque',
+      serviceAccountToken: `${w.label}/service-account-token`,
+      dockercfg: `${w.label}/dockercfg`,
+      dockerConfigJson: `${w.label}/dockerconfigjson`,
+      basicAuth: `${w.label}/basic-auth`,
+      sshAuth: `${w.label}/ssh-auth`,
+      tls: `${w.label}/tls`,
+      bootstrapToken: `bootstrap.${w.label}/token`,
+    },
+    /** Extras in the user info of a bound service account token. */
+    tokenExtras: {
+      podName: `authentication.${w.label}/pod-name`,
+      podUID: `authentication.${w.label}/pod-uid`,
+    },
+    /** Private claim of service account tokens. */
+    tokenClaim: `${w.label}`,
+  });
+}
+
+export type Dialect = ReturnType<typeof makeDialect>;
+
+export const orchDialect: Dialect = makeDialect({
+  name: 'orch',
+  short: 'orch',
+  api: 'orch.io',
+  label: 'orch.io',
+  agent: 'nodeagent',
+  cli: 'orchctl',
+  reverse: 'orch',
+});
+
+export const kubernetesDialect: Dialect = makeDialect({
+  name: 'kubernetes',
+  short: 'kube',
+  api: 'k8s.io',
+  label: 'kubernetes.io',
+  agent: 'kubelet',
+  cli: 'kubectl',
+  reverse: 'kubernetes',
+});
+
+/** The dialect of that name; throws a RangeError that lists the known ones. */
+export function dialectByName(name: string): Dialect {
+  if (name === 'orch') return orchDialect;
+  if (name === 'kubernetes') return kubernetesDialect;
+  throw new RangeError(`unknown dialect "${name}": must be "orch" or "kubernetes"`);
+}

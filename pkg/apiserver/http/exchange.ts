@@ -1,0 +1,43 @@
+/**
+ * A request and its response, free of any HTTP library: the HTTPS server and the in-process transport both hand these
+ * to the same handler, so a cluster in one process needs no sockets.
+ */
+import type { Duplex } from 'node:stream';
+
+/** Who asks. */
+export interface UserInfo {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface ApiRequest {
+  readonly method: string;
+  /** Path and query as received. */
+  readonly url: string;
+  /** Lower-case names; repeated headers joined by `, `. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** The whole body, already limited in size; empty when there is none. */
+  readonly body: Buffer;
+  readonly remoteAddress: string;
+  /** DER of the verified client certificate, if the client presented one that the TLS layer accepted. */
+  readonly clientCertificate?: Buffer;
+  /** Set by the in-process transport only: the caller is already known. */
+  readonly user?: UserInfo;
+  /** Aborts when the client goes away. */
+  readonly signal: AbortSignal;
+}
+
+export interface ApiResponse {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  /** Buffers are written as they are; an iterable is streamed with back-pressure, one write per item. */
+  readonly body: Buffer | AsyncIterable<Buffer> | undefined;
+}
+
+/** The whole API server as a function. Never rejects: failures become Status responses. */
+export type ApiHandler = (request: ApiRequest) => Promise<ApiResponse>;
+
+/** An upgrade request (WebSocket); the handler owns the socket from then on. */
+export type UpgradeHandler = (request: ApiRequest, socket: Duplex, head: Buffer) => Promise<void>;

@@ -1,0 +1,51 @@
+/** A local, always converging copy of a resource, and the events of its changes. */
+
+import type { ResourceType } from '#apimachinery/schema/schema.js';
+import type { ApiObject, Client } from '#client/client.js';
+
+/** `namespace/name`, or `name` for cluster-scoped objects. */
+export type ObjectKey = string;
+
+export interface EventHandler<T> {
+  onAdd?(object: T, isInInitialList: boolean): void;
+  onUpdate?(object: T, old: T): void;
+  /** `object` is the last known state. */
+  onDelete?(object: T): void;
+}
+
+/** Read side of an informer. Objects are shared: copy before changing. */
+export interface Lister<T> {
+  get(key: ObjectKey): T | undefined;
+  list(namespace?: string): T[];
+  /** Objects whose index function gave `value`; throws RangeError for an unknown index. */
+  byIndex(index: string, value: string): T[];
+  readonly size: number;
+}
+
+export interface InformerOptions<T> {
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  /** Index name → values of an object. */
+  indexers?: Record<string, (object: T) => readonly string[]>;
+  /** Applied to each object before it is stored, e.g. to drop managedFields. */
+  transform?: (object: T) => T;
+}
+
+export interface Informer<T extends ApiObject> extends Lister<T> {
+  /** Handlers added late get an onAdd for each object that is there already. Returns the function that removes it. */
+  addHandler(handler: EventHandler<T>): () => void;
+  /** Adds indexes; may be called at any time. */
+  addIndexers(indexers: Record<string, (object: T) => readonly string[]>): void;
+  hasSynced(): boolean;
+}
+
+/** Shares one informer per resource and options among all that ask. */
+export interface InformerFactory {
+  readonly client: Client;
+  informer<T extends ApiObject>(type: ResourceType<T>, options?: InformerOptions<T>): Informer<T>;
+  /** Starts all informers asked for so far (and, once started, later ones at once); resolves when `signal` aborts. */
+  start(signal: AbortSignal): Promise<void>;
+  /** Resolves when every informer asked for so far has synced; rejects when `signal` aborts first. */
+  waitForSync(signal?: AbortSignal): Promise<void>;
+}

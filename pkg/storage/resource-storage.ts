@@ -1,0 +1,107 @@
+/**
+ * One resource's objects, cached: what the API server's registry reads and writes. Implemented over a `Store` by the
+ * watch cache; bytes go in and bytes come out.
+ */
+import type { Revision } from '#storage/store.js';
+
+/** One version of one object. Immutable: everything it gives out is shared and must not be changed. */
+export interface Entry {
+  /** Key in the store: `/registry/pods/default/web-0`. */
+  readonly key: string;
+  /** The object's resourceVersion. */
+  readonly revision: Revision;
+  /** JSON as stored: without metadata.resourceVersion. */
+  readonly stored: Buffer;
+  /** JSON as served: with metadata.resourceVersion spliced in; made once. */
+  json(): Buffer;
+  /** The parsed object with metadata.resourceVersion; parsed once, shared, not to be modified. */
+  object(): unknown;
+  /** Bytes of another representation, made once per entry by `make` and kept under `name` (bounded by the entry's life). */
+  encoded(name: string, make: (entry: Entry) => Buffer): Buffer;
+}
+
+/** Which data a read may return (specification 1, 4.6). */
+export type ReadVersion =
+  /** Most recent: consistent with the store at the time of the call. */
+  | { readonly kind: 'latest' }
+  /** Any data that is at hand. */
+  | { readonly kind: 'any' }
+  /** At least as new; waits a little and throws 504 `Too large resource version`. */
+  | { readonly kind: 'notOlderThan'; readonly revision: Revision }
+  /** Data at exactly that revision; throws 410 `Expired` when compacted. */
+  | { readonly kind: 'exact'; readonly revision: Revision };
+
+export interface ListOptions {
+  /** Key prefix below the resource's own: `` for all, `default/` for a namespace. */
+  readonly scope: string;
+  readonly version: ReadVersion;
+  /** At most that many entries; absent or 0 = all. */
+  readonly limit?: number;
+  /** Key (below the resource's prefix) to start from, inclusive: from a continue token. */
+  readonly startKey?: string;
+  /** Selects entries; absent = all. */
+  readonly match?: (entry: Entry) => boolean;
+  readonly signal?: AbortSignal;
+}
+
+export interface ListResult {
+  readonly entries: readonly Entry[];
+  /** The version of the collection. */
+  readonly revision: Revision;
+  /** Where the next page starts (below the resource's prefix); absent at the end. */
+  readonly nextKey?: string;
+  /** Entries behind this page; absent when a match was given or at the end. */
+  readonly remaining?: number;
+}
+
+export type ResourceEvent =
+  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly entry: Entry; readonly revision: Revision }
+  | { readonly type: 'BOOKMARK'; readonly revision: Revision; readonly initialEventsEnd?: true };
+
+export interface ResourceWatchOptions {
+  readonly scope: string;
+  /** `latest` / `any`: synthetic ADDED events first; `exact`: events after that revision only. */
+  readonly version: ReadVersion;
+  readonly match?: (entry: Entry) => boolean;
+  /** Send BOOKMARK events. */
+  readonly bookmarks: boolean;
+  /** Begin with the current state as ADDED events and close it with a marked bookmark (`sendInitialEvents`). */
+  readonly sendInitialEvents?: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface ResourceStorage {
+  /** The resource's key prefix: `/registry/pods/`. */
+  readonly prefix: string;
+  /** True once the cache holds the resource; reads of an unfilled cache wait a little, then throw 429 with Retry-After. */
+  ready(): boolean;
+  /** Resolves when the cache is filled. */
+  waitReady(signal?: AbortSignal): Promise<void>;
+  /** `key` is below the prefix (`default/web-0`). Undefined when there is none. */
+  get(key: string, version: ReadVersion, signal?: AbortSignal): Promise<Entry | undefined>;
+  list(options: ListOptions): Promise<ListResult>;
+  /**
+   * Batches of events. Throws 410 `Expired` (before the first batch) for a version older than the kept history. Ends
+   * when the signal aborts; throws when the consumer falls behind its bounded buffer.
+   */
+  watch(options: ResourceWatchOptions): AsyncIterable<readonly ResourceEvent[]>;
+  /** Writes a new object; undefined when the key exists already. */
+  create(
+    key: string,
+    stored: Buffer,
+    options?: { ttlSeconds?: number; signal?: AbortSignal },
+  ): Promise<Entry | undefined>;
+  /** Replaces the object if its revision is still `expected`; otherwise returns what is there now (or undefined when gone). */
+  update(
+    key: string,
+    stored: Buffer,
+    expected: Revision,
+    options?: { ttlSeconds?: number; signal?: AbortSignal },
+  ): Promise<ConditionalResult>;
+  /** Removes the object if its revision is still `expected`. */
+  delete(key: string, expected: Revision, signal?: AbortSignal): Promise<ConditionalResult>;
+}
+
+export type ConditionalResult =
+  /** Written. `entry` is the new version; after a delete the last one, at the revision of the deletion. */
+  { readonly ok: true; readonly entry: Entry } | { readonly ok: false; readonly current: Entry | undefined };
