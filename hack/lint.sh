@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Format, lint, types, layers and cycles. `--fix` repairs what can be repaired.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export NPM_CONFIG_UPDATE_NOTIFIER=false
+if [ "${1:-}" = --fix ]; then
+  node_modules/.bin/biome check --write .
+else
+  node_modules/.bin/biome check --error-on-warnings .
+fi
+node_modules/.bin/tsc -p tsconfig.json
+node_modules/.bin/depcruise --config .dependency-cruiser.cjs dist/cmd dist/pkg

@@ -1,0 +1,61 @@
+/**
+ * Options are declared once, in a table per daemon; parsing, help, validation and the reference docs come from it.
+ *
+ *     const table = {
+ *       'secure-port': { type: 'int', default: 10259, section: 'Serving', meaning: 'HTTPS port; 0 disables HTTPS.' },
+ *     } as const satisfies OptionTable;
+ *     type Options = OptionValues<typeof table>;   // { readonly 'secure-port': number }
+ */
+export type OptionType =
+  /** JavaScript string. */
+  | 'string'
+  /** Comma list, repeatable: string[]. */
+  | 'strings'
+  /** Repeatable, not split at commas: string[]. */
+  | 'stringArray'
+  | 'bool'
+  | 'int'
+  | 'float'
+  /** Go duration (`1m0s`); milliseconds. */
+  | 'duration'
+  /** `a=1,b=2`, repeatable: Record<string, string>. */
+  | 'map'
+  /** `A=true,B=false`: Record<string, boolean>. */
+  | 'boolMap';
+
+export interface OptionDeclaration {
+  readonly type: OptionType;
+  /** Heading in `--help`. */
+  readonly section: string;
+  readonly meaning: string;
+  /** In the type's JavaScript form (durations: milliseconds). Absent: zero value, or undefined for strings. */
+  readonly default?: unknown;
+  /** Allowed values. */
+  readonly oneOf?: readonly string[];
+  /** Text that follows `has been deprecated, `. */
+  readonly deprecated?: string;
+  /** Nothing acts on it yet: setting it logs a warning that says so. */
+  readonly inert?: true;
+  readonly shorthand?: string;
+  /** Dotted path of the field in the daemon's config file that this option overrides. */
+  readonly configField?: string;
+}
+
+export type OptionTable = Readonly<Record<string, OptionDeclaration>>;
+
+type ValueOf<D extends OptionDeclaration> = D['type'] extends 'string'
+  ? D extends { default: string }
+    ? string
+    : string | undefined
+  : D['type'] extends 'strings' | 'stringArray'
+    ? readonly string[]
+    : D['type'] extends 'bool'
+      ? boolean
+      : D['type'] extends 'map'
+        ? Readonly<Record<string, string>>
+        : D['type'] extends 'boolMap'
+          ? Readonly<Record<string, boolean>>
+          : number;
+
+/** The frozen values of a table, by option name without dashes in front. */
+export type OptionValues<T extends OptionTable> = { readonly [K in keyof T]: ValueOf<T[K]> };
