@@ -1,0 +1,44 @@
+/**
+ * What is particular to a kind. One strategy per resource; the generic registry does all the rest once for all kinds.
+ * Strategies are pure: what they need comes in through the context.
+ */
+
+import type { ApiObjectShape, TableRowCells } from '#api/object.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+
+export interface StrategyContext {
+  readonly dialect: Dialect;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** True when the feature gate is on. */
+  readonly gate: (name: string) => boolean;
+}
+
+export interface Strategy<T extends ApiObjectShape = ApiObjectShape> {
+  /** Fills defaults in place; also run on objects read back from clients before an update. */
+  defaults?(object: T, context: StrategyContext): void;
+  /** Resets what a client may not set on create (status, generation, …), in place. */
+  prepareForCreate?(object: T, context: StrategyContext): void;
+  /** Resets what a client may not change on update (status stays the old one), in place; bumps generation when the spec changed. */
+  prepareForUpdate?(object: T, old: T, context: StrategyContext): void;
+  validateCreate?(object: T, context: StrategyContext): FieldFailure[];
+  validateUpdate?(object: T, old: T, context: StrategyContext): FieldFailure[];
+  /** Update of the status subresource: only status (and some metadata) may change. Absent: the kind has no status. */
+  prepareForStatusUpdate?(object: T, old: T, context: StrategyContext): void;
+  validateStatusUpdate?(object: T, old: T, context: StrategyContext): FieldFailure[];
+  /** Texts for `Warning` headers. */
+  warnings?(object: T, old: T | undefined, context: StrategyContext): string[];
+  /** Field selector names and values besides metadata.name and metadata.namespace. */
+  selectableFields?(object: T): Record<string, string>;
+  /** Cells of the resource's declared columns, in their order; absent: name and creation time. */
+  cells?(object: T, context: StrategyContext): TableRowCells;
+  /** An update of a name that does not exist creates it (as for leases, endpoints, nodes' status …). */
+  readonly allowCreateOnUpdate?: boolean;
+  /** An update without resourceVersion overwrites whatever is there. */
+  readonly allowUnconditionalUpdate?: boolean;
+  /** Seconds until the object is really removed when the request says nothing; absent: removed at once. */
+  defaultGracePeriodSeconds?(object: T, requested: number | undefined, context: StrategyContext): number;
+  /** Whether dependents are orphaned when a delete request does not say. */
+  readonly defaultPropagation?: 'Background' | 'Orphan';
+}

@@ -1,0 +1,32 @@
+import type { ApiObjectShape } from '#api/object.js';
+import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import type { UserInfo } from '#apiserver/http/exchange.js';
+
+export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
+
+export interface AdmissionAttributes {
+  readonly operation: AdmissionOperation;
+  readonly resource: ResourceDeclaration;
+  /** Empty for the resource itself. */
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly user: UserInfo;
+  readonly dryRun: boolean;
+  /** The new object; mutating plugins change it in place. Absent for DELETE. For subresources with a kind of their own: that object. */
+  readonly object?: ApiObjectShape;
+  /** The object as it is stored. Not to be modified. */
+  readonly oldObject?: ApiObjectShape;
+  /** Adds a `Warning` header to the response. */
+  warn(text: string): void;
+}
+
+/** Throws a StatusError (mostly 403 Forbidden) to refuse. */
+export interface AdmissionPlugin {
+  readonly name: string;
+  handles(attributes: AdmissionAttributes): boolean;
+  /** First pass: may change the object. */
+  admit?(attributes: AdmissionAttributes): Promise<void>;
+  /** Second pass: sees the final object. */
+  validate?(attributes: AdmissionAttributes): Promise<void>;
+}

@@ -1,0 +1,28 @@
+import type { UserInfo } from '#apiserver/http/exchange.js';
+
+/** What is asked for: a resource request, or a path that is no resource. */
+export interface AuthorizationAttributes {
+  readonly user: UserInfo;
+  /** `get list watch create update patch delete deletecollection …`, or the lower-case HTTP method for paths. */
+  readonly verb: string;
+  readonly resourceRequest: boolean;
+  /** Group name on the wire; empty for core. */
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly path: string;
+}
+
+export type AuthorizationDecision =
+  | { readonly decision: 'allow'; readonly reason: string }
+  | { readonly decision: 'deny'; readonly reason: string }
+  /** Ask the next authorizer; denied when none has an opinion. */
+  | { readonly decision: 'noOpinion'; readonly reason: string };
+
+export interface Authorizer {
+  readonly mode: string;
+  authorize(attributes: AuthorizationAttributes): Promise<AuthorizationDecision>;
+}
