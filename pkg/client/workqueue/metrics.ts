@@ -1,0 +1,101 @@
+/** The series of work queues, named as in release 1.24. */
+import type { Registry } from 'prom-client';
+import { counter, exponentialBuckets, gauge, histogram } from '#daemon/metrics/metric.js';
+
+/** What a queue tells about itself when the metrics are read. */
+export interface QueueState {
+  depth(): number;
+  /** Seconds that each item being worked on has taken so far. */
+  runningSeconds(): number[];
+}
+
+/** Where a queue reports what happens to it. */
+export interface QueueMetrics {
+  added(): void;
+  /** An item was handed out after `queuedMs` in the queue. */
+  started(queuedMs: number): void;
+  finished(workedMs: number): void;
+  retried(): void;
+  /** The queue shut down: its gauges disappear. */
+  closed(): void;
+}
+
+const noMetrics: QueueMetrics = { added() {}, started() {}, finished() {}, retried() {}, closed() {} };
+
+/** Ten bounds from 10 ns to 10 s, as in 1.24. */
+const bucketsSeconds = exponentialBuckets(1e-8, 10, 10);
+
+/** Makes the metrics of queues of one registry. The gauges are computed when they are read, never by a timer. */
+export class WorkQueueMetrics {
+  readonly #registry: Registry | undefined;
+  readonly #queues = new Map<string, QueueState>();
+
+  constructor(registry: Registry | undefined) {
+    this.#registry = registry;
+    if (registry !== undefined) this.#declareGauges(registry);
+  }
+
+  /** `name` is the label of the series; a queue without a name has none. */
+  forQueue(name: string | undefined, state: QueueState): QueueMetrics {
+    const registry = this.#registry;
+    if (registry === undefined || name === undefined) return noMetrics;
+    const adds = counter(registry, {
+      name: 'workqueue_adds_total',
+      help: 'Total number of adds handled by workqueue',
+      labelNames: ['name'],
+    }).labels(name);
+    const retries = counter(registry, {
+      name: 'workqueue_retries_total',
+      help: 'Total number of retries handled by workqueue',
+      labelNames: ['name'],
+    }).labels(name);
+    const queued = histogram(registry, {
+      name: 'workqueue_queue_duration_seconds',
+      help: 'Seconds an item stays in workqueue before being requested',
+      labelNames: ['name'],
+      buckets: bucketsSeconds,
+    }).labels(name);
+    const worked = histogram(registry, {
+      name: 'workqueue_work_duration_seconds',
+      help: 'Seconds that processing an item from workqueue takes',
+      labelNames: ['name'],
+      buckets: bucketsSeconds,
+    }).labels(name);
+    adds.inc(0);
+    retries.inc(0);
+    this.#queues.set(name, state);
+    return {
+      added: () => adds.inc(),
+      started: (queuedMs) => queued.observe(queuedMs / 1000),
+      finished: (workedMs) => worked.observe(workedMs / 1000),
+      retried: () => retries.inc(),
+      closed: () => {
+        if (this.#queues.get(name) === state) this.#queues.delete(name);
+      },
+    };
+  }
+
+  #declareGauges(registry: Registry): void {
+    const declare = (name: string, help: string, value: (state: QueueState) => number) => {
+      const queues = this.#queues;
+      gauge(registry, {
+        name,
+        help,
+        labelNames: ['name'],
+        collect() {
+          this.reset();
+          for (const [queue, state] of queues) this.labels(queue).set(value(state));
+        },
+      });
+    };
+    declare('workqueue_depth', 'Current depth of workqueue', (state) => state.depth());
+    declare(
+      'workqueue_unfinished_work_seconds',
+      'Seconds of work in progress that no finished item shows yet',
+      (state) => state.runningSeconds().reduce((sum, seconds) => sum + seconds, 0),
+    );
+    declare('workqueue_longest_running_processor_seconds', 'Seconds the longest running processor has taken', (state) =>
+      state.runningSeconds().reduce((max, seconds) => Math.max(max, seconds), 0),
+    );
+  }
+}

@@ -1,0 +1,90 @@
+/** A bounded number of workers that take items from a queue, reconcile them and act on the outcome. */
+import { isConflict } from '#apimachinery/errors/status.js';
+import type { Outcome } from '#client/workqueue/outcome.js';
+import { done, retry } from '#client/workqueue/outcome.js';
+import type { WorkQueue } from '#client/workqueue/queue.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+export interface WorkersOptions<K> {
+  readonly queue: WorkQueue<K>;
+  /** How many items are worked on at once. */
+  readonly concurrency: number;
+  /** `signal` aborts when the workers should stop. */
+  // biome-ignore lint/suspicious/noConfusingVoidType: a reconcile without a return statement is done
+  readonly reconcile: (item: K, signal: AbortSignal) => Promise<Outcome | undefined | void>;
+  readonly log: Logger;
+  /** Retries after which an item is given up until it changes; absent: never given up. */
+  readonly maxRetries?: number;
+}
+
+/**
+ * Works until `signal` aborts, then shuts the queue down, finishes what is being worked on and resolves. Items that
+ * were ready but not begun are left: whoever works next finds the same state in the API.
+ */
+export async function runWorkers<K>(options: WorkersOptions<K>, signal: AbortSignal): Promise<void> {
+  const { queue } = options;
+  const stop = () => queue.shutDown();
+  if (signal.aborted) stop();
+  signal.addEventListener('abort', stop, { once: true });
+  await Promise.all(Array.from({ length: Math.max(1, options.concurrency) }, () => work(options, signal)));
+  signal.removeEventListener('abort', stop);
+}
+
+async function work<K>(options: WorkersOptions<K>, signal: AbortSignal): Promise<void> {
+  const { queue } = options;
+  for (;;) {
+    const item = queue.tryGet() ?? (await queue.get());
+    if (item === undefined) return;
+    if (signal.aborted) {
+      queue.done(item);
+      continue;
+    }
+    try {
+      interpret(item, await attempt(options, item, signal), options);
+    } finally {
+      queue.done(item);
+    }
+  }
+}
+
+async function attempt<K>(options: WorkersOptions<K>, item: K, signal: AbortSignal): Promise<Outcome> {
+  try {
+    return (await options.reconcile(item, signal)) ?? done;
+  } catch (error) {
+    return retry(error);
+  }
+}
+
+/** The one place where an outcome becomes a queue call and a log line. */
+function interpret<K>(item: K, outcome: Outcome, { queue, log, maxRetries }: WorkersOptions<K>): void {
+  if (queue.shuttingDown) return;
+  switch (outcome.kind) {
+    case 'done':
+      queue.forget(item);
+      return;
+    case 'requeueAfter':
+      queue.forget(item);
+      queue.addAfter(item, outcome.ms);
+      return;
+    case 'terminal':
+      queue.forget(item);
+      log.error({ item, err: outcome.error }, 'Reconcile failed for good');
+      return;
+    case 'retry': {
+      const retries = queue.requeues(item);
+      if (maxRetries !== undefined && retries >= maxRetries) {
+        queue.forget(item);
+        log.error({ item, err: outcome.error, retries }, 'Reconcile failed; dropped until the object changes');
+        return;
+      }
+      // A stale cache is everyday business: the next pass sees the newer object.
+      if (isConflict(outcome.error))
+        log.debug({ item, err: outcome.error, retries }, 'Reconcile met a conflict; retrying');
+      else log.warn({ item, err: outcome.error, retries }, 'Reconcile failed; retrying');
+      queue.addRateLimited(item);
+      return;
+    }
+    default:
+      outcome satisfies never;
+  }
+}

@@ -1,0 +1,43 @@
+/** Metrics that several parts of one process share: made by the first that asks, found by the others. */
+import {
+  Counter,
+  type CounterConfiguration,
+  Gauge,
+  type GaugeConfiguration,
+  Histogram,
+  type HistogramConfiguration,
+  type Registry,
+} from 'prom-client';
+
+/** The registry's counter of that name. */
+export function counter<L extends string>(
+  registry: Registry,
+  configuration: Omit<CounterConfiguration<L>, 'registers'>,
+): Counter<L> {
+  const known = registry.getSingleMetric(configuration.name);
+  return known instanceof Counter ? known : new Counter({ ...configuration, registers: [registry] });
+}
+
+/** The registry's gauge of that name. */
+export function gauge<L extends string>(
+  registry: Registry,
+  configuration: Omit<GaugeConfiguration<L>, 'registers'>,
+): Gauge<L> {
+  const known = registry.getSingleMetric(configuration.name);
+  return known instanceof Gauge ? known : new Gauge({ ...configuration, registers: [registry] });
+}
+
+/** The registry's histogram of that name. */
+export function histogram<L extends string>(
+  registry: Registry,
+  configuration: Omit<HistogramConfiguration<L>, 'registers'>,
+): Histogram<L> {
+  const known = registry.getSingleMetric(configuration.name);
+  return known instanceof Histogram ? known : new Histogram({ ...configuration, registers: [registry] });
+}
+
+/** `count` bounds from `start`, each `factor` times the one before (ExponentialBuckets of the 1.24 daemons). */
+export function exponentialBuckets(start: number, factor: number, count: number): number[] {
+  // Rounded to ten significant digits so that the bounds read 0.0001, not 0.00009999999999999999.
+  return Array.from({ length: count }, (_, i) => Number((start * factor ** i).toPrecision(10)));
+}
