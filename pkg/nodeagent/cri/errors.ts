@@ -1,0 +1,31 @@
+/** Failures of a container runtime, translated once by each implementation of the CRI. */
+
+export type CRIErrorCode =
+  /** No such sandbox, container or image. */
+  | 'NotFound'
+  | 'AlreadyExists'
+  | 'InvalidArgument'
+  /** The runtime did not answer in time; what was asked may still happen. */
+  | 'DeadlineExceeded'
+  /** No connection to the runtime. */
+  | 'Unavailable'
+  /** The caller gave up. */
+  | 'Cancelled'
+  | 'Unimplemented'
+  /** Any other failure; the message is the runtime's. */
+  | 'Unknown';
+
+export class CRIError extends Error {
+  override readonly name = 'CRIError';
+  readonly code: CRIErrorCode;
+
+  constructor(code: CRIErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** True for a CRIError of that code. */
+export function isCRIError(error: unknown, code: CRIErrorCode): boolean {
+  return error instanceof CRIError && error.code === code;
+}
