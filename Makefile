@@ -1,0 +1,33 @@
+# `make help` lists the targets. Each calls one script below hack/.
+DATA_DIR ?= /var/lib/orch
+FLAGS ?=
+
+.PHONY: help up down test lint generate build bench clean
+.DEFAULT_GOAL := help
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2 }' Makefile
+
+up: ## Install what is missing, build, start a cluster and run the example
+	@hack/up.sh --data-dir $(DATA_DIR) $(FLAGS)
+
+down: ## Stop the cluster; its state stays in DATA_DIR
+	@bin/orch down --data-dir $(DATA_DIR)
+
+build: ## Compile into dist/
+	@hack/build.sh
+
+test: ## Install what is missing, build, lint and run every test
+	@hack/test.sh
+
+lint: ## Check format, types, layers and cycles
+	@hack/build.sh && hack/lint.sh
+
+generate: ## Derive files from the schema declarations
+	@hack/generate.sh
+
+bench: ## Measure start-up, memory, throughput
+	@hack/bench.sh
+
+clean: ## Remove what was built
+	@rm -rf dist .tap

@@ -1,0 +1,36 @@
+/** Where a cluster keeps its things below its data directory. */
+import { join } from 'node:path';
+
+export interface Layout {
+  readonly root: string;
+  /** What the cluster was created with; see `ClusterSettings`. */
+  readonly settings: string;
+  /** The administrator's client configuration. */
+  readonly clientConfig: string;
+  readonly pki: string;
+  readonly etcd: string;
+  readonly logs: string;
+  /** Process identity files of what runs now. */
+  readonly run: string;
+  /** The node agent's directory of one node. */
+  node(name: string): string;
+  /** The container runtime's directory of one node. */
+  runtime(name: string): string;
+  /** Client configuration of one of the cluster's own components. */
+  componentConfig(component: string): string;
+}
+
+export function layoutOf(dataDir: string): Layout {
+  return {
+    root: dataDir,
+    settings: join(dataDir, 'cluster.json'),
+    clientConfig: join(dataDir, 'client.config'),
+    pki: join(dataDir, 'pki'),
+    etcd: join(dataDir, 'etcd'),
+    logs: join(dataDir, 'logs'),
+    run: join(dataDir, 'run'),
+    node: (name) => join(dataDir, 'nodes', name),
+    runtime: (name) => join(dataDir, 'runtime', name),
+    componentConfig: (component) => join(dataDir, 'pki', `${component}.config`),
+  };
+}

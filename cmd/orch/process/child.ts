@@ -1,0 +1,103 @@
+/** A program that belongs to the cluster: started in a session of its own, restarted when it ends by itself. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Clock } from '#apimachinery/clock.js';
+import { forgetIdentity, identify, readIdentity, stopProcess, writeIdentity } from '#cmd/orch/process/identity.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+export interface ChildOptions {
+  /** Names the identity file and the log. */
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly runDir: string;
+  readonly logFile: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Time between SIGTERM and SIGKILL; ms. */
+  readonly graceMs?: number;
+}
+
+const firstRestartMs = 250;
+const maxRestartMs = 10_000;
+/** A child that ran this long starts over with the shortest delay. */
+const healthyAfterMs = 30_000;
+
+export class Child {
+  readonly #options: ChildOptions;
+  readonly #identityFile: string;
+  readonly #stop = new AbortController();
+  #process: ChildProcess | undefined;
+  #exited: Promise<void> = Promise.resolve();
+  #supervision: Promise<void> | undefined;
+
+  constructor(options: ChildOptions) {
+    this.#options = options;
+    this.#identityFile = join(options.runDir, `${options.name}.pid`);
+  }
+
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  /** Starts the program; one left over from an earlier run is ended first. Throws when it cannot be started. */
+  async start(): Promise<void> {
+    const { clock, graceMs } = this.#options;
+    const leftOver = readIdentity(this.#identityFile);
+    if (leftOver !== undefined) await stopProcess(leftOver, clock, graceMs ?? 10_000);
+    await this.#spawn();
+    this.#supervision = this.#supervise();
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    const pid = this.#process?.pid;
+    const identity = pid === undefined ? undefined : identify(pid);
+    if (identity !== undefined) await stopProcess(identity, this.#options.clock, this.#options.graceMs ?? 10_000);
+    await this.#supervision;
+    forgetIdentity(this.#identityFile);
+  }
+
+  async #spawn(): Promise<void> {
+    const { command, args, env, logFile, runDir } = this.#options;
+    mkdirSync(runDir, { recursive: true });
+    mkdirSync(dirname(logFile), { recursive: true });
+    const output = openSync(logFile, 'a', 0o600);
+    try {
+      const child = spawn(command, args, {
+        detached: true,
+        stdio: ['ignore', output, output],
+        env: { ...process.env, ...env },
+      });
+      this.#process = child;
+      this.#exited = new Promise((resolve) => child.once('exit', () => resolve()));
+      await new Promise<void>((resolve, reject) => {
+        child.once('spawn', resolve);
+        child.once('error', reject);
+      });
+      child.unref();
+      writeIdentity(this.#identityFile, child.pid ?? 0);
+    } finally {
+      closeSync(output);
+    }
+  }
+
+  /** Restarts the program with growing delays until `close`. */
+  async #supervise(): Promise<void> {
+    const { clock, log, name } = this.#options;
+    let delayMs = firstRestartMs;
+    while (!this.#stop.signal.aborted) {
+      const started = clock.monotonic();
+      await this.#exited;
+      if (this.#stop.signal.aborted) return;
+      if (clock.monotonic() - started > healthyAfterMs) delayMs = firstRestartMs;
+      log.warn({ program: name, delayMs }, 'a program of the cluster ended; starting it again');
+      await clock.sleep(delayMs, this.#stop.signal);
+      delayMs = Math.min(maxRestartMs, delayMs * 2);
+      if (this.#stop.signal.aborted) return;
+      await this.#spawn().catch((error: unknown) => log.error({ err: error, program: name }, 'restart failed'));
+    }
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Which process is meant: a pid alone may name another process after the first one ended, so the start time of the
+ * process (proc(5), `stat` field 22) is kept with it.
+ */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '#apimachinery/clock.js';
+
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** Clock ticks since boot at which the process started. */
+  readonly startTicks: string;
+}
+
+/** The identity of a running process, undefined when there is none of that pid. */
+export function identify(pid: number): ProcessIdentity | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The command in parentheses may contain anything; the fields of interest follow the last parenthesis.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [state, startTicks] = [fields[0], fields[19]];
+    if (startTicks === undefined || state === 'Z' || state === 'X') return undefined;
+    return { pid, startTicks };
+  } catch {
+    // No such process, or none that we may look at.
+    return undefined;
+  }
+}
+
+export function isRunning(identity: ProcessIdentity): boolean {
+  return identify(identity.pid)?.startTicks === identity.startTicks;
+}
+
+export function writeIdentity(file: string, pid: number): void {
+  const identity = identify(pid);
+  if (identity !== undefined) writeFileSync(file, `${JSON.stringify(identity)}\n`, { mode: 0o600 });
+}
+
+/** The process that a file names, undefined when there is no such file or the process is gone. */
+export function readIdentity(file: string): ProcessIdentity | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+  const identity = JSON.parse(text) as ProcessIdentity;
+  return Number.isInteger(identity.pid) && identity.pid > 1 && isRunning(identity) ? identity : undefined;
+}
+
+/** Names (without `.pid`) of the running processes whose files are in the folder. */
+export async function runningProcesses(folder: string): Promise<Map<string, ProcessIdentity>> {
+  const found = new Map<string, ProcessIdentity>();
+  for (const file of await readdir(folder).catch(() => [])) {
+    if (!file.endsWith('.pid')) continue;
+    const identity = readIdentity(join(folder, file));
+    if (identity !== undefined) found.set(file.slice(0, -'.pid'.length), identity);
+  }
+  return found;
+}
+
+/** Ends the process: SIGTERM, and SIGKILL when it is still there after `graceMs`. Resolves when it is gone. */
+export async function stopProcess(identity: ProcessIdentity, clock: Clock, graceMs: number): Promise<void> {
+  const deadline = clock.now() + graceMs;
+  signalProcess(identity, 'SIGTERM');
+  while (isRunning(identity)) {
+    if (clock.now() > deadline) signalProcess(identity, 'SIGKILL');
+    await clock.sleep(20);
+  }
+}
+
+export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): void {
+  if (!isRunning(identity)) return;
+  try {
+    process.kill(identity.pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+export function forgetIdentity(file: string): void {
+  rmSync(file, { force: true });
+}

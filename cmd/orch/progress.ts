@@ -1,0 +1,48 @@
+/** Long work shown step by step: what is being done, then how long it took. */
+import type { Clock } from '#apimachinery/clock.js';
+
+export interface ProgressEvent {
+  readonly step: string;
+  readonly state: 'started' | 'done' | 'failed';
+  /** Something worth knowing about the outcome. */
+  readonly note?: string;
+}
+
+export type ProgressSink = (event: ProgressEvent) => void;
+
+/** Runs the step and reports it; a failure is reported and rethrown. */
+export async function step<T>(sink: ProgressSink, name: string, work: () => Promise<T>, note?: (result: T) => string) {
+  sink({ step: name, state: 'started' });
+  try {
+    const result = await work();
+    const text = note?.(result);
+    sink({ step: name, state: 'done', ...(text === undefined ? {} : { note: text }) });
+    return result;
+  } catch (error) {
+    sink({ step: name, state: 'failed' });
+    throw error;
+  }
+}
+
+export interface ProgressOutput {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+}
+
+/** Prints events: one line per step, rewritten in place on a terminal. */
+export function progressPrinter(output: ProgressOutput, clock: Clock): ProgressSink {
+  const started = new Map<string, number>();
+  const color = (code: number, text: string) => (output.isTTY === true ? `\u001b[${code}m${text}\u001b[0m` : text);
+  return ({ step: name, state, note }) => {
+    if (state === 'started') {
+      started.set(name, clock.monotonic());
+      if (output.isTTY === true) output.write(`  … ${name}`);
+      return;
+    }
+    const seconds = ((clock.monotonic() - (started.get(name) ?? clock.monotonic())) / 1000).toFixed(1);
+    const mark = state === 'done' ? color(32, '✓') : color(31, '✗');
+    const rest = note === undefined ? '' : color(2, ` (${note})`);
+    const line = `  ${mark} ${name}${rest} ${color(2, `${seconds}s`)}\n`;
+    output.write(output.isTTY === true ? `\r\u001b[2K${line}` : line);
+  };
+}

@@ -1,0 +1,61 @@
+/** What a cluster was created with. Written once, so that the next start finds the same cluster. */
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { DialectName } from '#apimachinery/dialect.js';
+
+export type RuntimeName = 'containerd' | 'simulated';
+export type StoreName = 'etcd' | 'memory';
+
+export interface ClusterSettings {
+  readonly dialect: DialectName;
+  readonly runtime: RuntimeName;
+  readonly store: StoreName;
+  readonly nodes: readonly string[];
+  /** Port of the API server. */
+  readonly apiPort: number;
+  readonly etcdClientPort: number;
+  readonly etcdPeerPort: number;
+  readonly serviceRange: string;
+  /** Each node gets one /24 of it. */
+  readonly podRange: string;
+}
+
+export function readSettings(file: string): ClusterSettings | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  return JSON.parse(text) as ClusterSettings;
+}
+
+export function writeSettings(file: string, settings: ClusterSettings): void {
+  writeFileSync(`${file}.new`, `${JSON.stringify(settings, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}
+
+/** True when a listener can have the port on this address. */
+export function portIsFree(port: number, host: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}
+
+/** The preferred port when it is free, else one that the system picks. */
+export async function choosePort(preferred: number, host: string): Promise<number> {
+  if (await portIsFree(preferred, host)) return preferred;
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen({ port: 0, host }, () => {
+      const address = server.address();
+      server.close(() =>
+        typeof address === 'object' && address !== null ? resolve(address.port) : reject(new Error('no port')),
+      );
+    });
+  });
+}

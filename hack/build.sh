@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# Compiles into dist/; installs the npm packages first where they are missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+[ -d node_modules ] || npm ci --no-audit --no-fund --loglevel=error
+node_modules/.bin/tsc -p tsconfig.json

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, lints and runs the tests; the last line is `N passed, N failed`.
+# Arguments: test files or folders below dist/ (default: everything).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+hack/install.sh --optional
+hack/build.sh
+hack/lint.sh
+# tap is rebuilt once without its TypeScript plugin: the tests are compiled already.
+if [ ! -e node_modules/.tap-built ]; then
+  node_modules/.bin/tap build >/dev/null
+  touch node_modules/.tap-built
+fi
+node dist/hack/test/main.js "$@"

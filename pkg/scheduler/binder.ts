@@ -1,0 +1,41 @@
+import { pods } from '#api/core/v1/resources.gen.js';
+import type { Binding, Pod } from '#api/core/v1/types.gen.js';
+import type { Client } from '#client/client.js';
+
+/** Writes decisions to the API. */
+export interface Binder {
+  /** Binds the pod, only if it is still the same object. Rejects with the API's Status. */
+  bind(pod: Pod, node: string): Promise<void>;
+  /** Tells the pod why it is not scheduled. */
+  reportUnschedulable(
+    pod: Pod,
+    reason: 'Unschedulable' | 'SchedulerError',
+    message: string,
+    now: string,
+  ): Promise<void>;
+}
+
+export function apiBinder(client: Client): Binder {
+  const api = client.resource(pods);
+  return {
+    async bind(pod, node) {
+      const { name = '', namespace = '', uid } = pod.metadata;
+      const binding: Binding = {
+        apiVersion: 'v1',
+        kind: 'Binding',
+        metadata: { name, namespace, ...(uid === undefined ? {} : { uid }) },
+        target: { kind: 'Node', name: node },
+      };
+      await api.createSubresource(name, 'binding', binding, { namespace });
+    },
+    async reportUnschedulable(pod, reason, message, now) {
+      const before = pod.status?.conditions?.find((condition) => condition.type === 'PodScheduled');
+      if (before?.status === 'False' && before.reason === reason && before.message === message) return;
+      const { name = '', namespace = '', uid } = pod.metadata;
+      const lastTransitionTime = before?.status === 'False' ? (before.lastTransitionTime ?? now) : now;
+      const condition = { type: 'PodScheduled', status: 'False', reason, message, lastTransitionTime };
+      const patch = { metadata: { uid }, status: { conditions: [condition] } };
+      await api.patch(name, patch, { namespace, subresource: 'status', type: 'strategic' });
+    },
+  };
+}

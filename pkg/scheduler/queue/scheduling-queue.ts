@@ -1,0 +1,199 @@
+/**
+ * Pods that wait for a node. Three places: active (to be tried now, by priority and age), backoff (to be tried when
+ * their back-off is over) and unschedulable (to be tried when something happens that could help).
+ */
+import type { Pod } from '#api/core/v1/types.gen.js';
+import type { Clock, Timer } from '#apimachinery/clock.js';
+import type { ClusterEvent } from '#scheduler/framework/plugin.js';
+import { type PodInfo, podInfo, podKey } from '#scheduler/framework/pod-info.js';
+import { KeyedHeap } from '#scheduler/queue/heap.js';
+
+export interface QueuedPod {
+  readonly info: PodInfo;
+  /** When the pod entered the queue for this try; ms. */
+  readonly since: number;
+  /** When it entered for the first time; ms. */
+  readonly firstSeen: number;
+  readonly attempts: number;
+  /** End of the back-off; ms. */
+  readonly retryAt: number;
+  /** Events that could help; empty before the first try. */
+  readonly events: ReadonlySet<ClusterEvent>;
+}
+
+export interface QueueOptions {
+  clock: Clock;
+  /** First back-off, doubled with each attempt; ms. */
+  initialBackoffMs?: number;
+  maxBackoffMs?: number;
+  /** A pod is retried after this long even if nothing happened; ms. */
+  maxUnschedulableMs?: number;
+}
+
+export class SchedulingQueue {
+  readonly #clock: Clock;
+  readonly #initialBackoffMs: number;
+  readonly #maxBackoffMs: number;
+  readonly #maxUnschedulableMs: number;
+  readonly #active = new KeyedHeap<QueuedPod>({ keyOf: (p) => p.info.key, before: comesFirst });
+  readonly #backoff = new KeyedHeap<QueuedPod>({ keyOf: (p) => p.info.key, before: (a, b) => a.retryAt < b.retryAt });
+  readonly #unschedulable = new Map<string, QueuedPod>();
+  /** The pod being tried and the events that happened meanwhile: it must not miss them. */
+  readonly #inFlight = new Map<string, Set<ClusterEvent>>();
+  #backoffTimer: Timer | undefined;
+  #flushTimer: Timer | undefined;
+  #wake: (() => void) | undefined;
+  #closed = false;
+
+  constructor(options: QueueOptions) {
+    this.#clock = options.clock;
+    this.#initialBackoffMs = options.initialBackoffMs ?? 1000;
+    this.#maxBackoffMs = options.maxBackoffMs ?? 10_000;
+    this.#maxUnschedulableMs = options.maxUnschedulableMs ?? 300_000;
+  }
+
+  get sizes(): { active: number; backoff: number; unschedulable: number } {
+    return { active: this.#active.size, backoff: this.#backoff.size, unschedulable: this.#unschedulable.size };
+  }
+
+  add(pod: Pod): void {
+    const key = podKey(pod);
+    if (this.#inFlight.has(key)) return;
+    this.#drop(key);
+    const now = this.#clock.now();
+    this.#activate({ info: podInfo(pod), since: now, firstSeen: now, attempts: 0, retryAt: 0, events: new Set() });
+  }
+
+  /** A newer version of a waiting pod; a change of its spec or labels is worth another try. */
+  update(pod: Pod, specChanged: boolean): void {
+    const key = podKey(pod);
+    if (this.#inFlight.has(key)) return;
+    const waiting = this.#active.get(key) ?? this.#backoff.get(key) ?? this.#unschedulable.get(key);
+    if (waiting === undefined) return this.add(pod);
+    const updated = { ...waiting, info: podInfo(pod) };
+    if (this.#active.get(key) !== undefined) this.#active.push(updated);
+    else if (this.#backoff.get(key) !== undefined) this.#backoff.push(updated);
+    else if (specChanged) {
+      this.#unschedulable.delete(key);
+      this.#retry(updated);
+    } else this.#unschedulable.set(key, updated);
+  }
+
+  remove(pod: Pod): void {
+    this.#drop(podKey(pod));
+  }
+
+  /** The next pod to try; undefined once the queue is closed. `done` or `reject` must follow. */
+  async next(): Promise<QueuedPod | undefined> {
+    while (!this.#closed) {
+      const pod = this.#active.pop();
+      if (pod !== undefined) {
+        this.#inFlight.set(pod.info.key, new Set());
+        return { ...pod, attempts: pod.attempts + 1 };
+      }
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    return undefined;
+  }
+
+  /** The try is over and the pod needs none any more. */
+  done(pod: QueuedPod): void {
+    this.#inFlight.delete(pod.info.key);
+  }
+
+  /** The try failed. `events`: what could help; `current`: the pod as it is now, undefined when it is gone or bound. */
+  reject(pod: QueuedPod, events: ReadonlySet<ClusterEvent>, current: Pod | undefined): void {
+    const happened = this.#inFlight.get(pod.info.key);
+    this.#inFlight.delete(pod.info.key);
+    if (current === undefined || this.#closed) return;
+    const now = this.#clock.now();
+    const waiting: QueuedPod = {
+      ...pod,
+      info: podInfo(current),
+      since: now,
+      events,
+      retryAt: now + Math.min(this.#maxBackoffMs, this.#initialBackoffMs * 2 ** (pod.attempts - 1)),
+    };
+    const helped = events.size === 0 || [...(happened ?? [])].some((event) => events.has(event));
+    if (helped) return this.#retry(waiting);
+    this.#unschedulable.set(waiting.info.key, waiting);
+    this.#armFlush();
+  }
+
+  /** Something happened in the cluster: pods that it could help are tried again. */
+  notify(events: readonly ClusterEvent[]): void {
+    for (const happened of this.#inFlight.values()) for (const event of events) happened.add(event);
+    for (const [key, pod] of this.#unschedulable) {
+      if (!events.some((event) => pod.events.has(event))) continue;
+      this.#unschedulable.delete(key);
+      this.#retry(pod);
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#backoffTimer?.cancel();
+    this.#flushTimer?.cancel();
+    this.#wake?.();
+  }
+
+  #retry(pod: QueuedPod): void {
+    if (pod.retryAt <= this.#clock.now()) return this.#activate(pod);
+    this.#backoff.push(pod);
+    this.#armBackoff();
+  }
+
+  #activate(pod: QueuedPod): void {
+    this.#active.push(pod);
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+
+  #drop(key: string): void {
+    this.#active.remove(key);
+    this.#backoff.remove(key);
+    this.#unschedulable.delete(key);
+  }
+
+  #armBackoff(): void {
+    this.#backoffTimer?.cancel();
+    const first = this.#backoff.peek();
+    if (first === undefined || this.#closed) return;
+    this.#backoffTimer = this.#clock.setTimer(() => {
+      for (let pod = this.#backoff.peek(); pod !== undefined && pod.retryAt <= this.#clock.now(); ) {
+        this.#backoff.pop();
+        this.#activate(pod);
+        pod = this.#backoff.peek();
+      }
+      this.#armBackoff();
+    }, first.retryAt - this.#clock.now());
+  }
+
+  /** One timer for the pod that has waited longest. */
+  #armFlush(): void {
+    if (this.#flushTimer !== undefined || this.#closed) return;
+    let oldest: number | undefined;
+    for (const pod of this.#unschedulable.values()) oldest = Math.min(oldest ?? pod.since, pod.since);
+    if (oldest === undefined) return;
+    this.#flushTimer = this.#clock.setTimer(
+      () => {
+        this.#flushTimer = undefined;
+        const limit = this.#clock.now() - this.#maxUnschedulableMs;
+        for (const [key, pod] of this.#unschedulable) {
+          if (pod.since > limit) continue;
+          this.#unschedulable.delete(key);
+          this.#retry(pod);
+        }
+        this.#armFlush();
+      },
+      Math.max(1000, oldest + this.#maxUnschedulableMs - this.#clock.now()),
+    );
+  }
+}
+
+function comesFirst(a: QueuedPod, b: QueuedPod): boolean {
+  return a.info.priority !== b.info.priority ? a.info.priority > b.info.priority : a.since < b.since;
+}
