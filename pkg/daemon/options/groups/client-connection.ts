@@ -1,0 +1,42 @@
+/** Options of a daemon's connection to the API server. */
+import type { OptionTable, OptionValues } from '#daemon/options/option.js';
+
+const section = 'Client connection';
+
+/** The options with the daemon's own rates. */
+export function clientConnectionOptions(defaults: {
+  readonly qps: number;
+  readonly burst: number;
+  /** The dialect's Protobuf media type. */
+  readonly contentType: string;
+}) {
+  return {
+    orchconfig: {
+      type: 'string',
+      section,
+      meaning: 'Client config file with credentials and the address of the server.',
+    },
+    master: { type: 'string', section, meaning: 'Address of the API server; overrides the client config.' },
+    'orch-api-qps': {
+      type: 'float',
+      default: defaults.qps,
+      section,
+      meaning: 'Requests per second to the API server, on average.',
+    },
+    'orch-api-burst': {
+      type: 'int',
+      default: defaults.burst,
+      section,
+      meaning: 'Requests to the API server at once before the rate holds.',
+    },
+    'orch-api-content-type': {
+      type: 'string',
+      default: defaults.contentType,
+      inert: true,
+      section,
+      meaning: 'Media type of requests to the API server.',
+    },
+  } as const satisfies OptionTable;
+}
+
+export type ClientConnectionValues = OptionValues<ReturnType<typeof clientConnectionOptions>>;

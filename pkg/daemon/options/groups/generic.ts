@@ -1,0 +1,23 @@
+/** Options that every daemon has. */
+import type { OptionTable } from '#daemon/options/option.js';
+
+export const genericOptions = {
+  dialect: {
+    type: 'string',
+    default: 'orch',
+    oneOf: ['orch', 'kubernetes'],
+    section: 'Generic',
+    meaning: 'Names that the cluster speaks; the same for all of its daemons.',
+  },
+} as const satisfies OptionTable;
+
+/** The dialect a command line asks for, read before the option table (whose defaults depend on it) is made. */
+export function dialectArgument(argv: readonly string[]): string {
+  let name: string = genericOptions.dialect.default;
+  for (const [index, arg] of argv.entries()) {
+    if (arg === '--') break;
+    if (arg === '--dialect') name = argv[index + 1] ?? name;
+    else if (arg.startsWith('--dialect=')) name = arg.slice('--dialect='.length);
+  }
+  return name;
+}

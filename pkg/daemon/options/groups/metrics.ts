@@ -1,0 +1,34 @@
+/** Options of the metrics endpoint. */
+import type { OptionTable, OptionValues } from '#daemon/options/option.js';
+import type { Rule } from '#daemon/options/validate.js';
+
+const section = 'Metrics';
+
+export const metricsOptions = {
+  'allow-metric-labels': {
+    type: 'map',
+    inert: true,
+    section,
+    meaning: 'Allowed values of a label: MetricName,LabelName=value,value. Others are reported as "unexpected".',
+  },
+  'disabled-metrics': {
+    type: 'strings',
+    section,
+    meaning: 'Fully qualified names of metrics that are not reported; wins over showing hidden ones.',
+  },
+  'show-hidden-metrics-for-version': {
+    type: 'string',
+    section,
+    meaning: 'Previous minor version, major.minor, whose hidden metrics are shown.',
+  },
+} as const satisfies OptionTable;
+
+export type MetricsValues = OptionValues<typeof metricsOptions>;
+
+export const metricsRules: Rule<MetricsValues> = (values) => {
+  const version = values['show-hidden-metrics-for-version'];
+  if (version === undefined || version === '' || version === '1.23') return [];
+  return [
+    '--show-hidden-metrics-for-version must be omitted or have the value "1.23": only the previous minor version is allowed',
+  ];
+};

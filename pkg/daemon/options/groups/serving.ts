@@ -1,0 +1,124 @@
+/** Options of a daemon's HTTPS port. */
+import type { OptionTable, OptionValues } from '#daemon/options/option.js';
+import type { Rule } from '#daemon/options/validate.js';
+
+/** Cipher suites that 1.24 prefers, by their IANA names. */
+export const preferredCipherSuites = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA',
+  'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256',
+  'TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA',
+  'TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384',
+  'TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305',
+  'TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256',
+  'TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA',
+  'TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256',
+  'TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA',
+  'TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384',
+  'TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305',
+  'TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256',
+  'TLS_RSA_WITH_AES_128_CBC_SHA',
+  'TLS_RSA_WITH_AES_128_GCM_SHA256',
+  'TLS_RSA_WITH_AES_256_CBC_SHA',
+  'TLS_RSA_WITH_AES_256_GCM_SHA384',
+] as const;
+
+/** Cipher suites that are accepted and not advised. */
+export const insecureCipherSuites = [
+  'TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256',
+  'TLS_ECDHE_ECDSA_WITH_RC4_128_SHA',
+  'TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA',
+  'TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256',
+  'TLS_ECDHE_RSA_WITH_RC4_128_SHA',
+  'TLS_RSA_WITH_3DES_EDE_CBC_SHA',
+  'TLS_RSA_WITH_AES_128_CBC_SHA256',
+  'TLS_RSA_WITH_RC4_128_SHA',
+] as const;
+
+export const tlsVersions = ['VersionTLS10', 'VersionTLS11', 'VersionTLS12', 'VersionTLS13'] as const;
+
+const section = 'Secure serving';
+
+/** The serving options with the daemon's own port. */
+export function servingOptions<const P extends number>(defaults: { readonly securePort: P }) {
+  return {
+    'bind-address': {
+      type: 'string',
+      default: '0.0.0.0',
+      section,
+      meaning: 'Address of the secure port. Empty, 0.0.0.0 and :: mean all interfaces.',
+    },
+    'secure-port': {
+      type: 'int',
+      default: defaults.securePort,
+      section,
+      meaning: 'HTTPS port with authentication and authorization; 0 disables HTTPS.',
+    },
+    'cert-dir': {
+      type: 'string',
+      section,
+      meaning: 'Directory of the TLS certificates; ignored when --tls-cert-file and --tls-private-key-file are given.',
+    },
+    'tls-cert-file': {
+      type: 'string',
+      section,
+      meaning:
+        'Serving certificate, followed by its CA certificate if there is one. Without certificate and key a self-signed pair is made and kept in --cert-dir.',
+    },
+    'tls-private-key-file': { type: 'string', section, meaning: 'Private key that belongs to --tls-cert-file.' },
+    'tls-sni-cert-key': {
+      type: 'stringArray',
+      section,
+      meaning:
+        'Paths of a certificate and its key, `cert,key`, optionally followed by a colon and the names it serves. Repeatable. Explicit names win over those in the certificate, full names over wildcards.',
+    },
+    'tls-cipher-suites': {
+      type: 'strings',
+      oneOf: [...preferredCipherSuites, ...insecureCipherSuites],
+      section,
+      meaning: 'Cipher suites for TLS up to 1.2; the runtime chooses when empty.',
+    },
+    'tls-min-version': { type: 'string', oneOf: tlsVersions, section, meaning: 'Lowest TLS version accepted.' },
+    'http2-max-streams-per-connection': {
+      type: 'int',
+      section,
+      meaning: 'Streams that one HTTP/2 connection may open; 0 leaves it to the runtime.',
+    },
+    'permit-address-sharing': {
+      type: 'bool',
+      inert: true,
+      section,
+      meaning: 'Bind with SO_REUSEADDR, which the runtime does in any case.',
+    },
+    'permit-port-sharing': {
+      type: 'bool',
+      inert: true,
+      section,
+      meaning: 'Bind with SO_REUSEPORT, so that several instances share address and port.',
+    },
+  } as const satisfies OptionTable;
+}
+
+/** Values of the serving options, whatever the port's default. */
+export type ServingValues = OptionValues<ReturnType<typeof servingOptions<number>>>;
+
+/** What 1.24 refuses about the serving options. */
+export const servingRules: Rule<ServingValues> = (values) => {
+  const messages: string[] = [];
+  const port = values['secure-port'];
+  if (port < 0 || port > 65_535) {
+    messages.push(`--secure-port ${port} must be between 0 and 65535, inclusive. 0 for turning off secure port`);
+  }
+  if ((values['tls-cert-file'] ?? '') === '' && (values['tls-private-key-file'] ?? '') !== '') {
+    messages.push('--tls-private-key-file requires --tls-cert-file');
+  }
+  if ((values['tls-cert-file'] ?? '') !== '' && (values['tls-private-key-file'] ?? '') === '') {
+    messages.push('--tls-cert-file requires --tls-private-key-file');
+  }
+  if (values['http2-max-streams-per-connection'] < 0) {
+    messages.push('--http2-max-streams-per-connection can not be a negative value');
+  }
+  return messages;
+};

@@ -1,0 +1,208 @@
+/**
+ * Parses a command line by an option table.
+ *
+ * Accepted: `--name=value`, `--name value`, `--bool`, `-x value`, `-xvalue`, `-x=value`; underscores for dashes;
+ * `--` ends the options. `-h`, `--help` and `--version` are always there. All errors are reported at once.
+ */
+import { OptionsError } from '#daemon/options/errors.js';
+import type { OptionDeclaration, OptionTable, OptionValues } from '#daemon/options/option.js';
+import { defaultValue, OptionValueError, parseValue } from '#daemon/options/value.js';
+
+export interface ParsedOptions<T extends OptionTable> {
+  /** Deep-frozen. */
+  readonly values: OptionValues<T>;
+  /** Names of the options that the command line gave. */
+  readonly given: ReadonlySet<string>;
+  /** About deprecated and inert options; to be logged. */
+  readonly warnings: readonly string[];
+  /** Arguments that are not options. */
+  readonly args: readonly string[];
+}
+
+export type ParseResult<T extends OptionTable> =
+  | { readonly kind: 'help' }
+  | { readonly kind: 'version'; readonly raw: boolean }
+  | ({ readonly kind: 'run' } & ParsedOptions<T>);
+
+export interface ParseSettings {
+  /** The program's name, for messages. */
+  readonly program: string;
+  /** Whether arguments that are not options are allowed. */
+  readonly allowArgs?: boolean;
+}
+
+interface State {
+  readonly table: OptionTable;
+  readonly shorthands: ReadonlyMap<string, string>;
+  readonly given: Map<string, unknown>;
+  readonly errors: string[];
+  readonly args: string[];
+  /** Arguments still to be read, next one last. */
+  readonly rest: string[];
+  help: boolean;
+  version: string | undefined;
+}
+
+/** Parses `argv` (without the program itself). Throws OptionsError. */
+export function parseOptions<T extends OptionTable>(
+  table: T,
+  argv: readonly string[],
+  settings: ParseSettings,
+): ParseResult<T> {
+  const state: State = {
+    table,
+    shorthands: new Map(
+      Object.entries(table).flatMap(([name, { shorthand }]) => (shorthand === undefined ? [] : [[shorthand, name]])),
+    ),
+    given: new Map(),
+    errors: [],
+    args: [],
+    rest: [...argv].reverse(),
+    help: false,
+    version: undefined,
+  };
+  for (let arg = state.rest.pop(); arg !== undefined; arg = state.rest.pop()) readArgument(state, arg);
+  if (state.help) return { kind: 'help' };
+  if (settings.allowArgs !== true) {
+    for (const arg of state.args) {
+      state.errors.push(`unknown command ${JSON.stringify(arg)} for ${JSON.stringify(settings.program)}`);
+    }
+  }
+  if (state.errors.length > 0) throw new OptionsError(state.errors);
+  if (state.version !== undefined) return { kind: 'version', raw: state.version === 'raw' };
+  const values: Record<string, unknown> = {};
+  for (const [name, declaration] of Object.entries(table)) {
+    values[name] = state.given.has(name) ? state.given.get(name) : defaultValue(declaration);
+  }
+  return {
+    kind: 'run',
+    values: deepFreeze(values) as OptionValues<T>,
+    given: new Set(state.given.keys()),
+    warnings: warningsOf(table, state.given.keys()),
+    args: state.args,
+  };
+}
+
+function readArgument(state: State, arg: string): void {
+  if (arg === '--') {
+    while (state.rest.length > 0) state.args.push(state.rest.pop() ?? '');
+  } else if (arg.startsWith('--')) readLong(state, arg);
+  else if (arg.startsWith('-') && arg !== '-') readShort(state, arg);
+  else state.args.push(arg);
+}
+
+function readLong(state: State, arg: string): void {
+  const at = arg.indexOf('=');
+  const written = arg.slice(2, at < 0 ? undefined : at);
+  const name = written.replaceAll('_', '-');
+  const inline = at < 0 ? undefined : arg.slice(at + 1);
+  if (written === '') {
+    state.errors.push(`bad flag syntax: ${arg}`);
+    return;
+  }
+  const declaration = Object.hasOwn(state.table, name) ? state.table[name] : undefined;
+  if (declaration === undefined) {
+    readBuiltIn(state, name, inline, arg);
+    return;
+  }
+  const text = inline ?? (declaration.type === 'bool' ? 'true' : state.rest.pop());
+  if (text === undefined) state.errors.push(`flag needs an argument: --${name}`);
+  else setValue(state, name, declaration, text);
+}
+
+function readBuiltIn(state: State, name: string, inline: string | undefined, arg: string): void {
+  if (name === 'help') state.help = inline !== 'false';
+  else if (name === 'version' && inline !== 'false') state.version = inline ?? 'true';
+  else if (name !== 'version') {
+    const near = nearest(name, [...Object.keys(state.table), 'help', 'version']);
+    const hint = near === undefined ? '' : ` (did you mean --${near}?)`;
+    state.errors.push(`unknown flag: ${arg.split('=', 1)[0]}${hint}`);
+    // A value written apart would otherwise be reported as an argument of its own.
+    const next = state.rest.at(-1);
+    if (inline === undefined && next !== undefined && !next.startsWith('-')) state.rest.pop();
+  }
+}
+
+function readShort(state: State, arg: string): void {
+  const letter = arg.charAt(1);
+  if (letter === 'h' && !state.shorthands.has('h')) {
+    state.help = true;
+    return;
+  }
+  const name = state.shorthands.get(letter);
+  const declaration = name === undefined ? undefined : state.table[name];
+  if (name === undefined || declaration === undefined) {
+    state.errors.push(`unknown shorthand flag: '${letter}' in ${arg}`);
+    return;
+  }
+  const attached = arg.length > 2 ? arg.slice(arg.charAt(2) === '=' ? 3 : 2) : undefined;
+  if (declaration.type === 'bool' && attached !== undefined && arg.charAt(2) !== '=') {
+    setValue(state, name, declaration, 'true');
+    readShort(state, `-${attached}`);
+    return;
+  }
+  const text = attached ?? (declaration.type === 'bool' ? 'true' : state.rest.pop());
+  if (text === undefined) state.errors.push(`flag needs an argument: '${letter}' in ${arg}`);
+  else setValue(state, name, declaration, text);
+}
+
+function setValue(state: State, name: string, declaration: OptionDeclaration, text: string): void {
+  try {
+    state.given.set(name, parseValue(declaration, text, state.given.get(name)));
+  } catch (error) {
+    if (!(error instanceof OptionValueError)) throw error;
+    state.errors.push(`invalid argument ${JSON.stringify(text)} for "--${name}" flag: ${error.message}`);
+  }
+}
+
+function warningsOf(table: OptionTable, names: Iterable<string>): string[] {
+  const warnings: string[] = [];
+  for (const name of names) {
+    const declaration = table[name];
+    if (declaration?.deprecated !== undefined) {
+      warnings.push(`Flag --${name} has been deprecated, ${declaration.deprecated}`);
+    }
+    if (declaration?.inert === true) warnings.push(`Flag --${name} has no effect: nothing acts on it yet`);
+  }
+  return warnings;
+}
+
+/** The known name that is at most two edits away, or that the written one begins. */
+function nearest(written: string, names: readonly string[]): string | undefined {
+  let best: string | undefined;
+  let bestDistance = 3;
+  for (const name of names) {
+    const distance = editDistance(written, name, bestDistance);
+    if (distance < bestDistance) {
+      best = name;
+      bestDistance = distance;
+    }
+  }
+  if (best !== undefined || written.length < 4) return best;
+  return names.find((name) => name.startsWith(written));
+}
+
+/** Levenshtein distance, or `limit` as soon as it cannot be less. */
+function editDistance(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) >= limit) return limit;
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next[j] = Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1);
+    }
+    if (Math.min(...next) >= limit) return limit;
+    row = next;
+  }
+  return row[b.length] ?? limit;
+}
+
+/** Freezes plain data through and through. */
+export function deepFreeze<V>(value: V): V {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const item of Object.values(value)) deepFreeze(item);
+  }
+  return value;
+}

@@ -1,0 +1,140 @@
+/** From the text of one option to its value, per type. Errors are worded as Go's flag libraries word them. */
+import { parseDuration } from '#daemon/options/duration.js';
+import type { OptionDeclaration, OptionType } from '#daemon/options/option.js';
+
+/** The text is not a value of the option's type. */
+export class OptionValueError extends Error {
+  override readonly name = 'OptionValueError';
+}
+
+const trueTexts = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
+const falseTexts = new Set(['0', 'f', 'F', 'false', 'FALSE', 'False']);
+
+function parseBool(text: string): boolean {
+  if (trueTexts.has(text)) return true;
+  if (falseTexts.has(text)) return false;
+  throw new OptionValueError(`strconv.ParseBool: parsing ${JSON.stringify(text)}: invalid syntax`);
+}
+
+function parseInteger(text: string): number {
+  if (!/^[+-]?(0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|[1-9]\d*|0)$/.test(text)) {
+    throw new OptionValueError(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  }
+  const digits = text.replace(/^[+-]/, '').replace(/^0([0-7]+)$/, '0o$1');
+  const value = (text.startsWith('-') ? -1 : 1) * Number(digits);
+  if (!Number.isSafeInteger(value)) {
+    throw new OptionValueError(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`);
+  }
+  return value === 0 ? 0 : value;
+}
+
+function parseFloatStrict(text: string): number {
+  if (!/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text)) {
+    throw new OptionValueError(`strconv.ParseFloat: parsing ${JSON.stringify(text)}: invalid syntax`);
+  }
+  return Number(text);
+}
+
+/** Splits at commas; a part in double quotes may contain commas, `""` in it is one quote. */
+export function splitCommas(text: string): string[] {
+  if (text === '') return [];
+  const parts: string[] = [];
+  let part = '';
+  let quoted = false;
+  for (let i = 0; i < text.length; i += 1) {
+    const char = text.charAt(i);
+    if (quoted && char === '"' && text[i + 1] === '"') {
+      part += '"';
+      i += 1;
+    } else if (char === '"' && (quoted || part === '')) quoted = !quoted;
+    else if (char === ',' && !quoted) {
+      parts.push(part);
+      part = '';
+    } else part += char;
+  }
+  if (quoted) throw new OptionValueError('parse error: extraneous or missing " in quoted-field');
+  return [...parts, part];
+}
+
+function parsePairs(text: string): [string, string][] {
+  return splitCommas(text)
+    .filter((pair) => pair.trim() !== '')
+    .map((pair) => {
+      const at = pair.indexOf('=');
+      if (at <= 0) throw new OptionValueError(`${pair} must be formatted as key=value`);
+      return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+    });
+}
+
+function duration(text: string): number {
+  try {
+    return parseDuration(text);
+  } catch (error) {
+    throw new OptionValueError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+/**
+ * The value after one more occurrence of the option; `previous` is what earlier occurrences gave (undefined for the
+ * first, so that the default is replaced and not added to). Throws OptionValueError.
+ */
+export function parseValue(declaration: OptionDeclaration, text: string, previous: unknown): unknown {
+  const value = parseByType(declaration.type, text, previous);
+  const { oneOf } = declaration;
+  if (oneOf !== undefined) {
+    for (const item of Array.isArray(value) ? value : [value]) {
+      if (!oneOf.includes(String(item))) throw new OptionValueError(`must be one of: ${oneOf.join(', ')}`);
+    }
+  }
+  return value;
+}
+
+function parseByType(type: OptionType, text: string, previous: unknown): unknown {
+  switch (type) {
+    case 'string':
+      return text;
+    case 'strings':
+      return [...((previous as string[] | undefined) ?? []), ...splitCommas(text)];
+    case 'stringArray':
+      return [...((previous as string[] | undefined) ?? []), text];
+    case 'bool':
+      return parseBool(text);
+    case 'int':
+      return parseInteger(text);
+    case 'float':
+      return parseFloatStrict(text);
+    case 'duration':
+      return duration(text);
+    case 'map':
+      return { ...((previous as Record<string, string> | undefined) ?? {}), ...Object.fromEntries(parsePairs(text)) };
+    case 'boolMap': {
+      const pairs = parsePairs(text).map(([key, value]) => [key, parseBool(value)] as const);
+      return { ...((previous as Record<string, boolean> | undefined) ?? {}), ...Object.fromEntries(pairs) };
+    }
+    default:
+      return type satisfies never;
+  }
+}
+
+/** The value of an option that nobody gives. */
+export function defaultValue(declaration: OptionDeclaration): unknown {
+  if (declaration.default !== undefined) return structuredClone(declaration.default);
+  switch (declaration.type) {
+    case 'string':
+      return undefined;
+    case 'strings':
+    case 'stringArray':
+      return [];
+    case 'bool':
+      return false;
+    case 'int':
+    case 'float':
+    case 'duration':
+      return 0;
+    case 'map':
+    case 'boolMap':
+      return {};
+    default:
+      return declaration.type satisfies never;
+  }
+}
