@@ -136,7 +136,7 @@ export function formatQuantity(quantity: ParsedQuantity): string {
     number >>= 10n;
     power++;
   }
-  return `${number}${binaryByPower[power] ?? ''}`;
+  return `${number}${binaryByPower[power]}`;
 }
 
 /**

@@ -1,0 +1,110 @@
+/**
+ * Field selectors: `status.phase!=Running,spec.nodeName=n1`. Which fields a resource can be selected by is known to
+ * its strategy; here is only the language, as of release 1.24 (apimachinery/pkg/fields/selector.go).
+ */
+import { badRequest } from '#apimachinery/errors/status.js';
+
+export interface FieldTerm {
+  readonly field: string;
+  readonly operator: '=' | '!=';
+  readonly value: string;
+}
+
+/** Values of an object's selectable fields; an absent one counts as empty. */
+export type FieldValues = Readonly<Record<string, string | undefined>>;
+
+/** A conjunction of terms. Immutable. */
+export class FieldSelector {
+  readonly terms: readonly FieldTerm[];
+
+  constructor(terms: readonly FieldTerm[]) {
+    this.terms = terms;
+  }
+
+  get isEverything(): boolean {
+    return this.terms.length === 0;
+  }
+
+  matches(fields: FieldValues): boolean {
+    for (const { field, operator, value } of this.terms) {
+      const actual = (Object.hasOwn(fields, field) ? fields[field] : undefined) ?? '';
+      if ((actual === value) !== (operator === '=')) return false;
+    }
+    return true;
+  }
+
+  /** The one value that `field` must have, undefined when several would do. */
+  exactValue(field: string): string | undefined {
+    return this.terms.find((term) => term.field === field && term.operator === '=')?.value;
+  }
+
+  /** Throws 400 BadRequest for the first field that is not in `supported`. */
+  requireFields(supported: (field: string) => boolean): void {
+    for (const { field } of this.terms) {
+      if (!supported(field)) throw badRequest(`field label not supported: ${field}`);
+    }
+  }
+
+  toString(): string {
+    return this.terms.map((term) => `${term.field}${term.operator}${escapeFieldValue(term.value)}`).join(',');
+  }
+}
+
+export const everyField = new FieldSelector([]);
+
+/** `\`, `,` and `=` of a value are written with a backslash. */
+export function escapeFieldValue(value: string): string {
+  return value.replace(/[\\,=]/g, '\\$&');
+}
+
+function unescapeFieldValue(text: string): string {
+  let value = '';
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charAt(at);
+    if (character === ',' || character === '=') {
+      throw badRequest(`invalid field selector: unescaped character in value: ${character.charCodeAt(0)}`);
+    }
+    if (character !== '\\') {
+      value += character;
+      continue;
+    }
+    const next = text.charAt(++at);
+    if (next !== '\\' && next !== ',' && next !== '=') {
+      throw badRequest(`invalid field selector: invalid escape sequence: \\${next}`);
+    }
+    value += next;
+  }
+  return value;
+}
+
+function splitTerms(text: string): string[] {
+  const terms: string[] = [];
+  let start = 0;
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charAt(at);
+    if (character === '\\') at++;
+    else if (character === ',') {
+      terms.push(text.slice(start, at));
+      start = at + 1;
+    }
+  }
+  terms.push(text.slice(start));
+  return terms;
+}
+
+/** Reads a selector's text; an empty one matches everything. Throws 400 BadRequest. */
+export function parseFieldSelector(text: string): FieldSelector {
+  if (text === '') return everyField;
+  const terms: FieldTerm[] = [];
+  for (const part of splitTerms(text).sort()) {
+    if (part === '') continue;
+    const match = /!=|==|=/.exec(part);
+    if (match === null) throw badRequest(`invalid selector: '${text}'; can't understand '${part}'`);
+    terms.push({
+      field: part.slice(0, match.index),
+      operator: match[0] === '!=' ? '!=' : '=',
+      value: unescapeFieldValue(part.slice(match.index + match[0].length)),
+    });
+  }
+  return new FieldSelector(terms);
+}

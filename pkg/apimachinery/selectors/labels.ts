@@ -1,0 +1,209 @@
+/**
+ * Label selectors: what a requirement means, how a set of them matches, and how it is written. Semantics of release
+ * 1.24 (apimachinery/pkg/labels/selector.go). The text form is parsed in `label-parser.ts`.
+ */
+import { badRequest } from '#apimachinery/errors/status.js';
+import { labelValueErrors, qualifiedNameErrors } from '#apimachinery/validation/names.js';
+
+export type LabelOperator = '=' | '==' | '!=' | 'in' | 'notin' | 'exists' | '!' | 'gt' | 'lt';
+
+export interface LabelRequirement {
+  readonly key: string;
+  readonly operator: LabelOperator;
+  /** Sorted, without duplicates. */
+  readonly values: readonly string[];
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+const integer = /^[+-]?[0-9]+$/;
+
+/** Own labels only: a label named like a member of every object must not match by accident. */
+function labelOf(labels: Labels | undefined, key: string): string | undefined {
+  return labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
+}
+
+function compareIntegers(actual: string, wanted: string): bigint | undefined {
+  return integer.test(actual) ? BigInt(actual) - BigInt(wanted) : undefined;
+}
+
+function requirementMatches(requirement: LabelRequirement, labels: Labels | undefined): boolean {
+  const actual = labelOf(labels, requirement.key);
+  const { values } = requirement;
+  switch (requirement.operator) {
+    case '=':
+    case '==':
+    case 'in':
+      return actual !== undefined && values.includes(actual);
+    case '!=':
+    case 'notin':
+      return actual === undefined || !values.includes(actual);
+    case 'exists':
+      return actual !== undefined;
+    case '!':
+      return actual === undefined;
+    case 'gt':
+    case 'lt': {
+      const difference = actual === undefined ? undefined : compareIntegers(actual, values[0] ?? '0');
+      if (difference === undefined) return false;
+      return requirement.operator === 'gt' ? difference > 0n : difference < 0n;
+    }
+  }
+}
+
+function formatRequirement({ key, operator, values }: LabelRequirement): string {
+  switch (operator) {
+    case 'exists':
+      return key;
+    case '!':
+      return `!${key}`;
+    case 'in':
+    case 'notin':
+      return `${key} ${operator} (${values.join(',')})`;
+    case 'gt':
+      return `${key}>${values[0] ?? ''}`;
+    case 'lt':
+      return `${key}<${values[0] ?? ''}`;
+    case '=':
+    case '==':
+    case '!=':
+      return `${key}${operator}${values[0] ?? ''}`;
+  }
+}
+
+/** A conjunction of requirements, or the selector that matches nothing. Immutable. */
+export class LabelSelector {
+  readonly requirements: readonly LabelRequirement[];
+  readonly #nothing: boolean;
+
+  constructor(requirements: readonly LabelRequirement[], options?: { nothing?: boolean }) {
+    this.requirements = [...requirements].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+    this.#nothing = options?.nothing ?? false;
+  }
+
+  /** True when every object matches. */
+  get isEverything(): boolean {
+    return !this.#nothing && this.requirements.length === 0;
+  }
+
+  get isNothing(): boolean {
+    return this.#nothing;
+  }
+
+  matches(labels: Labels | undefined): boolean {
+    if (this.#nothing) return false;
+    for (const requirement of this.requirements) {
+      if (!requirementMatches(requirement, labels)) return false;
+    }
+    return true;
+  }
+
+  /** The one value that `key` must have, undefined when several would do. */
+  exactValue(key: string): string | undefined {
+    for (const { key: k, operator, values } of this.requirements) {
+      if (k === key && (operator === '=' || operator === '==' || operator === 'in') && values.length === 1) {
+        return values[0];
+      }
+    }
+    return undefined;
+  }
+
+  /** The text form; the selector that matches nothing has none and gives an empty text. */
+  toString(): string {
+    return this.requirements.map(formatRequirement).join(',');
+  }
+}
+
+export const everything = new LabelSelector([]);
+export const nothing = new LabelSelector([], { nothing: true });
+
+function valueCountError(operator: LabelOperator, values: readonly string[]): string | undefined {
+  switch (operator) {
+    case 'in':
+    case 'notin':
+      return values.length > 0 ? undefined : "for 'in', 'notin' operators, values set can't be empty";
+    case '=':
+    case '==':
+    case '!=':
+      return values.length === 1 ? undefined : 'exact-match compatibility requires one single value';
+    case 'exists':
+    case '!':
+      return values.length === 0 ? undefined : 'values set must be empty for exists and does not exist';
+    case 'gt':
+    case 'lt':
+      if (values.length !== 1) return "for 'Gt', 'Lt' operators, exactly one value is required";
+      return integer.test(values[0] ?? '') ? undefined : "for 'Gt', 'Lt' operators, the value must be an integer";
+  }
+}
+
+const show = (value: unknown): string => JSON.stringify(value);
+
+/**
+ * A valid requirement. Throws 400 BadRequest with the reasons; `path` is where the requirement stands, for messages
+ * (texts have none, which release 1.24 writes `<nil>`).
+ */
+export function makeRequirement(
+  key: string,
+  operator: LabelOperator,
+  values: readonly string[],
+  path?: string,
+): LabelRequirement {
+  const errors: string[] = [];
+  const keyErrors = qualifiedNameErrors(key);
+  if (keyErrors.length > 0) {
+    errors.push(
+      `${path === undefined ? '<nil>' : `${path}.key`}: Invalid value: ${show(key)}: ${keyErrors.join('; ')}`,
+    );
+  }
+  const valuesPath = path === undefined ? 'values' : `${path}.values`;
+  const countError = valueCountError(operator, values);
+  if (countError !== undefined) errors.push(`${valuesPath}: Invalid value: ${show(values)}: ${countError}`);
+  values.forEach((value, i) => {
+    const valueErrors = labelValueErrors(value);
+    if (valueErrors.length === 0) return;
+    errors.push(`${valuesPath}[${i}][${key}]: Invalid value: ${show(value)}: ${valueErrors.join('; ')}`);
+  });
+  if (errors.length > 0) throw badRequest(errors.length === 1 ? (errors[0] ?? '') : `[${errors.join(', ')}]`);
+  return { key, operator, values: [...new Set(values)].sort() };
+}
+
+/** What `selectorFromObject` reads: metav1.LabelSelector. */
+export interface LabelSelectorObject {
+  readonly matchLabels?: Labels;
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly operator: string;
+    readonly values?: readonly string[];
+  }[];
+}
+
+const operatorOfObject: Readonly<Record<string, LabelOperator>> = {
+  In: 'in',
+  NotIn: 'notin',
+  Exists: 'exists',
+  DoesNotExist: '!',
+};
+
+/** The selector of a metav1.LabelSelector: absent matches nothing, empty matches everything. Throws 400 BadRequest. */
+export function selectorFromObject(object: LabelSelectorObject | undefined): LabelSelector {
+  if (object === undefined) return nothing;
+  const requirements: LabelRequirement[] = [];
+  for (const [key, value] of Object.entries(object.matchLabels ?? {})) {
+    requirements.push(makeRequirement(key, '=', [value]));
+  }
+  for (const expression of object.matchExpressions ?? []) {
+    const operator = Object.hasOwn(operatorOfObject, expression.operator)
+      ? operatorOfObject[expression.operator]
+      : undefined;
+    if (operator === undefined) throw badRequest(`${show(expression.operator)} is not a valid label selector operator`);
+    requirements.push(makeRequirement(expression.key, operator, expression.values ?? []));
+  }
+  return requirements.length === 0 ? everything : new LabelSelector(requirements);
+}
+
+/** The selector that asks for exactly these labels; no labels match everything. Keys and values are not checked. */
+export function selectorFromLabels(labels: Labels | undefined): LabelSelector {
+  const entries = Object.entries(labels ?? {});
+  if (entries.length === 0) return everything;
+  return new LabelSelector(entries.map(([key, value]) => ({ key, operator: '=', values: [value] })));
+}
