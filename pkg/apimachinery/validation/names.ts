@@ -1,126 +1,153 @@
 /**
- * Forms of names, labels and values. Each function gives the reasons why a text is refused, none when it is fine; the
- * texts are those that clients of release 1.24 see (apimachinery/pkg/util/validation/validation.go).
+ * Validators of names: each returns the messages of release 1.24, none when the name is good. Lengths are in
+ * characters; the allowed alphabets are ASCII, so these are bytes as well for anything that passes.
  */
 
-/** Reasons why a name is refused, none when it is fine. */
-export type NameValidator = (name: string) => string[];
+export type NameValidator = (value: string) => string[];
 
-const qualifiedNameForm = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
-const labelForm = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
-const subdomainForm = `${labelForm}(\\.${labelForm})*`;
-const label1035Form = '[a-z]([-a-z0-9]*[a-z0-9])?';
+const dns1123Label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
+const dns1123Subdomain = `${dns1123Label}(\\.${dns1123Label})*`;
+const dns1035Label = '[a-z]([-a-z0-9]*[a-z0-9])?';
+const qualifiedName = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
+const labelValue = `(${qualifiedName})?`;
+const wildcardSubdomain = `\\*\\.${dns1123Subdomain}`;
 
-const qualifiedName = new RegExp(`^${qualifiedNameForm}$`);
-const dnsLabel = new RegExp(`^${labelForm}$`);
-const dns1035Label = new RegExp(`^${label1035Form}$`);
-const subdomainCharacters = /^[a-z0-9-]+$/;
-
-export const maxSubdomainLength = 253;
+/** Longest DNS label (RFC 1123), label value and name part of a qualified name. */
 export const maxLabelLength = 63;
+/** Longest DNS subdomain. */
+export const maxSubdomainLength = 253;
 
-export function maxLengthMessage(limit: number): string {
-  return `must be no more than ${limit} characters`;
+export const emptyMessage = 'must be non-empty';
+
+export function maxLengthMessage(max: number): string {
+  return `must be no more than ${max} characters`;
 }
 
+/** `must be between a and b, inclusive`. */
 export function inclusiveRangeMessage(low: number, high: number): string {
   return `must be between ${low} and ${high}, inclusive`;
 }
 
-/** What is said of a text that does not have the form of a regular expression. */
-export function patternMessage(rule: string, pattern: string, ...examples: string[]): string {
-  if (examples.length === 0) return `${rule} (regex used for validation is '${pattern}')`;
+/** Explains a pattern with examples; the odd double space before `or` is what 1.24 prints. */
+export function patternMessage(text: string, pattern: string, ...examples: string[]): string {
   const shown = examples.map((example) => `'${example}', `).join(' or ');
-  return `${rule} (e.g. ${shown}regex used for validation is '${pattern}')`;
+  const prefix = examples.length === 0 ? '' : `e.g. ${shown}`;
+  return `${text} (${prefix}regex used for validation is '${pattern}')`;
 }
 
-const alphanumericEnds = 'and must start and end with an alphanumeric character';
-const qualifiedNameRule = patternMessage(
-  `must consist of alphanumeric characters, '-', '_' or '.', ${alphanumericEnds}`,
-  qualifiedNameForm,
-  'MyName',
-  'my.name',
-  '123-abc',
-);
-const labelValueRule = patternMessage(
-  `a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', ${alphanumericEnds}`,
-  `(${qualifiedNameForm})?`,
-  'MyValue',
-  'my_value',
-  '12345',
-);
-const subdomainRule = patternMessage(
-  `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', ${alphanumericEnds}`,
-  subdomainForm,
-  'example.com',
-);
-const labelRule = patternMessage(
-  `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', ${alphanumericEnds}`,
-  labelForm,
-  'my-name',
-  '123-abc',
-);
-const label1035Rule = patternMessage(
-  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
-  label1035Form,
-  'my-name',
-  'abc-123',
-);
+const patterns = {
+  dns1123Label: new RegExp(`^${dns1123Label}$`),
+  dns1035Label: new RegExp(`^${dns1035Label}$`),
+  qualifiedName: new RegExp(`^${qualifiedName}$`),
+};
 
-/** A prefix may end in a dash, since something follows it: checks go on as if it ended in a letter. */
-export function maskTrailingDash(prefix: string): string {
-  return prefix.length > 1 && prefix.endsWith('-') ? `${prefix.slice(0, -2)}a` : prefix;
-}
+const messages = {
+  dns1123Label: patternMessage(
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+    dns1123Label,
+    'my-name',
+    '123-abc',
+  ),
+  dns1123Subdomain: patternMessage(
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+    dns1123Subdomain,
+    'example.com',
+  ),
+  dns1035Label: patternMessage(
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+    dns1035Label,
+    'my-name',
+    'abc-123',
+  ),
+  wildcardSubdomain: patternMessage(
+    "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+    wildcardSubdomain,
+    '*.example.com',
+  ),
+  qualifiedName: patternMessage(
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+    qualifiedName,
+    'MyName',
+    'my.name',
+    '123-abc',
+  ),
+  labelValue: patternMessage(
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+    labelValue,
+    'MyValue',
+    'my_value',
+    '12345',
+  ),
+};
 
-/** A label of RFC 1123: `my-name`. */
-export function dns1123LabelErrors(text: string): string[] {
+function check(value: string, max: number, fits: boolean, message: string): string[] {
   const errors: string[] = [];
-  if (text.length > maxLabelLength) errors.push(maxLengthMessage(maxLabelLength));
-  if (!dnsLabel.test(text)) errors.push(labelRule);
+  if (value.length > max) errors.push(maxLengthMessage(max));
+  if (!fits) errors.push(message);
   return errors;
 }
 
-/** A subdomain of RFC 1123, the form of most names: `my-name.example.com`. */
-export function dns1123SubdomainErrors(text: string): string[] {
-  const errors: string[] = [];
-  if (text.length > maxSubdomainLength) errors.push(maxLengthMessage(maxSubdomainLength));
-  // Label by label: one regular expression for all of them backtracks badly on hostile texts.
-  const fine = text.split('.').every((l) => subdomainCharacters.test(l) && !l.startsWith('-') && !l.endsWith('-'));
-  if (!fine) errors.push(subdomainRule);
-  return errors;
+/** Label by label: one regular expression for all of them would backtrack badly on hostile texts. */
+function isSubdomain(value: string): boolean {
+  return value.split('.').every((label) => patterns.dns1123Label.test(label));
 }
 
-/** A label of RFC 1035, the form of Service names: begins with a letter. */
-export function dns1035LabelErrors(text: string): string[] {
-  const errors: string[] = [];
-  if (text.length > maxLabelLength) errors.push(maxLengthMessage(maxLabelLength));
-  if (!dns1035Label.test(text)) errors.push(label1035Rule);
-  return errors;
+/** A DNS label: names of namespaces, containers, volumes, … */
+export function dns1123LabelErrors(value: string): string[] {
+  return check(value, maxLabelLength, patterns.dns1123Label.test(value), messages.dns1123Label);
 }
 
-/** The key of a label or annotation: `app`, `example.com/app`. */
-export function qualifiedNameErrors(text: string): string[] {
-  const parts = text.split('/');
+/** A DNS subdomain: names of most objects. */
+export function dns1123SubdomainErrors(value: string): string[] {
+  return check(value, maxSubdomainLength, isSubdomain(value), messages.dns1123Subdomain);
+}
+
+/** A DNS label that starts with a letter: names of services. */
+export function dns1035LabelErrors(value: string): string[] {
+  return check(value, maxLabelLength, patterns.dns1035Label.test(value), messages.dns1035Label);
+}
+
+/** `*.` and a DNS subdomain: hosts of ingresses. */
+export function wildcardSubdomainErrors(value: string): string[] {
+  const fits = value.startsWith('*.') && isSubdomain(value.slice(2));
+  return check(value, maxSubdomainLength, fits, messages.wildcardSubdomain);
+}
+
+/** `[prefix/]name`: keys of labels, annotations, taints, resources, conditions, finalizers. */
+export function qualifiedNameErrors(value: string): string[] {
+  const parts = value.split('/');
   if (parts.length > 2) {
-    return [
-      `a qualified name ${qualifiedNameRule} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
-    ];
+    const suffix = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+    return [`a qualified name ${messages.qualifiedName} ${suffix}`];
   }
   const errors: string[] = [];
   const name = parts.at(-1) ?? '';
-  const prefix = parts.length === 2 ? parts[0] : undefined;
-  if (prefix === '') errors.push('prefix part must be non-empty');
-  else if (prefix !== undefined) errors.push(...dns1123SubdomainErrors(prefix).map((e) => `prefix part ${e}`));
-  if (name === '') errors.push('name part must be non-empty');
+  if (parts.length === 2) {
+    const prefix = parts[0] ?? '';
+    if (prefix === '') errors.push(`prefix part ${emptyMessage}`);
+    else errors.push(...dns1123SubdomainErrors(prefix).map((message) => `prefix part ${message}`));
+  }
+  if (name === '') errors.push(`name part ${emptyMessage}`);
   else if (name.length > maxLabelLength) errors.push(`name part ${maxLengthMessage(maxLabelLength)}`);
-  if (!qualifiedName.test(name)) errors.push(`name part ${qualifiedNameRule}`);
+  if (!patterns.qualifiedName.test(name)) errors.push(`name part ${messages.qualifiedName}`);
   return errors;
 }
 
-/** The value of a label; empty is fine. */
-export function labelValueErrors(text: string): string[] {
-  const errors: string[] = [];
-  if (text.length > maxLabelLength) errors.push(maxLengthMessage(maxLabelLength));
-  if (text !== '' && !qualifiedName.test(text)) errors.push(labelValueRule);
-  return errors;
+/** The value of a label; may be empty. */
+export function labelValueErrors(value: string): string[] {
+  return check(value, maxLabelLength, value === '' || patterns.qualifiedName.test(value), messages.labelValue);
+}
+
+/** A name that is one segment of a URL path: all that is asked of the names of roles and bindings. */
+export function pathSegmentErrors(value: string): string[] {
+  if (value === '.' || value === '..') return [`may not be '${value}'`];
+  return ['/', '%'].filter((character) => value.includes(character)).map((c) => `may not contain '${c}'`);
+}
+
+/**
+ * Makes a `generateName` prefix fit for a validator of names: a trailing dash stands for the suffix to come, so it
+ * is replaced by something that is allowed at the end.
+ */
+export function maskTrailingDash(value: string): string {
+  return value.length > 1 && value.endsWith('-') ? `${value.slice(0, -2)}a` : value;
 }

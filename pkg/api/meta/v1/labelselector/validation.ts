@@ -1,0 +1,49 @@
+/** Rules of label selectors as objects carry them. */
+import { validateLabels } from '#api/meta/v1/objectmeta/validation.js';
+import type { LabelSelector, LabelSelectorRequirement } from '#api/meta/v1/types.gen.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { labelValueErrors, qualifiedNameErrors } from '#apimachinery/validation/names.js';
+import type { FieldPath } from '#apimachinery/validation/path.js';
+
+/** The whole selector; an absent one has nothing wrong with it. */
+export function validateLabelSelector(selector: LabelSelector | undefined, path: FieldPath): FieldFailure[] {
+  if (selector === undefined) return [];
+  const failures = validateLabels(selector.matchLabels, path.child('matchLabels'));
+  selector.matchExpressions?.forEach((requirement, i) => {
+    failures.push(...validateRequirement(requirement, path.child('matchExpressions').index(i)));
+  });
+  return failures;
+}
+
+/** True when the selector has no requirement at all: it selects everything. */
+export function isEmptySelector(selector: LabelSelector): boolean {
+  return Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0;
+}
+
+function validateRequirement(requirement: LabelSelectorRequirement, path: FieldPath): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  const values = requirement.values ?? [];
+  switch (requirement.operator) {
+    case 'In':
+    case 'NotIn':
+      if (values.length === 0) {
+        failures.push(required(path.child('values'), "must be specified when `operator` is 'In' or 'NotIn'"));
+      }
+      break;
+    case 'Exists':
+    case 'DoesNotExist':
+      if (values.length > 0) {
+        const text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+        failures.push(forbiddenField(path.child('values'), text));
+      }
+      break;
+    default:
+      failures.push(invalidValue(path.child('operator'), requirement.operator ?? '', 'not a valid selector operator'));
+  }
+  failures.push(...invalidEach(path.child('key'), requirement.key ?? '', qualifiedNameErrors(requirement.key ?? '')));
+  values.forEach((value, i) => {
+    failures.push(...invalidEach(path.child('values').index(i), value, labelValueErrors(value)));
+  });
+  return failures;
+}

@@ -1,0 +1,100 @@
+/** Validators of identifiers inside specs: messages of release 1.24, none when the value is good. */
+import {
+  inclusiveRangeMessage,
+  maxLengthMessage,
+  maxSubdomainLength,
+  patternMessage,
+} from '#apimachinery/validation/names.js';
+
+const envName = '[-._a-zA-Z][-._a-zA-Z0-9]*';
+const configKey = '[-._a-zA-Z0-9]+';
+const cIdentifier = '[A-Za-z_][A-Za-z0-9_]*';
+const headerName = '[-A-Za-z0-9]+';
+const percent = '[0-9]+%';
+
+function whole(pattern: string): RegExp {
+  return new RegExp(`^(?:${pattern})$`);
+}
+
+const patterns = {
+  envName: whole(envName),
+  configKey: whole(configKey),
+  cIdentifier: whole(cIdentifier),
+  headerName: whole(headerName),
+  percent: whole(percent),
+};
+
+/** Names that would climb out of a directory when used as file names. */
+function climbingErrors(value: string): string[] {
+  if (value === '.') return ["must not be '.'"];
+  if (value === '..') return ["must not be '..'"];
+  if (value.startsWith('..')) return ["must not start with '..'"];
+  return [];
+}
+
+/** Name of an environment variable. */
+export function envVarNameErrors(value: string): string[] {
+  const errors: string[] = [];
+  if (!patterns.envName.test(value)) {
+    const text =
+      "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit";
+    errors.push(patternMessage(text, envName, 'my.env-name', 'MY_ENV.NAME', 'MyEnvName1'));
+  }
+  return [...errors, ...climbingErrors(value)];
+}
+
+/** Key of a config map or secret. */
+export function configKeyErrors(value: string): string[] {
+  const errors: string[] = [];
+  if (value.length > maxSubdomainLength) errors.push(maxLengthMessage(maxSubdomainLength));
+  if (!patterns.configKey.test(value)) {
+    const text = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
+    errors.push(patternMessage(text, configKey, 'key.name', 'KEY_NAME', 'key-name'));
+  }
+  return [...errors, ...climbingErrors(value)];
+}
+
+/** Identifier of the C language. */
+export function cIdentifierErrors(value: string): string[] {
+  if (patterns.cIdentifier.test(value)) return [];
+  const text =
+    "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'";
+  return [patternMessage(text, cIdentifier, 'my_name', 'MY_NAME', 'MyName')];
+}
+
+/** Name of an HTTP header. */
+export function httpHeaderNameErrors(value: string): string[] {
+  if (patterns.headerName.test(value)) return [];
+  const text = "a valid HTTP header must consist of alphanumeric characters or '-'";
+  return [patternMessage(text, headerName, 'X-Header-Name')];
+}
+
+/** `50%`. */
+export function percentErrors(value: string): string[] {
+  if (patterns.percent.test(value)) return [];
+  const text = "a valid percent string must be a numeric string followed by an ending '%'";
+  return [patternMessage(text, percent, '1%', '93%')];
+}
+
+/** Name of a port: an IANA service name (RFC 6335). */
+export function portNameErrors(value: string): string[] {
+  const errors: string[] = [];
+  if (value.length > 15) errors.push(maxLengthMessage(15));
+  if (!/^[-a-z0-9]+$/.test(value)) {
+    errors.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
+  }
+  if (!/[a-z]/.test(value)) errors.push('must contain at least one letter (a-z)');
+  if (value.includes('--')) errors.push('must not contain consecutive hyphens');
+  if (value.startsWith('-') || value.endsWith('-')) errors.push('must not begin or end with a hyphen');
+  return errors;
+}
+
+/** Number of a TCP, UDP or SCTP port. */
+export function portNumberErrors(value: number): string[] {
+  return value >= 1 && value <= 65535 ? [] : [inclusiveRangeMessage(1, 65535)];
+}
+
+/** Numeric user or group: the kernel's `-1` and above are not usable. */
+export function userOrGroupErrors(value: number): string[] {
+  return value >= 0 && value <= 2147483647 ? [] : [inclusiveRangeMessage(0, 2147483647)];
+}
