@@ -18,6 +18,11 @@ export interface Entry {
   object(): unknown;
   /** Bytes of another representation, made once per entry by `make` and kept under `name` (bounded by the entry's life). */
   encoded(name: string, make: (entry: Entry) => Buffer): Buffer;
+  /**
+   * What selectors and authorization need of the object, extracted once by `make` and kept as long as the entry (unlike
+   * `object()`, which may be dropped and parsed again). All callers of one resource pass the same function.
+   */
+  attributes<T>(make: (entry: Entry) => T): T;
 }
 
 /** Which data a read may return (specification 1, 4.6). */
@@ -70,6 +75,11 @@ export interface ResourceWatchOptions {
   readonly signal: AbortSignal;
 }
 
+export interface ResourceWatch extends AsyncIterable<readonly ResourceEvent[]> {
+  /** Asks for one bookmark soon, even without `bookmarks`' schedule: for the end of a request's time. */
+  requestBookmark(): void;
+}
+
 export interface ResourceStorage {
   /** The resource's key prefix: `/registry/pods/`. */
   readonly prefix: string;
@@ -84,7 +94,7 @@ export interface ResourceStorage {
    * Batches of events. Throws 410 `Expired` (before the first batch) for a version older than the kept history. Ends
    * when the signal aborts; throws when the consumer falls behind its bounded buffer.
    */
-  watch(options: ResourceWatchOptions): AsyncIterable<readonly ResourceEvent[]>;
+  watch(options: ResourceWatchOptions): ResourceWatch;
   /** Writes a new object; undefined when the key exists already. */
   create(
     key: string,

@@ -83,8 +83,8 @@ export interface Store {
    * back-pressure; nothing is dropped.
    */
   watch(options: WatchOptions): AsyncIterable<WatchMessage>;
-  /** Asks for a progress message on every open watch soon. */
-  requestProgress(): void;
+  /** Asks for a progress message soon on the open watches whose range begins at `start`; absent = on all. */
+  requestProgress(start?: string): void;
   /** The newest revision, by a quorum read. */
   currentRevision(signal?: AbortSignal): Promise<Revision>;
   /** Forgets history before `revision`. */

@@ -1,0 +1,100 @@
+/** Recent changes of one resource, for watches that resume. Bounded in number and in age. */
+import type { Clock } from '#apimachinery/clock.js';
+import type { CacheEntry } from '#storage/cache/cache-entry.js';
+import type { Revision } from '#storage/store.js';
+
+/** One change of one object. */
+export class Change {
+  readonly revision: Revision;
+  /** The new state; after a deletion the last one, at the deletion's revision. */
+  readonly entry: CacheEntry;
+  readonly previous: CacheEntry | undefined;
+  readonly deleted: boolean;
+  #departed: CacheEntry | undefined;
+
+  constructor(fields: Pick<Change, 'revision' | 'entry' | 'previous' | 'deleted'>) {
+    this.revision = fields.revision;
+    this.entry = fields.entry;
+    this.previous = fields.previous;
+    this.deleted = fields.deleted;
+  }
+
+  /** The previous state at this change's revision, made once: what those see for whom the object is gone now. */
+  departed(previous: CacheEntry): CacheEntry {
+    this.#departed ??= this.deleted ? this.entry : previous.at(this.revision);
+    return this.#departed;
+  }
+}
+
+export interface EventRingOptions {
+  readonly clock: Clock;
+  /** Changes kept at most. */
+  readonly capacity: number;
+  /** Changes older than this go first, whatever their number. */
+  readonly maxAgeMs: number;
+}
+
+interface Recorded {
+  readonly change: Change;
+  readonly atMs: number;
+}
+
+export class EventRing {
+  readonly #options: EventRingOptions;
+  #recorded: Recorded[] = [];
+  /** Index of the oldest one; the array is trimmed when half of it is behind this. */
+  #head = 0;
+  #floor: Revision = 0n;
+
+  constructor(options: EventRingOptions) {
+    this.#options = options;
+  }
+
+  /** All changes after this revision are here. */
+  get floor(): Revision {
+    return this.#floor;
+  }
+
+  get length(): number {
+    return this.#recorded.length - this.#head;
+  }
+
+  /** Starts anew: nothing is known of what happened up to `floor`. */
+  reset(floor: Revision): void {
+    this.#recorded = [];
+    this.#head = 0;
+    this.#floor = floor;
+  }
+
+  add(change: Change): void {
+    const now = this.#options.clock.now();
+    this.#recorded.push({ change, atMs: now });
+    this.#trim(now);
+  }
+
+  /** The changes after `revision`, which must not be below the floor. */
+  after(revision: Revision): Change[] {
+    let low = this.#head;
+    let high = this.#recorded.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#recorded[middle] as Recorded).change.revision <= revision) low = middle + 1;
+      else high = middle;
+    }
+    return this.#recorded.slice(low).map((recorded) => recorded.change);
+  }
+
+  #trim(now: number): void {
+    const { capacity, maxAgeMs } = this.#options;
+    for (;;) {
+      const oldest = this.#recorded[this.#head];
+      if (oldest === undefined || (this.length <= capacity && now - oldest.atMs <= maxAgeMs)) break;
+      this.#floor = oldest.change.revision;
+      this.#head++;
+    }
+    if (this.#head > 64 && this.#head * 2 > this.#recorded.length) {
+      this.#recorded = this.#recorded.slice(this.#head);
+      this.#head = 0;
+    }
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * Keeps a cache's state equal to the store: lists, then follows the watch. The store's watch reconnects by itself; only
+ * when it says that history is gone is the resource listed again, and the difference becomes events.
+ */
+import type { Clock } from '#apimachinery/clock.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { CacheEntry, type Decode } from '#storage/cache/cache-entry.js';
+import type { CacheState, Write } from '#storage/cache/state.js';
+import type { StorageMetrics } from '#storage/metrics.js';
+import { prefixEnd, type Revision, type Store, StoreError, type StoreEvent } from '#storage/store.js';
+
+export interface FeedOptions {
+  readonly store: Store;
+  readonly prefix: string;
+  readonly resource: string;
+  readonly state: CacheState;
+  readonly decode: Decode;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics: StorageMetrics;
+}
+
+/** Pairs per read while the cache is filled: few enough that one answer does not hold the event loop. */
+const listPageSize = 500;
+const retryBaseMs = 100;
+const retryMaxMs = 5000;
+
+/** Runs until the signal aborts. */
+export async function feed(options: FeedOptions, signal: AbortSignal): Promise<void> {
+  const { clock, log, prefix, random } = options;
+  let failures = 0;
+  while (!signal.aborted) {
+    try {
+      const revision = await fill(options, signal);
+      failures = 0;
+      await follow(options, revision + 1n, signal);
+    } catch (err) {
+      if (signal.aborted) return;
+      if (err instanceof StoreError && err.code === 'compacted') {
+        log.info({ prefix }, 'history of the watch is gone, listing again');
+        continue;
+      }
+      const delayMs = Math.min(retryMaxMs, retryBaseMs * 2 ** failures++) * (0.5 + random());
+      log.warn({ prefix, err, delayMs }, 'cannot follow the store, trying again');
+      await clock.sleep(delayMs, signal);
+    }
+  }
+}
+
+async function fill(options: FeedOptions, signal: AbortSignal): Promise<Revision> {
+  const { store, prefix, state, metrics, resource } = options;
+  const end = prefixEnd(prefix);
+  const entries: CacheEntry[] = [];
+  let start = prefix;
+  let revision: Revision | undefined;
+  for (;;) {
+    const page = await store.range({
+      start,
+      end,
+      limit: listPageSize,
+      ...(revision !== undefined && { revision }),
+      signal,
+    });
+    revision ??= page.revision;
+    for (const { key, value, modRevision } of page.kvs) entries.push(entryOf(options, key, value, modRevision));
+    if (page.kvs.length === 0 || page.count <= page.kvs.length) break;
+    start = `${page.kvs[page.kvs.length - 1]?.key}\0`;
+  }
+  state.replace(entries, revision);
+  metrics.cacheInits.inc({ resource });
+  metrics.objects.set({ resource }, state.entries.size);
+  return revision;
+}
+
+async function follow(options: FeedOptions, fromRevision: Revision, signal: AbortSignal): Promise<void> {
+  const { store, prefix, state, metrics, resource } = options;
+  for await (const message of store.watch({ start: prefix, end: prefixEnd(prefix), fromRevision, signal })) {
+    if (message.type === 'progress') {
+      state.progress(message.revision);
+      continue;
+    }
+    const writes = message.events.map((event) => writeOf(options, event));
+    state.apply(writes, message.revision);
+    metrics.cacheEvents.inc({ resource }, writes.length);
+    metrics.objects.set({ resource }, state.entries.size);
+  }
+}
+
+function writeOf(options: FeedOptions, event: StoreEvent): Write {
+  if (event.type === 'delete') return { key: event.key, revision: event.modRevision };
+  const { key, value, modRevision } = event.kv;
+  return { key, revision: modRevision, entry: entryOf(options, key, value, modRevision) };
+}
+
+function entryOf({ state, decode }: FeedOptions, key: string, value: Buffer, revision: Revision): CacheEntry {
+  return state.known(key, revision) ?? new CacheEntry(key, value, revision, decode);
+}

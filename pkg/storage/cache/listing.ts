@@ -1,0 +1,110 @@
+/** Lists over a sorted view of the cache or over the store at one revision. */
+import { CacheEntry, type Decode } from '#storage/cache/cache-entry.js';
+import type { Entry, ListResult } from '#storage/resource-storage.js';
+import type { KeyRange } from '#storage/sorted-map.js';
+import { prefixEnd, type Revision, type Store } from '#storage/store.js';
+
+/** What to list. Keys are full ones here. */
+export interface Selection {
+  readonly start: string;
+  readonly end: string;
+  /** 0 = all. */
+  readonly limit: number;
+  readonly match: ((entry: Entry) => boolean) | undefined;
+}
+
+/** What a sorted map and its snapshots have in common. */
+export interface SortedEntries {
+  slice(range: KeyRange, limit?: number): CacheEntry[];
+  count(range: KeyRange): number;
+}
+
+/** A page before its keys are made relative. */
+export interface Page {
+  readonly entries: readonly Entry[];
+  /** Full key where the next page starts. */
+  readonly next?: string;
+  readonly remaining?: number;
+}
+
+/** Entries matched between looks at whether others should have a turn. */
+const matchSlice = 256;
+/** Pairs per read of the store. */
+const storePageSize = 500;
+
+/** The page of a view that does not change meanwhile; `yieldTurn` is called now and then during long scans. */
+export async function listView(
+  view: SortedEntries,
+  selection: Selection,
+  yieldTurn: () => Promise<void> | undefined,
+): Promise<Page> {
+  const { start, end, limit, match } = selection;
+  if (match === undefined) {
+    const entries = view.slice({ start, end }, limit === 0 ? 0 : limit + 1);
+    if (limit === 0 || entries.length <= limit) return { entries };
+    const next = (entries.pop() as CacheEntry).key;
+    return { entries, next, remaining: view.count({ start: next, end }) };
+  }
+  const matching: Entry[] = [];
+  const candidates = view.slice({ start, end });
+  for (let i = 0; i < candidates.length; i++) {
+    if (i % matchSlice === matchSlice - 1) await yieldTurn();
+    const entry = candidates[i] as CacheEntry;
+    if (!match(entry)) continue;
+    if (limit !== 0 && matching.length === limit) return { entries: matching, next: entry.key };
+    matching.push(entry);
+  }
+  return { entries: matching };
+}
+
+export interface StoreListing extends Selection {
+  readonly store: Store;
+  readonly revision: Revision;
+  readonly decode: Decode;
+  /** An entry of that revision that is already in memory. */
+  readonly known: (key: string, revision: Revision) => CacheEntry | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The page of the store at exactly `revision`. */
+export async function listStore(listing: StoreListing): Promise<Page> {
+  const { store, end, limit, match, revision, decode, known, signal } = listing;
+  const entries: Entry[] = [];
+  let start = listing.start;
+  for (;;) {
+    const wanted = match === undefined && limit !== 0 ? limit - entries.length : storePageSize;
+    const pageSize = Math.min(storePageSize, wanted);
+    const page = await store.range({ start, end, revision, limit: pageSize, ...(signal && { signal }) });
+    const more = page.count - page.kvs.length;
+    for (const [i, { key, value, modRevision }] of page.kvs.entries()) {
+      const entry = known(key, modRevision) ?? new CacheEntry(key, value, modRevision, decode);
+      if (match?.(entry) === false) continue;
+      entries.push(entry);
+      if (entries.length !== limit) continue;
+      const behind = page.kvs.length - 1 - i + more;
+      if (behind === 0) return { entries };
+      return { entries, next: `${key}\0`, ...(match === undefined && { remaining: behind }) };
+    }
+    const last = page.kvs[page.kvs.length - 1];
+    if (more <= 0 || last === undefined) return { entries };
+    start = `${last.key}\0`;
+  }
+}
+
+/** The range of keys that a scope and a start key select below the resource's prefix. */
+export function keyRange(prefix: string, scope: string, startKey: string | undefined): { start: string; end: string } {
+  const base = prefix + scope;
+  const start = startKey === undefined || prefix + startKey < base ? base : prefix + startKey;
+  return { start, end: prefixEnd(base) };
+}
+
+/** The page as the contract gives it: keys below the prefix. */
+export function listResult(page: Page, prefix: string, revision: Revision): ListResult {
+  const { entries, next, remaining } = page;
+  return {
+    entries,
+    revision,
+    ...(next !== undefined && { nextKey: next.slice(prefix.length) }),
+    ...(remaining !== undefined && { remaining }),
+  };
+}

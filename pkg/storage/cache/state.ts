@@ -1,0 +1,197 @@
+/**
+ * What the cache knows of one resource: its objects as of one revision, recent changes, and those who watch or wait.
+ * Synchronous throughout, so nobody ever sees half of a change.
+ *
+ * Invariant: `entries` is the state of the resource at `revision`; the results of this server's own writes that the
+ * store's watch has not delivered yet are kept apart in `#ahead`.
+ */
+import type { Clock } from '#apimachinery/clock.js';
+import type { CacheEntry } from '#storage/cache/cache-entry.js';
+import { Change, EventRing } from '#storage/cache/event-ring.js';
+import { changesBetween } from '#storage/cache/relist.js';
+import { Snapshots } from '#storage/cache/snapshots.js';
+import type { Watcher } from '#storage/cache/watcher.js';
+import { watchTooOld } from '#storage/errors.js';
+import { SortedMap } from '#storage/sorted-map.js';
+import type { Revision } from '#storage/store.js';
+
+export interface CacheStateOptions {
+  readonly clock: Clock;
+  readonly historyCapacity: number;
+  readonly historyMaxAgeMs: number;
+  readonly sameObject: (a: CacheEntry, b: CacheEntry) => boolean;
+}
+
+/** A write of this server that the watch has not delivered; without an entry a deletion. */
+interface Ahead {
+  readonly revision: Revision;
+  readonly entry: CacheEntry | undefined;
+}
+
+/** One write as the store's watch reports it. */
+export interface Write {
+  readonly key: string;
+  readonly revision: Revision;
+  /** Absent for a deletion. */
+  readonly entry?: CacheEntry;
+}
+
+export class CacheState {
+  readonly entries = new SortedMap<CacheEntry>();
+  readonly ring: EventRing;
+  readonly snapshots: Snapshots;
+  readonly watchers = new Set<Watcher>();
+  readonly #options: CacheStateOptions;
+  readonly #ahead = new Map<string, Ahead>();
+  readonly #waiting = new Set<{ readonly revision: Revision; readonly done: () => void }>();
+  /** Watchers that get a bookmark with the next progress. */
+  readonly #bookmarks = new Set<Watcher>();
+  #revision: Revision = 0n;
+  #changedAt: Revision = 0n;
+  #filled = false;
+
+  constructor(options: CacheStateOptions) {
+    this.#options = options;
+    this.ring = new EventRing({
+      clock: options.clock,
+      capacity: options.historyCapacity,
+      maxAgeMs: options.historyMaxAgeMs,
+    });
+    this.snapshots = new Snapshots({ clock: options.clock, capacity: 4, maxAgeMs: options.historyMaxAgeMs });
+  }
+
+  get filled(): boolean {
+    return this.#filled;
+  }
+
+  /** Everything up to this revision is in. */
+  get revision(): Revision {
+    return this.#revision;
+  }
+
+  /** Revision of the last change: the state has been the same since. */
+  get changedAt(): Revision {
+    return this.#changedAt;
+  }
+
+  /** The newest state of the key that this server knows. */
+  newest(key: string): CacheEntry | undefined {
+    const ahead = this.#ahead.get(key);
+    return ahead === undefined ? this.entries.get(key) : ahead.entry;
+  }
+
+  /** Takes in the result of this server's own write, which may come before or after the watch's event. */
+  wrote(key: string, revision: Revision, entry: CacheEntry | undefined): void {
+    if (revision <= this.#revision || revision <= (this.#ahead.get(key)?.revision ?? 0n)) return;
+    this.#ahead.set(key, { revision, entry });
+  }
+
+  /** An entry of exactly that revision, if one is at hand, so that its bytes are kept once. */
+  known(key: string, revision: Revision): CacheEntry | undefined {
+    const ahead = this.#ahead.get(key)?.entry;
+    if (ahead?.revision === revision) return ahead;
+    const entry = this.entries.get(key);
+    return entry?.revision === revision ? entry : undefined;
+  }
+
+  /** Takes in writes in revision order, complete up to `revision`. */
+  apply(writes: readonly Write[], revision: Revision): void {
+    for (const write of writes) {
+      if (write.revision <= this.#revision) continue;
+      this.#settleAhead(write.key, write.revision);
+      const change = this.#change(write);
+      if (change === undefined) continue;
+      this.#changedAt = write.revision;
+      this.ring.add(change);
+      for (const watcher of this.watchers) watcher.offer(change);
+    }
+    this.#advance(revision);
+  }
+
+  /** Nothing is missing up to `revision`. */
+  progress(revision: Revision): void {
+    this.#advance(revision);
+  }
+
+  /** Takes in the whole state at `revision`, sorted by key; what differs becomes events. */
+  replace(now: readonly CacheEntry[], revision: Revision): void {
+    if (this.#filled && revision < this.#revision) this.#startOver();
+    const before = this.entries.slice({});
+    const changes = this.#filled
+      ? changesBetween({ before, since: this.#revision, now, sameObject: this.#options.sameObject })
+      : [];
+    for (const entry of before) this.entries.delete(entry.key);
+    for (const entry of now) this.entries.set(entry.key, entry);
+    for (const key of this.#ahead.keys()) this.#settleAhead(key, revision);
+    if (!this.#filled) {
+      this.ring.reset(revision);
+      this.#changedAt = revision;
+    }
+    for (const change of changes) {
+      this.#changedAt = revision;
+      this.ring.add(change);
+      for (const watcher of this.watchers) watcher.offer(change);
+    }
+    this.#filled = true;
+    this.#advance(revision);
+  }
+
+  /** Resolves when everything up to `revision` is in, or when the signal aborts. */
+  reached(revision: Revision, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted || (this.#filled && this.#revision >= revision)) return resolve();
+      const done = () => {
+        signal.removeEventListener('abort', done);
+        this.#waiting.delete(waiting);
+        resolve();
+      };
+      const waiting = { revision, done };
+      this.#waiting.add(waiting);
+      signal.addEventListener('abort', done, { once: true });
+    });
+  }
+
+  /** Gives the watcher a bookmark as soon as the store has said again how far the resource is. */
+  bookmarkSoon(watcher: Watcher): void {
+    this.#bookmarks.add(watcher);
+  }
+
+  /** Ends every watch. */
+  endWatchers(error?: unknown): void {
+    for (const watcher of this.watchers) watcher.end(error);
+    this.watchers.clear();
+  }
+
+  #change(write: Write): Change | undefined {
+    const { key, revision, entry } = write;
+    if (entry !== undefined) {
+      const previous = this.entries.set(key, entry);
+      return new Change({ revision, entry, previous, deleted: false });
+    }
+    const previous = this.entries.delete(key);
+    return previous && new Change({ revision, entry: previous.at(revision), previous, deleted: true });
+  }
+
+  #settleAhead(key: string, revision: Revision): void {
+    const ahead = this.#ahead.get(key);
+    if (ahead !== undefined && ahead.revision <= revision) this.#ahead.delete(key);
+  }
+
+  #advance(revision: Revision): void {
+    if (revision > this.#revision) this.#revision = revision;
+    for (const waiting of this.#waiting) {
+      if (waiting.revision <= this.#revision) waiting.done();
+    }
+    for (const watcher of this.#bookmarks) watcher.bookmark(this.#revision);
+    this.#bookmarks.clear();
+  }
+
+  /** The store went back in time (restored from a backup): nothing that was handed out is comparable any more. */
+  #startOver(): void {
+    this.endWatchers(watchTooOld(this.#revision, this.#revision));
+    this.#filled = false;
+    this.#revision = 0n;
+    this.#ahead.clear();
+    this.snapshots.clear();
+  }
+}

@@ -1,0 +1,107 @@
+/** One client's watch: which changes concern it, what they mean to it, and the bounded buffer between it and the cache. */
+import type { Change } from '#storage/cache/event-ring.js';
+import type { Entry, ResourceEvent } from '#storage/resource-storage.js';
+import type { Revision } from '#storage/store.js';
+
+/** The consumer was too slow for its buffer: it may watch again from the last version it has seen. */
+export class WatchOverflowError extends Error {
+  override readonly name = 'WatchOverflowError';
+  constructor() {
+    super('the watcher did not keep up with the events');
+  }
+}
+
+export interface WatcherOptions {
+  /** Keys (below the resource's prefix) that start with this. */
+  readonly scope: string;
+  readonly match: ((entry: Entry) => boolean) | undefined;
+  /** Changes up to this revision are not for this watcher. */
+  readonly after: Revision;
+  /** Events that may wait at once. */
+  readonly bufferSize: number;
+  readonly bookmarks: boolean;
+}
+
+/** What a change means to one who selects: an object that starts or stops matching is added or deleted. */
+export function eventFor(change: Change, match: WatcherOptions['match']): ResourceEvent | undefined {
+  const { entry, previous, revision, deleted } = change;
+  const matchedBefore = previous !== undefined && (match === undefined || match(previous));
+  const matchesNow = !deleted && (match === undefined || match(entry));
+  if (matchesNow) return { type: matchedBefore ? 'MODIFIED' : 'ADDED', entry, revision };
+  if (!matchedBefore) return undefined;
+  return { type: 'DELETED', entry: change.departed(previous), revision };
+}
+
+export class Watcher {
+  readonly options: WatcherOptions;
+  /** The newest revision that an event or bookmark has carried, or the one to start behind. */
+  sentRevision: Revision;
+  #queue: ResourceEvent[] = [];
+  #wake: (() => void) | undefined;
+  #end: { readonly error: unknown } | undefined;
+
+  constructor(options: WatcherOptions) {
+    this.options = options;
+    this.sentRevision = options.after;
+  }
+
+  get ended(): boolean {
+    return this.#end !== undefined;
+  }
+
+  /** Appends an event; a watcher whose buffer is full ends. */
+  push(event: ResourceEvent): void {
+    if (this.#end !== undefined) return;
+    if (this.#queue.length >= this.options.bufferSize) {
+      this.#queue = [];
+      this.end(new WatchOverflowError());
+      return;
+    }
+    this.#queue.push(event);
+    this.sentRevision = event.revision;
+    this.#notify();
+  }
+
+  /** Says how far the watch has come, when that is news and there is room. */
+  bookmark(revision: Revision, initialEventsEnd = false): void {
+    if (!initialEventsEnd && (revision <= this.sentRevision || this.#queue.length >= this.options.bufferSize)) return;
+    this.push({ type: 'BOOKMARK', revision, ...(initialEventsEnd && { initialEventsEnd }) });
+  }
+
+  /** Delivers a change if it is new to this watcher and concerns it. */
+  offer(change: Change): void {
+    if (change.revision <= this.options.after || !change.entry.key.startsWith(this.options.scope)) return;
+    const event = eventFor(change, this.options.match);
+    if (event !== undefined) this.push(event);
+  }
+
+  /** No more events come; without an error the iteration just ends. What waits is delivered first. */
+  end(error?: unknown): void {
+    this.#end ??= { error };
+    this.#notify();
+  }
+
+  /** Everything that waits, undefined at the end. */
+  async take(): Promise<readonly ResourceEvent[] | undefined> {
+    for (;;) {
+      if (this.#queue.length > 0) {
+        const batch = this.#queue;
+        this.#queue = [];
+        return batch;
+      }
+      if (this.#end !== undefined) {
+        if (this.#end.error !== undefined) throw this.#end.error;
+        return undefined;
+      }
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  #notify(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+}

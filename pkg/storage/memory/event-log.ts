@@ -1,0 +1,104 @@
+/** Every write since the last compaction, in revision order, and those who follow it. */
+import { type Revision, StoreError, type StoreEvent, type WatchMessage, type WatchOptions } from '#storage/store.js';
+
+/** Where the store stands. */
+interface Position {
+  readonly revision: Revision;
+  readonly compacted: Revision;
+}
+
+/** Events handed over at once. */
+const maxBatch = 500;
+
+export class EventLog {
+  /** Event i has a revision below that of event i + 1. */
+  #events: StoreEvent[] = [];
+  #wake: (() => void)[] = [];
+  /** Counts requests for progress. */
+  #announced = 0;
+  #closed = false;
+
+  add(event: StoreEvent): void {
+    this.#events.push(event);
+    this.#wakeAll();
+  }
+
+  /** Makes every follower report where it stands. */
+  announce(): void {
+    this.#announced++;
+    this.#wakeAll();
+  }
+
+  /** Forgets the events up to `revision` and returns their keys: only those keys' histories can shrink. */
+  compact(revision: Revision): Set<string> {
+    const dropped = this.#events.splice(0, this.#firstFrom(revision + 1n));
+    this.#wakeAll();
+    return new Set(dropped.map(keyOf));
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#wakeAll();
+  }
+
+  /** The watch: pulls from the log at its own pace, so a slow reader holds nothing but its position. */
+  async *follow(options: WatchOptions, position: () => Position): AsyncGenerator<WatchMessage, void, void> {
+    const { start, end, signal } = options;
+    let next = options.fromRevision;
+    let announced = this.#announced;
+    const onAbort = () => this.#wakeAll();
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      while (!signal.aborted) {
+        if (this.#closed) throw new StoreError('unavailable', 'the store is closed');
+        const { revision, compacted } = position();
+        if (next < compacted) throw new StoreError('compacted', `revision ${next} has been compacted`);
+        const events = this.#between(start, end, next);
+        if (events.length > 0) {
+          next = revisionOf(events[events.length - 1] as StoreEvent) + 1n;
+          yield { type: 'events', events, revision: next - 1n };
+        } else if (announced !== this.#announced && revision + 1n >= next) {
+          announced = this.#announced;
+          next = revision + 1n;
+          yield { type: 'progress', revision };
+        } else {
+          if (revision + 1n > next) next = revision + 1n;
+          await new Promise<void>((resolve) => this.#wake.push(resolve));
+        }
+      }
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  #between(start: string, end: string, from: Revision): StoreEvent[] {
+    const found: StoreEvent[] = [];
+    for (let i = this.#firstFrom(from); i < this.#events.length && found.length < maxBatch; i++) {
+      const event = this.#events[i] as StoreEvent;
+      const key = keyOf(event);
+      if (key >= start && key < end) found.push(event);
+    }
+    return found;
+  }
+
+  /** Index of the first event whose revision is not below `revision`. */
+  #firstFrom(revision: Revision): number {
+    let low = 0;
+    let high = this.#events.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (revisionOf(this.#events[middle] as StoreEvent) < revision) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #wakeAll(): void {
+    const waiting = this.#wake;
+    this.#wake = [];
+    for (const resolve of waiting) resolve();
+  }
+}
+
+const keyOf = (event: StoreEvent): string => (event.type === 'put' ? event.kv.key : event.key);
+const revisionOf = (event: StoreEvent): Revision => (event.type === 'put' ? event.kv.modRevision : event.modRevision);

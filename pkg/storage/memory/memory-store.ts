@@ -1,0 +1,164 @@
+/**
+ * The store in memory: the same revisions, history, watches, leases and compaction as etcd, for clusters that live
+ * within one process and for fast tests.
+ */
+import type { Clock, Timer } from '#apimachinery/clock.js';
+import { EventLog } from '#storage/memory/event-log.js';
+import { KeyHistory } from '#storage/memory/key-history.js';
+import { SortedMap } from '#storage/sorted-map.js';
+import {
+  type KeyValue,
+  type RangeOptions,
+  type RangeResult,
+  type Revision,
+  type Store,
+  StoreError,
+  type WatchMessage,
+  type WatchOptions,
+  type WriteOptions,
+  type WriteResult,
+} from '#storage/store.js';
+
+export interface MemoryStoreOptions {
+  readonly clock: Clock;
+}
+
+const noValue = Buffer.alloc(0);
+
+export class MemoryStore implements Store {
+  readonly #clock: Clock;
+  readonly #keys = new SortedMap<KeyHistory>();
+  readonly #log = new EventLog();
+  readonly #leases = new Map<string, Timer>();
+  // etcd's first revision is 1 as well.
+  #revision: Revision = 1n;
+  #compacted: Revision = 0n;
+  #bytes = 0;
+  #closed = false;
+
+  constructor(options: MemoryStoreOptions) {
+    this.#clock = options.clock;
+  }
+
+  async range(options: RangeOptions): Promise<RangeResult> {
+    this.#check(options.signal);
+    const { start, end, limit = 0, keysOnly = false } = options;
+    const at = options.revision ?? this.#revision;
+    if (at > this.#revision) throw new StoreError('futureRevision', `revision ${at} is in the future`);
+    if (at < this.#compacted) throw new StoreError('compacted', `revision ${at} has been compacted`);
+    const kvs: KeyValue[] = [];
+    let count = 0;
+    for (const history of this.#keys.slice({ start, end })) {
+      const kv = at === this.#revision ? history.current : history.at(at);
+      if (kv === undefined) continue;
+      count++;
+      if (limit === 0 || kvs.length < limit) kvs.push(keysOnly ? { ...kv, value: noValue } : kv);
+    }
+    return { kvs, count, revision: this.#revision };
+  }
+
+  async create(key: string, value: Buffer, options: WriteOptions = {}): Promise<WriteResult> {
+    this.#check(options.signal);
+    const current = this.#keys.get(key)?.current;
+    if (current !== undefined) return { ok: false, current, revision: this.#revision };
+    return this.#put(key, value, options);
+  }
+
+  async update(key: string, value: Buffer, expected: Revision, options: WriteOptions = {}): Promise<WriteResult> {
+    this.#check(options.signal);
+    return this.#mismatch(key, expected) ?? this.#put(key, value, options);
+  }
+
+  async delete(key: string, expected: Revision, options: { signal?: AbortSignal } = {}): Promise<WriteResult> {
+    this.#check(options.signal);
+    return this.#mismatch(key, expected) ?? this.#remove(key);
+  }
+
+  async *watch(options: WatchOptions): AsyncGenerator<WatchMessage, void, void> {
+    yield* this.#log.follow(options, () => ({ revision: this.#revision, compacted: this.#compacted }));
+  }
+
+  requestProgress(): void {
+    this.#log.announce();
+  }
+
+  async currentRevision(signal?: AbortSignal): Promise<Revision> {
+    this.#check(signal);
+    return this.#revision;
+  }
+
+  async compact(revision: Revision): Promise<void> {
+    this.#check();
+    if (revision > this.#revision) throw new StoreError('futureRevision', `revision ${revision} is in the future`);
+    if (revision <= this.#compacted) throw new StoreError('compacted', `revision ${revision} has been compacted`);
+    this.#compacted = revision;
+    for (const key of this.#log.compact(revision)) {
+      if (this.#keys.get(key)?.compact(revision) === true) this.#keys.delete(key);
+    }
+  }
+
+  async health(signal?: AbortSignal): Promise<void> {
+    this.#check(signal);
+  }
+
+  /** Bytes of the current keys and values: there is no disk. */
+  async size(): Promise<number> {
+    return this.#bytes;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const lease of this.#leases.values()) lease.cancel();
+    this.#leases.clear();
+    this.#log.close();
+  }
+
+  #check(signal?: AbortSignal): void {
+    if (this.#closed) throw new StoreError('unavailable', 'the store is closed');
+    signal?.throwIfAborted();
+  }
+
+  #mismatch(key: string, expected: Revision): WriteResult | undefined {
+    const current = this.#keys.get(key)?.current;
+    if (current?.modRevision === expected) return undefined;
+    const failed = { ok: false, revision: this.#revision } as const;
+    return current === undefined ? failed : { ...failed, current };
+  }
+
+  #put(key: string, value: Buffer, options: WriteOptions): WriteResult {
+    let history = this.#keys.get(key);
+    if (history === undefined) {
+      history = new KeyHistory();
+      this.#keys.set(key, history);
+    }
+    const previous = history.current;
+    const revision = ++this.#revision;
+    const kv = { key, value, modRevision: revision };
+    history.add(revision, kv);
+    this.#bytes += value.length - (previous === undefined ? -key.length : previous.value.length);
+    if (options.ttlSeconds !== undefined) this.#lease(key, options.ttlSeconds);
+    this.#log.add({ type: 'put', kv, created: previous === undefined, ...(previous && { previous }) });
+    return { ok: true, revision };
+  }
+
+  #remove(key: string): WriteResult {
+    const history = this.#keys.get(key);
+    const previous = history?.current;
+    if (history === undefined || previous === undefined) return { ok: false, revision: this.#revision };
+    const revision = ++this.#revision;
+    history.add(revision, undefined);
+    this.#bytes -= key.length + previous.value.length;
+    this.#leases.get(key)?.cancel();
+    this.#leases.delete(key);
+    this.#log.add({ type: 'delete', key, modRevision: revision, previous });
+    return { ok: true, revision };
+  }
+
+  #lease(key: string, ttlSeconds: number): void {
+    this.#leases.get(key)?.cancel();
+    this.#leases.set(
+      key,
+      this.#clock.setTimer(() => this.#remove(key), ttlSeconds * 1000),
+    );
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * A sorted map of strings: a list of sorted chunks of bounded size, so that inserting into 50,000 keys moves at most one
+ * chunk, a scan walks plain arrays, and a snapshot copies only the list of chunks (chunks are copied on write).
+ * Order is that of UTF-16 code units, which equals etcd's byte order for the ASCII keys used here.
+ */
+
+/** Keys per chunk after which it is split in two. */
+const maxChunkKeys = 512;
+
+interface Chunk<V> {
+  readonly keys: string[];
+  readonly values: V[];
+  /** Generation that may change the chunk in place; an older one is shared with a snapshot. */
+  readonly generation: number;
+}
+
+/** Half-open range of keys; an absent bound is open. */
+export interface KeyRange {
+  readonly start?: string;
+  readonly end?: string | undefined;
+}
+
+/** An immutable view: the map as it was when the view was taken. */
+export class SortedView<V> {
+  readonly #chunks: readonly Chunk<V>[];
+  readonly size: number;
+
+  constructor(chunks: readonly Chunk<V>[], size: number) {
+    this.#chunks = chunks;
+    this.size = size;
+  }
+
+  get(key: string): V | undefined {
+    return lookUp(this.#chunks, key);
+  }
+
+  /** Values of the range in key order, at most `limit` (0 = all). */
+  slice(range: KeyRange, limit = 0): V[] {
+    return slice(this.#chunks, range, limit);
+  }
+
+  /** Number of keys in the range. */
+  count(range: KeyRange): number {
+    return count(this.#chunks, this.size, range);
+  }
+}
+
+export class SortedMap<V> {
+  #chunks: Chunk<V>[] = [];
+  #size = 0;
+  #generation = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get(key: string): V | undefined {
+    return lookUp(this.#chunks, key);
+  }
+
+  /** Sets the value and returns the one that was there. */
+  set(key: string, value: V): V | undefined {
+    if (this.#chunks.length === 0) {
+      this.#chunks.push({ keys: [key], values: [value], generation: this.#generation });
+      this.#size = 1;
+      return undefined;
+    }
+    const at = chunkIndex(this.#chunks, key);
+    const chunk = this.#own(at);
+    const position = lowerBound(chunk.keys, key);
+    if (chunk.keys[position] === key) {
+      const before = chunk.values[position];
+      chunk.values[position] = value;
+      return before;
+    }
+    chunk.keys.splice(position, 0, key);
+    chunk.values.splice(position, 0, value);
+    this.#size++;
+    if (chunk.keys.length > maxChunkKeys) this.#split(at, chunk);
+    return undefined;
+  }
+
+  /** Removes the key and returns its value. */
+  delete(key: string): V | undefined {
+    if (this.#chunks.length === 0) return undefined;
+    const at = chunkIndex(this.#chunks, key);
+    const keys = this.#chunks[at]?.keys ?? [];
+    const position = lowerBound(keys, key);
+    if (keys[position] !== key) return undefined;
+    const chunk = this.#own(at);
+    const [before] = chunk.values.splice(position, 1);
+    chunk.keys.splice(position, 1);
+    this.#size--;
+    if (chunk.keys.length === 0) this.#chunks.splice(at, 1);
+    return before;
+  }
+
+  slice(range: KeyRange, limit = 0): V[] {
+    return slice(this.#chunks, range, limit);
+  }
+
+  count(range: KeyRange): number {
+    return count(this.#chunks, this.#size, range);
+  }
+
+  /** The map as it is now; later changes do not show in it. */
+  snapshot(): SortedView<V> {
+    this.#generation++;
+    return new SortedView(this.#chunks.slice(), this.#size);
+  }
+
+  /** The chunk, made this generation's own so that snapshots do not see it change. */
+  #own(at: number): Chunk<V> {
+    const chunk = this.#chunks[at];
+    if (chunk === undefined) throw new RangeError('no such chunk');
+    if (chunk.generation === this.#generation) return chunk;
+    const copy = { keys: chunk.keys.slice(), values: chunk.values.slice(), generation: this.#generation };
+    this.#chunks[at] = copy;
+    return copy;
+  }
+
+  #split(at: number, chunk: Chunk<V>): void {
+    // Keys mostly arrive in order: cutting behind the last key keeps chunks full then.
+    const appended = at === this.#chunks.length - 1;
+    const half = appended ? maxChunkKeys : maxChunkKeys >> 1;
+    const keys = chunk.keys.splice(half);
+    const values = chunk.values.splice(half);
+    this.#chunks.splice(at + 1, 0, { keys, values, generation: this.#generation });
+  }
+}
+
+/** Index of the chunk that holds `key` or would: the last whose first key is not greater. */
+function chunkIndex(chunks: readonly Chunk<unknown>[], key: string): number {
+  let low = 0;
+  let high = chunks.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const first = chunks[middle]?.keys[0] ?? '';
+    if (first <= key) low = middle + 1;
+    else high = middle;
+  }
+  return Math.max(0, low - 1);
+}
+
+/** First position whose key is not less than `key`. */
+function lowerBound(keys: readonly string[], key: string): number {
+  let low = 0;
+  let high = keys.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((keys[middle] ?? '') < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function lookUp<V>(chunks: readonly Chunk<V>[], key: string): V | undefined {
+  const chunk = chunks[chunkIndex(chunks, key)];
+  if (chunk === undefined) return undefined;
+  const position = lowerBound(chunk.keys, key);
+  return chunk.keys[position] === key ? chunk.values[position] : undefined;
+}
+
+function slice<V>(chunks: readonly Chunk<V>[], range: KeyRange, limit: number): V[] {
+  const { start = '', end } = range;
+  const result: V[] = [];
+  const first = chunkIndex(chunks, start);
+  for (let at = first; at < chunks.length; at++) {
+    const chunk = chunks[at];
+    if (chunk === undefined) break;
+    const { keys, values } = chunk;
+    const last = keys[keys.length - 1] ?? '';
+    const to = end === undefined || last < end ? keys.length : lowerBound(keys, end);
+    for (let i = at === first ? lowerBound(keys, start) : 0; i < to; i++) {
+      result.push(values[i] as V);
+      if (result.length === limit) return result;
+    }
+    if (to < keys.length) break;
+  }
+  return result;
+}
+
+function count(chunks: readonly Chunk<unknown>[], size: number, range: KeyRange): number {
+  const { start = '', end } = range;
+  if (start === '' && end === undefined) return size;
+  const from = rank(chunks, start);
+  return Math.max(0, (end === undefined ? size : rank(chunks, end)) - from);
+}
+
+/** Number of keys less than `key`. */
+function rank(chunks: readonly Chunk<unknown>[], key: string): number {
+  const at = chunkIndex(chunks, key);
+  let before = 0;
+  for (let i = 0; i < at; i++) before += chunks[i]?.keys.length ?? 0;
+  return before + lowerBound(chunks[at]?.keys ?? [], key);
+}
