@@ -1,0 +1,36 @@
+/** Taints of nodes and what tolerates them. */
+import type { Taint, Toleration } from '#api/core/v1/types.gen.js';
+
+/** True when the toleration tolerates the taint. An empty key or effect stands for all of them. */
+export function tolerates(toleration: Toleration, taint: Taint): boolean {
+  if ((toleration.effect ?? '') !== '' && toleration.effect !== taint.effect) return false;
+  if ((toleration.key ?? '') !== '' && toleration.key !== taint.key) return false;
+  switch (toleration.operator ?? '') {
+    case '':
+    case 'Equal':
+      return (toleration.value ?? '') === (taint.value ?? '');
+    case 'Exists':
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** True when any of the tolerations tolerates the taint. */
+export function toleratedBy(tolerations: readonly Toleration[] | undefined, taint: Taint): boolean {
+  return tolerations?.some((toleration) => tolerates(toleration, taint)) ?? false;
+}
+
+/** The first taint of one of the effects that nothing tolerates. */
+export function findUntoleratedTaint(
+  taints: readonly Taint[] | undefined,
+  tolerations: readonly Toleration[] | undefined,
+  effects: readonly string[],
+): Taint | undefined {
+  return taints?.find((taint) => effects.includes(taint.effect) && !toleratedBy(tolerations, taint));
+}
+
+/** Taints are the same one when key and effect agree; the value may change. */
+export function sameTaint(a: Taint, b: Taint): boolean {
+  return a.key === b.key && a.effect === b.effect;
+}
