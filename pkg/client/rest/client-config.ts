@@ -1,0 +1,47 @@
+/** Where an API server is and who asks: what a kubeconfig, a pod's environment or options come down to. */
+import type { Registry } from 'prom-client';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { TlsSource, TokenSource } from '#client/rest/credentials.js';
+import { HttpTransport } from '#client/rest/http-transport.js';
+import { requestMetrics } from '#client/rest/metrics.js';
+import { RestClient } from '#client/rest/rest-client.js';
+
+export interface ClientConfig {
+  /** `https://host:port`, optionally with a path. */
+  readonly server: string;
+  readonly tls?: TlsSource;
+  readonly serverName?: string;
+  readonly insecureSkipVerify?: boolean;
+  readonly token?: TokenSource;
+  /** Sent with every request, such as Impersonate-User. */
+  readonly headers?: Readonly<Record<string, string | string[]>>;
+  /** Namespace that the user works in by default. */
+  readonly namespace: string;
+}
+
+export interface ConnectOptions {
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly qps?: number;
+  readonly burst?: number;
+  readonly userAgent?: string;
+  readonly timeoutMs?: number;
+  readonly metrics?: Registry;
+}
+
+/** A client for the server of `config`. Opens no connection before the first request. */
+export function connect(config: ClientConfig, options: ConnectOptions): RestClient {
+  const { dialect, clock, timeoutMs, metrics, qps, burst, userAgent } = options;
+  const { namespace: _, ...target } = config;
+  const transport = new HttpTransport({ ...target, clock, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+  return new RestClient({
+    transport,
+    dialect,
+    clock,
+    ...(qps === undefined ? {} : { qps }),
+    ...(burst === undefined ? {} : { burst }),
+    ...(userAgent === undefined ? {} : { userAgent }),
+    ...(metrics === undefined ? {} : { metrics: requestMetrics(metrics, new URL(config.server).host) }),
+  });
+}

@@ -1,0 +1,45 @@
+/** The connection of a program that runs in a pod: its service account's token and the API's in-pod variables. */
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { ClientConfig } from '#client/rest/client-config.js';
+import { FileTls, FileToken, type ReadFile, readFromDisk } from '#client/rest/credentials.js';
+
+/** This program does not run in a pod of the dialect's cluster. */
+export class NotInClusterError extends Error {
+  override readonly name = 'NotInClusterError';
+}
+
+export interface InClusterOptions {
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  /** The process's environment. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly readFile?: ReadFile;
+}
+
+/** Throws NotInClusterError where variables or token are missing. Token and CA are followed when they rotate. */
+export async function inClusterConfig(options: InClusterOptions): Promise<ClientConfig> {
+  const { dialect, clock, env } = options;
+  const readFile = options.readFile ?? readFromDisk;
+  const prefix = dialect.serviceEnvPrefix;
+  const host = env[`${prefix}_SERVICE_HOST`] ?? '';
+  const port = env[`${prefix}_SERVICE_PORT`] ?? '';
+  if (host === '' || port === '') {
+    throw new NotInClusterError(`${prefix}_SERVICE_HOST and ${prefix}_SERVICE_PORT must be defined`);
+  }
+  const directory = dialect.serviceAccountPath;
+  const token = new FileToken({ path: `${directory}/token`, clock, readFile });
+  let namespace: string;
+  try {
+    await token.token();
+    namespace = (await readFile(`${directory}/namespace`)).toString('utf8').trim();
+  } catch (error) {
+    throw new NotInClusterError(`no service account in ${directory}`, { cause: error });
+  }
+  return {
+    server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    tls: new FileTls({ files: { ca: `${directory}/ca.crt` }, clock, readFile }),
+    token,
+    namespace,
+  };
+}

@@ -1,0 +1,132 @@
+/** Requests by function call: for daemons that share a process with the API server. */
+import type { Transport, TransportRequest, TransportResponse } from '#client/rest/transport.js';
+import { TransportError } from '#client/rest/transport-error.js';
+
+/** Who asks, as the handler is to see it. */
+export interface InProcessUser {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface InProcessRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: Buffer;
+  readonly remoteAddress: string;
+  readonly user?: InProcessUser;
+  readonly signal: AbortSignal;
+}
+
+export interface InProcessResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer | AsyncIterable<Buffer> | undefined;
+}
+
+/** The server as a function; shaped so that the API server's handler fits without this package knowing of it. */
+export type InProcessHandler = (request: InProcessRequest) => Promise<InProcessResponse>;
+
+export interface InProcessTransportOptions {
+  readonly handler: InProcessHandler;
+  /** Absent: the handler authenticates the request by its headers. */
+  readonly user?: InProcessUser;
+}
+
+const target = 'the API server in this process';
+
+export class InProcessTransport implements Transport {
+  readonly #options: InProcessTransportOptions;
+  readonly #inFlight = new Set<AbortController>();
+  #closed = false;
+
+  constructor(options: InProcessTransportOptions) {
+    this.#options = options;
+  }
+
+  async request(request: TransportRequest): Promise<TransportResponse> {
+    if (this.#closed) throw new TransportError('Closed', `the connection to ${target} is closed`);
+    if (request.signal?.aborted) throw new TransportError('Aborted', `request to ${target} aborted`);
+    const controller = new AbortController();
+    const abort = () => controller.abort();
+    this.#inFlight.add(controller);
+    request.signal?.addEventListener('abort', abort, { once: true });
+    const release = () => {
+      this.#inFlight.delete(controller);
+      request.signal?.removeEventListener('abort', abort);
+    };
+    try {
+      const response = await orAborted(this.#handle(request, controller.signal), controller.signal);
+      if (response.body === undefined || Buffer.isBuffer(response.body)) {
+        release();
+        return { ...response, body: once(response.body) };
+      }
+      return { ...response, body: stream(response.body, controller, release) };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closed = true;
+    for (const controller of this.#inFlight) controller.abort();
+    return Promise.resolve();
+  }
+
+  #handle(request: TransportRequest, signal: AbortSignal): Promise<InProcessResponse> {
+    const { handler, user } = this.#options;
+    return handler({
+      method: request.method,
+      url: request.path,
+      headers: request.headers,
+      body: request.body === undefined ? Buffer.alloc(0) : Buffer.from(request.body),
+      remoteAddress: '127.0.0.1',
+      ...(user === undefined ? {} : { user }),
+      signal,
+    });
+  }
+}
+
+/** What `promise` gives, or the error of an abort, whichever comes first. */
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(new TransportError('Aborted', `request to ${target} aborted`));
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+async function* once(body: Buffer | undefined): AsyncGenerator<Buffer> {
+  if (body !== undefined) yield body;
+}
+
+/** The stream as it comes; leaving it early tells the server. */
+async function* stream(
+  body: AsyncIterable<Buffer>,
+  controller: AbortController,
+  release: () => void,
+): AsyncGenerator<Buffer> {
+  const iterator = body[Symbol.asyncIterator]();
+  let ended = false;
+  try {
+    for (;;) {
+      const next = await orAborted(iterator.next(), controller.signal);
+      if (next.done === true) {
+        ended = true;
+        return;
+      }
+      yield next.value;
+    }
+  } finally {
+    release();
+    if (!ended) {
+      controller.abort();
+      // Not awaited: the server may be inside the `next` that was given up.
+      iterator.return?.(undefined)?.catch(() => undefined);
+    }
+  }
+}

@@ -1,0 +1,41 @@
+/** The series of API clients, named as in release 1.24. */
+import type { Registry } from 'prom-client';
+import { counter, histogram } from '#daemon/metrics/metric.js';
+
+export interface RequestMetrics {
+  /** `code`: the HTTP status, or `<error>` when there was no answer. */
+  finished(verb: string, method: string, code: string, durationMs: number): void;
+  waited(verb: string, waitedMs: number): void;
+}
+
+export const noRequestMetrics: RequestMetrics = { finished() {}, waited() {} };
+
+const durationBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
+
+/** `host`: the server, as the label names it. */
+export function requestMetrics(registry: Registry, host: string): RequestMetrics {
+  const requests = counter(registry, {
+    name: 'rest_client_requests_total',
+    help: 'Number of HTTP requests, by status code, method and host',
+    labelNames: ['code', 'host', 'method'],
+  });
+  const durations = histogram(registry, {
+    name: 'rest_client_request_duration_seconds',
+    help: 'Request latency in seconds, by verb and host',
+    labelNames: ['host', 'verb'],
+    buckets: durationBuckets,
+  });
+  const waits = histogram(registry, {
+    name: 'rest_client_rate_limiter_duration_seconds',
+    help: 'Seconds that requests wait for the client side rate limiter, by verb and host',
+    labelNames: ['host', 'verb'],
+    buckets: durationBuckets,
+  });
+  return {
+    finished(verb, method, code, durationMs) {
+      requests.inc({ code, host, method });
+      durations.observe({ host, verb }, durationMs / 1000);
+    },
+    waited: (verb, waitedMs) => waits.observe({ host, verb }, waitedMs / 1000),
+  };
+}

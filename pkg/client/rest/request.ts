@@ -1,0 +1,23 @@
+/** What the typed verbs hand to the part of the client that sends requests. */
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { TransportResponse } from '#client/rest/transport.js';
+
+/** One request with all that the client adds to it. */
+export interface ClientRequest {
+  readonly method: string;
+  /** Label in metrics: GET, LIST, WATCH, … */
+  readonly verb?: string;
+  readonly path: string;
+  readonly body?: Buffer | string | undefined;
+  readonly contentType?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Sends requests until an answer stands. Both methods throw StatusError and TransportError. */
+export interface RequestSender {
+  readonly dialect: Dialect;
+  /** The answer's JSON. */
+  json(request: ClientRequest): Promise<unknown>;
+  /** A successful answer with its body unread. */
+  open(request: ClientRequest): Promise<TransportResponse>;
+}

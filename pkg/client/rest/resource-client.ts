@@ -1,0 +1,201 @@
+/** The verbs of one resource as HTTP requests. */
+import { badRequest } from '#apimachinery/errors/status.js';
+import type { ResourceType } from '#apimachinery/schema/schema.js';
+import type {
+  ApiList,
+  ApiObject,
+  DeleteOptions,
+  GetOptions,
+  ListOptions,
+  PatchOptions,
+  PatchType,
+  ResourceClient,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from '#client/client.js';
+import { type QueryValues, queryString, resourcePath } from '#client/rest/paths.js';
+import type { RequestSender } from '#client/rest/request.js';
+import { TransportError } from '#client/rest/transport-error.js';
+import { readWatch } from '#client/rest/watch-stream.js';
+
+const patchMediaTypes: Readonly<Record<PatchType, string>> = {
+  json: 'application/json-patch+json',
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  apply: 'application/apply-patch+yaml',
+};
+
+export class RestResourceClient<T extends ApiObject> implements ResourceClient<T> {
+  readonly #sender: RequestSender;
+  readonly #type: ResourceType<T>;
+  readonly #apiVersion: string;
+
+  constructor(sender: RequestSender, type: ResourceType<T>) {
+    this.#sender = sender;
+    this.#type = type;
+    this.#apiVersion = sender.dialect.apiVersion(type.group, type.version);
+  }
+
+  async get(name: string, options: GetOptions = {}): Promise<T> {
+    const { namespace, subresource, resourceVersion, signal } = options;
+    const path = this.#path({ namespace, name, subresource }) + queryString({ resourceVersion });
+    return this.#object(await this.#sender.json({ method: 'GET', path, signal }));
+  }
+
+  async list(options: ListOptions = {}): Promise<ApiList<T>> {
+    const path = this.#path({ namespace: options.namespace }) + queryString(listQuery(options));
+    const answer = await this.#sender.json({ method: 'GET', verb: 'LIST', path, signal: options.signal });
+    const list = this.#object(answer) as unknown as ApiList<T>;
+    // An empty list may arrive as null or not at all.
+    list.items ??= [];
+    for (const item of list.items) this.#identify(item);
+    return list;
+  }
+
+  async *watch(options: WatchOptions = {}): AsyncGenerator<WatchEvent<T>> {
+    const { signal } = options;
+    const query = queryString({
+      ...listQuery(options),
+      watch: true,
+      allowWatchBookmarks: options.allowWatchBookmarks,
+      sendInitialEvents: options.sendInitialEvents,
+      timeoutSeconds: options.timeoutSeconds,
+    });
+    const path = this.#path({ namespace: options.namespace }) + query;
+    try {
+      const response = await this.#sender.open({ method: 'GET', verb: 'WATCH', path, signal });
+      for await (const event of readWatch<T>(response.body)) {
+        this.#identify(event.object);
+        yield event;
+      }
+    } catch (error) {
+      // The caller ended the watch; that is no failure of it.
+      if (signal?.aborted) return;
+      throw error;
+    }
+  }
+
+  async create(object: T, options: WriteOptions = {}): Promise<T> {
+    const namespace = object.metadata.namespace ?? options.namespace;
+    const { subresource } = options;
+    const name = subresource === undefined ? undefined : nameOf(object);
+    return this.#write('POST', this.#path({ namespace, name, subresource }), this.#typed(object), options);
+  }
+
+  async update(object: T, options: WriteOptions = {}): Promise<T> {
+    const namespace = object.metadata.namespace ?? options.namespace;
+    const path = this.#path({ namespace, name: nameOf(object), subresource: options.subresource });
+    return this.#write('PUT', path, this.#typed(object), options);
+  }
+
+  updateStatus(object: T, options: WriteOptions = {}): Promise<T> {
+    return this.update(object, { ...options, subresource: 'status' });
+  }
+
+  async patch(name: string, patch: unknown, options: PatchOptions): Promise<T> {
+    const { namespace, subresource, type, force, signal } = options;
+    const path = this.#path({ namespace, name, subresource }) + queryString({ ...writeQuery(options), force });
+    const body = typeof patch === 'string' ? patch : JSON.stringify(patch);
+    return this.#object(
+      await this.#sender.json({ method: 'PATCH', path, body, contentType: patchMediaTypes[type], signal }),
+    );
+  }
+
+  async delete(name: string, options: DeleteOptions = {}): Promise<void> {
+    const path = this.#path({ namespace: options.namespace, name });
+    await this.#sender.json({ method: 'DELETE', path, body: deleteBody(options), signal: options.signal });
+  }
+
+  async deleteCollection(options: DeleteOptions & ListOptions): Promise<void> {
+    const path = this.#path({ namespace: options.namespace }) + queryString(listQuery(options));
+    const body = deleteBody(options);
+    await this.#sender.json({ method: 'DELETE', verb: 'DELETECOLLECTION', path, body, signal: options.signal });
+  }
+
+  async createSubresource<B, R = B>(
+    name: string,
+    subresource: string,
+    body: B,
+    options: WriteOptions = {},
+  ): Promise<R> {
+    const declared = this.#type.subresources?.find((other) => other.name === subresource);
+    const path = this.#path({ namespace: options.namespace, name, subresource }) + queryString(writeQuery(options));
+    const typed =
+      declared === undefined
+        ? body
+        : {
+            apiVersion: this.#sender.dialect.apiVersion(
+              declared.group ?? this.#type.group,
+              declared.version ?? this.#type.version,
+            ),
+            kind: declared.kind,
+            ...body,
+          };
+    const { signal } = options;
+    return (await this.#sender.json({ method: 'POST', path, body: JSON.stringify(typed), signal })) as R;
+  }
+
+  async #write(method: string, path: string, object: T, options: WriteOptions): Promise<T> {
+    const body = JSON.stringify(object);
+    const { signal } = options;
+    return this.#object(
+      await this.#sender.json({ method, path: path + queryString(writeQuery(options)), body, signal }),
+    );
+  }
+
+  #path(target: {
+    namespace?: string | undefined;
+    name?: string | undefined;
+    subresource?: string | undefined;
+  }): string {
+    return resourcePath(this.#sender.dialect, this.#type, target);
+  }
+
+  /** The object with the apiVersion and kind that the server wants to see; a copy, since objects may be shared. */
+  #typed(object: T): T {
+    if (object.apiVersion !== undefined && object.kind !== undefined) return object;
+    return { ...object, apiVersion: object.apiVersion ?? this.#apiVersion, kind: object.kind ?? this.#type.kind };
+  }
+
+  /** Items of lists come without apiVersion and kind; with them, each object says by itself what it is. */
+  #identify(object: T): void {
+    object.apiVersion ??= this.#apiVersion;
+    object.kind ??= this.#type.kind;
+  }
+
+  #object(value: unknown): T {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as T;
+    throw new TransportError('Protocol', `the answer is not a ${this.#type.kind}`);
+  }
+}
+
+function nameOf(object: ApiObject): string {
+  const { name } = object.metadata;
+  if (name === undefined || name === '') throw badRequest('metadata.name is required');
+  return name;
+}
+
+function listQuery(options: ListOptions): QueryValues {
+  return {
+    labelSelector: options.labelSelector,
+    fieldSelector: options.fieldSelector,
+    resourceVersion: options.resourceVersion,
+    resourceVersionMatch: options.resourceVersionMatch,
+    limit: options.limit,
+    continue: options.continue,
+  };
+}
+
+function writeQuery(options: WriteOptions): QueryValues {
+  return { dryRun: options.dryRun === true ? 'All' : undefined, fieldManager: options.fieldManager };
+}
+
+/** The DeleteOptions object; undefined when nothing is asked for. */
+function deleteBody(options: DeleteOptions): string | undefined {
+  const { gracePeriodSeconds, propagationPolicy, preconditions } = options;
+  const dryRun = options.dryRun === true ? ['All'] : undefined;
+  const fields = { gracePeriodSeconds, propagationPolicy, preconditions, dryRun };
+  if (Object.values(fields).every((value) => value === undefined)) return undefined;
+  return JSON.stringify({ kind: 'DeleteOptions', apiVersion: 'v1', ...fields });
+}

@@ -1,0 +1,137 @@
+/** The client: typed verbs over a transport, with rate limit, retries and metrics. */
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { ResourceType } from '#apimachinery/schema/schema.js';
+import type { ApiObject, Client, ResourceClient } from '#client/client.js';
+import { noRequestMetrics, type RequestMetrics } from '#client/rest/metrics.js';
+import type { ClientRequest, RequestSender } from '#client/rest/request.js';
+import { RestResourceClient } from '#client/rest/resource-client.js';
+import { errorFrom, parseJson, readAll } from '#client/rest/response.js';
+import { errorRetryMs, responseRetryMs } from '#client/rest/retry.js';
+import type { Transport, TransportResponse } from '#client/rest/transport.js';
+import { isTransportError, TransportError } from '#client/rest/transport-error.js';
+import { TokenBucket } from '#client/token-bucket.js';
+
+export interface RestClientOptions {
+  readonly transport: Transport;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  /** Requests per second; zero, negative or absent: no limit. */
+  readonly qps?: number;
+  /** Requests at once before the rate holds; 10 unless told. */
+  readonly burst?: number;
+  readonly userAgent?: string;
+  readonly metrics?: RequestMetrics;
+}
+
+type Attempt = { kind: 'answer'; response: TransportResponse } | { kind: 'failure'; error: unknown };
+
+export class RestClient implements Client, RequestSender {
+  readonly dialect: Dialect;
+  readonly #transport: Transport;
+  readonly #clock: Clock;
+  readonly #bucket: TokenBucket;
+  readonly #userAgent: string;
+  readonly #metrics: RequestMetrics;
+
+  constructor(options: RestClientOptions) {
+    this.dialect = options.dialect;
+    this.#transport = options.transport;
+    this.#clock = options.clock;
+    this.#bucket = new TokenBucket({ qps: options.qps ?? 0, burst: options.burst ?? 10, clock: options.clock });
+    this.#userAgent = options.userAgent ?? `${options.dialect.product}-client/${options.dialect.version}`;
+    this.#metrics = options.metrics ?? noRequestMetrics;
+  }
+
+  resource<T extends ApiObject>(type: ResourceType<T>): ResourceClient<T> {
+    return new RestResourceClient<T>(this, type);
+  }
+
+  async request<R>(
+    method: string,
+    path: string,
+    body?: unknown,
+    options: { signal?: AbortSignal; contentType?: string } = {},
+  ): Promise<R> {
+    return (await this.json({
+      method,
+      path,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      contentType: options.contentType,
+      signal: options.signal,
+    })) as R;
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  /** Sends the request and reads its JSON answer. Throws StatusError and TransportError. */
+  async json(request: ClientRequest): Promise<unknown> {
+    const response = await this.open(request);
+    return parseJson(await readAll(response.body));
+  }
+
+  /**
+   * Sends the request until there is an answer that stands; a successful one is returned with its body unread.
+   * Throws StatusError and TransportError.
+   */
+  async open(request: ClientRequest): Promise<TransportResponse> {
+    for (let retries = 0; ; retries += 1) {
+      await this.#waitForToken(request);
+      const attempt = await this.#attempt(request);
+      const waitMs =
+        attempt.kind === 'answer'
+          ? responseRetryMs(attempt.response, retries)
+          : errorRetryMs(attempt.error, request.method, retries);
+      if (waitMs === undefined) {
+        if (attempt.kind === 'failure') throw attempt.error;
+        if (attempt.response.status < 400) return attempt.response;
+        throw errorFrom(attempt.response, await readAll(attempt.response.body));
+      }
+      if (attempt.kind === 'answer') await readAll(attempt.response.body);
+      await this.#clock.sleep(waitMs, request.signal);
+      throwIfAborted(request);
+    }
+  }
+
+  async #attempt(request: ClientRequest): Promise<Attempt> {
+    const verb = request.verb ?? request.method;
+    const startedAt = this.#clock.monotonic();
+    const finished = (code: string) =>
+      this.#metrics.finished(verb, request.method, code, this.#clock.monotonic() - startedAt);
+    try {
+      const headers: Record<string, string> = { accept: 'application/json', 'user-agent': this.#userAgent };
+      if (request.body !== undefined) headers['content-type'] = request.contentType ?? 'application/json';
+      const response = await this.#transport.request({
+        method: request.method,
+        path: request.path,
+        headers,
+        ...(request.body === undefined ? {} : { body: request.body }),
+        ...(request.signal === undefined ? {} : { signal: request.signal }),
+      });
+      finished(String(response.status));
+      return { kind: 'answer', response };
+    } catch (error) {
+      finished('<error>');
+      return { kind: 'failure', error };
+    }
+  }
+
+  async #waitForToken(request: ClientRequest): Promise<void> {
+    throwIfAborted(request);
+    const startedAt = this.#clock.monotonic();
+    try {
+      await this.#bucket.take(request.signal);
+    } catch (error) {
+      if (isTransportError(error)) throw error;
+      throw new TransportError('Aborted', 'request aborted while it waited for the rate limiter', { cause: error });
+    }
+    const waitedMs = this.#clock.monotonic() - startedAt;
+    if (waitedMs > 0) this.#metrics.waited(request.verb ?? request.method, waitedMs);
+  }
+}
+
+function throwIfAborted(request: ClientRequest): void {
+  if (request.signal?.aborted) throw new TransportError('Aborted', 'request aborted', { cause: request.signal.reason });
+}

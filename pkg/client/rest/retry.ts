@@ -1,0 +1,34 @@
+/** Which failed requests are sent again, and after how long. Pure. */
+import { exponentialDelayMs } from '#client/backoff.js';
+import { retryAfterSeconds } from '#client/rest/response.js';
+import type { TransportResponse } from '#client/rest/transport.js';
+import { isTransportError } from '#client/rest/transport-error.js';
+
+/** As in client-go. */
+const maxResponseRetries = 10;
+/** About three seconds in all: callers have back-off of their own. */
+const maxConnectRetries = 5;
+
+/** Wait before the answer's request is sent again, undefined when the answer stands. `retries`: how many there were. */
+export function responseRetryMs(
+  response: Pick<TransportResponse, 'status' | 'headers'>,
+  retries: number,
+): number | undefined {
+  if (retries >= maxResponseRetries) return undefined;
+  const seconds = retryAfterSeconds(response);
+  if (response.status === 429) return (seconds ?? 1) * 1000;
+  // With Retry-After the server says that it did not act on the request.
+  return response.status >= 500 && seconds !== undefined ? seconds * 1000 : undefined;
+}
+
+/** Wait before a request that got no answer is sent again, undefined when the error stands. */
+export function errorRetryMs(error: unknown, method: string, retries: number): number | undefined {
+  if (retries >= maxConnectRetries) return undefined;
+  const safe = method === 'GET' || method === 'HEAD';
+  const idempotent = safe || method === 'PUT' || method === 'DELETE';
+  // Never sent: sending it (again) cannot do it twice.
+  if (idempotent && isTransportError(error, 'ConnectionRefused')) return exponentialDelayMs(retries, 100, 2000);
+  // A kept-alive connection may be closed by the server in the moment it is used again.
+  if (safe && isTransportError(error, 'ConnectionReset')) return exponentialDelayMs(retries, 10, 2000);
+  return undefined;
+}

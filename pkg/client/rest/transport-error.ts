@@ -1,0 +1,52 @@
+/** There was no answer from the server, or it broke off. */
+
+export type TransportErrorReason =
+  /** Nobody listens, the host is unknown or unreachable: the request was never sent. */
+  | 'ConnectionRefused'
+  /** The connection broke; the server may have acted on the request. */
+  | 'ConnectionReset'
+  | 'Timeout'
+  /** The TLS handshake failed: the request was never sent. */
+  | 'TLS'
+  /** The caller's signal aborted. */
+  | 'Aborted'
+  /** The answer is not what the protocol allows. */
+  | 'Protocol'
+  /** The transport was closed. */
+  | 'Closed';
+
+export class TransportError extends Error {
+  override readonly name = 'TransportError';
+  readonly reason: TransportErrorReason;
+
+  constructor(reason: TransportErrorReason, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
+
+/** True for a TransportError with that reason, whichever copy of the module made it. */
+export function isTransportError(error: unknown, reason?: TransportErrorReason): boolean {
+  if (!(error instanceof Error) || error.name !== 'TransportError' || !('reason' in error)) return false;
+  return reason === undefined || error.reason === reason;
+}
+
+const refused = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT']);
+const timeouts = new Set(['ETIMEDOUT', 'ESOCKETTIMEDOUT']);
+
+/** Turns an error of Node's HTTP client into ours; `target` names the server in the message. */
+export function transportErrorFrom(error: unknown, target: string): TransportError {
+  if (error instanceof TransportError) return error;
+  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
+  const text = error instanceof Error && error.message !== '' ? error.message : code;
+  const options = { cause: error };
+  if (refused.has(code))
+    return new TransportError('ConnectionRefused', `cannot connect to ${target}: ${text}`, options);
+  if (timeouts.has(code)) return new TransportError('Timeout', `no answer from ${target}: ${text}`, options);
+  if (/^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|EPROTO)/.test(code)) {
+    return new TransportError('TLS', `TLS with ${target} failed: ${text}`, options);
+  }
+  if (code === 'ABORT_ERR') return new TransportError('Aborted', `request to ${target} aborted`, options);
+  if (code.startsWith('HPE_')) return new TransportError('Protocol', `bad answer from ${target}: ${text}`, options);
+  return new TransportError('ConnectionReset', `connection to ${target} broke: ${text}`, options);
+}
