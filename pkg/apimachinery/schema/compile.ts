@@ -1,0 +1,239 @@
+/** Makes types out of declarations. */
+import { orchDialect } from '#apimachinery/dialect.js';
+import type {
+  FieldDeclaration,
+  GroupVersionDeclaration,
+  MessageDeclaration,
+  Scalar,
+} from '#apimachinery/schema/schema.js';
+import type { FieldInfo, ListKind, Shape, TypeInfo } from '#apimachinery/schema/type-info.js';
+
+const scalars: ReadonlySet<string> = new Set<Scalar>([
+  'string',
+  'bytes',
+  'bool',
+  'int32',
+  'int64',
+  'uint32',
+  'uint64',
+  'double',
+  'float',
+]);
+
+/** Messages whose JSON is not an object of their fields. */
+const shapes: Readonly<Record<string, Shape>> = {
+  'meta.v1.Time': 'time',
+  'meta.v1.MicroTime': 'microTime',
+  'meta.v1.Duration': 'duration',
+  'meta.v1.FieldsV1': 'rawJSON',
+  'meta.v1.Verbs': 'bareList',
+  'authentication.v1.ExtraValue': 'bareList',
+  'authorization.v1.ExtraValue': 'bareList',
+  'certificates.v1.ExtraValue': 'bareList',
+  'resource.Quantity': 'quantity',
+  'resource.QuantityValue': 'quantity',
+  'intstr.IntOrString': 'intOrString',
+  'runtime.RawExtension': 'rawJSON',
+  'apiextensions.v1.JSON': 'rawJSON',
+  'apiextensions.v1.JSONSchemaPropsOrArray': 'schemaOrArray',
+  'apiextensions.v1.JSONSchemaPropsOrBool': 'schemaOrBool',
+  'apiextensions.v1.JSONSchemaPropsOrStringArray': 'schemaOrStringArray',
+};
+
+/** Kinds that neither serve a resource nor have metadata to know them by. */
+const otherKinds: ReadonlySet<string> = new Set([
+  'admission.v1.AdmissionReview',
+  'apiextensions.v1.ConversionReview',
+  'core.v1.PodLogOptions',
+  'core.v1.SerializedReference',
+  'meta.v1.APIGroup',
+  'meta.v1.APIGroupList',
+  'meta.v1.APIResourceList',
+  'meta.v1.APIVersions',
+  'meta.v1.ApplyOptions',
+  'meta.v1.CreateOptions',
+  'meta.v1.DeleteOptions',
+  'meta.v1.GetOptions',
+  'meta.v1.ListOptions',
+  'meta.v1.PatchOptions',
+  'meta.v1.TableOptions',
+  'meta.v1.UpdateOptions',
+]);
+
+/** Parts of other kinds that have metadata of their own. */
+const embeddedObjects: ReadonlySet<string> = new Set([
+  'batch.v1.JobTemplateSpec',
+  'core.v1.PersistentVolumeClaimTemplate',
+  'core.v1.PodTemplateSpec',
+]);
+
+/** The prefix with which declarations name OpenAPI extensions; each dialect has its own. */
+const declaredExtensionPrefix = orchDialect.extensionPrefix;
+
+class CompiledField implements FieldInfo {
+  readonly name: string;
+  readonly protoName: string;
+  readonly number: number;
+  readonly container: 'single' | 'list' | 'map';
+  readonly scalar: Scalar | undefined;
+  readonly type: TypeInfo | undefined;
+  readonly keyScalar: Scalar | undefined;
+  readonly pointer: boolean;
+  readonly omitempty: boolean;
+  readonly optional: boolean;
+  readonly inline: boolean;
+  readonly patchMerge: boolean;
+  readonly patchRetainKeys: boolean;
+  readonly patchMergeKey: string | undefined;
+  readonly listKind: ListKind;
+  readonly listMapKeys: readonly string[];
+  readonly atomic: boolean;
+  readonly enumValues: readonly string[] | undefined;
+  readonly default: unknown;
+  readonly featureGate: string | undefined;
+  readonly doc: string | undefined;
+
+  constructor(
+    key: string,
+    declaration: FieldDeclaration,
+    resolved: { type: TypeInfo | undefined; enumValues: readonly string[] | undefined; extensionPrefix: string },
+  ) {
+    const strategies = declaration.patchStrategy?.split(',') ?? [];
+    this.name = key.startsWith('~') ? '' : withPrefix(key, resolved.extensionPrefix);
+    this.protoName = declaration.protoName ?? key;
+    this.number = declaration.number;
+    this.container = declaration.repeated === true ? 'list' : declaration.map === undefined ? 'single' : 'map';
+    this.scalar = resolved.type === undefined ? (declaration.type as Scalar) : undefined;
+    this.type = resolved.type;
+    this.keyScalar = declaration.map;
+    this.pointer = declaration.pointer === true;
+    this.omitempty = declaration.omitempty === true;
+    this.optional = declaration.optional === true;
+    this.inline = declaration.inline === true;
+    this.patchMerge = strategies.includes('merge');
+    this.patchRetainKeys = strategies.includes('retainKeys');
+    this.patchMergeKey = declaration.patchMergeKey;
+    this.listKind = listKind(declaration, this.patchMerge);
+    this.listMapKeys =
+      declaration.listMapKeys ?? (declaration.patchMergeKey === undefined ? [] : [declaration.patchMergeKey]);
+    this.atomic = declaration.mapType === 'atomic' || declaration.structType === 'atomic';
+    this.enumValues = resolved.enumValues;
+    this.default = declaration.default;
+    this.featureGate = declaration.featureGate;
+    this.doc = declaration.doc;
+  }
+}
+
+/** As 1.24 reads it out of OpenAPI: without a list type, a merge strategy makes a map by its key or else a set. */
+function listKind(declaration: FieldDeclaration, merge: boolean): ListKind {
+  if (declaration.repeated !== true) return 'atomic';
+  if (declaration.listType !== undefined) return declaration.listType;
+  if (!merge) return 'atomic';
+  return declaration.patchMergeKey === undefined ? 'set' : 'map';
+}
+
+function withPrefix(key: string, prefix: string): string {
+  return key.startsWith(declaredExtensionPrefix) ? prefix + key.slice(declaredExtensionPrefix.length) : key;
+}
+
+/** Fields arrive after all types exist, since types refer to each other in circles. */
+class CompiledType implements TypeInfo {
+  readonly name: string;
+  readonly shortName: string;
+  readonly goName: string;
+  readonly shape: Shape;
+  readonly isKind: boolean;
+  readonly isList: boolean;
+  readonly preserveUnknown = false;
+  fields: readonly FieldInfo[] = [];
+  byName: ReadonlyMap<string, FieldInfo> = new Map();
+  byNumber: ReadonlyMap<number, FieldInfo> = new Map();
+
+  constructor(prefix: string, shortName: string, message: MessageDeclaration, served: ReadonlySet<string>) {
+    this.name = `${prefix}.${shortName}`;
+    this.shortName = shortName;
+    this.goName = `${prefix.slice(prefix.lastIndexOf('.') + 1)}.${shortName}`;
+    this.shape = shapes[this.name] ?? 'struct';
+    this.isList = shortName.endsWith('List') && message.items !== undefined && message.metadata !== undefined;
+    this.isKind =
+      served.has(this.name) ||
+      this.isList ||
+      otherKinds.has(this.name) ||
+      (/(^|\.)(Object|List)Meta$/.test(message.metadata?.type ?? '') && !embeddedObjects.has(this.name));
+  }
+}
+
+/** `core.v1`, or `resource` for groups of wire types only. */
+export function typePrefix(gv: { group: string; version: string }): string {
+  return gv.version === '' ? gv.group : `${gv.group}.${gv.version}`;
+}
+
+function servedKinds(declarations: readonly GroupVersionDeclaration[]): Set<string> {
+  const served = new Set<string>();
+  for (const gv of declarations) {
+    for (const resource of gv.kinds.flatMap((kind) => kind.resources ?? [])) {
+      served.add(`${typePrefix(gv)}.${resource.kind}`);
+      for (const sub of resource.subresources ?? []) {
+        served.add(`${sub.group ?? gv.group}.${sub.version ?? gv.version}.${sub.kind}`);
+      }
+    }
+  }
+  return served;
+}
+
+/** JSON names of a type, those of inline messages included. */
+function namesOf(type: TypeInfo, into: Map<string, FieldInfo>): void {
+  for (const field of type.fields) {
+    if (field.inline && field.type !== undefined) namesOf(field.type, into);
+    else if (field.name !== '') into.set(field.name, field);
+  }
+}
+
+/**
+ * All types by full name. `extensionPrefix` is the dialect's prefix of OpenAPI extensions, which are names of fields in
+ * one type. Throws a RangeError when a declaration refers to a type that does not exist.
+ */
+export function compileTypes(
+  declarations: readonly GroupVersionDeclaration[],
+  extensionPrefix: string,
+): ReadonlyMap<string, TypeInfo> {
+  const served = servedKinds(declarations);
+  const types = new Map<string, CompiledType>();
+  const pending: {
+    type: CompiledType;
+    message: MessageDeclaration;
+    prefix: string;
+    enums: Map<string, readonly string[]>;
+  }[] = [];
+  for (const gv of declarations) {
+    const prefix = typePrefix(gv);
+    const enums = new Map(gv.kinds.flatMap((kind) => Object.entries(kind.enums ?? {})));
+    for (const [name, message] of gv.kinds.flatMap((kind) => Object.entries(kind.types))) {
+      const type = new CompiledType(prefix, name, message, served);
+      types.set(type.name, type);
+      pending.push({ type, message, prefix, enums });
+    }
+  }
+  for (const { type, message, prefix, enums } of pending) {
+    const fields = Object.entries(message).map(([key, declaration]) => {
+      const target = scalars.has(declaration.type)
+        ? undefined
+        : (types.get(declaration.type.includes('.') ? declaration.type : `${prefix}.${declaration.type}`) ??
+          unknownType(declaration.type, `${type.name}.${key}`));
+      const enumValues = declaration.enum === undefined ? undefined : enums.get(declaration.enum);
+      return new CompiledField(key, declaration, { type: target, enumValues, extensionPrefix });
+    });
+    type.fields = fields.sort((a, b) => a.number - b.number);
+    type.byNumber = new Map(type.fields.map((field) => [field.number, field]));
+  }
+  for (const { type } of pending) {
+    const names = new Map<string, FieldInfo>();
+    namesOf(type, names);
+    type.byName = names;
+  }
+  return types;
+}
+
+function unknownType(name: string, where: string): never {
+  throw new RangeError(`${where} refers to the type ${name}, which is not declared`);
+}

@@ -1,0 +1,159 @@
+/** Everything that is known about the API's types, looked up by the names that requests and objects use. */
+import type { Dialect, GroupKey } from '#apimachinery/dialect.js';
+import { compileTypes, typePrefix } from '#apimachinery/schema/compile.js';
+import type { GroupVersionDeclaration, ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
+
+export interface KindInfo {
+  readonly group: GroupKey;
+  /** The group's name on the wire, empty for core. */
+  readonly groupName: string;
+  readonly version: string;
+  readonly kind: string;
+  /** `v1`, `apps/v1`. */
+  readonly apiVersion: string;
+  readonly type: TypeInfo;
+}
+
+export interface ResourceInfo {
+  readonly declaration: ResourceDeclaration;
+  readonly groupName: string;
+  readonly apiVersion: string;
+  readonly type: TypeInfo;
+  /** `PodList`, undefined for a resource that cannot be listed (`tokenreviews`). */
+  readonly listKind: string | undefined;
+  readonly listType: TypeInfo | undefined;
+}
+
+/** Kinds of the meta group that stand in every group and version under the same name. */
+const sharedKinds: ReadonlySet<string> = new Set([
+  'APIGroup',
+  'APIGroupList',
+  'APIResourceList',
+  'APIVersions',
+  'CreateOptions',
+  'DeleteOptions',
+  'GetOptions',
+  'ListOptions',
+  'PatchOptions',
+  'Status',
+  'UpdateOptions',
+  'WatchEvent',
+]);
+
+function key(...parts: string[]): string {
+  return parts.join('\u0000');
+}
+
+/** Immutable. Made in a few milliseconds. */
+export class Scheme {
+  readonly dialect: Dialect;
+  /** All resources of all groups, in the order of their declaration. */
+  readonly resources: readonly ResourceInfo[];
+  readonly kinds: readonly KindInfo[];
+  readonly #types: ReadonlyMap<string, TypeInfo>;
+  readonly #kinds: ReadonlyMap<string, KindInfo>;
+  readonly #resources: ReadonlyMap<string, ResourceInfo>;
+
+  constructor(dialect: Dialect, declarations: readonly GroupVersionDeclaration[]) {
+    this.dialect = dialect;
+    this.#types = compileTypes(declarations, dialect.extensionPrefix);
+    const kinds: KindInfo[] = [];
+    const resources: ResourceInfo[] = [];
+    for (const gv of declarations) {
+      const groupKey = gv.group;
+      // Groups without a version hold wire types only.
+      if (groupKey === 'runtime' || groupKey === 'resource' || groupKey === 'intstr') continue;
+      const group = { group: groupKey, groupName: dialect.groupName(groupKey), version: gv.version };
+      const apiVersion = dialect.apiVersion(groupKey, gv.version);
+      for (const declaration of gv.kinds) {
+        for (const kind of Object.keys(declaration.types)) {
+          const type = this.type(`${typePrefix(gv)}.${kind}`);
+          if (type.isKind) kinds.push({ ...group, kind, apiVersion, type });
+        }
+        for (const resource of declaration.resources ?? []) {
+          const full: ResourceDeclaration = { ...resource, group: groupKey, version: gv.version };
+          resources.push(this.#resourceInfo(full, apiVersion));
+        }
+      }
+    }
+    this.kinds = kinds;
+    this.resources = resources;
+    this.#kinds = new Map(kinds.map((info) => [key(info.apiVersion, info.kind), info]));
+    this.#resources = new Map(resources.map((info) => [key(info.apiVersion, info.declaration.resource), info]));
+    Object.freeze(this);
+  }
+
+  #resourceInfo(declaration: ResourceDeclaration, apiVersion: string): ResourceInfo {
+    const prefix = `${declaration.group}.${declaration.version}`;
+    const listType = this.#types.get(`${prefix}.${declaration.kind}List`);
+    return Object.freeze({
+      declaration,
+      groupName: this.dialect.groupName(declaration.group),
+      apiVersion,
+      type: this.type(`${prefix}.${declaration.kind}`),
+      listKind: listType?.shortName,
+      listType,
+    });
+  }
+
+  /** `v1`, `apps/v1` out of a group's wire name and a version. */
+  apiVersionOf(groupName: string, version: string): string {
+    return groupName === '' ? version : `${groupName}/${version}`;
+  }
+
+  /** The type of that full name (`core.v1.PodSpec`). Throws a RangeError when there is none. */
+  type(name: string): TypeInfo {
+    const type = this.#types.get(name);
+    if (type === undefined) throw new RangeError(`no such type: ${name}`);
+    return type;
+  }
+
+  /** Like `type`, undefined when there is none. */
+  findType(name: string): TypeInfo | undefined {
+    return this.#types.get(name);
+  }
+
+  /** Full names of all types. */
+  typeNames(): string[] {
+    return [...this.#types.keys()];
+  }
+
+  /**
+   * The kind that an object with that `apiVersion` and `kind` is of, undefined for an unknown one. Kinds that every
+   * group version shares (`Status`, `DeleteOptions`, …) are found under any apiVersion.
+   */
+  kind(apiVersion: string, kind: string): KindInfo | undefined {
+    const found = this.#kinds.get(key(apiVersion, kind));
+    if (found !== undefined || !sharedKinds.has(kind)) return found;
+    const type = this.#types.get(`meta.v1.${kind}`);
+    if (type === undefined) return undefined;
+    const slash = apiVersion.indexOf('/');
+    const groupName = slash < 0 ? '' : apiVersion.slice(0, slash);
+    const version = apiVersion.slice(slash + 1);
+    return { group: 'meta', groupName, version, kind, apiVersion, type };
+  }
+
+  /** The same by the group's name on the wire (empty for core) and version. */
+  kindOf(groupName: string, version: string, kind: string): KindInfo | undefined {
+    return this.kind(this.apiVersionOf(groupName, version), kind);
+  }
+
+  /** The resource of that plural name, undefined for an unknown one. */
+  resource(groupName: string, version: string, plural: string): ResourceInfo | undefined {
+    return this.#resources.get(key(this.apiVersionOf(groupName, version), plural));
+  }
+
+  /** The resource whose objects are of that kind, undefined when none is. */
+  resourceOfKind(apiVersion: string, kind: string): ResourceInfo | undefined {
+    return this.resources.find((info) => info.apiVersion === apiVersion && info.declaration.kind === kind);
+  }
+
+  /** The resource of a declaration that this scheme was made of, as clients hold them. */
+  resourceOf(declaration: ResourceDeclaration): ResourceInfo {
+    const groupName = this.dialect.groupName(declaration.group);
+    const info = this.resource(groupName, declaration.version, declaration.resource);
+    if (info === undefined) throw new RangeError(`no such resource: ${declaration.resource}`);
+    return info;
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Types as codecs, patches, merges and documentation use them: references resolved, merge rules decided, lookups
+ * ready. Built-in types come from declarations (`compile.ts`); those of custom resources from their OpenAPI.
+ */
+import type { Scalar } from '#apimachinery/schema/schema.js';
+
+/** How the type looks in JSON where it is not simply an object of its fields. */
+export type Shape =
+  /** An object of its fields. */
+  | 'struct'
+  /** RFC 3339 strings of second / microsecond precision. */
+  | 'time'
+  | 'microTime'
+  /** `1h30m`. */
+  | 'duration'
+  /** `500m`. */
+  | 'quantity'
+  | 'intOrString'
+  /** Any JSON value, kept as it is; bytes of JSON on the wire. */
+  | 'rawJSON'
+  /** A bare list of the elements of its only field. */
+  | 'bareList'
+  /** JSONSchemaProps, or else a list of them / a boolean / a list of strings. */
+  | 'schemaOrArray'
+  | 'schemaOrBool'
+  | 'schemaOrStringArray';
+
+/** What lists are to merges: one value, a set of scalars, or objects told apart by keys. */
+export type ListKind = 'atomic' | 'set' | 'map';
+
+export interface FieldInfo {
+  /** Name in JSON; empty for inline messages and for parts of types whose JSON is not an object. */
+  readonly name: string;
+  readonly protoName: string;
+  readonly number: number;
+  readonly container: 'single' | 'list' | 'map';
+  /** Of the value, the element, or the map's value: exactly one of `scalar` and `type` is set. */
+  readonly scalar: Scalar | undefined;
+  readonly type: TypeInfo | undefined;
+  /** Of the keys, for maps. */
+  readonly keyScalar: Scalar | undefined;
+  /** Unset is told from zero. */
+  readonly pointer: boolean;
+  /** Left out of JSON when empty. */
+  readonly omitempty: boolean;
+  /** May be absent in a valid object. */
+  readonly optional: boolean;
+  /** The message's fields are the parent's in JSON. */
+  readonly inline: boolean;
+  /** Strategic merge patch. */
+  readonly patchMerge: boolean;
+  readonly patchRetainKeys: boolean;
+  readonly patchMergeKey: string | undefined;
+  /** Server-side apply; what the declaration says or, failing that, what the strategic merge rules imply. */
+  readonly listKind: ListKind;
+  readonly listMapKeys: readonly string[];
+  /** The map or the message is one value to server-side apply. */
+  readonly atomic: boolean;
+  readonly enumValues: readonly string[] | undefined;
+  readonly default: unknown;
+  readonly featureGate: string | undefined;
+  readonly doc: string | undefined;
+}
+
+export interface TypeInfo {
+  /** `core.v1.PodSpec`, `resource.Quantity`. */
+  readonly name: string;
+  /** `PodSpec`. */
+  readonly shortName: string;
+  /** As messages of 1.24 name it: `v1.PodSpec`. */
+  readonly goName: string;
+  readonly shape: Shape;
+  /** True for what stands alone: its JSON has `apiVersion` and `kind` (on the wire these are in the envelope). */
+  readonly isKind: boolean;
+  /** True for `…List` kinds: `items` is always there. */
+  readonly isList: boolean;
+  /** By ascending number, as they are written on the wire. */
+  readonly fields: readonly FieldInfo[];
+  /** JSON fields, those of inline messages included. */
+  readonly byName: ReadonlyMap<string, FieldInfo>;
+  readonly byNumber: ReadonlyMap<number, FieldInfo>;
+  /** Members that no field describes are kept (custom resources that ask for it). */
+  readonly preserveUnknown: boolean;
+}
