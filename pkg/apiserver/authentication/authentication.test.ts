@@ -1,0 +1,143 @@
+import { X509Certificate } from 'node:crypto';
+import t from 'tap';
+import { secrets } from '#api/core/v1/resources.gen.js';
+import { type Clock, realClock } from '#apimachinery/clock.js';
+import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { BearerTokenAuthenticator } from '#apiserver/authentication/bearer-token.js';
+import { BootstrapTokenAuthenticator } from '#apiserver/authentication/bootstrap-token.js';
+import { CertificatePool } from '#apiserver/authentication/certificate-pool.js';
+import { ClientCertificateAuthenticator } from '#apiserver/authentication/client-certificate.js';
+import { RequestHeaderAuthenticator } from '#apiserver/authentication/request-header.js';
+import { TokenFileAuthenticator } from '#apiserver/authentication/token-file.js';
+import { RequestAuthenticator } from '#apiserver/authentication/union.js';
+import type { ApiRequest } from '#apiserver/http/exchange.js';
+import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
+import { createAuthority, issueCertificate, type KeyCertificate } from '#daemon/pki/certificate.js';
+
+const request = (more: Partial<ApiRequest> = {}): ApiRequest => ({
+  method: 'GET',
+  url: '/',
+  headers: {},
+  body: Buffer.alloc(0),
+  remoteAddress: '127.0.0.1',
+  signal: new AbortController().signal,
+  ...more,
+});
+const bearer = (token: string) => request({ headers: { authorization: `Bearer ${token}` } });
+const der = (pair: KeyCertificate) => new X509Certificate(pair.certificate).raw;
+const unauthorized = { status: { reason: 'Unauthorized' } };
+
+t.test('token file', async (t) => {
+  const file = new TokenFileAuthenticator(
+    '# comment\nt0ken,alice,u1,"dev, ops"\n\nother,bob,u2\n"quo""ted",carol,,\r\n',
+  );
+  t.same(await file.authenticateToken('t0ken'), { name: 'alice', uid: 'u1', groups: ['dev', 'ops'] });
+  t.same(await file.authenticateToken('other'), { name: 'bob', uid: 'u2', groups: [] });
+  t.same(await file.authenticateToken('quo"ted'), { name: 'carol', groups: [] });
+  t.equal(await file.authenticateToken('wrong'), undefined);
+  t.throws(() => new TokenFileAuthenticator('ok,user\n,user2'), { message: /line 2 has no token/ });
+});
+
+t.test('bearer tokens: header, WebSocket subprotocol, wrong token, anonymous', async (t) => {
+  const kinds = [new TokenFileAuthenticator('secret,alice,u1,"g"')];
+  const member = new BearerTokenAuthenticator({ dialect, clock: realClock, kinds });
+  const server = new RequestAuthenticator({ dialect, members: [member], anonymous: true });
+  const alice = { name: 'alice', uid: 'u1', groups: ['g', 'system:authenticated'] };
+  t.same(await server.authenticate(bearer('secret')), alice);
+  t.same(await server.authenticate(bearer('secret')), alice, 'from the cache');
+  const protocol = `base64url.bearer.authorization.orch.io.${Buffer.from('secret').toString('base64url')}`;
+  const headers = { upgrade: 'websocket', 'sec-websocket-protocol': `v4.channel.k8s.io, ${protocol}` };
+  t.same(await server.authenticate(request({ headers })), alice);
+  await t.rejects(server.authenticate(bearer('wrong')), unauthorized, 'wrong credentials are not anonymous');
+  t.same(await server.authenticate(request()), { name: 'system:anonymous', groups: ['system:unauthenticated'] });
+  const strict = new RequestAuthenticator({ dialect, members: [member], anonymous: false });
+  await t.rejects(strict.authenticate(request()), unauthorized);
+  const user = { name: 'loop', groups: ['system:masters'] };
+  t.same((await strict.authenticate(request({ user }))).groups, ['system:masters', 'system:authenticated']);
+});
+
+t.test('client certificates', async (t) => {
+  const now = Date.now();
+  const ca = await createAuthority({ commonName: 'ca', now });
+  const foreign = await createAuthority({ commonName: 'ca', now });
+  const subject = { commonName: 'alice', organizations: ['dev', 'ops'] };
+  const issue = (by: KeyCertificate, usages: ('client' | 'server')[], at = now) =>
+    issueCertificate(by, { subject, usages, now: at });
+  const authenticator = new ClientCertificateAuthenticator(
+    new CertificatePool({ bundle: ca.certificate, clock: realClock }),
+  );
+  const ask = (clientCertificate: Buffer) => authenticator.authenticate(request({ clientCertificate }));
+  t.same(await ask(der(await issue(ca, ['client']))), { name: 'alice', groups: ['dev', 'ops'] });
+  t.equal(await authenticator.authenticate(request()), undefined);
+  const year = 366 * 24 * 3600_000;
+  await t.rejects(ask(der(await issue(foreign, ['client']))), unauthorized, 'unknown authority with the same name');
+  await t.rejects(ask(der(await issue(ca, ['server']))), unauthorized, 'a server certificate');
+  await t.rejects(ask(der(await issue(ca, ['client'], now - year))), unauthorized, 'expired');
+  await t.rejects(ask(der(await issue(ca, ['client'], now + year))), unauthorized, 'not valid yet');
+  await t.rejects(ask(der(foreign)), unauthorized, 'an authority itself');
+  await t.rejects(ask(Buffer.from('garbage')), unauthorized, 'garbage');
+  t.throws(() => new CertificatePool({ bundle: '', clock: realClock }), RangeError);
+});
+
+t.test('request headers of a front proxy', async (t) => {
+  const now = Date.now();
+  const ca = await createAuthority({ commonName: 'front', now });
+  const proxy = der(
+    await issueCertificate(ca, { subject: { commonName: 'proxy', organizations: [] }, usages: ['client'], now }),
+  );
+  const other = der(
+    await issueCertificate(ca, { subject: { commonName: 'other', organizations: [] }, usages: ['client'], now }),
+  );
+  const authenticator = new RequestHeaderAuthenticator({
+    pool: new CertificatePool({ bundle: ca.certificate, clock: realClock }),
+    allowedNames: ['proxy'],
+    usernameHeaders: ['X-Remote-User'],
+    groupHeaders: ['X-Remote-Group'],
+    extraHeaderPrefixes: ['X-Remote-Extra-'],
+  });
+  const headers = { 'x-remote-user': 'alice', 'x-remote-group': 'a, b', 'x-remote-extra-acme%2fscope': 'read' };
+  t.same(await authenticator.authenticate(request({ clientCertificate: proxy, headers })), {
+    name: 'alice',
+    groups: ['a', 'b'],
+    extra: { 'acme/scope': ['read'] },
+  });
+  t.equal(await authenticator.authenticate(request({ clientCertificate: other, headers })), undefined);
+  t.equal(await authenticator.authenticate(request({ headers })), undefined, 'headers alone prove nothing');
+});
+
+t.test('bootstrap tokens', async (t) => {
+  const clock: Clock = { ...realClock, now: () => Date.parse('2030-01-01T00:00:00Z') };
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  const reader = new MemoryObjectReader();
+  const data = (more: Record<string, string>) => {
+    const all: Record<string, string> = {
+      'token-id': 'abcdef',
+      'token-secret': '0123456789abcdef',
+      'usage-bootstrap-authentication': 'true',
+      ...more,
+    };
+    return Object.fromEntries(Object.entries(all).map(([key, value]) => [key, base64(value)]));
+  };
+  const put = (more: Record<string, string>) =>
+    reader.put(secrets, {
+      metadata: { name: 'bootstrap-token-abcdef', namespace: 'orch-system' },
+      type: dialect.secretTypes.bootstrapToken,
+      data: data(more),
+    });
+  const authenticator = new BootstrapTokenAuthenticator({ dialect, clock, reader });
+  const token = 'abcdef.0123456789abcdef';
+  put({ 'auth-extra-groups': 'system:bootstrappers:nodes' });
+  t.same(await authenticator.authenticateToken(token), {
+    name: 'system:bootstrap:abcdef',
+    groups: ['system:bootstrappers', 'system:bootstrappers:nodes'],
+  });
+  t.equal(await authenticator.authenticateToken('abcdef.0123456789abcdee'), undefined);
+  for (const more of [
+    { expiration: '2029-12-31T23:59:59Z' },
+    { 'usage-bootstrap-authentication': 'false' },
+    { 'auth-extra-groups': 'system:masters' },
+  ]) {
+    put(more);
+    t.equal(await authenticator.authenticateToken(token), undefined, JSON.stringify(more));
+  }
+});

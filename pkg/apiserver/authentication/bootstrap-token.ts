@@ -1,0 +1,51 @@
+/** Users by bootstrap token (`<id>.<secret>`): secrets of a type of their own in the system namespace. */
+import { timingSafeEqual } from 'node:crypto';
+import { secrets } from '#api/core/v1/resources.gen.js';
+import { type Clock, parseTime } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
+import type { UserInfo } from '#apiserver/http/exchange.js';
+import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+
+export interface BootstrapTokenOptions {
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly reader: ObjectReader;
+}
+
+const tokenPattern = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
+const groupPattern = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
+const defaultGroup = 'system:bootstrappers';
+
+export class BootstrapTokenAuthenticator implements TokenAuthenticator {
+  readonly #options: BootstrapTokenOptions;
+
+  constructor(options: BootstrapTokenOptions) {
+    this.#options = options;
+  }
+
+  async authenticateToken(token: string): Promise<UserInfo | undefined> {
+    const { dialect, reader, clock } = this.#options;
+    const match = tokenPattern.exec(token);
+    if (match === null) return undefined;
+    const [, id = '', wanted = ''] = match;
+    const secret = await reader.get(secrets, dialect.namespaces.system, `bootstrap-token-${id}`);
+    if (secret?.type !== dialect.secretTypes.bootstrapToken || secret.metadata.deletionTimestamp !== undefined)
+      return undefined;
+    const text = (key: string) => Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
+    if (text('token-id') !== id || !sameText(text('token-secret'), wanted)) return undefined;
+    const expiration = text('expiration');
+    if (expiration !== '' && !(parseTime(expiration) > clock.now())) return undefined;
+    if (text('usage-bootstrap-authentication') !== 'true') return undefined;
+    const extra = text('auth-extra-groups')
+      .split(',')
+      .filter((group) => group !== '');
+    if (!extra.every((group) => groupPattern.test(group))) return undefined;
+    return { name: `system:bootstrap:${id}`, groups: [defaultGroup, ...extra] };
+  }
+}
+
+function sameText(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}

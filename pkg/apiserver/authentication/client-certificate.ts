@@ -1,0 +1,22 @@
+/** Users by client certificate: the common name is the user, organizations are groups. */
+import { unauthorized } from '#apimachinery/errors/status.js';
+import type { Authenticator } from '#apiserver/authentication/authenticator.js';
+import type { CertificatePool } from '#apiserver/authentication/certificate-pool.js';
+import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
+
+export class ClientCertificateAuthenticator implements Authenticator {
+  readonly #pool: CertificatePool;
+
+  constructor(pool: CertificatePool) {
+    this.#pool = pool;
+  }
+
+  authenticate(request: ApiRequest): Promise<UserInfo | undefined> {
+    if (request.clientCertificate === undefined) return Promise.resolve(undefined);
+    const verdict = this.#pool.verify(request.clientCertificate);
+    if (!verdict.ok) return Promise.reject(unauthorized());
+    const { commonName, organizations } = verdict.subject;
+    if (commonName === '') return Promise.resolve(undefined);
+    return Promise.resolve({ name: commonName, groups: organizations });
+  }
+}

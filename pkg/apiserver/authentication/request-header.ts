@@ -1,0 +1,70 @@
+/** Users by headers that a trusted front proxy sets; the proxy proves itself with a client certificate. */
+import type { Authenticator } from '#apiserver/authentication/authenticator.js';
+import type { CertificatePool } from '#apiserver/authentication/certificate-pool.js';
+import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
+
+export interface RequestHeaderOptions {
+  readonly pool: CertificatePool;
+  /** Common names that the proxy's certificate may have; empty allows any that the pool vouches for. */
+  readonly allowedNames: readonly string[];
+  readonly usernameHeaders: readonly string[];
+  readonly groupHeaders: readonly string[];
+  readonly extraHeaderPrefixes: readonly string[];
+}
+
+export class RequestHeaderAuthenticator implements Authenticator {
+  readonly #options: RequestHeaderOptions;
+
+  constructor(options: RequestHeaderOptions) {
+    const lower = (names: readonly string[]) => names.map((name) => name.toLowerCase());
+    this.#options = {
+      ...options,
+      usernameHeaders: lower(options.usernameHeaders),
+      groupHeaders: lower(options.groupHeaders),
+      extraHeaderPrefixes: lower(options.extraHeaderPrefixes),
+    };
+  }
+
+  authenticate(request: ApiRequest): Promise<UserInfo | undefined> {
+    return Promise.resolve(this.#user(request));
+  }
+
+  /** Undefined also for certificates of others: they may be users' own. */
+  #user(request: ApiRequest): UserInfo | undefined {
+    const { pool, allowedNames, usernameHeaders, groupHeaders } = this.#options;
+    if (request.clientCertificate === undefined) return undefined;
+    const name = usernameHeaders.map((header) => request.headers[header] ?? '').find((value) => value !== '');
+    if (name === undefined) return undefined;
+    const verdict = pool.verify(request.clientCertificate);
+    if (!verdict.ok) return undefined;
+    if (allowedNames.length > 0 && !allowedNames.includes(verdict.subject.commonName)) return undefined;
+    const groups = groupHeaders.flatMap((header) => list(request.headers[header]));
+    return { name, groups, extra: this.#extra(request) };
+  }
+
+  #extra(request: ApiRequest): Record<string, readonly string[]> {
+    const extra: Record<string, readonly string[]> = {};
+    for (const prefix of this.#options.extraHeaderPrefixes)
+      for (const [header, value] of Object.entries(request.headers)) {
+        if (!header.startsWith(prefix) || header === prefix) continue;
+        extra[decodeKey(header.slice(prefix.length))] = list(value);
+      }
+    return extra;
+  }
+}
+
+/** Header names cannot hold every character, so keys come percent-encoded; others are taken as they are. */
+function decodeKey(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function list(value: string | undefined): string[] {
+  return (value ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}

@@ -1,0 +1,68 @@
+/** Composes authenticators: in-process users first, then each kind of credentials, then nobody in particular. */
+import type { Dialect } from '#apimachinery/dialect.js';
+import { unauthorized } from '#apimachinery/errors/status.js';
+import type { Authenticator } from '#apiserver/authentication/authenticator.js';
+import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
+
+export const anonymousUser = 'system:anonymous';
+
+/** Asks each in turn; the first user wins. Wrong credentials count only when no other credentials are right. */
+export class UnionAuthenticator implements Authenticator {
+  readonly #members: readonly Authenticator[];
+
+  constructor(members: readonly Authenticator[]) {
+    this.#members = members;
+  }
+
+  async authenticate(request: ApiRequest): Promise<UserInfo | undefined> {
+    let failure: { readonly error: unknown } | undefined;
+    for (const member of this.#members) {
+      try {
+        const user = await member.authenticate(request);
+        if (user !== undefined) return user;
+      } catch (error) {
+        failure ??= { error };
+      }
+    }
+    if (failure !== undefined) throw failure.error;
+    return undefined;
+  }
+}
+
+export interface RequestAuthenticatorOptions {
+  readonly dialect: Dialect;
+  /** In the order in which they are asked. */
+  readonly members: readonly Authenticator[];
+  /** Requests without credentials are `system:anonymous`'s; otherwise they get 401. */
+  readonly anonymous: boolean;
+}
+
+/**
+ * The authenticator of the whole server: trusts the user that an in-process caller comes with, asks the members, adds
+ * `system:authenticated`, and ends with the anonymous user or a 401.
+ */
+export class RequestAuthenticator implements Authenticator {
+  readonly #options: RequestAuthenticatorOptions;
+  readonly #union: UnionAuthenticator;
+
+  constructor(options: RequestAuthenticatorOptions) {
+    this.#options = options;
+    this.#union = new UnionAuthenticator(options.members);
+  }
+
+  async authenticate(request: ApiRequest): Promise<UserInfo> {
+    const { dialect, anonymous } = this.#options;
+    const user = request.user ?? (await this.#union.authenticate(request));
+    if (user !== undefined) return withGeneralGroup(user, dialect);
+    if (!anonymous) throw unauthorized();
+    return { name: anonymousUser, groups: [dialect.groups.unauthenticated] };
+  }
+}
+
+/** Everybody known belongs to `system:authenticated`, except those who say they are not. */
+function withGeneralGroup(user: UserInfo, dialect: Dialect): UserInfo {
+  const { authenticated, unauthenticated } = dialect.groups;
+  if (user.name === anonymousUser) return user;
+  if (user.groups.includes(authenticated) || user.groups.includes(unauthenticated)) return user;
+  return { ...user, groups: [...user.groups, authenticated] };
+}

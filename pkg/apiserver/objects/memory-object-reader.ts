@@ -1,0 +1,52 @@
+/** A reader over plain objects: what the server's parts are tested with. */
+import type { ApiObjectShape } from '#api/object.js';
+import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
+import { type Follower, keyOf, type ObjectReader, objectKey } from '#apiserver/objects/object-reader.js';
+
+export class MemoryObjectReader implements ObjectReader {
+  readonly #objects = new Map<string, Map<string, ApiObjectShape>>();
+  readonly #followers = new Map<string, Set<Follower<ApiObjectShape>>>();
+
+  put<T extends ApiObjectShape>(type: ResourceType<T>, ...objects: readonly T[]): void {
+    for (const object of objects) {
+      this.#of(type).set(keyOf(object), object);
+      for (const follower of this.#followers.get(idOf(type)) ?? []) follower.changed(object);
+    }
+  }
+
+  remove<T extends ApiObjectShape>(type: ResourceType<T>, namespace: string, name: string): void {
+    const object = this.#of(type).get(objectKey(namespace, name));
+    if (object === undefined) return;
+    this.#of(type).delete(keyOf(object));
+    for (const follower of this.#followers.get(idOf(type)) ?? []) follower.removed(object);
+  }
+
+  get<T extends ApiObjectShape>(type: ResourceType<T>, namespace: string, name: string): Promise<T | undefined> {
+    return Promise.resolve(this.#of(type).get(objectKey(namespace, name)) as T | undefined);
+  }
+
+  list<T extends ApiObjectShape>(type: ResourceType<T>, namespace = ''): Promise<readonly T[]> {
+    const all = [...this.#of(type).values()] as T[];
+    return Promise.resolve(all.filter((object) => namespace === '' || object.metadata.namespace === namespace));
+  }
+
+  follow<T extends ApiObjectShape>(type: ResourceType<T>, follower: Follower<T>, signal: AbortSignal): Promise<void> {
+    const id = idOf(type);
+    const followers = this.#followers.get(id) ?? new Set();
+    this.#followers.set(id, followers);
+    const added = follower as Follower<ApiObjectShape>;
+    followers.add(added);
+    signal.addEventListener('abort', () => followers.delete(added), { once: true });
+    follower.replaced([...this.#of(type).values()] as T[]);
+    return Promise.resolve();
+  }
+
+  #of(type: ResourceDeclaration): Map<string, ApiObjectShape> {
+    const id = idOf(type);
+    const known = this.#objects.get(id) ?? new Map<string, ApiObjectShape>();
+    this.#objects.set(id, known);
+    return known;
+  }
+}
+
+const idOf = (type: ResourceDeclaration): string => `${type.group}/${type.resource}`;

@@ -1,0 +1,45 @@
+/**
+ * How the server's own parts (authentication, authorization, admission, bootstrap) read the cluster's objects: from
+ * the same caches that requests are served from, without a request. Objects are shared and must not be changed.
+ */
+import type { ApiObjectShape } from '#api/object.js';
+import type { ResourceType } from '#apimachinery/schema/schema.js';
+
+/** `cached`: what this server knows by now. `latest`: consistent with the store at the time of the call. */
+export type Freshness = 'cached' | 'latest';
+
+/** Told of every change of a resource, in order. */
+export interface Follower<T> {
+  /** The whole state; called first, and again whenever the history in between was lost. */
+  replaced(objects: readonly T[]): void;
+  changed(object: T): void;
+  /** `object` is the last known state. */
+  removed(object: T): void;
+}
+
+export interface ObjectReader {
+  /** `namespace` is empty for cluster-scoped resources. Undefined when there is no such object. */
+  get<T extends ApiObjectShape>(
+    type: ResourceType<T>,
+    namespace: string,
+    name: string,
+    freshness?: Freshness,
+  ): Promise<T | undefined>;
+  /** An empty or absent namespace means all. */
+  list<T extends ApiObjectShape>(
+    type: ResourceType<T>,
+    namespace?: string,
+    freshness?: Freshness,
+  ): Promise<readonly T[]>;
+  /** Keeps the follower told until `signal` aborts. Resolves once it has the first state. */
+  follow<T extends ApiObjectShape>(type: ResourceType<T>, follower: Follower<T>, signal: AbortSignal): Promise<void>;
+}
+
+/** `namespace/name`, or `name` for cluster-scoped objects. */
+export function keyOf(object: ApiObjectShape): string {
+  return objectKey(object.metadata.namespace ?? '', object.metadata.name ?? '');
+}
+
+export function objectKey(namespace: string, name: string): string {
+  return namespace === '' ? name : `${namespace}/${name}`;
+}

@@ -1,0 +1,91 @@
+/** The reader over the cached storages of the server itself. */
+import type { ApiObjectShape } from '#api/object.js';
+import type { Clock } from '#apimachinery/clock.js';
+import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
+import { type Follower, type Freshness, type ObjectReader, objectKey } from '#apiserver/objects/object-reader.js';
+import type { Logger } from '#daemon/log/logger.js';
+import type { ReadVersion, ResourceStorage } from '#storage/resource-storage.js';
+
+export interface StorageObjectReaderOptions {
+  /** The storage of a resource; undefined when the server does not serve it. */
+  readonly storageOf: (resource: ResourceDeclaration) => ResourceStorage | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const versions: Record<Freshness, ReadVersion> = { cached: { kind: 'any' }, latest: { kind: 'latest' } };
+/** Wait before a broken stream of changes is begun again. */
+const retryMs = 500;
+
+export class StorageObjectReader implements ObjectReader {
+  readonly #options: StorageObjectReaderOptions;
+
+  constructor(options: StorageObjectReaderOptions) {
+    this.#options = options;
+  }
+
+  async get<T extends ApiObjectShape>(
+    type: ResourceType<T>,
+    namespace: string,
+    name: string,
+    freshness: Freshness = 'cached',
+  ): Promise<T | undefined> {
+    const entry = await this.#storage(type).get(objectKey(namespace, name), versions[freshness]);
+    return entry?.object() as T | undefined;
+  }
+
+  async list<T extends ApiObjectShape>(
+    type: ResourceType<T>,
+    namespace = '',
+    freshness: Freshness = 'cached',
+  ): Promise<readonly T[]> {
+    const scope = namespace === '' ? '' : `${namespace}/`;
+    const { entries } = await this.#storage(type).list({ scope, version: versions[freshness] });
+    return entries.map((entry) => entry.object() as T);
+  }
+
+  follow<T extends ApiObjectShape>(type: ResourceType<T>, follower: Follower<T>, signal: AbortSignal): Promise<void> {
+    const storage = this.#storage(type);
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+      this.#run(type, storage, follower, signal, resolve).catch(reject);
+    });
+  }
+
+  async #run<T>(
+    type: ResourceDeclaration,
+    storage: ResourceStorage,
+    follower: Follower<T>,
+    signal: AbortSignal,
+    synced: () => void,
+  ): Promise<void> {
+    const { clock, log } = this.#options;
+    while (!signal.aborted) {
+      try {
+        await storage.waitReady(signal);
+        const { entries, revision } = await storage.list({ scope: '', version: { kind: 'any' }, signal });
+        follower.replaced(entries.map((entry) => entry.object() as T));
+        synced();
+        const version: ReadVersion = { kind: 'exact', revision };
+        for await (const batch of storage.watch({ scope: '', version, bookmarks: false, signal }))
+          for (const event of batch) {
+            if (event.type === 'BOOKMARK') continue;
+            const object = event.entry.object() as T;
+            if (event.type === 'DELETED') follower.removed(object);
+            else follower.changed(object);
+          }
+      } catch (error) {
+        if (signal.aborted) return;
+        log.warn({ resource: type.resource, err: error }, 'Lost the stream of changes; reading the state again');
+      }
+      await clock.sleep(retryMs, signal);
+    }
+  }
+
+  #storage(type: ResourceDeclaration): ResourceStorage {
+    const storage = this.#options.storageOf(type);
+    if (storage === undefined) throw new RangeError(`resource "${type.resource}" is not served`);
+    return storage;
+  }
+}
