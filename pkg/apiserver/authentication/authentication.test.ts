@@ -25,7 +25,8 @@ const request = (more: Partial<ApiRequest> = {}): ApiRequest => ({
 });
 const bearer = (token: string) => request({ headers: { authorization: `Bearer ${token}` } });
 const der = (pair: KeyCertificate) => new X509Certificate(pair.certificate).raw;
-const unauthorized = { status: { reason: 'Unauthorized' } };
+const failure = (reason: string) => ({ name: 'StatusError', status: { reason } });
+const unauthorized = failure('Unauthorized');
 
 t.test('token file', async (t) => {
   const file = new TokenFileAuthenticator(

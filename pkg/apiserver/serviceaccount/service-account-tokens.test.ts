@@ -62,7 +62,8 @@ const request = (spec: Partial<TokenRequest['spec']> = {}): TokenRequest => ({
   spec: { audiences: [], ...spec },
 });
 const tokenOf = (answer: TokenRequest) => answer.status?.token ?? '';
-const unauthorized = { status: { reason: 'Unauthorized' } };
+const failure = (reason: string) => ({ name: 'StatusError', status: { reason } });
+const unauthorized = failure('Unauthorized');
 
 t.test('a pod-bound token names its user and ends with its pod', async (t) => {
   const s = setup(kubernetesDialect);
@@ -125,9 +126,9 @@ t.test('requests that cannot be answered', async (t) => {
     boundObjectRef: { apiVersion: 'v1', kind, name, ...(uid === '' ? {} : { uid }) },
   });
   await t.rejects(ask({ expirationSeconds: 599 }), { message: /spec.expirationSeconds: .*less than 10 minutes/ });
-  await t.rejects(ask(reference('Pod', 'gone')), { status: { reason: 'NotFound' } });
-  await t.rejects(ask(reference('Pod', 'web-0', 'pod-9')), { status: { reason: 'Conflict' } });
-  await t.rejects(ask(reference('Node', 'n')), { status: { reason: 'BadRequest' } });
+  await t.rejects(ask(reference('Pod', 'gone')), failure('NotFound'));
+  await t.rejects(ask(reference('Pod', 'web-0', 'pod-9')), failure('Conflict'));
+  await t.rejects(ask(reference('Node', 'n')), failure('BadRequest'));
   s.reader.put(pods, { ...s.pod, spec: { ...s.pod.spec, serviceAccountName: 'db' } });
   await t.rejects(ask(reference('Pod', 'web-0')), { message: /running with different serviceaccount/ });
   t.ok(tokenOf(await ask(reference('Secret', 'bound', 'secret-1'))));
