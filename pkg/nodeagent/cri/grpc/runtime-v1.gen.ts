@@ -1,5 +1,7 @@
 // Generated from the protocol definition of CRI runtime.v1: the form that Root.fromJSON of protobufjs takes. Do not edit.
 
+import type { INamespace } from 'protobufjs';
+
 export const runtimeV1Descriptor = {
  "nested": {
   "runtime": {
@@ -146,18 +148,15 @@ export const runtimeV1Descriptor = {
         },
         "runtimeName": {
          "type": "string",
-         "id": 2,
-         "protoName": "runtime_name"
+         "id": 2
         },
         "runtimeVersion": {
          "type": "string",
-         "id": 3,
-         "protoName": "runtime_version"
+         "id": 3
         },
         "runtimeApiVersion": {
          "type": "string",
-         "id": 4,
-         "protoName": "runtime_api_version"
+         "id": 4
         }
        }
       },
@@ -190,18 +189,15 @@ export const runtimeV1Descriptor = {
         },
         "containerPort": {
          "type": "int32",
-         "id": 2,
-         "protoName": "container_port"
+         "id": 2
         },
         "hostPort": {
          "type": "int32",
-         "id": 3,
-         "protoName": "host_port"
+         "id": 3
         },
         "hostIp": {
          "type": "string",
-         "id": 4,
-         "protoName": "host_ip"
+         "id": 4
         }
        }
       },
@@ -216,13 +212,11 @@ export const runtimeV1Descriptor = {
        "fields": {
         "containerPath": {
          "type": "string",
-         "id": 1,
-         "protoName": "container_path"
+         "id": 1
         },
         "hostPath": {
          "type": "string",
-         "id": 2,
-         "protoName": "host_path"
+         "id": 2
         },
         "readonly": {
          "type": "bool",
@@ -230,8 +224,7 @@ export const runtimeV1Descriptor = {
         },
         "selinuxRelabel": {
          "type": "bool",
-         "id": 4,
-         "protoName": "selinux_relabel"
+         "id": 4
         },
         "propagation": {
          "type": "MountPropagation",
@@ -263,8 +256,7 @@ export const runtimeV1Descriptor = {
         },
         "targetId": {
          "type": "string",
-         "id": 4,
-         "protoName": "target_id"
+         "id": 4
         }
        }
       },
@@ -280,34 +272,28 @@ export const runtimeV1Descriptor = {
        "fields": {
         "namespaceOptions": {
          "type": "NamespaceOption",
-         "id": 1,
-         "protoName": "namespace_options"
+         "id": 1
         },
         "selinuxOptions": {
          "type": "SELinuxOption",
-         "id": 2,
-         "protoName": "selinux_options"
+         "id": 2
         },
         "runAsUser": {
          "type": "Int64Value",
-         "id": 3,
-         "protoName": "run_as_user"
+         "id": 3
         },
         "runAsGroup": {
          "type": "Int64Value",
-         "id": 8,
-         "protoName": "run_as_group"
+         "id": 8
         },
         "readonlyRootfs": {
          "type": "bool",
-         "id": 4,
-         "protoName": "readonly_rootfs"
+         "id": 4
         },
         "supplementalGroups": {
          "rule": "repeated",
          "type": "int64",
-         "id": 5,
-         "protoName": "supplemental_groups"
+         "id": 5
         },
         "privileged": {
          "type": "bool",
@@ -324,7 +310,6 @@ export const runtimeV1Descriptor = {
         "seccompProfilePath": {
          "type": "string",
          "id": 7,
-         "protoName": "seccomp_profile_path",
          "options": {
           "deprecated": true
          }
@@ -335,13 +320,11 @@ export const runtimeV1Descriptor = {
        "fields": {
         "profileType": {
          "type": "ProfileType",
-         "id": 1,
-         "protoName": "profile_type"
+         "id": 1
         },
         "localhostRef": {
          "type": "string",
-         "id": 2,
-         "protoName": "localhost_ref"
+         "id": 2
         }
        },
        "nested": {
@@ -358,13 +341,11 @@ export const runtimeV1Descriptor = {
        "fields": {
         "cgroupParent": {
          "type": "string",
-         "id": 1,
-         "protoName": "cgroup_parent"
+         "id": 1
         },
         "securityContext": {
          "type": "LinuxSandboxSecurityContext",
-         "id": 2,
-         "protoName": "security_context"
+         "id": 2
         },
         "sysctls": {
          "keyType": "string",
@@ -413,19 +394,16 @@ export const runtimeV1Descriptor = {
         },
         "logDirectory": {
          "type": "string",
-         "id": 3,
-         "protoName": "log_directory"
+         "id": 3
         },
         "dnsConfig": {
          "type": "DNSConfig",
-         "id": 4,
-         "protoName": "dns_config"
+         "id": 4
         },
         "portMappings": {
          "rule": "repeated",
          "type": "PortMapping",
-         "id": 5,
-         "protoName": "port_mappings"
+         "id": 5
         },
         "labels": {
          "keyType": "string",
@@ -455,8 +433,7 @@ export const runtimeV1Descriptor = {
         },
         "runtimeHandler": {
          "type": "string",
-         "id": 2,
-         "protoName": "runtime_handler"
+         "id": 2
         }
        }
       },
@@ -464,8 +441,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "podSandboxId": {
          "type": "string",
-         "id": 1,
-         "protoName": "pod_sandbox_id"
+         "id": 1
         }
        }
       },
@@ -473,8 +449,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "podSandboxId": {
          "type": "string",
-         "id": 1,
-         "protoName": "pod_sandbox_id"
+         "id": 1
         }
        }
       },
@@ -485,8 +460,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "podSandboxId": {
          "type": "string",
-         "id": 1,
-         "protoName": "pod_sandbox_id"
+         "id": 1
         }
        }
       },
@@ -497,8 +471,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "podSandboxId": {
          "type": "string",
-         "id": 1,
-         "protoName": "pod_sandbox_id"
+         "id": 1
         },
         "verbose": {
          "type": "bool",
@@ -523,8 +496,7 @@ export const runtimeV1Descriptor = {
         "additionalIps": {
          "rule": "repeated",
          "type": "PodIP",
-         "id": 2,
-         "protoName": "additional_ips"
+         "id": 2
         }
        }
       },
@@ -561,8 +533,7 @@ export const runtimeV1Descriptor = {
         },
         "createdAt": {
          "type": "int64",
-         "id": 4,
-         "protoName": "created_at"
+         "id": 4
         },
         "network": {
          "type": "PodSandboxNetworkStatus",
@@ -584,8 +555,7 @@ export const runtimeV1Descriptor = {
         },
         "runtimeHandler": {
          "type": "string",
-         "id": 9,
-         "protoName": "runtime_handler"
+         "id": 9
         }
        }
       },
@@ -623,8 +593,7 @@ export const runtimeV1Descriptor = {
         "labelSelector": {
          "keyType": "string",
          "type": "string",
-         "id": 3,
-         "protoName": "label_selector"
+         "id": 3
         }
        }
       },
@@ -652,8 +621,7 @@ export const runtimeV1Descriptor = {
         },
         "createdAt": {
          "type": "int64",
-         "id": 4,
-         "protoName": "created_at"
+         "id": 4
         },
         "labels": {
          "keyType": "string",
@@ -667,8 +635,7 @@ export const runtimeV1Descriptor = {
         },
         "runtimeHandler": {
          "type": "string",
-         "id": 7,
-         "protoName": "runtime_handler"
+         "id": 7
         }
        }
       },
@@ -685,8 +652,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "podSandboxId": {
          "type": "string",
-         "id": 1,
-         "protoName": "pod_sandbox_id"
+         "id": 1
         }
        }
       },
@@ -707,8 +673,7 @@ export const runtimeV1Descriptor = {
         "labelSelector": {
          "keyType": "string",
          "type": "string",
-         "id": 2,
-         "protoName": "label_selector"
+         "id": 2
         }
        }
       },
@@ -803,8 +768,7 @@ export const runtimeV1Descriptor = {
         },
         "defaultInterface": {
          "type": "NetworkInterfaceUsage",
-         "id": 2,
-         "protoName": "default_interface"
+         "id": 2
         },
         "interfaces": {
          "rule": "repeated",
@@ -821,23 +785,19 @@ export const runtimeV1Descriptor = {
         },
         "rxBytes": {
          "type": "UInt64Value",
-         "id": 2,
-         "protoName": "rx_bytes"
+         "id": 2
         },
         "rxErrors": {
          "type": "UInt64Value",
-         "id": 3,
-         "protoName": "rx_errors"
+         "id": 3
         },
         "txBytes": {
          "type": "UInt64Value",
-         "id": 4,
-         "protoName": "tx_bytes"
+         "id": 4
         },
         "txErrors": {
          "type": "UInt64Value",
-         "id": 5,
-         "protoName": "tx_errors"
+         "id": 5
         }
        }
       },
@@ -849,8 +809,7 @@ export const runtimeV1Descriptor = {
         },
         "processCount": {
          "type": "UInt64Value",
-         "id": 2,
-         "protoName": "process_count"
+         "id": 2
         }
        }
       },
@@ -883,44 +842,36 @@ export const runtimeV1Descriptor = {
        "fields": {
         "cpuPeriod": {
          "type": "int64",
-         "id": 1,
-         "protoName": "cpu_period"
+         "id": 1
         },
         "cpuQuota": {
          "type": "int64",
-         "id": 2,
-         "protoName": "cpu_quota"
+         "id": 2
         },
         "cpuShares": {
          "type": "int64",
-         "id": 3,
-         "protoName": "cpu_shares"
+         "id": 3
         },
         "memoryLimitInBytes": {
          "type": "int64",
-         "id": 4,
-         "protoName": "memory_limit_in_bytes"
+         "id": 4
         },
         "oomScoreAdj": {
          "type": "int64",
-         "id": 5,
-         "protoName": "oom_score_adj"
+         "id": 5
         },
         "cpusetCpus": {
          "type": "string",
-         "id": 6,
-         "protoName": "cpuset_cpus"
+         "id": 6
         },
         "cpusetMems": {
          "type": "string",
-         "id": 7,
-         "protoName": "cpuset_mems"
+         "id": 7
         },
         "hugepageLimits": {
          "rule": "repeated",
          "type": "HugepageLimit",
-         "id": 8,
-         "protoName": "hugepage_limits"
+         "id": 8
         },
         "unified": {
          "keyType": "string",
@@ -929,8 +880,7 @@ export const runtimeV1Descriptor = {
         },
         "memorySwapLimitInBytes": {
          "type": "int64",
-         "id": 10,
-         "protoName": "memory_swap_limit_in_bytes"
+         "id": 10
         }
        }
       },
@@ -938,8 +888,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "pageSize": {
          "type": "string",
-         "id": 1,
-         "protoName": "page_size"
+         "id": 1
         },
         "limit": {
          "type": "uint64",
@@ -972,20 +921,17 @@ export const runtimeV1Descriptor = {
         "addCapabilities": {
          "rule": "repeated",
          "type": "string",
-         "id": 1,
-         "protoName": "add_capabilities"
+         "id": 1
         },
         "dropCapabilities": {
          "rule": "repeated",
          "type": "string",
-         "id": 2,
-         "protoName": "drop_capabilities"
+         "id": 2
         },
         "addAmbientCapabilities": {
          "rule": "repeated",
          "type": "string",
-         "id": 3,
-         "protoName": "add_ambient_capabilities"
+         "id": 3
         }
        }
       },
@@ -1001,56 +947,46 @@ export const runtimeV1Descriptor = {
         },
         "namespaceOptions": {
          "type": "NamespaceOption",
-         "id": 3,
-         "protoName": "namespace_options"
+         "id": 3
         },
         "selinuxOptions": {
          "type": "SELinuxOption",
-         "id": 4,
-         "protoName": "selinux_options"
+         "id": 4
         },
         "runAsUser": {
          "type": "Int64Value",
-         "id": 5,
-         "protoName": "run_as_user"
+         "id": 5
         },
         "runAsGroup": {
          "type": "Int64Value",
-         "id": 12,
-         "protoName": "run_as_group"
+         "id": 12
         },
         "runAsUsername": {
          "type": "string",
-         "id": 6,
-         "protoName": "run_as_username"
+         "id": 6
         },
         "readonlyRootfs": {
          "type": "bool",
-         "id": 7,
-         "protoName": "readonly_rootfs"
+         "id": 7
         },
         "supplementalGroups": {
          "rule": "repeated",
          "type": "int64",
-         "id": 8,
-         "protoName": "supplemental_groups"
+         "id": 8
         },
         "noNewPrivs": {
          "type": "bool",
-         "id": 11,
-         "protoName": "no_new_privs"
+         "id": 11
         },
         "maskedPaths": {
          "rule": "repeated",
          "type": "string",
-         "id": 13,
-         "protoName": "masked_paths"
+         "id": 13
         },
         "readonlyPaths": {
          "rule": "repeated",
          "type": "string",
-         "id": 14,
-         "protoName": "readonly_paths"
+         "id": 14
         },
         "seccomp": {
          "type": "SecurityProfile",
@@ -1063,7 +999,6 @@ export const runtimeV1Descriptor = {
         "apparmorProfile": {
          "type": "string",
          "id": 9,
-         "protoName": "apparmor_profile",
          "options": {
           "deprecated": true
          }
@@ -1071,7 +1006,6 @@ export const runtimeV1Descriptor = {
         "seccompProfilePath": {
          "type": "string",
          "id": 10,
-         "protoName": "seccomp_profile_path",
          "options": {
           "deprecated": true
          }
@@ -1086,8 +1020,7 @@ export const runtimeV1Descriptor = {
         },
         "securityContext": {
          "type": "LinuxContainerSecurityContext",
-         "id": 2,
-         "protoName": "security_context"
+         "id": 2
         }
        }
       },
@@ -1095,18 +1028,15 @@ export const runtimeV1Descriptor = {
        "fields": {
         "runAsUsername": {
          "type": "string",
-         "id": 1,
-         "protoName": "run_as_username"
+         "id": 1
         },
         "credentialSpec": {
          "type": "string",
-         "id": 2,
-         "protoName": "credential_spec"
+         "id": 2
         },
         "hostProcess": {
          "type": "bool",
-         "id": 3,
-         "protoName": "host_process"
+         "id": 3
         }
        }
       },
@@ -1114,8 +1044,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "securityContext": {
          "type": "WindowsSandboxSecurityContext",
-         "id": 1,
-         "protoName": "security_context"
+         "id": 1
         }
        }
       },
@@ -1123,18 +1052,15 @@ export const runtimeV1Descriptor = {
        "fields": {
         "runAsUsername": {
          "type": "string",
-         "id": 1,
-         "protoName": "run_as_username"
+         "id": 1
         },
         "credentialSpec": {
          "type": "string",
-         "id": 2,
-         "protoName": "credential_spec"
+         "id": 2
         },
         "hostProcess": {
          "type": "bool",
-         "id": 3,
-         "protoName": "host_process"
+         "id": 3
         }
        }
       },
@@ -1146,8 +1072,7 @@ export const runtimeV1Descriptor = {
         },
         "securityContext": {
          "type": "WindowsContainerSecurityContext",
-         "id": 2,
-         "protoName": "security_context"
+         "id": 2
         }
        }
       },
@@ -1155,28 +1080,23 @@ export const runtimeV1Descriptor = {
        "fields": {
         "cpuShares": {
          "type": "int64",
-         "id": 1,
-         "protoName": "cpu_shares"
+         "id": 1
         },
         "cpuCount": {
          "type": "int64",
-         "id": 2,
-         "protoName": "cpu_count"
+         "id": 2
         },
         "cpuMaximum": {
          "type": "int64",
-         "id": 3,
-         "protoName": "cpu_maximum"
+         "id": 3
         },
         "memoryLimitInBytes": {
          "type": "int64",
-         "id": 4,
-         "protoName": "memory_limit_in_bytes"
+         "id": 4
         },
         "rootfsSizeInBytes": {
          "type": "int64",
-         "id": 5,
-         "protoName": "rootfs_size_in_bytes"
+         "id": 5
         }
        }
       },
@@ -1196,13 +1116,11 @@ export const runtimeV1Descriptor = {
        "fields": {
         "containerPath": {
          "type": "string",
-         "id": 1,
-         "protoName": "container_path"
+         "id": 1
         },
         "hostPath": {
          "type": "string",
-         "id": 2,
-         "protoName": "host_path"
+         "id": 2
         },
         "permissions": {
          "type": "string",
@@ -1232,8 +1150,7 @@ export const runtimeV1Descriptor = {
         },
         "workingDir": {
          "type": "string",
-         "id": 5,
-         "protoName": "working_dir"
+         "id": 5
         },
         "envs": {
          "rule": "repeated",
@@ -1262,8 +1179,7 @@ export const runtimeV1Descriptor = {
         },
         "logPath": {
          "type": "string",
-         "id": 11,
-         "protoName": "log_path"
+         "id": 11
         },
         "stdin": {
          "type": "bool",
@@ -1271,8 +1187,7 @@ export const runtimeV1Descriptor = {
         },
         "stdinOnce": {
          "type": "bool",
-         "id": 13,
-         "protoName": "stdin_once"
+         "id": 13
         },
         "tty": {
          "type": "bool",
@@ -1292,8 +1207,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "podSandboxId": {
          "type": "string",
-         "id": 1,
-         "protoName": "pod_sandbox_id"
+         "id": 1
         },
         "config": {
          "type": "ContainerConfig",
@@ -1301,8 +1215,7 @@ export const runtimeV1Descriptor = {
         },
         "sandboxConfig": {
          "type": "PodSandboxConfig",
-         "id": 3,
-         "protoName": "sandbox_config"
+         "id": 3
         }
        }
       },
@@ -1310,8 +1223,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "containerId": {
          "type": "string",
-         "id": 1,
-         "protoName": "container_id"
+         "id": 1
         }
        }
       },
@@ -1319,8 +1231,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "containerId": {
          "type": "string",
-         "id": 1,
-         "protoName": "container_id"
+         "id": 1
         }
        }
       },
@@ -1331,8 +1242,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "containerId": {
          "type": "string",
-         "id": 1,
-         "protoName": "container_id"
+         "id": 1
         },
         "timeout": {
          "type": "int64",
@@ -1347,8 +1257,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "containerId": {
          "type": "string",
-         "id": 1,
-         "protoName": "container_id"
+         "id": 1
         }
        }
       },
@@ -1383,14 +1292,12 @@ export const runtimeV1Descriptor = {
         },
         "podSandboxId": {
          "type": "string",
-         "id": 3,
-         "protoName": "pod_sandbox_id"
+         "id": 3
         },
         "labelSelector": {
          "keyType": "string",
          "type": "string",
-         "id": 4,
-         "protoName": "label_selector"
+         "id": 4
         }
        }
       },
@@ -1410,8 +1317,7 @@ export const runtimeV1Descriptor = {
         },
         "podSandboxId": {
          "type": "string",
-         "id": 2,
-         "protoName": "pod_sandbox_id"
+         "id": 2
         },
         "metadata": {
          "type": "ContainerMetadata",
@@ -1423,8 +1329,7 @@ export const runtimeV1Descriptor = {
         },
         "imageRef": {
          "type": "string",
-         "id": 5,
-         "protoName": "image_ref"
+         "id": 5
         },
         "state": {
          "type": "ContainerState",
@@ -1432,8 +1337,7 @@ export const runtimeV1Descriptor = {
         },
         "createdAt": {
          "type": "int64",
-         "id": 7,
-         "protoName": "created_at"
+         "id": 7
         },
         "labels": {
          "keyType": "string",
@@ -1460,8 +1364,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "containerId": {
          "type": "string",
-         "id": 1,
-         "protoName": "container_id"
+         "id": 1
         },
         "verbose": {
          "type": "bool",
@@ -1485,23 +1388,19 @@ export const runtimeV1Descriptor = {
         },
         "createdAt": {
          "type": "int64",
-         "id": 4,
-         "protoName": "created_at"
+         "id": 4
         },
         "startedAt": {
          "type": "int64",
-         "id": 5,
-         "protoName": "started_at"
+         "id": 5
         },
         "finishedAt": {
          "type": "int64",
-         "id": 6,
-         "protoName": "finished_at"
+         "id": 6
         },
         "exitCode": {
          "type": "int32",
-         "id": 7,
-         "protoName": "exit_code"
+         "id": 7
         },
         "image": {
          "type": "ImageSpec",
@@ -1509,8 +1408,7 @@ export const runtimeV1Descriptor = {
         },
         "imageRef": {
          "type": "string",
-         "id": 9,
-         "protoName": "image_ref"
+         "id": 9
         },
         "reason": {
          "type": "string",
@@ -1537,8 +1435,7 @@ export const runtimeV1Descriptor = {
         },
         "logPath": {
          "type": "string",
-         "id": 15,
-         "protoName": "log_path"
+         "id": 15
         }
        }
       },
@@ -1559,8 +1456,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "containerId": {
          "type": "string",
-         "id": 1,
-         "protoName": "container_id"
+         "id": 1
         },
         "linux": {
          "type": "LinuxContainerResources",
@@ -1584,8 +1480,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "containerId": {
          "type": "string",
-         "id": 1,
-         "protoName": "container_id"
+         "id": 1
         },
         "cmd": {
          "rule": "repeated",
@@ -1610,8 +1505,7 @@ export const runtimeV1Descriptor = {
         },
         "exitCode": {
          "type": "int32",
-         "id": 3,
-         "protoName": "exit_code"
+         "id": 3
         }
        }
       },
@@ -1619,8 +1513,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "containerId": {
          "type": "string",
-         "id": 1,
-         "protoName": "container_id"
+         "id": 1
         },
         "cmd": {
          "rule": "repeated",
@@ -1657,8 +1550,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "containerId": {
          "type": "string",
-         "id": 1,
-         "protoName": "container_id"
+         "id": 1
         },
         "stdin": {
          "type": "bool",
@@ -1690,8 +1582,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "podSandboxId": {
          "type": "string",
-         "id": 1,
-         "protoName": "pod_sandbox_id"
+         "id": 1
         },
         "port": {
          "rule": "repeated",
@@ -1733,14 +1624,12 @@ export const runtimeV1Descriptor = {
         "repoTags": {
          "rule": "repeated",
          "type": "string",
-         "id": 2,
-         "protoName": "repo_tags"
+         "id": 2
         },
         "repoDigests": {
          "rule": "repeated",
          "type": "string",
-         "id": 3,
-         "protoName": "repo_digests"
+         "id": 3
         },
         "size": {
          "type": "uint64",
@@ -1814,18 +1703,15 @@ export const runtimeV1Descriptor = {
         },
         "serverAddress": {
          "type": "string",
-         "id": 4,
-         "protoName": "server_address"
+         "id": 4
         },
         "identityToken": {
          "type": "string",
-         "id": 5,
-         "protoName": "identity_token"
+         "id": 5
         },
         "registryToken": {
          "type": "string",
-         "id": 6,
-         "protoName": "registry_token"
+         "id": 6
         }
        }
       },
@@ -1841,8 +1727,7 @@ export const runtimeV1Descriptor = {
         },
         "sandboxConfig": {
          "type": "PodSandboxConfig",
-         "id": 3,
-         "protoName": "sandbox_config"
+         "id": 3
         }
        }
       },
@@ -1850,8 +1735,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "imageRef": {
          "type": "string",
-         "id": 1,
-         "protoName": "image_ref"
+         "id": 1
         }
        }
       },
@@ -1870,8 +1754,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "podCidr": {
          "type": "string",
-         "id": 1,
-         "protoName": "pod_cidr"
+         "id": 1
         }
        }
       },
@@ -1879,8 +1762,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "networkConfig": {
          "type": "NetworkConfig",
-         "id": 1,
-         "protoName": "network_config"
+         "id": 1
         }
        }
       },
@@ -1888,8 +1770,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "runtimeConfig": {
          "type": "RuntimeConfig",
-         "id": 1,
-         "protoName": "runtime_config"
+         "id": 1
         }
        }
       },
@@ -1973,18 +1854,15 @@ export const runtimeV1Descriptor = {
         },
         "fsId": {
          "type": "FilesystemIdentifier",
-         "id": 2,
-         "protoName": "fs_id"
+         "id": 2
         },
         "usedBytes": {
          "type": "UInt64Value",
-         "id": 3,
-         "protoName": "used_bytes"
+         "id": 3
         },
         "inodesUsed": {
          "type": "UInt64Value",
-         "id": 4,
-         "protoName": "inodes_used"
+         "id": 4
         }
        }
       },
@@ -1993,8 +1871,7 @@ export const runtimeV1Descriptor = {
         "imageFilesystems": {
          "rule": "repeated",
          "type": "FilesystemUsage",
-         "id": 1,
-         "protoName": "image_filesystems"
+         "id": 1
         }
        }
       },
@@ -2002,8 +1879,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "containerId": {
          "type": "string",
-         "id": 1,
-         "protoName": "container_id"
+         "id": 1
         }
        }
       },
@@ -2031,14 +1907,12 @@ export const runtimeV1Descriptor = {
         },
         "podSandboxId": {
          "type": "string",
-         "id": 2,
-         "protoName": "pod_sandbox_id"
+         "id": 2
         },
         "labelSelector": {
          "keyType": "string",
          "type": "string",
-         "id": 3,
-         "protoName": "label_selector"
+         "id": 3
         }
        }
       },
@@ -2089,8 +1963,7 @@ export const runtimeV1Descriptor = {
         },
         "writableLayer": {
          "type": "FilesystemUsage",
-         "id": 4,
-         "protoName": "writable_layer"
+         "id": 4
         }
        }
       },
@@ -2102,13 +1975,11 @@ export const runtimeV1Descriptor = {
         },
         "usageCoreNanoSeconds": {
          "type": "UInt64Value",
-         "id": 2,
-         "protoName": "usage_core_nano_seconds"
+         "id": 2
         },
         "usageNanoCores": {
          "type": "UInt64Value",
-         "id": 3,
-         "protoName": "usage_nano_cores"
+         "id": 3
         }
        }
       },
@@ -2120,33 +1991,27 @@ export const runtimeV1Descriptor = {
         },
         "workingSetBytes": {
          "type": "UInt64Value",
-         "id": 2,
-         "protoName": "working_set_bytes"
+         "id": 2
         },
         "availableBytes": {
          "type": "UInt64Value",
-         "id": 3,
-         "protoName": "available_bytes"
+         "id": 3
         },
         "usageBytes": {
          "type": "UInt64Value",
-         "id": 4,
-         "protoName": "usage_bytes"
+         "id": 4
         },
         "rssBytes": {
          "type": "UInt64Value",
-         "id": 5,
-         "protoName": "rss_bytes"
+         "id": 5
         },
         "pageFaults": {
          "type": "UInt64Value",
-         "id": 6,
-         "protoName": "page_faults"
+         "id": 6
         },
         "majorPageFaults": {
          "type": "UInt64Value",
-         "id": 7,
-         "protoName": "major_page_faults"
+         "id": 7
         }
        }
       },
@@ -2154,8 +2019,7 @@ export const runtimeV1Descriptor = {
        "fields": {
         "containerId": {
          "type": "string",
-         "id": 1,
-         "protoName": "container_id"
+         "id": 1
         }
        }
       },
@@ -2167,4 +2031,4 @@ export const runtimeV1Descriptor = {
    }
   }
  }
-};
+} as unknown as INamespace;

@@ -1,0 +1,65 @@
+/** What a machine allows, found out instead of assumed. */
+import { access, constants, readFile, stat } from 'node:fs/promises';
+
+/** Bits of the effective capability set in `/proc/self/status`. */
+const capSysResource = 24n;
+
+export interface RuntimePrerequisites {
+  readonly root: boolean;
+  /** Programs and plugins that are not there. */
+  readonly missing: readonly string[];
+}
+
+async function firstExecutable(paths: readonly string[]): Promise<string | undefined> {
+  for (const path of paths) {
+    try {
+      await access(path, constants.X_OK);
+      return path;
+    } catch {
+      // Tried the next.
+    }
+  }
+  return undefined;
+}
+
+const binDirs = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+
+/** Absolute path of a program in the usual places, undefined when it is not installed. */
+export function findProgram(name: string): Promise<string | undefined> {
+  return firstExecutable(binDirs.map((dir) => `${dir}/${name}`));
+}
+
+const cniDirs = ['/usr/lib/cni', '/opt/cni/bin', '/usr/libexec/cni'];
+
+/** The directory that holds the CNI plugins, undefined when there is none. */
+export async function findCNIPlugins(): Promise<string | undefined> {
+  const bridge = await firstExecutable(cniDirs.map((dir) => `${dir}/bridge`));
+  return bridge?.slice(0, -'/bridge'.length);
+}
+
+/** What is missing to run real containers on this machine. */
+export async function runtimePrerequisites(): Promise<RuntimePrerequisites> {
+  const missing: string[] = [];
+  for (const program of ['containerd', 'runc', 'iptables', 'ip']) {
+    if ((await findProgram(program)) === undefined) missing.push(program);
+  }
+  if ((await findCNIPlugins()) === undefined) missing.push('CNI plugins');
+  return { root: process.getuid?.() === 0, missing };
+}
+
+/** Without CAP_SYS_RESOURCE no process may lower its oom_score_adj, and runc fails when told to. */
+export async function oomScoreAdjRestricted(): Promise<boolean> {
+  const status = await readFile('/proc/self/status', 'utf8');
+  const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0';
+  return ((BigInt(`0x${effective}`) >> capSysResource) & 1n) === 0n;
+}
+
+/** 2 where the unified hierarchy is the only one, else 1. */
+export async function cgroupVersion(): Promise<1 | 2> {
+  try {
+    await stat('/sys/fs/cgroup/cgroup.controllers');
+    return 2;
+  } catch {
+    return 1;
+  }
+}

@@ -1,0 +1,137 @@
+/** gRPC over a unix socket with reflected messages: one place that encodes, sets deadlines and translates errors. */
+import {
+  type ClientReadableStream,
+  credentials,
+  Client as GrpcClient,
+  Metadata,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
+import type protobuf from 'protobufjs';
+import { CRIError, type CRIErrorCode } from '#nodeagent/cri/errors.js';
+
+/** Decoded messages: 64-bit numbers as strings, enums as names, absent fields with their default value. */
+export type Message = Record<string, unknown>;
+
+const codeOf: Partial<Record<status, CRIErrorCode>> = {
+  [status.NOT_FOUND]: 'NotFound',
+  [status.ALREADY_EXISTS]: 'AlreadyExists',
+  [status.INVALID_ARGUMENT]: 'InvalidArgument',
+  [status.DEADLINE_EXCEEDED]: 'DeadlineExceeded',
+  [status.UNAVAILABLE]: 'Unavailable',
+  [status.CANCELLED]: 'Cancelled',
+  [status.UNIMPLEMENTED]: 'Unimplemented',
+};
+
+/** containerd reports what it does not find as UNKNOWN in some calls; the text is all there is. */
+function translate(error: ServiceError): CRIError {
+  const message = error.details || error.message;
+  const code = codeOf[error.code] ?? (/(: |^)not found$/.test(message) ? 'NotFound' : 'Unknown');
+  return new CRIError(code, message, { cause: error });
+}
+
+/** Pulls and lists of nodes with thousands of containers exceed the usual 4 MiB. */
+const maxMessageBytes = 16 * 1024 * 1024;
+
+export class GrpcChannel {
+  readonly #client: GrpcClient;
+  readonly #root: protobuf.Root;
+  readonly #timeoutMs: number;
+  readonly #types = new Map<string, protobuf.Type>();
+
+  /** @param options.timeoutMs Deadline of calls that give none of their own. */
+  constructor(options: { socket: string; root: protobuf.Root; timeoutMs: number }) {
+    this.#client = new GrpcClient(`unix:${options.socket}`, credentials.createInsecure(), {
+      'grpc.max_receive_message_length': maxMessageBytes,
+      'grpc.max_send_message_length': maxMessageBytes,
+      // A restarted runtime must be found again quickly.
+      'grpc.initial_reconnect_backoff_ms': 200,
+      'grpc.max_reconnect_backoff_ms': 2000,
+      'grpc.use_local_subchannel_pool': 1,
+      'grpc.enable_http_proxy': 0,
+    });
+    this.#root = options.root;
+    this.#timeoutMs = options.timeoutMs;
+  }
+
+  #type(name: string): protobuf.Type {
+    let type = this.#types.get(name);
+    if (type === undefined) {
+      type = this.#root.lookupType(name);
+      this.#types.set(name, type);
+    }
+    return type;
+  }
+
+  #serialize(type: protobuf.Type): (value: Message) => Buffer {
+    return (value) => Buffer.from(type.encode(type.fromObject(value)).finish());
+  }
+
+  #deserialize(type: protobuf.Type): (bytes: Buffer) => Message {
+    return (bytes) =>
+      type.toObject(type.decode(bytes), { longs: String, enums: String, defaults: true, arrays: true, objects: true });
+  }
+
+  /**
+   * One unary call. `method` as in `runtime.v1.RuntimeService/Version`.
+   * @param timeoutMs Deadline; 0 for none.
+   */
+  call(method: string, request: Message, timeoutMs = this.#timeoutMs): Promise<Message> {
+    const [serviceName = '', methodName = ''] = method.split('/');
+    const declared = this.#root.lookupService(serviceName).methods[methodName];
+    if (declared === undefined) throw new RangeError(`no method ${method} in the descriptor`);
+    const prefix = serviceName.slice(0, serviceName.lastIndexOf('.'));
+    const input = this.#type(`${prefix}.${declared.requestType}`);
+    const output = this.#type(`${prefix}.${declared.responseType}`);
+    return new Promise((resolve, reject) => {
+      this.#client.makeUnaryRequest(
+        `/${method}`,
+        this.#serialize(input),
+        this.#deserialize(output),
+        request,
+        new Metadata(),
+        timeoutMs > 0 ? { deadline: Date.now() + timeoutMs } : {},
+        (error, value) => {
+          if (error) reject(translate(error));
+          else resolve(value ?? {});
+        },
+      );
+    });
+  }
+
+  /** A server stream without deadline; errors are given to `onEnd` once, undefined for a clean end. */
+  stream(
+    method: string,
+    request: Message,
+    handler: { onMessage(message: Message): void; onEnd(error?: CRIError): void },
+  ): () => void {
+    const [serviceName = '', methodName = ''] = method.split('/');
+    const declared = this.#root.lookupService(serviceName).methods[methodName];
+    if (declared === undefined) throw new RangeError(`no method ${method} in the descriptor`);
+    const prefix = serviceName.slice(0, serviceName.lastIndexOf('.'));
+    const stream: ClientReadableStream<Message> = this.#client.makeServerStreamRequest(
+      `/${method}`,
+      this.#serialize(this.#type(`${prefix}.${declared.requestType}`)),
+      this.#deserialize(this.#type(`${prefix}.${declared.responseType}`)),
+      request,
+      new Metadata(),
+    );
+    let ended = false;
+    const end = (error?: CRIError) => {
+      if (ended) return;
+      ended = true;
+      handler.onEnd(error);
+    };
+    stream.on('data', (message: Message) => handler.onMessage(message));
+    stream.on('error', (error: ServiceError) => end(translate(error)));
+    stream.on('end', () => end());
+    return () => {
+      ended = true;
+      stream.cancel();
+    };
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+}

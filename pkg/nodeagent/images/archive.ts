@@ -1,0 +1,86 @@
+/** OCI image archives, made here: for clusters that reach no registry. */
+import { createHash } from 'node:crypto';
+import { type TarEntry, tar } from '#nodeagent/images/tar.js';
+
+export interface ImageDefinition {
+  /** Full reference, such as `docker.io/orch/pause:1.0`. */
+  readonly name: string;
+  readonly files: readonly TarEntry[];
+  readonly entrypoint: readonly string[];
+  readonly cmd?: readonly string[];
+  readonly env?: readonly string[];
+  readonly workingDir?: string;
+  readonly user?: string;
+}
+
+/** Names of processors differ between Node.js and OCI. */
+const architectures: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
+
+const mediaTypes = {
+  manifest: 'application/vnd.oci.image.manifest.v1+json',
+  config: 'application/vnd.oci.image.config.v1+json',
+  layer: 'application/vnd.oci.image.layer.v1.tar',
+} as const;
+
+interface Blob {
+  readonly digest: string;
+  readonly data: Buffer;
+}
+
+function blob(content: Buffer | object): Blob {
+  const data = Buffer.isBuffer(content) ? content : Buffer.from(JSON.stringify(content));
+  return { digest: `sha256:${createHash('sha256').update(data).digest('hex')}`, data };
+}
+
+const descriptor = (mediaType: string, { digest, data }: Blob) => ({ mediaType, digest, size: data.length });
+
+/** One archive with these images; layers they share are stored once. @param arch Of Node.js, as `process.arch`. */
+export function imageArchive(images: readonly ImageDefinition[], arch: string): Buffer {
+  const blobs = new Map<string, Blob>();
+  const keep = (b: Blob): Blob => {
+    blobs.set(b.digest, b);
+    return b;
+  };
+  const manifests = images.map((image) => {
+    const layer = keep(blob(tar(image.files)));
+    const config = keep(
+      blob({
+        created: '1970-01-01T00:00:00Z',
+        architecture: architectures[arch] ?? arch,
+        os: 'linux',
+        config: {
+          Entrypoint: image.entrypoint,
+          ...(image.cmd === undefined ? {} : { Cmd: image.cmd }),
+          Env: image.env ?? ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'],
+          ...(image.workingDir === undefined ? {} : { WorkingDir: image.workingDir }),
+          ...(image.user === undefined ? {} : { User: image.user }),
+        },
+        rootfs: { type: 'layers', diff_ids: [layer.digest] },
+      }),
+    );
+    const manifest = keep(
+      blob({
+        schemaVersion: 2,
+        mediaType: mediaTypes.manifest,
+        config: descriptor(mediaTypes.config, config),
+        layers: [descriptor(mediaTypes.layer, layer)],
+      }),
+    );
+    const tag = image.name.slice(image.name.lastIndexOf(':') + 1);
+    return {
+      ...descriptor(mediaTypes.manifest, manifest),
+      annotations: { 'io.containerd.image.name': image.name, 'org.opencontainers.image.ref.name': tag },
+    };
+  });
+  const file = (path: string, content: Buffer | object): TarEntry => ({
+    type: 'file',
+    path,
+    mode: 0o644,
+    data: Buffer.isBuffer(content) ? content : Buffer.from(JSON.stringify(content)),
+  });
+  return tar([
+    file('oci-layout', { imageLayoutVersion: '1.0.0' }),
+    file('index.json', { schemaVersion: 2, manifests }),
+    ...[...blobs.values()].map((b) => file(`blobs/sha256/${b.digest.slice('sha256:'.length)}`, b.data)),
+  ]);
+}

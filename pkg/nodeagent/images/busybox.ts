@@ -1,0 +1,86 @@
+/** The images that a new cluster starts with, made from a statically linked busybox. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { type ImageDefinition, imageArchive } from '#nodeagent/images/archive.js';
+import type { TarEntry } from '#nodeagent/images/tar.js';
+
+/** Applets that get a name of their own in the images. */
+const applets =
+  `sh ash cat ls echo env sleep true false test httpd wget nc nslookup ping ps kill id hostname date head tail grep sed
+   awk cut sort wc mkdir rm cp mv ln touch chmod chown stat df du mount umount find xargs seq printf tee tr vi top
+   ip ifconfig route netstat uname whoami dd sha256sum base64 tar gzip gunzip stty trap usleep timeout yes`.split(
+    /\s+/,
+  );
+
+const passwd = 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n';
+const group = 'root:x:0:\nnobody:x:65534:\n';
+
+/** Serves a page that tells which pod answered. The shell is process 1: it must pass on what ends it. */
+const webEntrypoint = `#!/bin/sh
+trap 'kill $!; exit 0' TERM INT
+echo "Hello from $(hostname)" > /www/index.html
+echo "serving on port \${PORT:-8080}"
+httpd -f -v -p "\${PORT:-8080}" -h /www &
+wait $!
+`;
+
+function busyboxFiles(busybox: Buffer): TarEntry[] {
+  const directory = (path: string, mode = 0o755): TarEntry => ({ type: 'directory', path, mode });
+  const text = (path: string, content: string, mode = 0o644): TarEntry => ({
+    type: 'file',
+    path,
+    mode,
+    data: Buffer.from(content),
+  });
+  return [
+    ...['bin', 'dev', 'etc', 'proc', 'root', 'sys', 'usr', 'usr/bin', 'var', 'var/run', 'www'].map((d) => directory(d)),
+    directory('tmp', 0o1777),
+    { type: 'file', path: 'bin/busybox', mode: 0o755, data: busybox },
+    ...applets.map((name): TarEntry => ({ type: 'link', path: `bin/${name}`, target: 'busybox' })),
+    text('etc/passwd', passwd),
+    text('etc/group', group),
+    text('bin/web', webEntrypoint, 0o755),
+  ];
+}
+
+export interface ClusterImages {
+  readonly pause: string;
+  readonly web: string;
+  readonly busybox: string;
+}
+
+/** References of the cluster's own images. @param product Of the dialect: the repository's first part. */
+export function clusterImages(product: string): ClusterImages {
+  return {
+    pause: `docker.io/${product}/pause:1.0`,
+    web: `docker.io/${product}/web:1.0`,
+    busybox: `docker.io/${product}/busybox:1.0`,
+  };
+}
+
+/** The definitions of the pause image, the web server (port 8080, `PORT` changes it) and a plain busybox. */
+export function clusterImageDefinitions(product: string, busybox: Buffer): ImageDefinition[] {
+  const files = busyboxFiles(busybox);
+  const names = clusterImages(product);
+  return [
+    { name: names.pause, files, entrypoint: ['/bin/sleep', '2147483647'], user: '65534:65534' },
+    { name: names.web, files, entrypoint: ['/bin/web'] },
+    { name: names.busybox, files, entrypoint: [], cmd: ['/bin/sh'] },
+  ];
+}
+
+export interface BuildImageArchiveOptions {
+  /** Where the archive goes. */
+  readonly file: string;
+  readonly product: string;
+  /** A statically linked busybox; default `/bin/busybox` of the package busybox-static. */
+  readonly busybox?: string;
+  readonly arch?: string;
+}
+
+/** Writes the archive of the cluster's images and tells their names. */
+export async function buildImageArchive(options: BuildImageArchiveOptions): Promise<ClusterImages> {
+  const busybox = await readFile(options.busybox ?? '/bin/busybox');
+  const archive = imageArchive(clusterImageDefinitions(options.product, busybox), options.arch ?? process.arch);
+  await writeFile(options.file, archive);
+  return clusterImages(options.product);
+}
