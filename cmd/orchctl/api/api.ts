@@ -1,0 +1,261 @@
+/** The API server as the commands see it: generic requests on any resource it serves. */
+import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { statusOf, StatusError, type Status } from '#apimachinery/errors/status.js';
+import { apiVersionOf, ResourceCatalog, type ServedResource } from '#cmd/orchctl/api/resources.js';
+import type { ApiObject } from '#client/client.js';
+import type { Transport, TransportResponse } from '#client/rest/transport.js';
+
+export interface Selection {
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+}
+
+export interface Scope {
+  /** Absent: all namespaces (or a cluster-scoped resource). */
+  readonly namespace?: string | undefined;
+}
+
+/** metav1.Table, as far as it is printed. */
+export interface Table {
+  readonly columnDefinitions: readonly { name: string; type: string; format?: string; priority?: number }[];
+  readonly rows: readonly TableRow[] | null;
+  readonly metadata?: { resourceVersion?: string; continue?: string };
+}
+
+export interface TableRow {
+  readonly cells: readonly (string | number | boolean | null)[];
+  readonly object?: { metadata?: ApiObject['metadata'] };
+}
+
+export interface WatchMessage<T> {
+  readonly type: string;
+  readonly object: T;
+}
+
+/** Opens the streams of exec, attach and port-forward. */
+export interface WebSocketTarget {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Options of the TLS connection. */
+  readonly tls: Readonly<Record<string, unknown>>;
+}
+
+/** Asks for a Table in either dialect's name, and for the objects where there is none. */
+const tableMediaTypes = [
+  ...[orchDialect, kubernetesDialect].map((d) => `application/json;as=Table;v=v1;g=${d.groupName('meta')}`),
+  'application/json',
+].join(', ');
+
+/** Largest body that is kept in memory; lists are paged below it. */
+const pageSize = 500;
+
+export class Api {
+  readonly #transport: Transport;
+  readonly #signal: AbortSignal;
+  /** Where and how to open a WebSocket for that path. */
+  readonly webSocket: (path: string) => Promise<WebSocketTarget>;
+  #catalog: Promise<ResourceCatalog> | undefined;
+
+  constructor(options: { transport: Transport; signal: AbortSignal; webSocket: (path: string) => Promise<WebSocketTarget> }) {
+    this.#transport = options.transport;
+    this.#signal = options.signal;
+    this.webSocket = options.webSocket;
+  }
+
+  /** What the server serves; asked once. */
+  catalog(): Promise<ResourceCatalog> {
+    this.#catalog ??= this.#discover();
+    return this.#catalog;
+  }
+
+  /** Any request with a JSON answer. Throws a StatusError for a failure. */
+  async json<R>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<R> {
+    const response = await this.send(method, path, body === undefined ? undefined : JSON.stringify(body), {
+      accept: 'application/json',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    });
+    return JSON.parse((await collect(response)).toString('utf8')) as R;
+  }
+
+  /** Any request; the response's body is still to be read. Throws a StatusError for a failure. */
+  async send(
+    method: string,
+    path: string,
+    body: string | undefined,
+    headers: Record<string, string>,
+    signal: AbortSignal = this.#signal,
+  ): Promise<TransportResponse> {
+    const response = await this.#transport.request({
+      method,
+      path,
+      headers: { 'user-agent': 'orchctl', ...headers },
+      ...(body === undefined ? {} : { body }),
+      signal,
+    });
+    if (response.status < 400) return response;
+    throw failureOf(response.status, (await collect(response)).toString('utf8'));
+  }
+
+  get<T extends ApiObject>(resource: ServedResource, name: string, scope: Scope): Promise<T> {
+    return this.json('GET', objectPath(resource, name, scope));
+  }
+
+  async list<T extends ApiObject>(resource: ServedResource, scope: Scope, selection: Selection = {}): Promise<T[]> {
+    const items: T[] = [];
+    let next: string | undefined;
+    do {
+      const query = { ...selectionQuery(selection), limit: String(pageSize), continue: next };
+      const path = withQuery(collectionPath(resource, scope), query);
+      const page = await this.json<{ items?: T[]; metadata?: { continue?: string } }>('GET', path);
+      // Items of a list do not repeat their kind; alone they need it.
+      for (const item of page.items ?? []) {
+        items.push({ ...item, apiVersion: apiVersionOf(resource), kind: resource.kind });
+      }
+      next = page.metadata?.continue;
+    } while (next !== undefined && next !== '');
+    return items;
+  }
+
+  /** One object's or a collection's rows as the server prints them. */
+  async table(resource: ServedResource, name: string | undefined, scope: Scope, selection: Selection = {}) {
+    if (name !== undefined) {
+      return this.json<Table>('GET', objectPath(resource, name, scope), undefined, { accept: tableMediaTypes });
+    }
+    let table: Table | undefined;
+    let next: string | undefined;
+    do {
+      const query = { ...selectionQuery(selection), limit: String(pageSize), continue: next };
+      const path = withQuery(collectionPath(resource, scope), query);
+      const page: Table = await this.json('GET', path, undefined, { accept: tableMediaTypes });
+      table = { ...page, rows: [...(table?.rows ?? []), ...(page.rows ?? [])] };
+      next = page.metadata?.continue;
+    } while (next !== undefined && next !== '');
+    return table;
+  }
+
+  /** Events from `resourceVersion` on, until the server or the user ends it. */
+  async *watch<T>(
+    resource: ServedResource,
+    scope: Scope,
+    selection: Selection & { resourceVersion?: string | undefined; asTable?: boolean },
+    signal: AbortSignal = this.#signal,
+  ): AsyncIterable<WatchMessage<T>> {
+    const query = { ...selectionQuery(selection), watch: '1', resourceVersion: selection.resourceVersion };
+    const accept = selection.asTable === true ? tableMediaTypes : 'application/json';
+    const path = withQuery(collectionPath(resource, scope), query);
+    const response = await this.send('GET', path, undefined, { accept }, signal);
+    for await (const line of lines(response.body)) {
+      const message = JSON.parse(line) as WatchMessage<T>;
+      if (message.type === 'ERROR') throw new StatusError(message.object as Status);
+      yield message;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#transport.close();
+  }
+
+  async #discover(): Promise<ResourceCatalog> {
+    const groups = await this.json<{
+      groups: { name: string; preferredVersion?: { groupVersion: string }; versions: { groupVersion: string }[] }[];
+    }>('GET', '/apis');
+    const paths = ['/api/v1', ...groups.groups.flatMap((g) => preferred(g).map((version) => `/apis/${version}`))];
+    const lists = await Promise.all(paths.map((path) => this.json<ResourceListDocument>('GET', path)));
+    return new ResourceCatalog(lists.flatMap(servedResources));
+  }
+}
+
+interface ResourceListDocument {
+  groupVersion: string;
+  resources: {
+    name: string;
+    singularName?: string;
+    kind: string;
+    namespaced: boolean;
+    verbs: string[];
+    shortNames?: string[];
+    categories?: string[];
+  }[];
+}
+
+function preferred(group: { preferredVersion?: { groupVersion: string }; versions: { groupVersion: string }[] }) {
+  const first = group.preferredVersion?.groupVersion;
+  return [...new Set([...(first === undefined ? [] : [first]), ...group.versions.map((v) => v.groupVersion)])];
+}
+
+function servedResources(list: ResourceListDocument): ServedResource[] {
+  const [group = '', version] = list.groupVersion.includes('/') ? list.groupVersion.split('/') : ['', list.groupVersion];
+  return list.resources
+    .filter((r) => !r.name.includes('/'))
+    .map((r) => ({
+      group,
+      version: version ?? '',
+      resource: r.name,
+      singular: r.singularName === undefined || r.singularName === '' ? r.kind.toLowerCase() : r.singularName,
+      kind: r.kind,
+      namespaced: r.namespaced,
+      verbs: r.verbs,
+      shortNames: r.shortNames ?? [],
+      categories: r.categories ?? [],
+    }));
+}
+
+export function collectionPath(resource: ServedResource, scope: Scope): string {
+  const root = resource.group === '' ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
+  const inside =
+    resource.namespaced && scope.namespace !== undefined ? `/namespaces/${encodeURIComponent(scope.namespace)}` : '';
+  return `${root}${inside}/${resource.resource}`;
+}
+
+export function objectPath(resource: ServedResource, name: string, scope: Scope, subresource?: string): string {
+  const path = `${collectionPath(resource, scope)}/${encodeURIComponent(name)}`;
+  return subresource === undefined ? path : `${path}/${subresource}`;
+}
+
+/** Appends the parameters that are set. */
+export function withQuery(path: string, parameters: Record<string, string | undefined>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.append(name, value);
+  const text = query.toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+function selectionQuery(selection: Selection): Record<string, string | undefined> {
+  return { labelSelector: selection.labelSelector, fieldSelector: selection.fieldSelector };
+}
+
+export async function collect(response: TransportResponse): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of response.body) parts.push(part);
+  return Buffer.concat(parts);
+}
+
+/** Splits a stream at line feeds. */
+export async function* lines(body: AsyncIterable<Buffer>): AsyncIterable<string> {
+  let parts: Buffer[] = [];
+  for await (const chunk of body) {
+    let from = 0;
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
+      parts.push(chunk.subarray(from, at));
+      const line = Buffer.concat(parts).toString('utf8');
+      parts = [];
+      from = at + 1;
+      if (line !== '') yield line;
+    }
+    if (from < chunk.length) parts.push(chunk.subarray(from));
+  }
+  const line = Buffer.concat(parts).toString('utf8');
+  if (line !== '') yield line;
+}
+
+function failureOf(code: number, body: string): StatusError {
+  try {
+    const status: unknown = JSON.parse(body);
+    const found = statusOf({ status });
+    if (found?.kind === 'Status') return new StatusError(found);
+  } catch {
+    // Not JSON: a proxy's page, or a plain text.
+  }
+  return new StatusError({ status: 'Failure', code, message: body.trim() === '' ? `the server answered ${code}` : body.trim() });
+}

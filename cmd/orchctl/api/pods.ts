@@ -1,0 +1,56 @@
+/** Finds the pods behind what a user names. */
+import type { Pod } from '#api/core/v1/types.gen.js';
+import type { LabelSelector } from '#api/meta/v1/types.gen.js';
+import type { ApiObject } from '#client/client.js';
+import { CommandError, type Invocation, UsageError } from '#cmd/orchctl/command.js';
+
+/** An object that selects pods by a label selector, or (services, replication controllers) by plain labels. */
+type Selecting = ApiObject & { spec?: { selector?: LabelSelector | Record<string, string> } };
+
+export async function podsOf({ api, namespace }: Invocation, labelSelector: string): Promise<Pod[]> {
+  const resource = (await api.catalog()).one('pods');
+  return api.list<Pod>(resource, { namespace }, { labelSelector });
+}
+
+/** `NAME`, `pod/NAME`, or the best pod of `deployment/NAME` (and other owners of pods). */
+export async function podOf(invocation: Invocation, target: string): Promise<Pod> {
+  const { api, namespace } = invocation;
+  const catalog = await api.catalog();
+  const [type, name, more] = target.split('/');
+  if (more !== undefined || type === undefined) throw new UsageError(`"${target}" is not POD or TYPE/NAME`);
+  const pods = catalog.one('pods');
+  if (name === undefined) return api.get<Pod>(pods, type, { namespace });
+  const resource = catalog.one(type);
+  if (resource.resource === 'pods') return api.get<Pod>(pods, name, { namespace });
+  const owner = await api.get<Selecting>(resource, name, { namespace });
+  const found = await podsOf(invocation, selectorText(owner.spec?.selector, target));
+  const best = found.sort(preferred)[0];
+  if (best === undefined) throw new CommandError(`${target} has no pods`);
+  return best;
+}
+
+function selectorText(selector: LabelSelector | Record<string, string> | undefined, target: string): string {
+  if (selector === undefined) throw new UsageError(`${target} selects no pods`);
+  const labels = 'matchLabels' in selector ? selector.matchLabels : 'matchExpressions' in selector ? {} : selector;
+  const expressions = 'matchExpressions' in selector ? (selector as LabelSelector).matchExpressions : [];
+  const parts = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${String(value)}`);
+  for (const { key, operator, values } of expressions ?? []) {
+    const list = `(${(values ?? []).join(',')})`;
+    if (operator === 'In') parts.push(`${key} in ${list}`);
+    else if (operator === 'NotIn') parts.push(`${key} notin ${list}`);
+    else parts.push(operator === 'Exists' ? key : `!${key}`);
+  }
+  return parts.join(',');
+}
+
+/** Ready before not ready, running before waiting, older before younger. */
+function preferred(a: Pod, b: Pod): number {
+  return rank(a) - rank(b) || (a.metadata.creationTimestamp ?? '').localeCompare(b.metadata.creationTimestamp ?? '');
+}
+
+function rank(pod: Pod): number {
+  const ready = pod.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true;
+  if (pod.metadata.deletionTimestamp !== undefined) return 3;
+  if (ready) return 0;
+  return pod.status?.phase === 'Running' ? 1 : 2;
+}

@@ -1,0 +1,114 @@
+/** Which resource a user means: `po`, `pod`, `pods`, `deployments.apps`, `deploy/web`. */
+import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import { UsageError } from '#cmd/orchctl/command.js';
+
+/** A resource as the API server serves it. */
+export interface ServedResource {
+  /** Group name on the wire; empty for core. */
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly singular: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  readonly verbs: readonly string[];
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+}
+
+/** Finds resources by any of their names. */
+export class ResourceCatalog {
+  readonly #resources: readonly ServedResource[];
+
+  constructor(resources: readonly ServedResource[]) {
+    this.#resources = resources;
+  }
+
+  get all(): readonly ServedResource[] {
+    return this.#resources;
+  }
+
+  /** All resources that `names` (comma separated; a category such as `all` too) stand for. Throws a UsageError. */
+  find(names: string): ServedResource[] {
+    return names.split(',').flatMap((name) => {
+      const category = this.#resources.filter((r) => r.categories.includes(name.toLowerCase()));
+      return category.length > 0 ? category : [this.one(name)];
+    });
+  }
+
+  /** The resource of that plural, singular, short name or kind, with an optional `.group`. Throws a UsageError. */
+  one(name: string): ServedResource {
+    const lower = name.toLowerCase();
+    const dot = lower.indexOf('.');
+    const plain = dot < 0 ? lower : lower.slice(0, dot);
+    const group = dot < 0 ? undefined : lower.slice(dot + 1);
+    const matches = this.#resources.filter(
+      (r) =>
+        (r.resource === plain ||
+          r.singular === plain ||
+          r.kind.toLowerCase() === plain ||
+          r.shortNames.includes(plain)) &&
+        (group === undefined || r.group === group || r.group.startsWith(`${group}.`)),
+    );
+    // The same name in several groups: core first, then as the server lists them.
+    const best = matches.find((r) => r.group === '') ?? matches[0];
+    if (best === undefined) {
+      throw new UsageError(`the server has no resource type "${name}"; see all with: orchctl api-resources`);
+    }
+    return best;
+  }
+
+  byKind(apiVersion: string, kind: string): ServedResource {
+    const found = this.#resources.find((r) => apiVersionOf(r) === apiVersion && r.kind === kind);
+    if (found === undefined) throw new UsageError(`the server has no kind "${kind}" in version "${apiVersion}"`);
+    return found;
+  }
+}
+
+export function apiVersionOf(resource: { group: string; version: string }): string {
+  return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
+}
+
+/** `pod/web` or `deployment.apps/web`: how a command names an object. */
+export function objectName(resource: ServedResource, name: string): string {
+  const type = resource.group === '' ? resource.singular : `${resource.singular}.${resource.group}`;
+  return `${type}/${name}`;
+}
+
+export function servedResource(declaration: ResourceDeclaration, group: string): ServedResource {
+  return {
+    group,
+    version: declaration.version,
+    resource: declaration.resource,
+    singular: declaration.singular,
+    kind: declaration.kind,
+    namespaced: declaration.namespaced,
+    verbs: declaration.verbs,
+    shortNames: declaration.shortNames ?? [],
+    categories: declaration.categories ?? [],
+  };
+}
+
+/** `TYPE NAME…`, `TYPE/NAME…` or `TYPE`: what the arguments of a command name. */
+export interface Target {
+  readonly resource: ServedResource;
+  /** Empty: all of them. */
+  readonly names: readonly string[];
+}
+
+export function parseTargets(catalog: ResourceCatalog, args: readonly string[]): Target[] {
+  const [first, ...rest] = args;
+  if (first === undefined) throw new UsageError('name a resource type, such as: pods');
+  if (args.some((arg) => arg.includes('/'))) {
+    return args.map((arg) => {
+      const [type, name, more] = arg.split('/');
+      if (type === undefined || name === undefined || name === '' || more !== undefined) {
+        throw new UsageError(`"${arg}" is not TYPE/NAME; with a slash in one argument all must have one`);
+      }
+      return { resource: catalog.one(type), names: [name] };
+    });
+  }
+  const resources = catalog.find(first);
+  if (resources.length > 1 && rest.length > 0) throw new UsageError('names can be given for one resource type only');
+  return resources.map((resource) => ({ resource, names: rest }));
+}

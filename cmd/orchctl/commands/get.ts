@@ -1,0 +1,169 @@
+import type { ApiObject } from '#client/client.js';
+import type { Api, Scope, Selection, Table } from '#cmd/orchctl/api/api.js';
+import { objectName, parseTargets, type Target } from '#cmd/orchctl/api/resources.js';
+import { type Command, type Invocation, UsageError } from '#cmd/orchctl/command.js';
+import { allNamespacesOption, filenameOption, outputOption, selectorOptions } from '#cmd/orchctl/options.js';
+import { readTargets } from '#cmd/orchctl/manifests.js';
+import { asList, objectText, withoutManagedFields } from '#cmd/orchctl/print/object.js';
+import { TablePrinter } from '#cmd/orchctl/print/table.js';
+
+export const get: Command = {
+  name: 'get',
+  usage: '(TYPE[.GROUP][,TYPE…] [NAME…] | TYPE/NAME… | -f FILE)',
+  summary: 'Show objects as a table, or whole',
+  examples: ['orchctl get pods -A -o wide', 'orchctl get deployment/web -o yaml', 'orchctl get pods -l app=web -w'],
+  options: {
+    ...selectorOptions,
+    ...allNamespacesOption,
+    ...outputOption,
+    ...filenameOption,
+    watch: { type: 'bool', shorthand: 'w', section: 'Output', meaning: 'Go on with every change.' },
+    'watch-only': { type: 'bool', section: 'Output', meaning: 'Show changes only, not what is there now.' },
+    'no-headers': { type: 'bool', section: 'Output', meaning: 'Leave the header line out.' },
+    'show-labels': { type: 'bool', section: 'Output', meaning: 'Add a column with all labels.' },
+    'show-managed-fields': { type: 'bool', section: 'Output', meaning: 'Keep metadata.managedFields in json and yaml.' },
+    'ignore-not-found': { type: 'bool', section: 'Output', meaning: 'An object that does not exist is no failure.' },
+  },
+  async run(invocation) {
+    const { api, values, args } = invocation;
+    const catalog = await api.catalog();
+    const files = values.strings('filename');
+    const targets = files.length > 0 ? await readTargets(invocation, catalog) : parseTargets(catalog, args);
+    if (values.bool('watch') || values.bool('watch-only')) return watch(invocation, targets);
+    const form = values.string('output');
+    if (form === 'json' || form === 'yaml' || form === 'name') return printObjects(invocation, targets, form);
+    return printTables(invocation, targets);
+  },
+};
+
+function scopeOf(invocation: Invocation, target: Target): Scope {
+  const everywhere = invocation.values.bool('all-namespaces');
+  if (everywhere && target.names.length > 0) {
+    throw new UsageError('an object cannot be named across all namespaces; use -n NAMESPACE');
+  }
+  return target.resource.namespaced && !everywhere ? { namespace: invocation.namespace } : {};
+}
+
+function selectionOf(invocation: Invocation): Selection {
+  return {
+    labelSelector: invocation.values.string('selector'),
+    fieldSelector: invocation.values.string('field-selector'),
+  };
+}
+
+async function printTables(invocation: Invocation, targets: readonly Target[]): Promise<number> {
+  const { api, values, out, err } = invocation;
+  const everywhere = values.bool('all-namespaces');
+  let shown = 0;
+  for (const [index, target] of targets.entries()) {
+    const scope = scopeOf(invocation, target);
+    const tables = await tablesOf(api, target, scope, selectionOf(invocation), values.bool('ignore-not-found'));
+    if (tables.every((table) => (table.rows ?? []).length === 0)) continue;
+    if (shown > 0 && index > 0) out.write('\n');
+    const printer = new TablePrinter(out, {
+      wide: values.string('output') === 'wide',
+      namespaces: everywhere && target.resource.namespaced,
+      header: !values.bool('no-headers'),
+      labels: values.bool('show-labels'),
+      ...(targets.length > 1 ? { namePrefix: objectName(target.resource, '') } : {}),
+    });
+    for (const table of tables) printer.print(table);
+    shown += tables.length;
+  }
+  if (shown > 0) return 0;
+  const place = everywhere || targets.every((t) => !t.resource.namespaced) ? '' : ` in ${invocation.namespace} namespace`;
+  if (!values.bool('ignore-not-found')) err.write(`No resources found${place}.\n`);
+  return 0;
+}
+
+async function tablesOf(api: Api, target: Target, scope: Scope, selection: Selection, tolerant: boolean) {
+  if (target.names.length === 0) {
+    const table = await api.table(target.resource, undefined, scope, selection);
+    return table === undefined ? [] : [table];
+  }
+  const tables: Table[] = [];
+  for (const name of target.names) {
+    const table = await found(api.table(target.resource, name, scope), tolerant);
+    if (table !== undefined) tables.push(table);
+  }
+  return tables;
+}
+
+async function found<T>(work: Promise<T>, tolerant: boolean): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (tolerant && isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === 404;
+}
+
+async function printObjects(invocation: Invocation, targets: readonly Target[], form: 'json' | 'yaml' | 'name') {
+  const { api, values, out } = invocation;
+  const objects: ApiObject[] = [];
+  for (const target of targets) {
+    const scope = scopeOf(invocation, target);
+    const some =
+      target.names.length === 0
+        ? await api.list(target.resource, scope, selectionOf(invocation))
+        : await Promise.all(
+            target.names.map((name) =>
+              found(api.get<ApiObject>(target.resource, name, scope), values.bool('ignore-not-found')),
+            ),
+          );
+    for (const object of some) {
+      if (object === undefined) continue;
+      if (form === 'name') out.write(`${objectName(target.resource, object.metadata.name ?? '')}\n`);
+      else objects.push(values.bool('show-managed-fields') ? object : withoutManagedFields(object));
+    }
+  }
+  if (form === 'name') return 0;
+  const single = objects.length === 1 && targets.length === 1 && targets[0]?.names.length === 1;
+  out.write(objectText(single ? objects[0] : asList(objects), form));
+  return 0;
+}
+
+/** Prints what is there, then each change until the user ends it or the server closes the watch for good. */
+async function watch(invocation: Invocation, targets: readonly Target[]): Promise<number> {
+  const [target, more] = targets;
+  if (target === undefined || more !== undefined || target.names.length > 1) {
+    throw new UsageError('watch one resource type or one object at a time');
+  }
+  const { api, values, out, signal } = invocation;
+  const scope = scopeOf(invocation, target);
+  const [name] = target.names;
+  const selection = selectionOf(invocation);
+  const narrowed = name === undefined ? selection : { ...selection, fieldSelector: `metadata.name=${name}` };
+  const form = values.string('output');
+  const whole = form === 'json' || form === 'yaml' || form === 'name';
+  const printer = new TablePrinter(out, {
+    wide: form === 'wide',
+    namespaces: values.bool('all-namespaces') && target.resource.namespaced,
+    header: !values.bool('no-headers'),
+    labels: values.bool('show-labels'),
+  });
+  const first = await api.table(target.resource, undefined, scope, narrowed);
+  if (!whole && !values.bool('watch-only') && first !== undefined) printer.print(first);
+  if (whole && !values.bool('watch-only')) await printObjects(invocation, [target], form);
+  let resourceVersion = first?.metadata?.resourceVersion;
+  while (!signal.aborted) {
+    const options = { ...narrowed, resourceVersion, asTable: !whole };
+    for await (const { type, object } of api.watch<Table & ApiObject>(target.resource, scope, options)) {
+      resourceVersion = versionOf(object) ?? resourceVersion;
+      if (type === 'BOOKMARK') continue;
+      if (!whole) printer.print(object);
+      else if (form === 'name') out.write(`${objectName(target.resource, object.metadata.name ?? '')}\n`);
+      else out.write(`${form === 'yaml' ? '---\n' : ''}${objectText(withoutManagedFields(object), form)}`);
+    }
+  }
+  return 0;
+}
+
+function versionOf(object: Table & ApiObject): string | undefined {
+  const own = object.metadata?.resourceVersion;
+  return own ?? object.rows?.[0]?.object?.metadata?.resourceVersion;
+}

@@ -1,0 +1,93 @@
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { objectPath, withQuery } from '#cmd/orchctl/api/api.js';
+import { podOf, podsOf } from '#cmd/orchctl/api/pods.js';
+import { type Command, CommandError, type Invocation, UsageError } from '#cmd/orchctl/command.js';
+
+export const logs: Command = {
+  name: 'logs',
+  usage: '(POD | TYPE/NAME | -l SELECTOR)',
+  summary: 'Print what containers wrote',
+  examples: ['orchctl logs deployment/web -f', 'orchctl logs web-0 --tail 20 --timestamps', 'orchctl logs web-0 --previous'],
+  options: {
+    container: { type: 'string', shorthand: 'c', section: 'Selection', meaning: 'Container; default: the first.' },
+    'all-containers': { type: 'bool', section: 'Selection', meaning: 'Every container of the pod.' },
+    selector: { type: 'string', shorthand: 'l', section: 'Selection', meaning: 'Label selector of the pods.' },
+    follow: { type: 'bool', shorthand: 'f', section: 'Output', meaning: 'Go on as more is written.' },
+    previous: { type: 'bool', shorthand: 'p', section: 'Output', meaning: 'The container before its last restart.' },
+    tail: { type: 'int', default: -1, section: 'Output', meaning: 'Last lines only; negative: everything.' },
+    since: { type: 'duration', section: 'Output', meaning: 'Not older than this, such as 5m.' },
+    'since-time': { type: 'string', section: 'Output', meaning: 'Not older than this instant (RFC 3339).' },
+    timestamps: { type: 'bool', section: 'Output', meaning: 'Put the time in front of each line.' },
+    prefix: { type: 'bool', section: 'Output', meaning: 'Put pod and container in front of each line.' },
+    'limit-bytes': { type: 'int', section: 'Output', meaning: 'Stop after that many bytes; 0: no limit.' },
+  },
+  async run(invocation) {
+    const pods = await chosenPods(invocation);
+    const sources = pods.flatMap((pod) => containersOf(pod, invocation).map((container) => ({ pod, container })));
+    const [first] = sources;
+    if (first === undefined) throw new CommandError('no pod matches');
+    // A single stream is copied as it comes; several are told apart by lines.
+    if (sources.length === 1 && !invocation.values.bool('prefix')) {
+      await copy(invocation, first.pod, first.container, (chunk) => invocation.out.write(chunk));
+      return 0;
+    }
+    const streams = sources.map(({ pod, container }) => copyLines(invocation, pod, container));
+    if (invocation.values.bool('follow')) await Promise.all(streams);
+    else for (const stream of streams) await stream;
+    return 0;
+  },
+};
+
+async function chosenPods(invocation: Invocation): Promise<Pod[]> {
+  const { args, values } = invocation;
+  const selector = values.string('selector');
+  if (selector !== undefined) return podsOf(invocation, selector);
+  const [target, more] = args;
+  if (target === undefined || more !== undefined) throw new UsageError('name one pod, TYPE/NAME, or a selector (-l)');
+  return [await podOf(invocation, target)];
+}
+
+function containersOf(pod: Pod, { values }: Invocation): string[] {
+  const named = values.string('container');
+  if (named !== undefined) return [named];
+  const all = pod.spec.containers.map((container) => container.name);
+  if (values.bool('all-containers')) return [...(pod.spec.initContainers ?? []).map((c) => c.name), ...all];
+  return all.slice(0, 1);
+}
+
+async function copy(
+  { api, values }: Invocation,
+  pod: Pod,
+  container: string,
+  sink: (chunk: Buffer) => unknown,
+): Promise<void> {
+  const resource = (await api.catalog()).one('pods');
+  const tail = values.number('tail');
+  const since = values.number('since');
+  const limit = values.number('limit-bytes');
+  const path = withQuery(objectPath(resource, pod.metadata.name ?? '', { namespace: pod.metadata.namespace }, 'log'), {
+    container,
+    follow: values.bool('follow') ? 'true' : undefined,
+    previous: values.bool('previous') ? 'true' : undefined,
+    timestamps: values.bool('timestamps') ? 'true' : undefined,
+    tailLines: tail >= 0 ? String(tail) : undefined,
+    sinceSeconds: since > 0 ? String(Math.ceil(since / 1000)) : undefined,
+    sinceTime: values.string('since-time'),
+    limitBytes: limit > 0 ? String(limit) : undefined,
+  });
+  const response = await api.send('GET', path, undefined, { accept: '*/*' });
+  for await (const chunk of response.body) sink(chunk);
+}
+
+async function copyLines(invocation: Invocation, pod: Pod, container: string): Promise<void> {
+  const prefix = invocation.values.bool('prefix') ? `[pod/${pod.metadata.name}/${container}] ` : '';
+  let rest = Buffer.alloc(0);
+  await copy(invocation, pod, container, (chunk) => {
+    const text = Buffer.concat([rest, chunk]);
+    const end = text.lastIndexOf(10);
+    rest = text.subarray(end + 1);
+    if (end < 0) return;
+    for (const line of text.subarray(0, end).toString('utf8').split('\n')) invocation.out.write(`${prefix}${line}\n`);
+  });
+  if (rest.length > 0) invocation.out.write(`${prefix}${rest.toString('utf8')}\n`);
+}

@@ -1,0 +1,42 @@
+import { objectPath } from '#cmd/orchctl/api/api.js';
+import { objectName, parseTargets } from '#cmd/orchctl/api/resources.js';
+import { type Command, CommandError, UsageError } from '#cmd/orchctl/command.js';
+
+interface Scale {
+  spec?: { replicas?: number };
+}
+
+export const scale: Command = {
+  name: 'scale',
+  usage: '--replicas COUNT (TYPE NAME… | TYPE/NAME…)',
+  summary: 'Set the number of replicas',
+  examples: ['orchctl scale deployment/web --replicas 5'],
+  options: {
+    replicas: { type: 'int', default: -1, section: 'Scaling', meaning: 'The wanted number of replicas.' },
+    'current-replicas': {
+      type: 'int',
+      default: -1,
+      section: 'Scaling',
+      meaning: 'Scale only if that is the wanted number now.',
+    },
+  },
+  async run({ api, values, args, out, namespace }) {
+    const replicas = values.number('replicas');
+    if (replicas < 0) throw new UsageError('--replicas is needed, and not negative');
+    const expected = values.number('current-replicas');
+    for (const { resource, names } of parseTargets(await api.catalog(), args)) {
+      if (names.length === 0) throw new UsageError('name what to scale: TYPE/NAME');
+      for (const name of names) {
+        const path = objectPath(resource, name, { namespace }, 'scale');
+        if (expected >= 0) {
+          const before = await api.json<Scale>('GET', path);
+          const actual = before.spec?.replicas ?? 0;
+          if (actual !== expected) throw new CommandError(`expected replicas to be ${expected}, was ${actual}`);
+        }
+        await api.json('PATCH', path, { spec: { replicas } }, { 'content-type': 'application/merge-patch+json' });
+        out.write(`${objectName(resource, name)} scaled\n`);
+      }
+    }
+    return 0;
+  },
+};

@@ -1,0 +1,100 @@
+/** Reads objects that users wrote: files, folders and standard input, YAML or JSON, several to a file. */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import type { ApiObject } from '#client/client.js';
+import type { ResourceCatalog, ServedResource, Target } from '#cmd/orchctl/api/resources.js';
+import { CommandError, type Invocation, UsageError } from '#cmd/orchctl/command.js';
+
+export interface Manifest {
+  readonly object: ApiObject;
+  readonly resource: ServedResource;
+  /** Namespace to use; undefined for cluster-scoped objects. */
+  readonly namespace: string | undefined;
+  /** Where it stands, for messages. */
+  readonly source: string;
+}
+
+const extensions = ['.yaml', '.yml', '.json'];
+/** More aliases than that in one document are an attack, not a manifest. */
+const maxAliases = 100;
+
+/** All objects of the `--filename` options, in order; lists are unpacked. */
+export async function readManifests(invocation: Invocation, catalog: ResourceCatalog): Promise<Manifest[]> {
+  const files = invocation.values.strings('filename');
+  if (files.length === 0) throw new UsageError('name a file: -f FILE');
+  const manifests: Manifest[] = [];
+  for (const file of files.flatMap(expand)) {
+    const text = file === '-' ? await readAll(invocation.stdin) : readFileSync(file, 'utf8');
+    for (const object of parseManifests(text, file)) manifests.push(place(object, file, invocation, catalog));
+  }
+  if (manifests.length === 0) throw new CommandError(`no objects in ${files.join(', ')}`);
+  return manifests;
+}
+
+/** The objects that the files name, to be looked up. */
+export async function readTargets(invocation: Invocation, catalog: ResourceCatalog): Promise<Target[]> {
+  const manifests = await readManifests(invocation, catalog);
+  return manifests.map(({ resource, object }) => ({ resource, names: [object.metadata.name ?? ''] }));
+}
+
+/** Parses one file's text. Throws a CommandError that names the file and the place. */
+export function parseManifests(text: string, source: string): ApiObject[] {
+  const objects: ApiObject[] = [];
+  for (const document of parseAllDocuments(text, { uniqueKeys: true })) {
+    const [error] = document.errors;
+    if (error !== undefined) throw new CommandError(`${source}: ${error.message}`);
+    const value: unknown = document.toJS({ maxAliasCount: maxAliases });
+    if (value === null || value === undefined) continue;
+    objects.push(...unpack(value, source));
+  }
+  return objects;
+}
+
+function unpack(value: unknown, source: string): ApiObject[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new CommandError(`${source}: an object was expected, with apiVersion, kind and metadata`);
+  }
+  const object = value as Partial<ApiObject> & { items?: unknown[] };
+  if (typeof object.kind !== 'string' || object.kind === '') throw new CommandError(`${source}: kind is not set`);
+  if (typeof object.apiVersion !== 'string' || object.apiVersion === '') {
+    throw new CommandError(`${source}: apiVersion is not set`);
+  }
+  if (object.kind.endsWith('List') && Array.isArray(object.items)) {
+    return object.items.flatMap((item) => unpack(item, source));
+  }
+  return [{ ...object, metadata: object.metadata ?? {} } as ApiObject];
+}
+
+function place(object: ApiObject, source: string, invocation: Invocation, catalog: ResourceCatalog): Manifest {
+  const resource = catalog.byKind(object.apiVersion ?? '', object.kind ?? '');
+  if (!resource.namespaced) return { object, resource, namespace: undefined, source };
+  const own = object.metadata.namespace;
+  if (own !== undefined && invocation.values.given('namespace') && own !== invocation.namespace) {
+    throw new CommandError(
+      `${source}: the object is in namespace "${own}", but -n says "${invocation.namespace}"; leave one of them out`,
+    );
+  }
+  return { object, resource, namespace: own ?? invocation.namespace, source };
+}
+
+function expand(path: string): string[] {
+  if (path === '-') return [path];
+  let isFolder: boolean;
+  try {
+    isFolder = statSync(path).isDirectory();
+  } catch (error) {
+    throw new CommandError(`cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (!isFolder) return [path];
+  return readdirSync(path)
+    .filter((name) => extensions.some((extension) => name.endsWith(extension)))
+    .sort()
+    .map((name) => join(path, name));
+}
+
+async function readAll(stream: NodeJS.ReadStream): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of stream) parts.push(typeof part === 'string' ? Buffer.from(part) : part);
+  return Buffer.concat(parts).toString('utf8');
+}

@@ -1,0 +1,20 @@
+/** Prints whole objects as JSON or YAML. */
+import { stringify } from 'yaml';
+import type { ApiObject } from '#client/client.js';
+
+export function objectText(object: unknown, form: 'json' | 'yaml'): string {
+  if (form === 'json') return `${JSON.stringify(object, undefined, 4)}\n`;
+  return stringify(object, { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+/** Several objects become one List, as kubectl-style clients print them. */
+export function asList(objects: readonly ApiObject[]): unknown {
+  return { apiVersion: 'v1', kind: 'List', items: objects, metadata: { resourceVersion: '' } };
+}
+
+/** Without the fields that only tell who set what. */
+export function withoutManagedFields<T extends ApiObject>(object: T): T {
+  if (object.metadata.managedFields === undefined) return object;
+  const { managedFields: _dropped, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}

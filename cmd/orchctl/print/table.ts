@@ -1,0 +1,60 @@
+/** Prints Tables that the server made. */
+import type { Table } from '#cmd/orchctl/api/api.js';
+import type { Output } from '#cmd/orchctl/command.js';
+import { alignColumns, columnWidths } from '#cmd/orchctl/print/columns.js';
+
+export interface TableOptions {
+  readonly wide: boolean;
+  readonly namespaces: boolean;
+  readonly header: boolean;
+  readonly labels: boolean;
+  /** Put in front of names: `pod/`. */
+  readonly namePrefix?: string;
+}
+
+export class TablePrinter {
+  readonly #out: Output;
+  readonly #options: TableOptions;
+  #widths: number[] = [];
+  #headerDone = false;
+
+  constructor(out: Output, options: TableOptions) {
+    this.#out = out;
+    this.#options = options;
+  }
+
+  /** Prints the rows; the header only once, also over several tables of one watch. */
+  print(table: Table): void {
+    const { wide, namespaces, header, labels, namePrefix } = this.#options;
+    const shown = table.columnDefinitions
+      .map((column, index) => ({ column, index }))
+      .filter(({ column }) => wide || (column.priority ?? 0) === 0);
+    const lines: string[][] = [];
+    if (header && !this.#headerDone) {
+      const names = shown.map(({ column }) => column.name.toUpperCase());
+      lines.push([...(namespaces ? ['NAMESPACE'] : []), ...names, ...(labels ? ['LABELS'] : [])]);
+      this.#headerDone = true;
+    }
+    for (const row of table.rows ?? []) {
+      const cells = shown.map(({ column, index }) => {
+        const text = cellText(row.cells[index]);
+        return namePrefix !== undefined && column.format === 'name' ? `${namePrefix}${text}` : text;
+      });
+      const metadata = row.object?.metadata;
+      const labelText = Object.entries(metadata?.labels ?? {}).map(([key, value]) => `${key}=${value}`);
+      lines.push([
+        ...(namespaces ? [metadata?.namespace ?? ''] : []),
+        ...cells,
+        ...(labels ? [labelText.length === 0 ? '<none>' : labelText.join(',')] : []),
+      ]);
+    }
+    this.#widths = columnWidths(lines, this.#widths);
+    for (const line of alignColumns(lines, this.#widths)) this.#out.write(`${line}\n`);
+  }
+}
+
+function cellText(cell: string | number | boolean | null | undefined): string {
+  if (cell === null || cell === undefined) return '<none>';
+  // A cell with line breaks would break the table.
+  return String(cell).replace(/[\r\n\f]+/g, ' ');
+}

@@ -1,0 +1,139 @@
+/** Finds the command, parses its options, runs it, and turns what happened into an exit code. */
+import { statusOf } from '#apimachinery/errors/status.js';
+import { type Command, CommandError, type Invocation, type Terminal, UsageError, type Values } from '#cmd/orchctl/command.js';
+import { apiOf, connectionOf } from '#cmd/orchctl/connect.js';
+import { globalOptions } from '#cmd/orchctl/options.js';
+import { OptionsError } from '#daemon/options/errors.js';
+import { helpText } from '#daemon/options/help.js';
+import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
+import type { OptionTable } from '#daemon/options/option.js';
+
+const program = 'orchctl';
+
+/** Exit codes: 0 done, 1 failed, 2 wrong usage; commands may add their own (exec: that of the program). */
+export async function run(commands: readonly Command[], argv: readonly string[], terminal: Terminal): Promise<number> {
+  try {
+    return await dispatch(commands, argv, terminal);
+  } catch (error) {
+    if (terminal.signal.aborted) return 130;
+    return report(error, terminal);
+  }
+}
+
+async function dispatch(commands: readonly Command[], argv: readonly string[], terminal: Terminal): Promise<number> {
+  const [name, ...rest] = argv;
+  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
+    const command = commands.find((c) => c.name === rest[0]);
+    terminal.out.write(command === undefined ? overview(commands) : commandHelp(command));
+    return 0;
+  }
+  const command = commands.find((c) => c.name === (name === '--version' ? 'version' : name));
+  if (command === undefined) {
+    throw new UsageError(`unknown command "${name}"${suggestion(commands, name)}; see all with: ${program} help`);
+  }
+  const end = rest.indexOf('--');
+  const own = end < 0 ? rest : rest.slice(0, end);
+  const table: OptionTable = { ...globalOptions, ...command.options };
+  const parsed = parseOptions(table, own, { program: `${program} ${command.name}`, allowArgs: true });
+  if (parsed.kind === 'help') {
+    terminal.out.write(commandHelp(command));
+    return 0;
+  }
+  if (parsed.kind === 'version') throw new UsageError(`use: ${program} version`);
+  for (const warning of parsed.warnings) terminal.err.write(`Warning: ${warning}\n`);
+  return invoke(command, parsed, end < 0 ? [] : rest.slice(end + 1), terminal);
+}
+
+async function invoke(
+  command: Command,
+  parsed: ParsedOptions<OptionTable>,
+  trailing: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
+  const values = valuesOf(parsed);
+  // A missing configuration matters only to commands that do ask the server.
+  let failure: unknown = new Error(`${command.name} works without a server`);
+  const connection =
+    command.offline === true
+      ? undefined
+      : await connectionOf(values, terminal).catch((error: unknown) => {
+          failure = error;
+          return undefined;
+        });
+  const api = connection === undefined ? undefined : apiOf(connection, values, terminal);
+  const invocation: Invocation = {
+    ...terminal,
+    args: parsed.args,
+    trailing,
+    values,
+    namespace: values.string('namespace') ?? connection?.namespace ?? 'default',
+    get api() {
+      if (api === undefined) throw failure;
+      return api;
+    },
+  };
+  try {
+    return (await command.run(invocation)) ?? 0;
+  } finally {
+    await api?.close();
+  }
+}
+
+function valuesOf(parsed: ParsedOptions<OptionTable>): Values {
+  const value = (name: string): unknown => parsed.values[name];
+  return {
+    string: (name) => {
+      const text = value(name);
+      return typeof text === 'string' ? text : undefined;
+    },
+    strings: (name) => {
+      const list = value(name);
+      return Array.isArray(list) ? (list as string[]) : [];
+    },
+    bool: (name) => value(name) === true,
+    number: (name) => {
+      const number = value(name);
+      return typeof number === 'number' ? number : 0;
+    },
+    given: (name) => parsed.given.has(name),
+  };
+}
+
+function report(error: unknown, { err }: Terminal): number {
+  if (error instanceof UsageError || error instanceof OptionsError) {
+    err.write(`error: ${error.message}\n`);
+    return 2;
+  }
+  if (error instanceof CommandError) {
+    err.write(`error: ${error.message}\n`);
+    return error.exitCode;
+  }
+  const status = statusOf(error);
+  if (status?.reason !== undefined && status.reason !== '') {
+    err.write(`Error from server (${status.reason}): ${status.message ?? ''}\n`);
+    return 1;
+  }
+  err.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
+  return 1;
+}
+
+function overview(commands: readonly Command[]): string {
+  const width = Math.max(...commands.map((c) => c.name.length)) + 3;
+  const lines = commands.map((c) => `  ${c.name.padEnd(width)}${c.summary}`);
+  return `orchctl talks to an orch cluster.\n\nUsage:\n  ${program} COMMAND [flags]\n\nCommands:\n${lines.join('\n')}\n\nMore on one: ${program} COMMAND --help\n`;
+}
+
+function commandHelp(command: Command): string {
+  const examples = command.examples.map((line) => `  ${line}`).join('\n');
+  const options: OptionTable = command.offline === true ? command.options : { ...globalOptions, ...command.options };
+  return helpText(options, {
+    program: `${program} ${command.name} ${command.usage}`.trim(),
+    description: `${command.summary}.\n\nExamples:\n${examples}`,
+  });
+}
+
+/** A command whose name is one edit away or begins alike. */
+function suggestion(commands: readonly Command[], name: string): string {
+  const near = commands.find((c) => c.name.startsWith(name.slice(0, 3)) || name.startsWith(c.name.slice(0, 3)));
+  return near === undefined ? '' : `, did you mean "${near.name}"?`;
+}

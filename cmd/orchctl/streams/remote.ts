@@ -1,0 +1,132 @@
+/**
+ * The streams of exec and attach over a WebSocket, protocols `v5.channel.k8s.io` and `v4.channel.k8s.io`: the first
+ * byte of each binary message names the channel. Version 5 adds a message that closes one channel (RFC-less; described
+ * in KEP-4006).
+ */
+import { WebSocket } from 'ws';
+import { kubernetesDialect } from '#apimachinery/dialect.js';
+import type { Status } from '#apimachinery/errors/status.js';
+import type { WebSocketTarget } from '#cmd/orchctl/api/api.js';
+import { CommandError, type Output } from '#cmd/orchctl/command.js';
+
+export interface RemoteStreams {
+  readonly stdin: NodeJS.ReadStream | undefined;
+  readonly out: Output;
+  readonly err: Output;
+  readonly tty: boolean;
+  readonly onResize: (fn: () => void) => () => void;
+  readonly signal: AbortSignal;
+}
+
+const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
+const protocols = ['v5', 'v4'].map((version) => `${version}.channel.${kubernetesDialect.apiDomain}`);
+/** Input is not read on while this much is still on its way. */
+const highWaterMark = 1024 * 1024;
+
+/** Resolves with the exit code of the remote program. */
+export async function runRemote(target: WebSocketTarget, streams: RemoteStreams): Promise<number> {
+  const socket = new WebSocket(target.url, protocols, { headers: target.headers, ...target.tls, perMessageDeflate: false });
+  let restore: (() => void) | undefined;
+  try {
+    await opened(socket);
+    restore = forwardInput(socket, streams);
+    return await exitCode(socket, streams);
+  } finally {
+    restore?.();
+    socket.close();
+  }
+}
+
+/** Resolves when the WebSocket is open; a refusal carries the server's own words. */
+export function opened(socket: WebSocket): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.once('open', resolve);
+    socket.once('error', reject);
+    socket.once('unexpected-response', (_request, response) => {
+      const parts: Buffer[] = [];
+      response.on('data', (part: Buffer) => parts.push(part));
+      response.on('end', () => reject(new CommandError(refusal(response.statusCode, Buffer.concat(parts).toString()))));
+    });
+  });
+}
+
+function refusal(code: number | undefined, body: string): string {
+  try {
+    const status = JSON.parse(body) as Status;
+    if (status.message !== undefined) return `Error from server (${status.reason ?? code}): ${status.message}`;
+  } catch {
+    // A plain text body.
+  }
+  return `the server answered ${code}: ${body.trim()}`;
+}
+
+function exitCode(socket: WebSocket, { out, err, signal }: RemoteStreams): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let code: number | undefined;
+    socket.on('message', (data) => {
+      const message = Buffer.isBuffer(data) ? data : Buffer.concat(data as Buffer[]);
+      const body = message.subarray(1);
+      if (message[0] === channels.stdout) out.write(body);
+      else if (message[0] === channels.stderr) err.write(body);
+      else if (message[0] === channels.error && body.length > 0) {
+        try {
+          code = codeOf(JSON.parse(body.toString('utf8')) as Status);
+        } catch (error) {
+          reject(error);
+        }
+      }
+    });
+    socket.on('error', reject);
+    socket.on('close', () => {
+      if (code !== undefined) resolve(code);
+      else reject(new CommandError('the connection ended before the program did'));
+    });
+    signal.addEventListener('abort', () => resolve(130), { once: true });
+  });
+}
+
+function codeOf(status: Status): number {
+  if (status.status === 'Success') return 0;
+  const cause = status.details?.causes?.find((c) => c.reason === 'ExitCode');
+  if (status.reason === 'NonZeroExitCode' && cause?.message !== undefined) return Number(cause.message);
+  throw new CommandError(status.message ?? 'the program could not be run');
+}
+
+/** Sends input and terminal sizes; returns what undoes the changes to the terminal. */
+function forwardInput(socket: WebSocket, { stdin, tty, out, onResize }: RemoteStreams): () => void {
+  const undo: (() => void)[] = [];
+  if (tty) {
+    const sendSize = () => {
+      const size = JSON.stringify({ Width: out.columns ?? 80, Height: out.rows ?? 24 });
+      socket.send(Buffer.concat([Buffer.from([channels.resize]), Buffer.from(size)]));
+    };
+    sendSize();
+    undo.push(onResize(sendSize));
+    stdin?.setRawMode?.(true);
+    undo.push(() => stdin?.setRawMode?.(false));
+  }
+  if (stdin !== undefined) undo.push(pump(socket, stdin));
+  return () => {
+    for (const action of undo) action();
+  };
+}
+
+function pump(socket: WebSocket, stdin: NodeJS.ReadStream): () => void {
+  const onData = (chunk: Buffer) => {
+    socket.send(Buffer.concat([Buffer.from([channels.stdin]), chunk]), () => {
+      if (stdin.isPaused() && socket.bufferedAmount < highWaterMark) stdin.resume();
+    });
+    if (socket.bufferedAmount > highWaterMark) stdin.pause();
+  };
+  // Only version 5 can tell the far side that input has ended.
+  const onEnd = () => {
+    if (socket.protocol === protocols[0]) socket.send(Buffer.from([channels.close, channels.stdin]));
+  };
+  stdin.on('data', onData);
+  stdin.on('end', onEnd);
+  return () => {
+    stdin.off('data', onData);
+    stdin.off('end', onEnd);
+    stdin.pause();
+  };
+}
