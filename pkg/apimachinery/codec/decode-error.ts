@@ -1,0 +1,16 @@
+/** What decoders say of input that they refuse, before it is known which request it belongs to. */
+import { badRequest, type StatusError } from '#apimachinery/errors/status.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
+
+/** Input that is not an object of its type. The message is the innermost reason. */
+export class DecodeError extends Error {
+  override readonly name = 'DecodeError';
+}
+
+/** The 400 that a client of 1.24 sees for a body that cannot be read as an object of the type. */
+export function decodeFailure(type: TypeInfo, reason: unknown): StatusError {
+  const message = reason instanceof Error ? reason.message : String(reason);
+  const version = type.goName.slice(0, type.goName.indexOf('.'));
+  const kind = type.shortName;
+  return badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${message}`, reason);
+}

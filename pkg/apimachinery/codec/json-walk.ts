@@ -1,0 +1,318 @@
+/**
+ * The one walk over parsed JSON that makes an object of the API out of it: types are checked, unknown members and
+ * nulls dropped, quantities, times and durations brought into canonical form, and members that say nothing (zero
+ * values of fields that are left out when empty) dropped, so that the same object always has the same form.
+ */
+import { DecodeError } from '#apimachinery/codec/decode-error.js';
+import { canonicalMicroTime, canonicalTime } from '#apimachinery/codec/times.js';
+import { formatDurationNanos, parseDurationNanos } from '#apimachinery/duration.js';
+import { canonicalQuantity } from '#apimachinery/quantity.js';
+import type { Scalar } from '#apimachinery/schema/schema.js';
+import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
+
+export type JsonObject = Record<string, unknown>;
+
+/** Nesting of raw values and of schemas inside schemas; deeper input is refused. */
+export const maxDepth = 500;
+
+const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+export class JsonWalk {
+  /** Paths of members that no field describes, undefined when nobody asks. */
+  readonly unknown: string[] | undefined;
+  readonly #limit: number;
+  /** Names and indexes from the root to what is looked at. */
+  readonly #path: (string | number)[] = [];
+  /** The message that the innermost named member belongs to. */
+  #owner: TypeInfo | undefined;
+
+  constructor(options: { collectUnknown: boolean; limit: number }) {
+    this.unknown = options.collectUnknown ? [] : undefined;
+    this.#limit = options.limit;
+  }
+
+  /** The value as an object of the type. May change and keep parts of `value`. Throws a DecodeError. */
+  root(type: TypeInfo, value: unknown): unknown {
+    return this.#message(type, value);
+  }
+
+  /** A message's value; undefined when it says nothing (the zero time). */
+  #message(type: TypeInfo, value: unknown): unknown {
+    switch (type.shape) {
+      case 'struct':
+        return this.#struct(type, value);
+      case 'time':
+        return this.#time(value, canonicalTime, '2006-01-02T15:04:05Z07:00');
+      case 'microTime':
+        return this.#time(value, canonicalMicroTime, '2006-01-02T15:04:05.000000Z07:00');
+      case 'quantity':
+        if (typeof value === 'string') return reword(() => canonicalQuantity(value.trim()));
+        if (typeof value === 'number') return reword(() => canonicalQuantity(String(value)));
+        throw this.#mismatch(value, type.goName);
+      case 'duration':
+        if (typeof value !== 'string')
+          throw new DecodeError(`json: cannot unmarshal ${nameOf(value)} into Go value of type string`);
+        return reword(() => formatDurationNanos(parseDurationNanos(value)));
+      case 'intOrString':
+        if (typeof value === 'string' || isInt32(value)) return value;
+        throw new DecodeError(`json: cannot unmarshal ${nameOf(value)} into Go value of type int32`);
+      case 'rawJSON':
+        checkDepth(value, maxDepth - this.#path.length);
+        return value;
+      case 'bareList':
+        return this.#list(type.fields[0], value, `${type.goName}`);
+      case 'schemaOrArray':
+        return Array.isArray(value) ? this.#list(type.fields[1], value, type.goName) : this.#part(type, 0, value);
+      case 'schemaOrBool':
+        return typeof value === 'boolean' ? value : this.#part(type, 1, value);
+      case 'schemaOrStringArray':
+        return Array.isArray(value) ? this.#list(type.fields[1], value, type.goName) : this.#part(type, 0, value);
+    }
+  }
+
+  #part(type: TypeInfo, index: number, value: unknown): unknown {
+    const schema = type.fields[index]?.type;
+    if (schema === undefined) throw this.#mismatch(value, type.goName);
+    return this.#struct(schema, value);
+  }
+
+  #struct(type: TypeInfo, value: unknown): JsonObject {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw this.#mismatch(value, type.goName);
+    if (this.#path.length > maxDepth) throw new DecodeError('exceeded max depth');
+    const object = value as JsonObject;
+    const outer = this.#owner;
+    let dropped = false;
+    for (const key in object) {
+      const member = object[key];
+      const field = type.byName.get(key);
+      this.#owner = type;
+      this.#path.push(key);
+      const next =
+        field === undefined
+          ? this.#undeclared(type, key, member)
+          : member === null
+            ? undefined
+            : this.#field(field, member);
+      this.#path.pop();
+      if (next === member) continue;
+      object[key] = next;
+      if (next === undefined) dropped = true;
+    }
+    this.#owner = outer;
+    const result = dropped ? withoutUndefined(object) : object;
+    if (type.isKind) completeKind(type, result);
+    return result;
+  }
+
+  #undeclared(type: TypeInfo, key: string, member: unknown): unknown {
+    if (type.isKind && (key === 'apiVersion' || key === 'kind')) {
+      if (typeof member === 'string') return member === '' ? undefined : member;
+      if (member === null) return undefined;
+      throw this.#mismatch(member, 'string');
+    }
+    if (type.preserveUnknown) {
+      checkDepth(member, maxDepth - this.#path.length);
+      return member;
+    }
+    if (this.unknown !== undefined && this.unknown.length < this.#limit) this.unknown.push(this.#pathText());
+    return undefined;
+  }
+
+  /** A member's value, undefined when it says nothing. */
+  #field(field: FieldInfo, value: unknown): unknown {
+    const result =
+      field.container === 'list'
+        ? this.#list(field, value)
+        : field.container === 'map'
+          ? this.#map(field, value)
+          : field.scalar === undefined
+            ? field.type === undefined
+              ? value
+              : this.#message(field.type, value)
+            : this.#scalar(field.scalar, value);
+    return field.omitempty && !field.pointer && isEmptyValue(field, result) ? undefined : result;
+  }
+
+  #list(field: FieldInfo | undefined, value: unknown, goName?: string): unknown[] {
+    if (field === undefined || !Array.isArray(value)) {
+      throw this.#mismatch(value, goName ?? (field === undefined ? '' : `[]${elementName(field)}`));
+    }
+    for (let i = 0; i < value.length; i++) {
+      const element: unknown = value[i];
+      this.#path.push(i);
+      const next = this.#element(field, element);
+      this.#path.pop();
+      if (next !== element) value[i] = next;
+    }
+    return value;
+  }
+
+  #map(field: FieldInfo, value: unknown): JsonObject {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw this.#mismatch(value, `map[string]${elementName(field)}`);
+    }
+    const map = value as JsonObject;
+    for (const key of Object.keys(map)) {
+      const element = map[key];
+      this.#path.push(key);
+      const next = this.#element(field, element);
+      this.#path.pop();
+      if (next !== element)
+        Object.defineProperty(map, key, { value: next, enumerable: true, writable: true, configurable: true });
+    }
+    return map;
+  }
+
+  #element(field: FieldInfo, element: unknown): unknown {
+    if (element === null && field.type?.shape !== 'rawJSON') return zeroElement(field);
+    if (field.scalar !== undefined) return this.#scalar(field.scalar, element);
+    return field.type === undefined ? element : (this.#message(field.type, element) ?? null);
+  }
+
+  #scalar(scalar: Scalar, value: unknown): unknown {
+    switch (scalar) {
+      case 'string':
+        if (typeof value === 'string') return value;
+        break;
+      case 'bool':
+        if (typeof value === 'boolean') return value;
+        break;
+      case 'bytes':
+        if (typeof value === 'string') return canonicalBase64(value);
+        break;
+      case 'double':
+      case 'float':
+        if (typeof value === 'number') return value;
+        break;
+      case 'int32':
+        if (isInt32(value)) return value;
+        break;
+      case 'uint32':
+        if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 32) return value;
+        break;
+      case 'int64':
+        if (Number.isInteger(value) && Math.abs(value as number) <= 2 ** 63) return value;
+        break;
+      case 'uint64':
+        if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 2 ** 64) return value;
+        break;
+    }
+    throw this.#mismatch(value, goScalar(scalar));
+  }
+
+  #time(value: unknown, canonical: (text: string) => string | null | undefined, layout: string): string | undefined {
+    if (typeof value !== 'string') {
+      throw new DecodeError(`json: cannot unmarshal ${nameOf(value)} into Go value of type string`);
+    }
+    const text = canonical(value);
+    if (text === undefined) {
+      const shown = JSON.stringify(value);
+      throw new DecodeError(`parsing time ${shown} as "${layout}": cannot parse ${shown} as "2006"`);
+    }
+    return text ?? undefined;
+  }
+
+  #pathText(): string {
+    let text = '';
+    for (const part of this.#path) {
+      if (typeof part === 'number') text += `[${part}]`;
+      else text += text === '' ? part : `.${part}`;
+    }
+    return text;
+  }
+
+  /** In the words of Go's encoding/json. */
+  #mismatch(value: unknown, goType: string): DecodeError {
+    const names = this.#path.filter((part) => typeof part === 'string');
+    const into =
+      this.#owner === undefined || names.length === 0
+        ? 'Go value'
+        : `Go struct field ${this.#owner.shortName}.${names.join('.')}`;
+    const number = typeof value === 'number' && goType !== 'string' && goType !== 'bool' && /^u?int/.test(goType);
+    return new DecodeError(
+      `json: cannot unmarshal ${number ? `number ${value}` : nameOf(value)} into ${into} of type ${goType}`,
+    );
+  }
+}
+
+function reword<T>(fn: () => T): T {
+  try {
+    return fn();
+  } catch (error) {
+    throw new DecodeError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+function isInt32(value: unknown): boolean {
+  return typeof value === 'number' && (value | 0) === value;
+}
+
+function nameOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return typeof value === 'boolean' ? 'bool' : typeof value;
+}
+
+function goScalar(scalar: Scalar): string {
+  if (scalar === 'bytes') return '[]uint8';
+  if (scalar === 'double') return 'float64';
+  return scalar === 'float' ? 'float32' : scalar;
+}
+
+function elementName(field: FieldInfo): string {
+  return field.type?.goName ?? goScalar(field.scalar ?? 'string');
+}
+
+/** Canonical base64. Line breaks are passed over, as Go does. */
+function canonicalBase64(text: string): string {
+  if (text.length % 4 === 0 && base64.test(text)) return text;
+  const bare = text.replace(/[\r\n]/g, '');
+  if (bare.length % 4 === 0 && base64.test(bare)) return bare;
+  const illegal = /[^A-Za-z0-9+/\r\n]/.exec(text);
+  throw new DecodeError(`illegal base64 data at input byte ${illegal?.index ?? text.length}`);
+}
+
+/** What a null among a list's elements or a map's values becomes. */
+export function zeroElement(field: FieldInfo): unknown {
+  if (field.type === undefined) {
+    return field.scalar === 'string' || field.scalar === 'bytes' ? '' : field.scalar === 'bool' ? false : 0;
+  }
+  if (field.type.shape === 'struct') return {};
+  if (field.type.shape === 'bareList') return [];
+  if (field.type.shape === 'quantity') return '0';
+  return field.type.shape === 'intOrString' ? 0 : null;
+}
+
+/** True for a value that a field without presence of its own leaves out. */
+export function isEmptyValue(field: FieldInfo, value: unknown): boolean {
+  if (value === undefined || value === '' || value === 0 || value === false) return field.type?.shape !== 'intOrString';
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.length === 0;
+  if (field.container !== 'map' && field.type?.shape !== 'struct') return false;
+  for (const _ in value) return false;
+  return true;
+}
+
+function withoutUndefined(object: JsonObject): JsonObject {
+  const result: JsonObject = {};
+  for (const key in object) if (object[key] !== undefined && key !== '__proto__') result[key] = object[key];
+  return result;
+}
+
+/** What every object of a kind has: metadata and spec where the kind declares them, items where it is a list. */
+export function completeKind(type: TypeInfo, object: JsonObject): void {
+  if (type.isList) {
+    object.items ??= [];
+    return;
+  }
+  if (object.metadata === undefined && type.byName.get('metadata')?.type?.name === 'meta.v1.ObjectMeta')
+    object.metadata = {};
+  if (object.spec === undefined && type.byName.has('spec')) object.spec = {};
+}
+
+/** Throws a DecodeError for a value nested deeper than `left`. */
+function checkDepth(value: unknown, left: number): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (left <= 0) throw new DecodeError('exceeded max depth');
+  for (const member of Object.values(value)) checkDepth(member, left - 1);
+}

@@ -1,0 +1,163 @@
+import t from 'tap';
+import { schemeFor } from '#api/scheme.js';
+import { decodeJSON, decodeValue, type FieldValidation } from '#apimachinery/codec/json.js';
+import { orchDialect } from '#apimachinery/dialect.js';
+
+const scheme = schemeFor(orchDialect);
+const pod = scheme.type('core.v1.Pod');
+
+function decode(name: string, value: unknown, validation?: FieldValidation) {
+  return decodeJSON(JSON.stringify(value), scheme.type(name), validation);
+}
+
+t.test('canonical form', async (t) => {
+  const rows: [string, string, unknown, unknown][] = [
+    ['unknown members go', 'core.v1.PodSpec', { nodeName: 'a', foo: 1 }, { nodeName: 'a' }],
+    ['nulls go', 'core.v1.PodSpec', { nodeName: null, hostname: 'h' }, { hostname: 'h' }],
+    ['zero values without presence go', 'core.v1.PodSpec', { nodeName: '', hostNetwork: false, volumes: [] }, {}],
+    ['zero values with presence stay', 'apps.v1.DeploymentSpec', { replicas: 0, paused: false }, { replicas: 0 }],
+    ['empty messages without presence go', 'apps.v1.DeploymentSpec', { strategy: {}, selector: {} }, { selector: {} }],
+    ['required zero values stay', 'core.v1.ContainerStatus', { ready: false, state: {} }, { ready: false }],
+    [
+      'quantities',
+      'core.v1.ResourceRequirements',
+      { limits: { cpu: '1000m', x: 2 } },
+      { limits: { cpu: '1', x: '2' } },
+    ],
+    ['nulls in maps become zero', 'meta.v1.ObjectMeta', { labels: { a: null } }, { labels: { a: '' } }],
+    [
+      'times become UTC seconds',
+      'meta.v1.ObjectMeta',
+      { creationTimestamp: '2020-01-01T01:00:00.7+01:00' },
+      { creationTimestamp: '2020-01-01T00:00:00Z' },
+    ],
+    ['the zero time goes', 'meta.v1.ObjectMeta', { creationTimestamp: '0001-01-01T00:00:00Z' }, {}],
+    [
+      'micro times',
+      'coordination.v1.LeaseSpec',
+      { renewTime: '2020-01-01T00:00:00.123456Z' },
+      { renewTime: '2020-01-01T00:00:00.123456Z' },
+    ],
+    ['durations', 'meta.v1.Duration', '90s', '1m30s'],
+    ['inline members', 'core.v1.Volume', { name: 'v', emptyDir: {} }, { name: 'v', emptyDir: {} }],
+    ['int or string', 'core.v1.ServicePort', { port: 1, targetPort: 'http' }, { port: 1, targetPort: 'http' }],
+    [
+      'raw JSON as it is',
+      'apps.v1.ControllerRevision',
+      { data: { a: null }, revision: 1 },
+      { data: { a: null }, revision: 1, metadata: {} },
+    ],
+    [
+      'schemas',
+      'apiextensions.v1.JSONSchemaProps',
+      { items: { type: 'x' }, additionalProperties: false, enum: [null, 1] },
+      { items: { type: 'x' }, additionalProperties: false, enum: [null, 1] },
+    ],
+    [
+      'schema lists',
+      'apiextensions.v1.JSONSchemaProps',
+      { items: [{ type: 'x' }], dependencies: { a: ['b'] } },
+      { items: [{ type: 'x' }], dependencies: { a: ['b'] } },
+    ],
+    ['metadata and spec are always there', 'core.v1.Pod', { kind: 'Pod' }, { kind: 'Pod', metadata: {}, spec: {} }],
+    ['items are always there', 'core.v1.PodList', { items: null }, { items: [] }],
+    [
+      'line breaks in base64',
+      'core.v1.Secret',
+      { data: { a: 'aGVs\nbG8=' } },
+      { data: { a: 'aGVsbG8=' }, metadata: {} },
+    ],
+  ];
+  for (const [name, type, value, want] of rows) t.strictSame(decode(type, value).object, want, name);
+});
+
+t.test('refusals', async (t) => {
+  const rows: [string, unknown, string][] = [
+    [
+      'core.v1.Pod',
+      { spec: { containers: [{ name: 1 }] } },
+      'Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal number into Go struct field Container.spec.containers.name of type string',
+    ],
+    ['core.v1.Pod', { spec: 'x' }, 'json: cannot unmarshal string into Go struct field Pod.spec of type v1.PodSpec'],
+    [
+      'core.v1.Pod',
+      { spec: { containers: {} } },
+      'json: cannot unmarshal object into Go struct field PodSpec.spec.containers of type []v1.Container',
+    ],
+    ['core.v1.Pod', { metadata: { labels: { a: 1 } } }, 'of type string'],
+    [
+      'core.v1.Pod',
+      { metadata: { labels: [] } },
+      'json: cannot unmarshal array into Go struct field ObjectMeta.metadata.labels of type map[string]string',
+    ],
+    ['core.v1.Pod', [], 'json: cannot unmarshal array into Go value of type v1.Pod'],
+    ['core.v1.Pod', null, 'Go value of type v1.Pod'],
+    ['core.v1.Pod', { kind: 3 }, 'Go struct field Pod.kind of type string'],
+    [
+      'apps.v1.Deployment',
+      { spec: { replicas: '3' } },
+      'json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32',
+    ],
+    [
+      'apps.v1.Deployment',
+      { spec: { replicas: 3.5 } },
+      'json: cannot unmarshal number 3.5 into Go struct field DeploymentSpec.spec.replicas of type int32',
+    ],
+    ['apps.v1.Deployment', { spec: { replicas: 3e9 } }, 'json: cannot unmarshal number 3000000000 into'],
+    ['core.v1.ResourceRequirements', { limits: { cpu: 'x' } }, 'quantities must match the regular expression'],
+    ['meta.v1.ObjectMeta', { creationTimestamp: '2020-02-30T00:00:00Z' }, 'parsing time "2020-02-30T00:00:00Z" as'],
+    ['meta.v1.ObjectMeta', { creationTimestamp: '' }, 'parsing time "" as'],
+    ['coordination.v1.LeaseSpec', { renewTime: '2020-01-01T00:00:00Z' }, '.000000Z07:00"'],
+    ['core.v1.Secret', { data: { a: '*' } }, 'illegal base64 data at input byte 0'],
+    ['core.v1.ServicePort', { targetPort: true }, 'json: cannot unmarshal bool into Go value of type int32'],
+  ];
+  for (const [type, value, message] of rows) {
+    t.throws(() => decode(type, value), { code: 400, reason: 'BadRequest' });
+    try {
+      decode(type, value);
+    } catch (error) {
+      t.ok(error instanceof Error && error.message.includes(message), `${message} in ${String(error)}`);
+    }
+  }
+  t.throws(() => decodeJSON('{"a":', pod), /must be of type Pod\).*json parse error/);
+});
+
+t.test('unknown and repeated members', async (t) => {
+  const text =
+    '{"kind":"Pod","spec":{"foo":1,"containers":[{"name":"a","image":"x","image":"y","b\\u0061r":{}}]},"spec":{"nodeName":"n"},"x":[{}]}';
+  t.strictSame(decodeJSON(text, pod, 'Warn').warnings, [
+    'unknown field "x"',
+    'duplicate field "spec.containers[0].image"',
+    'duplicate field "spec"',
+  ]);
+  t.strictSame(decodeJSON(text, pod).warnings, []);
+  t.throws(() => decodeJSON('{"spec":{"containers":[{"foo":1}]}}', pod, 'Strict'), {
+    code: 400,
+    message:
+      'Pod in version "v1" cannot be handled as a Pod: strict decoding error: unknown field "spec.containers[0].foo"',
+  });
+  const many = JSON.stringify(Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`f${i}`, i])));
+  t.equal(decodeJSON(many, pod, 'Warn').warnings.length, 100);
+});
+
+t.test('hostile input', async (t) => {
+  const deep = (open: string, close: string, n: number) => open.repeat(n) + close.repeat(n);
+  t.throws(() => decodeJSON(deep('[', ']', 200_000), pod), { code: 400 });
+  t.strictSame(decodeJSON(`{"x":${deep('[', ']', 200_000)}}`, pod).object, { metadata: {}, spec: {} });
+  const schema = scheme.type('apiextensions.v1.JSONSchemaProps');
+  t.throws(() => decodeJSON(`${'{"not":'.repeat(5000)}{}${'}'.repeat(5000)}`, schema), /exceeded max depth/);
+  t.throws(() => decodeJSON(`{"default":${deep('[', ']', 5000)}}`, schema), /exceeded max depth/);
+  const labels = decodeJSON(
+    '{"metadata":{"labels":{"__proto__":null,"a":"b"}},"__proto__":{"polluted":1}}',
+    pod,
+  ).object;
+  t.equal(Object.getPrototypeOf(labels), Object.prototype);
+  t.equal((labels as { polluted?: number }).polluted, undefined);
+});
+
+t.test('a parsed value', async (t) => {
+  t.strictSame(decodeValue({ spec: { nodeName: 'a', x: 1 } }, pod, 'Warn'), {
+    object: { spec: { nodeName: 'a' }, metadata: {} },
+    warnings: ['unknown field "spec.x"'],
+  });
+});

@@ -1,0 +1,77 @@
+/** Objects out of JSON texts. (Into JSON they go by JSON.stringify: in memory they have JSON's shape.) */
+import { DecodeError, decodeFailure } from '#apimachinery/codec/decode-error.js';
+import { duplicateKeys } from '#apimachinery/codec/duplicate-keys.js';
+import { type JsonObject, JsonWalk } from '#apimachinery/codec/json-walk.js';
+import { badRequest } from '#apimachinery/errors/status.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
+
+/** What happens about members that no field describes and members that come twice (`?fieldValidation=`). */
+export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
+
+export interface Decoded {
+  /** Canonical: see `JsonWalk`. */
+  readonly object: JsonObject;
+  /** Texts for `Warning` headers; only under `Warn`. */
+  readonly warnings: string[];
+}
+
+/** As many findings are reported at most. */
+const maxFindings = 100;
+
+/** Bytes of a text that messages show. */
+const summaryBytes = 30;
+
+function summary(text: string): string {
+  return Buffer.from(text.slice(0, summaryBytes))
+    .toString('hex')
+    .slice(0, 2 * summaryBytes);
+}
+
+function finish(type: TypeInfo, value: unknown, duplicates: string[], validation: FieldValidation): Decoded {
+  const walk = new JsonWalk({ collectUnknown: validation !== 'Ignore', limit: maxFindings });
+  let object: unknown;
+  try {
+    object = walk.root(type, value);
+  } catch (error) {
+    if (error instanceof DecodeError) throw decodeFailure(type, error);
+    throw error;
+  }
+  const findings = [
+    ...(walk.unknown ?? []).map((path) => `unknown field ${JSON.stringify(path)}`),
+    ...duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`),
+  ].slice(0, maxFindings);
+  if (validation === 'Strict' && findings.length > 0) {
+    throw decodeFailure(type, new DecodeError(`strict decoding error: ${findings.join(', ')}`));
+  }
+  return { object: object as JsonObject, warnings: findings };
+}
+
+/**
+ * Reads an object of a type. Without an own `validation` unknown members are dropped silently. Throws 400 BadRequest
+ * for what is no JSON, no object, or an object of another shape, and (`Strict`) for unknown and repeated members.
+ */
+export function decodeJSON(bytes: Buffer | string, type: TypeInfo, validation: FieldValidation = 'Ignore'): Decoded {
+  const text = typeof bytes === 'string' ? bytes : bytes.toString('utf8');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${type.shortName}): couldn't get version/kind; json parse error: ${reason} (${summary(text)})`,
+      error,
+    );
+  }
+  const duplicates = validation === 'Ignore' ? [] : duplicateKeys(text, maxFindings);
+  return finish(type, value, duplicates, validation);
+}
+
+/** The same for a value that is parsed already, which is taken over: it may be changed and become part of the result. */
+export function decodeValue(value: unknown, type: TypeInfo, validation: FieldValidation = 'Ignore'): Decoded {
+  return finish(type, value, [], validation);
+}
+
+/** The JSON text of an object. */
+export function encodeJSON(object: unknown): Buffer {
+  return Buffer.from(JSON.stringify(object));
+}

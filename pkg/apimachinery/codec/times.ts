@@ -1,0 +1,35 @@
+/** Canonical forms of metav1.Time and metav1.MicroTime: UTC, whole seconds / six decimals. */
+
+const rfc3339 = /^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$/;
+const zeroTime = '0001-01-01T00:00:00';
+
+/** The instant's whole seconds as `2006-01-02T15:04:05`, undefined for what is no time of the calendar. */
+function utcSeconds(local: string, zone: string): string | undefined {
+  const ms = Date.parse(`${local}Z`);
+  // Days that a month does not have are silently carried over by Date.parse.
+  if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 19) !== local) return undefined;
+  if (zone === 'Z') return local;
+  const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(4, 6));
+  if (Number(zone.slice(1, 3)) > 23 || Number(zone.slice(4, 6)) > 59) return undefined;
+  const shifted = new Date(ms - (zone.startsWith('-') ? -minutes : minutes) * 60_000).toISOString();
+  return shifted.length === 24 ? shifted.slice(0, 19) : undefined;
+}
+
+/** The canonical text of an RFC 3339 time; null for the zero time, undefined for what is no time. */
+export function canonicalTime(text: string): string | null | undefined {
+  const match = rfc3339.exec(text);
+  if (match === null) return undefined;
+  const seconds = utcSeconds(match[1] ?? '', match[3] ?? '');
+  if (seconds === undefined) return undefined;
+  return seconds === zeroTime ? null : `${seconds}Z`;
+}
+
+/** Like `canonicalTime`; exactly six decimals are asked for, as release 1.24 does. */
+export function canonicalMicroTime(text: string): string | null | undefined {
+  const match = rfc3339.exec(text);
+  const fraction = match?.[2] ?? '';
+  if (match === null || fraction.length !== 7) return undefined;
+  const seconds = utcSeconds(match[1] ?? '', match[3] ?? '');
+  if (seconds === undefined) return undefined;
+  return seconds === zeroTime && fraction === '.000000' ? null : `${seconds}${fraction}Z`;
+}
