@@ -1,0 +1,57 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { realClock } from '#apimachinery/clock.js';
+import { type Containerd, startContainerd } from '#nodeagent/containerd/containerd.js';
+import { runtimePrerequisites } from '#nodeagent/containerd/machine.js';
+import { cleanContainerd, removeAllSandboxes } from '#nodeagent/containerd/teardown.js';
+import { criContract } from '#nodeagent/cri/contract.js';
+import { GrpcCRI, socketOf } from '#nodeagent/cri/grpc/client.js';
+import { buildImageArchive, type ClusterImages, clusterImages } from '#nodeagent/images/busybox.js';
+import { loadImageArchive } from '#nodeagent/images/load.js';
+import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';
+
+t.test('endpoints are unix sockets', async (t) => {
+  t.equal(socketOf('unix:///run/a.sock'), '/run/a.sock');
+  t.equal(socketOf('/run/a.sock'), '/run/a.sock');
+  t.throws(() => socketOf('tcp://localhost:1'), RangeError);
+});
+
+t.test('a dead socket is Unavailable', async (t) => {
+  const cri = new GrpcCRI({ endpoint: '/nonexistent/cri.sock', clock: realClock, timeoutMs: 2000 });
+  t.teardown(() => cri.close());
+  await t.rejects(cri.version(), { code: 'Unavailable' });
+});
+
+const { root, missing } = await runtimePrerequisites();
+const skip = !root || missing.length > 0 ? 'needs root and containerd' : false;
+
+t.test('containerd', { skip }, async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'na-'));
+  let containerd: Containerd | undefined;
+  let images: ClusterImages;
+  const cri = async () => {
+    const { endpoint } = containerd as Containerd;
+    return new GrpcCRI({ endpoint, clock: realClock });
+  };
+  t.teardown(async () => {
+    const client = await cri();
+    await removeAllSandboxes(client);
+    await client.close();
+    await containerd?.stop();
+    await cleanContainerd(dir);
+    await rm(dir, { recursive: true });
+  });
+  containerd = await startContainerd({ dir, podCIDR: '10.209.77.0/24', sandboxImage: clusterImages('test').pause });
+  images = await buildImageArchive({ file: join(dir, 'images.tar'), product: 'test' });
+  await loadImageArchive(join(dir, 'images.tar'), containerd.socket);
+
+  await t.test('contract', async (t) => {
+    criContract(t, async () => {
+      const client = await cri();
+      t.teardown(() => client.close());
+      return { cri: client, image: images.busybox, logFiles: new DiskLogFiles(), logDirectory: join(dir, 'logs') };
+    });
+  });
+});

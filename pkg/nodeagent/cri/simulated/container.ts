@@ -1,0 +1,181 @@
+/** One simulated container: created → running → exited, driven by its program and its pod's annotations. */
+import { type Clock, formatTime, type Timer } from '#apimachinery/clock.js';
+import type { Container, ContainerConfig, ContainerState, ContainerStatus } from '#nodeagent/cri/cri.js';
+import { CRIError } from '#nodeagent/cri/errors.js';
+import type { Behaviour } from '#nodeagent/cri/simulated/behaviour.js';
+import type { SimulatedLogFiles } from '#nodeagent/cri/simulated/log-files.js';
+import { type Program, programOf } from '#nodeagent/cri/simulated/programs.js';
+
+/** What SIGKILL and SIGTERM leave behind as exit codes. */
+const killedCode = 137;
+const terminatedCode = 143;
+
+export interface ContainerContext {
+  readonly clock: Clock;
+  readonly behaviour: Behaviour;
+  readonly logs: SimulatedLogFiles;
+  readonly hostname: string;
+  /** Directory of the sandbox's logs; empty for none. */
+  readonly logDirectory: string;
+  readonly imageRef: string;
+  onChange(): void;
+}
+
+export class SimulatedContainer {
+  readonly id: string;
+  readonly sandboxId: string;
+  readonly config: ContainerConfig;
+  readonly #context: ContainerContext;
+  readonly #createdAt: number;
+  readonly #exitWaiters: (() => void)[] = [];
+  #state: ContainerState = 'CONTAINER_CREATED';
+  #startedAt = 0;
+  #finishedAt = 0;
+  #exitCode = 0;
+  #reason = '';
+  #timers: Timer[] = [];
+
+  constructor(id: string, sandboxId: string, config: ContainerConfig, context: ContainerContext) {
+    this.id = id;
+    this.sandboxId = sandboxId;
+    this.config = config;
+    this.#context = context;
+    this.#createdAt = context.clock.now();
+  }
+
+  get state(): ContainerState {
+    return this.#state;
+  }
+
+  get env(): Record<string, string> {
+    return Object.fromEntries(this.config.envs.map(({ key, value }) => [key, value]));
+  }
+
+  get logPath(): string {
+    const { logDirectory } = this.#context;
+    return logDirectory === '' || this.config.logPath === '' ? '' : `${logDirectory}/${this.config.logPath}`;
+  }
+
+  /** What a command run in this container does. */
+  program(argv: readonly string[]): Program {
+    return programOf(argv, { env: this.env, hostname: this.#context.hostname });
+  }
+
+  async start(): Promise<void> {
+    const { behaviour, clock } = this.#context;
+    const name = this.config.metadata.name;
+    if (this.#state !== 'CONTAINER_CREATED') {
+      throw new CRIError('Unknown', `container ${this.id} is in state ${this.#state}`);
+    }
+    const latency = behaviour.duration('start-latency', name) ?? 0;
+    if (latency > 0) await clock.sleep(latency);
+    const failure = behaviour.text('start-failure', name);
+    if (failure !== undefined) {
+      this.#startedAt = clock.now();
+      this.#finish(128, 'StartError');
+      throw new CRIError('Unknown', failure);
+    }
+    this.#state = 'CONTAINER_RUNNING';
+    this.#startedAt = clock.now();
+    const program = this.program([...this.config.command, ...this.config.args]);
+    this.#write(program);
+    this.#repeat(behaviour.duration('log-every', name));
+    const exitAfter = behaviour.duration('exit-after', name) ?? program.exitAfterMs;
+    if (exitAfter !== undefined) {
+      const code = Number(behaviour.text('exit-code', name) ?? program.exitCode);
+      const exit = () => this.#finish(code, behaviour.text('exit-reason', name));
+      this.#timers.push(clock.setTimer(exit, exitAfter));
+    }
+    this.#context.onChange();
+  }
+
+  /** Resolves when it has exited. */
+  stop(timeoutSeconds: number): Promise<void> {
+    if (this.#state === 'CONTAINER_CREATED') this.#finish(terminatedCode, 'Error');
+    if (this.#state !== 'CONTAINER_RUNNING') return Promise.resolve();
+    const { behaviour, clock } = this.#context;
+    const name = this.config.metadata.name;
+    const graceMs = timeoutSeconds * 1000;
+    const wanted =
+      behaviour.text('stop-latency', name) === 'never' ? Infinity : (behaviour.duration('stop-latency', name) ?? 0);
+    const obeys = wanted < graceMs || (wanted === 0 && graceMs > 0);
+    const delay = obeys ? wanted : graceMs;
+    const code = obeys ? terminatedCode : killedCode;
+    const exited = new Promise<void>((resolve) => this.#exitWaiters.push(resolve));
+    if (delay === 0) this.#finish(code);
+    else this.#timers.push(clock.setTimer(() => this.#finish(code), delay));
+    return exited;
+  }
+
+  kill(): void {
+    if (this.#state === 'CONTAINER_RUNNING' || this.#state === 'CONTAINER_CREATED') this.#finish(killedCode);
+  }
+
+  #finish(code: number, reason?: string): void {
+    if (this.#state === 'CONTAINER_EXITED') return;
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers = [];
+    this.#state = 'CONTAINER_EXITED';
+    this.#exitCode = code;
+    this.#reason = reason ?? (code === 0 ? 'Completed' : 'Error');
+    this.#finishedAt = this.#context.clock.now();
+    for (const resolve of this.#exitWaiters.splice(0)) resolve();
+    this.#context.onChange();
+  }
+
+  #write(program: Program): void {
+    for (const stream of ['stdout', 'stderr'] as const) {
+      for (const line of program[stream].split('\n').slice(0, -1)) this.log(stream, line);
+    }
+  }
+
+  log(stream: 'stdout' | 'stderr', text: string): void {
+    if (this.logPath === '') return;
+    const time = `${formatTime(this.#context.clock.now()).slice(0, -1)}.000000000Z`;
+    this.#context.logs.append(this.logPath, { time, stream, text });
+  }
+
+  #repeat(everyMs: number | undefined): void {
+    if (everyMs === undefined || everyMs <= 0) return;
+    let count = 0;
+    const next = () => {
+      this.log('stdout', `line ${count++}`);
+      this.#timers.push(this.#context.clock.setTimer(next, everyMs));
+      if (this.#timers.length > 8) this.#timers.splice(1, this.#timers.length - 4);
+    };
+    next();
+  }
+
+  /** Milliseconds since its start; negative while it does not run. */
+  get runningForMs(): number {
+    return this.#state === 'CONTAINER_RUNNING' ? this.#context.clock.now() - this.#startedAt : -1;
+  }
+
+  summary(): Container {
+    return {
+      id: this.id,
+      podSandboxId: this.sandboxId,
+      metadata: this.config.metadata,
+      image: this.config.image,
+      imageRef: this.#context.imageRef,
+      state: this.#state,
+      createdAt: this.#createdAt,
+      labels: this.config.labels,
+      annotations: this.config.annotations,
+    };
+  }
+
+  status(): ContainerStatus {
+    const { podSandboxId: _, ...summary } = this.summary();
+    return {
+      ...summary,
+      startedAt: this.#startedAt,
+      finishedAt: this.#finishedAt,
+      exitCode: this.#exitCode,
+      reason: this.#reason,
+      message: '',
+      mounts: this.config.mounts,
+      logPath: this.logPath,
+    };
+  }
+}

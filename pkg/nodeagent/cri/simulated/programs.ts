@@ -1,0 +1,88 @@
+/** What a simulated process does: the few commands that tests and examples are made of. */
+
+export interface Program {
+  /** Undefined: runs until it is stopped. */
+  readonly exitAfterMs?: number;
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Copies its standard input to its output. */
+  readonly copiesInput: boolean;
+}
+
+interface Context {
+  readonly env: Readonly<Record<string, string>>;
+  readonly hostname: string;
+}
+
+const quiet = { exitCode: 0, stdout: '', stderr: '', copiesInput: false } as const;
+
+function statement(words: readonly string[], context: Context): Program {
+  const [name = '', ...args] = words;
+  switch (name.slice(name.lastIndexOf('/') + 1)) {
+    case '':
+    case 'true':
+    case ':':
+      return { ...quiet, exitAfterMs: 0 };
+    case 'false':
+      return { ...quiet, exitAfterMs: 0, exitCode: 1 };
+    case 'exit':
+      return { ...quiet, exitAfterMs: 0, exitCode: Number(args[0] ?? 0) & 0xff };
+    case 'sleep':
+      return { ...quiet, exitAfterMs: Number(args[0] ?? 0) * 1000 };
+    case 'echo':
+      return args.at(-1) === '>&2'
+        ? { ...quiet, exitAfterMs: 0, stderr: `${args.slice(0, -1).join(' ')}\n` }
+        : { ...quiet, exitAfterMs: 0, stdout: `${args.join(' ')}\n` };
+    case 'cat':
+      return { ...quiet, exitAfterMs: 0, copiesInput: true };
+    case 'hostname':
+      return { ...quiet, exitAfterMs: 0, stdout: `${context.hostname}\n` };
+    case 'env':
+      return {
+        ...quiet,
+        exitAfterMs: 0,
+        stdout: Object.entries(context.env)
+          .map(([key, value]) => `${key}=${value}\n`)
+          .join(''),
+      };
+    case 'date':
+    case 'ls':
+    case 'ps':
+    case 'kill':
+    case 'test':
+    case 'touch':
+    case 'wget':
+      return { ...quiet, exitAfterMs: 0 };
+    default:
+      return quiet;
+  }
+}
+
+/** Statements of `sh -c`, joined by `;` or `&&`: one after the other until one runs on, exits, or fails. */
+function script(text: string, context: Context): Program {
+  let total: Program = { ...quiet, exitAfterMs: 0 };
+  for (const part of text.split(/;|&&/)) {
+    const words = [...part.trim().matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map((m) => m[1] ?? m[2] ?? m[3] ?? '');
+    const next = statement(words, context);
+    const elapsed = next.exitAfterMs === undefined ? undefined : (total.exitAfterMs ?? 0) + next.exitAfterMs;
+    total = {
+      exitCode: next.exitCode,
+      stdout: total.stdout + next.stdout,
+      stderr: total.stderr + next.stderr,
+      copiesInput: total.copiesInput || next.copiesInput,
+      ...(elapsed === undefined ? {} : { exitAfterMs: elapsed }),
+    };
+    if (elapsed === undefined || words[0] === 'exit') break;
+  }
+  return total;
+}
+
+/** What a process of this command line does. Unknown commands run until they are stopped. */
+export function programOf(argv: readonly string[], context: Context): Program {
+  const [name = '', flag = '', text] = argv;
+  const shell = /(^|\/)(sh|ash|bash)$/.test(name);
+  if (shell && flag === '-c' && text !== undefined) return script(text, context);
+  if (shell) return { ...quiet, copiesInput: true, exitAfterMs: 0 };
+  return argv.length === 0 ? quiet : statement(argv, context);
+}

@@ -1,0 +1,340 @@
+/** A container runtime in memory: the very same node agent runs on it without containers. */
+import type { Duplex } from 'node:stream';
+import type { Clock } from '#apimachinery/clock.js';
+import type {
+  Container,
+  ContainerConfig,
+  ContainerFilter,
+  ContainerStats,
+  ContainerStatus,
+  CRI,
+  ExecRequest,
+  ExecSyncRequest,
+  ExecSyncResult,
+  LinuxContainerResources,
+  PodSandbox,
+  PodSandboxConfig,
+  PodSandboxFilter,
+  PodSandboxState,
+  PodSandboxStatus,
+  RuntimeCondition,
+  RuntimeEventHandler,
+  RuntimeVersion,
+  SessionStreams,
+} from '#nodeagent/cri/cri.js';
+import { CRIError } from '#nodeagent/cri/errors.js';
+import { AddressPool } from '#nodeagent/cri/simulated/addresses.js';
+import { Behaviour } from '#nodeagent/cri/simulated/behaviour.js';
+import { SimulatedContainer } from '#nodeagent/cri/simulated/container.js';
+import { SimulatedImages } from '#nodeagent/cri/simulated/images.js';
+import { SimulatedLogFiles } from '#nodeagent/cri/simulated/log-files.js';
+import { duplexPair } from '#nodeagent/streaming/duplex-pair.js';
+import { SpdySession } from '#nodeagent/streaming/spdy/session.js';
+
+export interface SimulatedRuntimeOptions {
+  readonly clock: Clock;
+  /** Of the dialect: domain of the annotations in `behaviour.ts`. */
+  readonly labelDomain: string;
+  /** Pod addresses until `updateRuntimeConfig` gives another range; default `10.244.0.0/24`. */
+  readonly podCIDR?: string;
+  /** 64 hexadecimal digits, never the same twice. */
+  readonly newID: () => string;
+  /** Images that are there without a pull. */
+  readonly images?: readonly string[];
+}
+
+interface Sandbox {
+  readonly id: string;
+  readonly config: PodSandboxConfig;
+  readonly createdAt: number;
+  readonly ips: string[];
+  readonly behaviour: Behaviour;
+  state: PodSandboxState;
+}
+
+const runtimeName = 'simulated';
+
+export class SimulatedRuntime extends SimulatedImages implements CRI {
+  /** The containers' logs. */
+  readonly logFiles = new SimulatedLogFiles();
+  readonly #options: SimulatedRuntimeOptions;
+  readonly #clock: Clock;
+  readonly #sandboxes = new Map<string, Sandbox>();
+  readonly #containers = new Map<string, SimulatedContainer>();
+  readonly #subscribers = new Set<RuntimeEventHandler>();
+  #addresses: AddressPool;
+  #podCIDR: string;
+
+  constructor(options: SimulatedRuntimeOptions) {
+    super({ clock: options.clock, labelDomain: options.labelDomain, images: options.images ?? [] });
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#podCIDR = options.podCIDR ?? '10.244.0.0/24';
+    this.#addresses = new AddressPool(this.#podCIDR);
+  }
+
+  version(): Promise<RuntimeVersion> {
+    return Promise.resolve({ runtimeName, runtimeVersion: '1.0.0', runtimeApiVersion: 'v1' });
+  }
+
+  status(): Promise<RuntimeCondition[]> {
+    const ready = (type: string): RuntimeCondition => ({ type, status: true, reason: '', message: '' });
+    return Promise.resolve([ready('RuntimeReady'), ready('NetworkReady')]);
+  }
+
+  updateRuntimeConfig(podCIDR: string): Promise<void> {
+    if (podCIDR !== this.#podCIDR && podCIDR !== '') {
+      this.#podCIDR = podCIDR;
+      this.#addresses = new AddressPool(podCIDR);
+    }
+    return Promise.resolve();
+  }
+
+  async runPodSandbox(config: PodSandboxConfig): Promise<string> {
+    const behaviour = new Behaviour(config.annotations, this.#options.labelDomain);
+    const latency = behaviour.duration('sandbox-latency') ?? 0;
+    if (latency > 0) await this.#clock.sleep(latency);
+    const failure = behaviour.text('sandbox-failure');
+    if (failure !== undefined) throw new CRIError('Unknown', failure);
+    const id = this.#options.newID();
+    const ips: string[] = [];
+    if (config.linux.securityContext.namespaceOptions.network !== 'NODE') {
+      const ip = this.#addresses.take();
+      if (ip === undefined) throw new CRIError('Unknown', `no addresses left in ${this.#podCIDR}`);
+      ips.push(ip);
+    }
+    this.#sandboxes.set(id, { id, config, behaviour, ips, state: 'SANDBOX_READY', createdAt: this.#clock.now() });
+    this.#notify(id, config.metadata.uid);
+    return id;
+  }
+
+  stopPodSandbox(id: string): Promise<void> {
+    const sandbox = this.#sandboxes.get(id);
+    if (sandbox === undefined) return Promise.resolve();
+    for (const container of this.#containersOf(id)) container.kill();
+    if (sandbox.state === 'SANDBOX_READY') {
+      sandbox.state = 'SANDBOX_NOTREADY';
+      for (const ip of sandbox.ips.splice(0)) this.#addresses.release(ip);
+      this.#notify(id, sandbox.config.metadata.uid);
+    }
+    return Promise.resolve();
+  }
+
+  async removePodSandbox(id: string): Promise<void> {
+    const sandbox = this.#sandboxes.get(id);
+    if (sandbox === undefined) return;
+    await this.stopPodSandbox(id);
+    for (const container of this.#containersOf(id)) this.#containers.delete(container.id);
+    this.#sandboxes.delete(id);
+    this.#notify(id, sandbox.config.metadata.uid);
+  }
+
+  #sandbox(id: string): Sandbox {
+    const sandbox = this.#sandboxes.get(id);
+    if (sandbox === undefined) throw new CRIError('NotFound', `sandbox "${id}" not found`);
+    return sandbox;
+  }
+
+  #container(id: string): SimulatedContainer {
+    const container = this.#containers.get(id);
+    if (container === undefined) throw new CRIError('NotFound', `container "${id}" not found`);
+    return container;
+  }
+
+  #running(id: string): SimulatedContainer {
+    const container = this.#container(id);
+    if (container.state !== 'CONTAINER_RUNNING') throw new CRIError('Unknown', `container "${id}" is not running`);
+    return container;
+  }
+
+  #containersOf(sandboxId: string): SimulatedContainer[] {
+    return [...this.#containers.values()].filter((container) => container.sandboxId === sandboxId);
+  }
+
+  #notify(id: string, podUID: string): void {
+    for (const subscriber of this.#subscribers) subscriber.onEvent({ id, podUID });
+  }
+
+  #summary(sandbox: Sandbox): PodSandbox {
+    const { id, state, createdAt, config } = sandbox;
+    return { id, state, createdAt, metadata: config.metadata, labels: config.labels, annotations: config.annotations };
+  }
+
+  async podSandboxStatus(id: string): Promise<PodSandboxStatus> {
+    const sandbox = this.#sandbox(id);
+    const networkMode = sandbox.config.linux.securityContext.namespaceOptions.network;
+    return { ...this.#summary(sandbox), ips: [...sandbox.ips], networkMode };
+  }
+
+  listPodSandbox(filter: PodSandboxFilter = {}): Promise<PodSandbox[]> {
+    const summaries = [...this.#sandboxes.values()].map((sandbox) => this.#summary(sandbox));
+    return Promise.resolve(summaries.filter((sandbox) => matches(sandbox, filter)));
+  }
+
+  async createContainer(sandboxId: string, config: ContainerConfig, sandboxConfig: PodSandboxConfig): Promise<string> {
+    const sandbox = this.#sandbox(sandboxId);
+    if (sandbox.state !== 'SANDBOX_READY') throw new CRIError('Unknown', `sandbox "${sandboxId}" is not ready`);
+    const failure = sandbox.behaviour.text('create-failure', config.metadata.name);
+    if (failure !== undefined) throw new CRIError('Unknown', failure);
+    const image = await this.imageStatus(config.image);
+    if (image === undefined) throw new CRIError('NotFound', `image "${config.image}" not found`);
+    const id = this.#options.newID();
+    const container = new SimulatedContainer(id, sandboxId, config, {
+      clock: this.#clock,
+      behaviour: sandbox.behaviour,
+      logs: this.logFiles,
+      hostname: sandboxConfig.hostname,
+      logDirectory: sandboxConfig.logDirectory,
+      imageRef: image.id,
+      onChange: () => this.#notify(id, sandbox.config.metadata.uid),
+    });
+    this.#containers.set(id, container);
+    return id;
+  }
+
+  async startContainer(id: string): Promise<void> {
+    await this.#container(id).start();
+  }
+
+  async stopContainer(id: string, timeoutSeconds: number): Promise<void> {
+    await this.#containers.get(id)?.stop(timeoutSeconds);
+  }
+
+  removeContainer(id: string): Promise<void> {
+    this.#containers.get(id)?.kill();
+    this.#containers.delete(id);
+    return Promise.resolve();
+  }
+
+  listContainers(filter: ContainerFilter = {}): Promise<Container[]> {
+    const summaries = [...this.#containers.values()].map((container) => container.summary());
+    const inSandbox = (c: Container) => filter.podSandboxId === undefined || c.podSandboxId === filter.podSandboxId;
+    return Promise.resolve(summaries.filter((c) => inSandbox(c) && matches(c, filter)));
+  }
+
+  async containerStatus(id: string): Promise<ContainerStatus> {
+    return this.#container(id).status();
+  }
+
+  async updateContainerResources(id: string, _resources: LinuxContainerResources): Promise<void> {
+    this.#container(id);
+  }
+
+  async reopenContainerLog(id: string): Promise<void> {
+    this.#running(id);
+  }
+
+  async execSync(request: ExecSyncRequest): Promise<ExecSyncResult> {
+    const program = this.#running(request.containerId).program(request.cmd);
+    const timeoutMs = request.timeoutSeconds * 1000;
+    const durationMs = program.exitAfterMs ?? Infinity;
+    if (timeoutMs > 0 && durationMs > timeoutMs) {
+      await this.#clock.sleep(timeoutMs);
+      throw new CRIError('DeadlineExceeded', `command ${JSON.stringify(request.cmd)} timed out`);
+    }
+    if (durationMs > 0) await this.#clock.sleep(durationMs);
+    return {
+      stdout: Buffer.from(program.stdout),
+      stderr: Buffer.from(program.stderr),
+      exitCode: this.probeFails(request.containerId) ? 1 : program.exitCode,
+    };
+  }
+
+  async exec(request: ExecRequest, streams: SessionStreams): Promise<number> {
+    const program = this.#running(request.containerId).program(request.cmd);
+    streams.stdout?.write(program.stdout);
+    (streams.stderr ?? streams.stdout)?.write(program.stderr);
+    if (program.copiesInput && streams.stdin !== undefined) await copy(streams.stdin, streams.stdout);
+    await this.#clock.sleep(program.exitAfterMs ?? 0, streams.signal);
+    return program.exitCode;
+  }
+
+  async attach(id: string, streams: SessionStreams): Promise<void> {
+    const container = this.#running(id);
+    if (streams.stdin === undefined) return;
+    for await (const chunk of streams.stdin) container.log('stdout', String(chunk).trimEnd());
+  }
+
+  /** Every port answers with one line that names the pod, and echoes nothing. */
+  async portForward(sandboxId: string): Promise<Duplex> {
+    const sandbox = this.#sandbox(sandboxId);
+    const [near, far] = duplexPair();
+    const session = new SpdySession(far, 'server');
+    session.on('stream', (stream) => {
+      if (stream.headers['streamtype'] !== 'data') {
+        stream.end();
+        return;
+      }
+      const body = `Hello from ${sandbox.config.hostname}\n`;
+      stream.once('data', () => {
+        stream.end(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`);
+      });
+      stream.resume();
+    });
+    return near;
+  }
+
+  listContainerStats(filter?: { podSandboxId?: string }): Promise<ContainerStats[]> {
+    const stats: ContainerStats[] = [];
+    for (const container of this.#containers.values()) {
+      if (container.state !== 'CONTAINER_RUNNING') continue;
+      if (filter?.podSandboxId !== undefined && container.sandboxId !== filter.podSandboxId) continue;
+      stats.push({
+        id: container.id,
+        ...container.config.metadata,
+        labels: container.config.labels,
+        timestamp: this.#clock.now(),
+        usageCoreNanoSeconds: container.runningForMs * 1000,
+        workingSetBytes: 1 << 20,
+        usageBytes: 1 << 20,
+        rssBytes: 1 << 20,
+        writableLayerUsedBytes: 4096,
+        writableLayerInodesUsed: 1,
+      });
+    }
+    return Promise.resolve(stats);
+  }
+
+  subscribe(handler: RuntimeEventHandler): () => void {
+    this.#subscribers.add(handler);
+    handler.onConnected(true);
+    return () => this.#subscribers.delete(handler);
+  }
+
+  /** Whether probes of this container fail now, by `ready-after` and `unready-after`. */
+  probeFails(containerId: string): boolean {
+    const container = this.#containers.get(containerId);
+    if (container === undefined || container.runningForMs < 0) return true;
+    const behaviour = this.#sandbox(container.sandboxId).behaviour;
+    const name = container.config.metadata.name;
+    const readyAfter = behaviour.duration('ready-after', name) ?? 0;
+    const unreadyAfter = behaviour.duration('unready-after', name) ?? Infinity;
+    return container.runningForMs < readyAfter || container.runningForMs >= unreadyAfter;
+  }
+
+  /** A crash of one container, as a kernel or a bug makes it. */
+  killContainer(id: string): void {
+    this.#container(id).kill();
+  }
+
+  close(): Promise<void> {
+    this.#subscribers.clear();
+    return Promise.resolve();
+  }
+}
+
+async function copy(from: AsyncIterable<unknown>, to: { write(chunk: Buffer): boolean } | undefined): Promise<void> {
+  for await (const chunk of from) to?.write(Buffer.from(chunk as Uint8Array));
+}
+
+interface Filterable {
+  readonly id: string;
+  readonly state: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+function matches(object: Filterable, filter: PodSandboxFilter | ContainerFilter): boolean {
+  if (filter.id !== undefined && filter.id !== object.id) return false;
+  if (filter.state !== undefined && filter.state !== object.state) return false;
+  return Object.entries(filter.labelSelector ?? {}).every(([key, value]) => object.labels[key] === value);
+}

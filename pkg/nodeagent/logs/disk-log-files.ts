@@ -1,0 +1,64 @@
+/** Logs as files that the runtime writes. */
+import { type FSWatcher, watch } from 'node:fs';
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { LogFile, LogFiles } from '#nodeagent/logs/log-files.js';
+
+function missing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}
+
+export class DiskLogFiles implements LogFiles {
+  async open(path: string): Promise<LogFile | undefined> {
+    try {
+      const handle = await open(path, 'r');
+      const { ino, dev } = await handle.stat();
+      return {
+        identity: `${dev}:${ino}`,
+        size: async () => (await handle.stat()).size,
+        async read(offset, length) {
+          const buffer = Buffer.allocUnsafe(length);
+          const { bytesRead } = await handle.read(buffer, 0, length, offset);
+          return buffer.subarray(0, bytesRead);
+        },
+        close: () => handle.close(),
+      };
+    } catch (error) {
+      if (missing(error)) return undefined;
+      throw error;
+    }
+  }
+
+  watch(path: string, onChange: () => void): () => void {
+    let watcher: FSWatcher | undefined;
+    try {
+      // The directory: a rotated file is another one of the same name.
+      watcher = watch(dirname(path), { persistent: false }, () => onChange());
+      watcher.on('error', () => onChange());
+    } catch (error) {
+      if (!missing(error)) throw error;
+    }
+    return () => watcher?.close();
+  }
+
+  async makeDirectory(path: string): Promise<void> {
+    await mkdir(path, { recursive: true, mode: 0o755 });
+  }
+
+  async list(directory: string): Promise<string[]> {
+    try {
+      return await readdir(directory);
+    } catch (error) {
+      if (missing(error)) return [];
+      throw error;
+    }
+  }
+
+  async rename(from: string, to: string): Promise<void> {
+    await rename(from, to);
+  }
+
+  async remove(path: string): Promise<void> {
+    await rm(path, { recursive: true, force: true });
+  }
+}

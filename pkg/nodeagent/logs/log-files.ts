@@ -1,0 +1,23 @@
+/** Where containers' logs are kept: the disk of a node, or the memory of a simulated one. */
+
+export interface LogFile {
+  /** Two opened files with the same identity are the same file, whatever its name is by now. */
+  readonly identity: string;
+  size(): Promise<number>;
+  /** At most `length` bytes from `offset`; fewer at the end. */
+  read(offset: number, length: number): Promise<Buffer>;
+  close(): Promise<void>;
+}
+
+export interface LogFiles {
+  /** Undefined when there is no such file. */
+  open(path: string): Promise<LogFile | undefined>;
+  /** Calls back when the file may have grown, was moved, or came to be. Returns the function that ends it. */
+  watch(path: string, onChange: () => void): () => void;
+  makeDirectory(path: string): Promise<void>;
+  /** Names in a directory; none when it does not exist. */
+  list(directory: string): Promise<string[]>;
+  rename(from: string, to: string): Promise<void>;
+  /** Removes a file or a directory with all in it; nothing to remove is no error. */
+  remove(path: string): Promise<void>;
+}
