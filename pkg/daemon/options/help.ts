@@ -1,5 +1,5 @@
 /** The `--help` and `--version` texts of a program, made from its option table. */
-import { formatDuration } from '#daemon/options/duration.js';
+import { formatDuration } from '#apimachinery/duration.js';
 import type { OptionDeclaration, OptionTable, OptionType } from '#daemon/options/option.js';
 
 export interface HelpSettings {

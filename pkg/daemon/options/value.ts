@@ -1,5 +1,5 @@
 /** From the text of one option to its value, per type. Errors are worded as Go's flag libraries word them. */
-import { parseDuration } from '#daemon/options/duration.js';
+import { parseDuration } from '#apimachinery/duration.js';
 import type { OptionDeclaration, OptionType } from '#daemon/options/option.js';
 
 /** The text is not a value of the option's type. */

@@ -1,0 +1,326 @@
+/**
+ * An API server for unit tests of controllers, in memory: typed objects with versions, conflicts, finalizers and
+ * watches, behind the real client. Strict: a request for a resource that was not declared, or for a subresource that
+ * nobody answers, fails and is remembered for `verify`. It neither validates nor defaults; what depends on that is
+ * tested against the real server.
+ */
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import {
+  internalError,
+  methodNotAllowed,
+  pathNotFound,
+  type Qualified,
+  StatusError,
+  statusOf,
+} from '#apimachinery/errors/status.js';
+import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
+import { parseFieldSelector } from '#apimachinery/selectors/fields.js';
+import { parseLabelSelector } from '#apimachinery/selectors/label-parser.js';
+import type { ApiObject } from '#client/client.js';
+import {
+  type InProcessRequest,
+  type InProcessResponse,
+  InProcessTransport,
+} from '#client/rest/in-process-transport.js';
+import { RestClient } from '#client/rest/rest-client.js';
+import { applyPatch } from '#client/testing/fake-patch.js';
+import { keyOf, type TrackedEvent, Tracker } from '#client/testing/tracker.js';
+import { WatchBody } from '#client/testing/watch-body.js';
+
+/** One request as the fake saw it. */
+export interface FakeCall {
+  readonly verb: 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
+  /** Plural name. */
+  readonly resource: string;
+  readonly subresource: string | undefined;
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+  readonly body: unknown;
+}
+
+/** Answers a call instead of the fake: with an error to throw, with an object to return, or not at all. */
+export type Interceptor = (call: FakeCall) => StatusError | object | undefined;
+
+export interface FakeApiOptions {
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly resources: readonly ResourceDeclaration[];
+}
+
+interface Route {
+  readonly type: ResourceDeclaration;
+  readonly q: Qualified;
+  readonly call: FakeCall;
+  readonly query: URLSearchParams;
+  readonly contentType: string;
+}
+
+export class FakeApi {
+  readonly client: RestClient;
+  /** Every request, in order. */
+  readonly calls: FakeCall[] = [];
+  readonly #dialect: Dialect;
+  readonly #types: readonly ResourceDeclaration[];
+  readonly #tracker: Tracker;
+  readonly #interceptors = new Set<Interceptor>();
+  readonly #watches = new Set<WatchBody>();
+  readonly #unexpected: string[] = [];
+
+  constructor(options: FakeApiOptions) {
+    this.#dialect = options.dialect;
+    this.#types = options.resources;
+    this.#tracker = new Tracker(options.clock);
+    this.client = new RestClient({
+      transport: new InProcessTransport({ handler: (request) => this.handle(request) }),
+      dialect: options.dialect,
+      clock: options.clock,
+    });
+  }
+
+  /** Puts an object there as somebody else would: no call is recorded, interceptors are not asked. */
+  seed<T extends ApiObject>(type: ResourceType<T>, object: T): T {
+    return structuredClone(this.#tracker.create(this.#qualified(type), this.#typed(type, object))) as T;
+  }
+
+  /** Replaces an object, status included, as somebody else would. */
+  change<T extends ApiObject>(type: ResourceType<T>, key: string, edit: (object: T) => void): T {
+    const object = structuredClone(this.#tracker.get(this.#qualified(type), key)) as T;
+    edit(object);
+    return structuredClone(this.#tracker.update(this.#qualified(type), object, 'all')) as T;
+  }
+
+  /** Removes an object at once, as somebody else would, finalizers or not. */
+  remove(type: ResourceDeclaration, key: string): void {
+    const q = this.#qualified(type);
+    const object = structuredClone(this.#tracker.get(q, key));
+    delete object.metadata.finalizers;
+    this.#tracker.update(q, { ...object, metadata: { ...object.metadata } }, 'all');
+    if (this.#tracker.find(q, key) !== undefined) this.#tracker.delete(q, key, {});
+  }
+
+  get<T extends ApiObject>(type: ResourceType<T>, key: string): T | undefined {
+    return structuredClone(this.#tracker.find(this.#qualified(type), key)) as T | undefined;
+  }
+
+  list<T extends ApiObject>(type: ResourceType<T>): T[] {
+    return structuredClone(this.#tracker.list(this.#qualified(type))) as T[];
+  }
+
+  /** Later interceptors are asked first. Returns the function that removes it. */
+  intercept(interceptor: Interceptor): () => void {
+    this.#interceptors.add(interceptor);
+    return () => this.#interceptors.delete(interceptor);
+  }
+
+  /** The writes so far as lines such as `create pods default/a` or `update pods/status default/a`; forgets them. */
+  takeWrites(): string[] {
+    const reads = new Set(['get', 'list', 'watch']);
+    return this.calls
+      .splice(0)
+      .filter((call) => !reads.has(call.verb))
+      .map(describe);
+  }
+
+  /** Ends every watch as a restarting server does. */
+  dropWatches(): void {
+    for (const watch of [...this.#watches]) watch.end();
+  }
+
+  /** Sends a bookmark with the present version to every watch that allows them. */
+  bookmark(): void {
+    for (const watch of this.#watches) watch.bookmark(this.#tracker.revision);
+  }
+
+  /** Forgets the history: a watch from an earlier version gets 410. */
+  compact(): void {
+    this.#tracker.compact();
+  }
+
+  /** Throws when there was a request that nothing here answers. */
+  verify(): void {
+    if (this.#unexpected.length > 0) throw new Error(`unexpected requests:\n${this.#unexpected.join('\n')}`);
+  }
+
+  /** The fake as an API server's handler. */
+  async handle(request: InProcessRequest): Promise<InProcessResponse> {
+    try {
+      const route = this.#route(request);
+      this.calls.push(route.call);
+      const replaced = this.#intercepted(route.call);
+      if (replaced !== undefined) return json(200, replaced);
+      if (route.call.verb === 'watch') return this.#watch(route, request.signal);
+      return json(route.call.verb === 'create' ? 201 : 200, this.#execute(route));
+    } catch (error) {
+      const status = statusOf(error) ?? internalError(error).status;
+      return json(status.code ?? 500, status);
+    }
+  }
+
+  #intercepted(call: FakeCall): object | undefined {
+    for (const interceptor of [...this.#interceptors].reverse()) {
+      const answer = interceptor(call);
+      if (answer instanceof StatusError) throw answer;
+      if (answer !== undefined) return answer;
+    }
+    return undefined;
+  }
+
+  #execute({ type, q, call, query, contentType }: Route): object {
+    const { namespace, name, subresource } = call;
+    const key = namespace === undefined ? (name ?? '') : `${namespace}/${name ?? ''}`;
+    const part =
+      subresource === 'status' ? 'status' : type.subresources?.some((s) => s.name === 'status') ? 'spec' : 'all';
+    if (subresource !== undefined && subresource !== 'status') return this.#refuse(call);
+    switch (call.verb) {
+      case 'get':
+        return this.#tracker.get(q, key);
+      case 'list': {
+        const metadata = { resourceVersion: String(this.#tracker.revision) };
+        const items = this.#tracker.list(q).filter(selects(query, namespace));
+        return { apiVersion: this.#apiVersion(type), kind: `${type.kind}List`, metadata, items };
+      }
+      case 'create': {
+        const object = call.body as ApiObject;
+        return this.#tracker.create(
+          q,
+          namespace === undefined ? object : { ...object, metadata: { ...object.metadata, namespace } },
+        );
+      }
+      case 'update':
+        return this.#tracker.update(q, call.body as ApiObject, part);
+      case 'patch': {
+        const patched = applyPatch(contentType, this.#tracker.get(q, key), call.body) as ApiObject;
+        return this.#tracker.update(q, patched, part);
+      }
+      case 'delete':
+        return this.#tracker.delete(q, key, deleteOptions(call.body));
+      case 'deletecollection':
+        for (const object of this.#tracker.list(q).filter(selects(query, namespace))) {
+          this.#tracker.delete(q, keyOf(object), deleteOptions(call.body));
+        }
+        return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' };
+      case 'watch':
+        throw new TypeError('a watch is not one answer');
+      default:
+        return call.verb satisfies never;
+    }
+  }
+
+  #watch({ q, call, query }: Route, signal: AbortSignal): InProcessResponse {
+    const selected = selects(query, call.namespace);
+    const version = query.get('resourceVersion') ?? '';
+    const watch = new WatchBody(query.get('allowWatchBookmarks') === 'true');
+    const send = ({ type, object }: TrackedEvent) => {
+      if (selected(object)) watch.send({ type, object });
+    };
+    const fromNow = version === '' || version === '0';
+    if (fromNow) for (const object of this.#tracker.list(q)) send({ type: 'ADDED', object, revision: 0 });
+    const unlisten = this.#tracker.listen(q, fromNow ? this.#tracker.revision : Number(version), send);
+    this.#watches.add(watch);
+    watch.onEnd(() => {
+      unlisten();
+      this.#watches.delete(watch);
+    });
+    signal.addEventListener('abort', () => watch.end(), { once: true });
+    return { status: 200, headers: { 'content-type': 'application/json' }, body: watch };
+  }
+
+  #route(request: InProcessRequest): Route {
+    const url = new URL(request.url, 'http://fake');
+    const parts = url.pathname.split('/').slice(1).map(decodeURIComponent);
+    const group = parts.shift() === 'api' ? '' : (parts.shift() ?? '');
+    const version = parts.shift();
+    const namespaced =
+      parts[0] === 'namespaces' && parts.length > 2 && !['status', 'finalize'].includes(parts[2] ?? '');
+    const namespace = namespaced ? parts.splice(0, 2)[1] : undefined;
+    const [resource = '', name, ...rest] = parts;
+    const type = this.#types.find(
+      (other) =>
+        other.resource === resource && other.version === version && this.#dialect.groupName(other.group) === group,
+    );
+    const call: FakeCall = {
+      verb: verbOf(request.method, name, url.searchParams),
+      resource,
+      subresource: rest.length === 0 ? undefined : rest.join('/'),
+      namespace,
+      name,
+      body: request.body.length === 0 ? undefined : JSON.parse(request.body.toString('utf8')),
+    };
+    if (type === undefined) {
+      this.#unexpected.push(`${describe(call)} (${request.method} ${request.url})`);
+      throw pathNotFound();
+    }
+    const contentType = request.headers['content-type'] ?? '';
+    return { type, q: this.#qualified(type), call, query: url.searchParams, contentType };
+  }
+
+  #refuse(call: FakeCall): never {
+    this.#unexpected.push(describe(call));
+    throw methodNotAllowed({ group: '', resource: `${call.resource}/${call.subresource}` }, call.verb);
+  }
+
+  #qualified(type: ResourceDeclaration): Qualified {
+    return { group: this.#dialect.groupName(type.group), resource: type.resource };
+  }
+
+  #apiVersion(type: ResourceDeclaration): string {
+    return this.#dialect.apiVersion(type.group, type.version);
+  }
+
+  #typed<T extends ApiObject>(type: ResourceType<T>, object: T): T {
+    return { ...object, apiVersion: this.#apiVersion(type), kind: type.kind };
+  }
+}
+
+function describe(call: FakeCall): string {
+  const resource = call.subresource === undefined ? call.resource : `${call.resource}/${call.subresource}`;
+  const body = call.body as { metadata?: { name?: string; generateName?: string } } | undefined;
+  const name = call.name ?? body?.metadata?.name ?? body?.metadata?.generateName ?? '';
+  return `${call.verb} ${resource} ${call.namespace === undefined ? name : `${call.namespace}/${name}`}`.trim();
+}
+
+function verbOf(method: string, name: string | undefined, query: URLSearchParams): FakeCall['verb'] {
+  switch (method) {
+    case 'POST':
+      return 'create';
+    case 'PUT':
+      return 'update';
+    case 'PATCH':
+      return 'patch';
+    case 'DELETE':
+      return name === undefined ? 'deletecollection' : 'delete';
+    default:
+      if (query.get('watch') === 'true') return 'watch';
+      return name === undefined ? 'list' : 'get';
+  }
+}
+
+function selects(query: URLSearchParams, namespace: string | undefined): (object: ApiObject) => boolean {
+  const labels = parseLabelSelector(query.get('labelSelector') ?? '');
+  const fields = parseFieldSelector(query.get('fieldSelector') ?? '');
+  return (object) =>
+    (namespace === undefined || object.metadata.namespace === namespace) &&
+    labels.matches(object.metadata.labels ?? {}) &&
+    fields.matches(Object.fromEntries(fields.terms.map(({ field }) => [field, fieldAt(object, field)])));
+}
+
+function fieldAt(object: unknown, path: string): string | undefined {
+  let value = object;
+  for (const part of path.split('.')) {
+    value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[part] : undefined;
+  }
+  return value === undefined ? undefined : String(value);
+}
+
+function deleteOptions(body: unknown): { uid?: string; resourceVersion?: string; graceSeconds?: number } {
+  const { preconditions, gracePeriodSeconds } = (body ?? {}) as {
+    preconditions?: { uid?: string; resourceVersion?: string };
+    gracePeriodSeconds?: number;
+  };
+  return { ...preconditions, ...(gracePeriodSeconds === undefined ? {} : { graceSeconds: gracePeriodSeconds }) };
+}
+
+function json(status: number, value: object): InProcessResponse {
+  return { status, headers: { 'content-type': 'application/json' }, body: Buffer.from(JSON.stringify(value)) };
+}

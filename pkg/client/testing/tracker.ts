@@ -1,0 +1,185 @@
+/** The objects of the fake API: versions, conflicts, deletion with finalizers, watches with history. */
+import { type Clock, formatTime } from '#apimachinery/clock.js';
+import {
+  alreadyExists,
+  conflict,
+  expired,
+  notFound,
+  optimisticLockMessage,
+  type Qualified,
+} from '#apimachinery/errors/status.js';
+import type { ApiObject } from '#client/client.js';
+
+export interface TrackedEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly object: ApiObject;
+  readonly revision: number;
+}
+
+interface Collection {
+  readonly objects: Map<string, ApiObject>;
+  readonly history: TrackedEvent[];
+  readonly listeners: Set<(event: TrackedEvent) => void>;
+}
+
+/** `namespace/name`, or `name`. */
+export function keyOf(object: ApiObject): string {
+  const { namespace, name = '' } = object.metadata;
+  return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
+}
+
+export class Tracker {
+  readonly #clock: Clock;
+  readonly #collections = new Map<string, Collection>();
+  #revision = 1;
+  #uids = 0;
+  #oldestRevision = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  list(q: Qualified): ApiObject[] {
+    return [...this.#collection(q).objects.values()];
+  }
+
+  find(q: Qualified, key: string): ApiObject | undefined {
+    return this.#collection(q).objects.get(key);
+  }
+
+  get(q: Qualified, key: string): ApiObject {
+    const object = this.find(q, key);
+    if (object === undefined) throw notFound(q, nameIn(key));
+    return object;
+  }
+
+  create(q: Qualified, given: ApiObject): ApiObject {
+    const object = structuredClone(given);
+    const { metadata } = object;
+    this.#uids += 1;
+    if ((metadata.name ?? '') === '' && metadata.generateName !== undefined) {
+      metadata.name = `${metadata.generateName}${this.#uids.toString(36).padStart(5, '0')}`;
+    }
+    if (this.find(q, keyOf(object)) !== undefined) throw alreadyExists(q, metadata.name ?? '');
+    metadata.uid ??= `00000000-0000-4000-8000-${String(this.#uids).padStart(12, '0')}`;
+    metadata.creationTimestamp ??= formatTime(this.#clock.now());
+    metadata.generation ??= 1;
+    return this.#store(q, 'ADDED', object);
+  }
+
+  /** `part` says what a caller of a subresource may change. */
+  update(q: Qualified, given: ApiObject, part: 'spec' | 'status' | 'all'): ApiObject {
+    const key = keyOf(given);
+    const old = this.get(q, key);
+    const version = given.metadata.resourceVersion;
+    if (version !== undefined && version !== '' && version !== old.metadata.resourceVersion) {
+      throw conflict(q, nameIn(key), optimisticLockMessage);
+    }
+    const object = merged(old, structuredClone(given), part);
+    const { metadata } = object;
+    metadata.uid = old.metadata.uid ?? '';
+    if (old.metadata.creationTimestamp !== undefined) metadata.creationTimestamp = old.metadata.creationTimestamp;
+    if (old.metadata.deletionTimestamp !== undefined) metadata.deletionTimestamp = old.metadata.deletionTimestamp;
+    if (old.metadata.generation !== undefined) metadata.generation = old.metadata.generation;
+    if (!same(specOf(old), specOf(object))) metadata.generation = (metadata.generation ?? 0) + 1;
+    if (same(old, { ...object, metadata: { ...metadata, resourceVersion: old.metadata.resourceVersion } })) return old;
+    const goes = metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0;
+    if (!goes || metadata.deletionGracePeriodSeconds !== undefined) return this.#store(q, 'MODIFIED', object);
+    return this.#remove(q, object);
+  }
+
+  /** Removes the object, or marks it as being deleted while finalizers or a grace period keep it. */
+  delete(
+    q: Qualified,
+    key: string,
+    options: { uid?: string; resourceVersion?: string; graceSeconds?: number },
+  ): ApiObject {
+    const old = this.get(q, key);
+    const { uid, resourceVersion } = options;
+    if (uid !== undefined && uid !== old.metadata.uid) {
+      throw conflict(
+        q,
+        nameIn(key),
+        `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`,
+      );
+    }
+    if (resourceVersion !== undefined && resourceVersion !== old.metadata.resourceVersion) {
+      throw conflict(q, nameIn(key), `Precondition failed: ResourceVersion in precondition: ${resourceVersion}`);
+    }
+    const graceful = (options.graceSeconds ?? 0) > 0;
+    if (!graceful && (old.metadata.finalizers ?? []).length === 0) return this.#remove(q, structuredClone(old));
+    if (old.metadata.deletionTimestamp !== undefined) return old;
+    const object = structuredClone(old);
+    const graceSeconds = options.graceSeconds ?? 0;
+    object.metadata.deletionTimestamp = formatTime(this.#clock.now() + graceSeconds * 1000);
+    if (graceful) object.metadata.deletionGracePeriodSeconds = graceSeconds;
+    return this.#store(q, 'MODIFIED', object);
+  }
+
+  /** Events after `revision`, then those to come. Throws 410 Expired when the history no longer reaches back. */
+  listen(q: Qualified, revision: number, listener: (event: TrackedEvent) => void): () => void {
+    if (revision < this.#oldestRevision) throw expired(`too old resource version: ${revision}`);
+    const collection = this.#collection(q);
+    for (const event of collection.history) if (event.revision > revision) listener(event);
+    collection.listeners.add(listener);
+    return () => collection.listeners.delete(listener);
+  }
+
+  /** Forgets the history: watches from earlier versions expire. */
+  compact(): void {
+    this.#revision += 1;
+    this.#oldestRevision = this.#revision;
+    for (const collection of this.#collections.values()) collection.history.length = 0;
+  }
+
+  #remove(q: Qualified, object: ApiObject): ApiObject {
+    return this.#store(q, 'DELETED', object);
+  }
+
+  #store(q: Qualified, type: TrackedEvent['type'], object: ApiObject): ApiObject {
+    const collection = this.#collection(q);
+    this.#revision += 1;
+    object.metadata.resourceVersion = String(this.#revision);
+    if (type === 'DELETED') collection.objects.delete(keyOf(object));
+    else collection.objects.set(keyOf(object), object);
+    const event = { type, object, revision: this.#revision };
+    collection.history.push(event);
+    for (const listener of [...collection.listeners]) listener(event);
+    return object;
+  }
+
+  #collection(q: Qualified): Collection {
+    const id = `${q.group}/${q.resource}`;
+    let collection = this.#collections.get(id);
+    if (collection === undefined) {
+      collection = { objects: new Map(), history: [], listeners: new Set() };
+      this.#collections.set(id, collection);
+    }
+    return collection;
+  }
+}
+
+function merged(old: ApiObject, given: ApiObject, part: 'spec' | 'status' | 'all'): ApiObject {
+  const status = (object: ApiObject) => ('status' in object ? { status: object.status } : {});
+  if (part === 'all') return given;
+  if (part === 'status') return { ...structuredClone(old), ...status(given) };
+  const { status: _, ...rest } = given as ApiObject & { status?: unknown };
+  return { ...rest, ...structuredClone(status(old)) };
+}
+
+function specOf(object: ApiObject): unknown {
+  const { metadata: _, status: __, ...rest } = object as ApiObject & { status?: unknown };
+  return rest;
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function nameIn(key: string): string {
+  return key.slice(key.indexOf('/') + 1);
+}

@@ -1,0 +1,64 @@
+/** The body of a watch whose events somebody pushes. */
+import type { ApiObject } from '#client/client.js';
+
+export class WatchBody implements AsyncIterable<Buffer> {
+  readonly #bookmarks: boolean;
+  readonly #pending: Buffer[] = [];
+  readonly #endListeners: (() => void)[] = [];
+  #wake: (() => void) | undefined;
+  #ended = false;
+  #error: Error | undefined;
+
+  constructor(bookmarks = true) {
+    this.#bookmarks = bookmarks;
+  }
+
+  send(event: { type: string; object: unknown }): void {
+    this.raw(`${JSON.stringify(event)}\n`);
+  }
+
+  bookmark(revision: number): void {
+    if (!this.#bookmarks) return;
+    const object: ApiObject = { metadata: { resourceVersion: String(revision) } };
+    this.send({ type: 'BOOKMARK', object });
+  }
+
+  /** Sends bytes as they are: half lines, several lines, anything. */
+  raw(text: string): void {
+    if (this.#ended) return;
+    this.#pending.push(Buffer.from(text));
+    this.#wake?.();
+  }
+
+  /** Ends the body, in order after what was sent; with `error` it breaks. */
+  end(error?: Error): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#error = error;
+    this.#wake?.();
+    for (const listener of this.#endListeners) listener();
+  }
+
+  onEnd(listener: () => void): void {
+    this.#endListeners.push(listener);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
+    try {
+      for (;;) {
+        const chunk = this.#pending.shift();
+        if (chunk !== undefined) {
+          yield chunk;
+          continue;
+        }
+        if (this.#error !== undefined) throw this.#error;
+        if (this.#ended) return;
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+    } finally {
+      this.end();
+    }
+  }
+}
