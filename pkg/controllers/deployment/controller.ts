@@ -1,0 +1,219 @@
+/** Rolls out deployments: makes a ReplicaSet for each template and moves the pods from the old ones to it. */
+import { deployments, replicasets } from '#api/apps/v1/resources.gen.js';
+import type { Deployment, ReplicaSet } from '#api/apps/v1/types.gen.js';
+import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
+import { pods as podType } from '#api/core/v1/resources.gen.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
+import { selectorFromObject } from '#apimachinery/selectors/labels.js';
+import type { Informer } from '#client/informer/informer.js';
+import { done, type Outcome, requeueAfter, retry } from '#client/workqueue/outcome.js';
+import { hasProgressDeadline, makeCondition, withCondition } from '#controllers/deployment/conditions.js';
+import { type DeploymentPlan, planDeployment } from '#controllers/deployment/plan.js';
+import { replicasOf } from '#controllers/deployment/replica-counts.js';
+import { sameTemplate } from '#controllers/deployment/template-hash.js';
+import type { Controller, ControllerContext } from '#controllers/framework/context.js';
+import { isNamespaceTerminating, messageOf } from '#controllers/framework/errors.js';
+import { indexByController, ownedBy, ownedOrOrphaned, sharedInformer } from '#controllers/framework/informers.js';
+import { keyFor, keyOf, splitKey } from '#controllers/framework/keys.js';
+import { ReconcileLoop } from '#controllers/framework/loop.js';
+import { claimObjects, controllerOf, controllerReference } from '#controllers/framework/owners.js';
+
+export interface DeploymentOptions {
+  /** Deployments worked on at once. */
+  readonly concurrency: number;
+}
+
+/** Failures after which a deployment waits for a change, as in 1.24. */
+const maxRetries = 15;
+
+export class DeploymentController implements Controller {
+  readonly name = 'deployment';
+  readonly #context: ControllerContext;
+  readonly #deployments: Informer<Deployment>;
+  readonly #replicaSets: Informer<ReplicaSet>;
+  readonly #pods: Informer<Pod>;
+  readonly #loop: ReconcileLoop;
+
+  constructor(context: ControllerContext, options: DeploymentOptions) {
+    this.#context = context;
+    this.#deployments = sharedInformer(context.informers, deployments);
+    this.#replicaSets = sharedInformer(context.informers, replicasets);
+    this.#pods = sharedInformer(context.informers, podType);
+    indexByController(this.#replicaSets);
+    indexByController(this.#pods);
+    this.#loop = new ReconcileLoop(context, {
+      name: this.name,
+      concurrency: options.concurrency,
+      maxRetries,
+      reconcile: (key) => this.#reconcile(key),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { queue } = this.#loop;
+    const add = (deployment: Deployment) => queue.add(keyOf(deployment));
+    const remove = [
+      this.#deployments.addHandler({ onAdd: add, onUpdate: add, onDelete: add }),
+      this.#replicaSets.addHandler({
+        onAdd: (set) => this.#setSeen(set),
+        onUpdate: (set, old) => {
+          if (controllerOf(old)?.uid !== controllerOf(set)?.uid) this.#setSeen(old);
+          this.#setSeen(set);
+        },
+        onDelete: (set) => this.#setSeen(set),
+      }),
+      this.#pods.addHandler({
+        // Recreate waits for the last old pod, and no ReplicaSet changes when that goes.
+        onUpdate: (pod, old) => {
+          if (isPodTerminal(pod) && !isPodTerminal(old)) this.#podStopped(pod);
+        },
+        onDelete: (pod) => this.#podStopped(pod),
+      }),
+    ];
+    try {
+      await this.#loop.run(signal);
+    } finally {
+      for (const unwatch of remove) unwatch();
+    }
+  }
+
+  #managerOf(set: ReplicaSet): Deployment | undefined {
+    const reference = controllerOf(set);
+    if (reference?.kind !== deployments.kind) return undefined;
+    const deployment = this.#deployments.get(keyFor(set.metadata.namespace, reference.name));
+    return deployment?.metadata.uid === reference.uid ? deployment : undefined;
+  }
+
+  #setSeen(set: ReplicaSet): void {
+    if (controllerOf(set) !== undefined) {
+      const manager = this.#managerOf(set);
+      if (manager !== undefined) this.#loop.queue.add(keyOf(manager));
+      return;
+    }
+    for (const deployment of this.#deployments.list(set.metadata.namespace)) {
+      if (selectorFromObject(deployment.spec.selector).matches(set.metadata.labels)) {
+        this.#loop.queue.add(keyOf(deployment));
+      }
+    }
+  }
+
+  #podStopped(pod: Pod): void {
+    const reference = controllerOf(pod);
+    if (reference?.kind !== replicasets.kind) return;
+    const set = this.#replicaSets.get(keyFor(pod.metadata.namespace, reference.name));
+    const deployment = set === undefined ? undefined : this.#managerOf(set);
+    if (deployment?.spec.strategy?.type === 'Recreate') this.#loop.queue.add(keyOf(deployment));
+  }
+
+  async #reconcile(key: string): Promise<Outcome> {
+    const { client, clock, dialect, events } = this.#context;
+    const deployment = this.#deployments.get(key);
+    if (deployment === undefined) return done;
+    const selector = selectorFromObject(deployment.spec.selector);
+    if (selector.isEverything) {
+      const message = 'This deployment is selecting all pods. A non-empty selector is required.';
+      events.record(deployment, 'Warning', 'SelectingAll', message);
+      return this.#observe(deployment);
+    }
+    const { namespace, name } = splitKey(key);
+    const replicaSets = await claimObjects<ReplicaSet>({
+      owner: deployment,
+      selector,
+      objects: ownedOrOrphaned(this.#replicaSets, deployment),
+      reference: controllerReference(dialect, deployments, deployment),
+      liveOwner: () => client.resource(deployments).get(name, { namespace }),
+      client: client.resource(replicasets),
+    });
+    const oldPodsRun = (newest: ReplicaSet | undefined) =>
+      replicaSets.some((set) => set.metadata.uid !== newest?.metadata.uid && this.#hasRunningPods(set));
+    return this.#execute(deployment, planDeployment({ dialect, deployment, replicaSets, oldPodsRun }, clock.now()));
+  }
+
+  #hasRunningPods(set: ReplicaSet): boolean {
+    return ownedBy(this.#pods, set.metadata.uid ?? '').some((pod) => !isPodTerminal(pod));
+  }
+
+  async #execute(deployment: Deployment, plan: DeploymentPlan): Promise<Outcome> {
+    const { client, events } = this.#context;
+    const sets = client.resource(replicasets);
+    if (plan.create !== undefined) {
+      const outcome = await this.#create(deployment, plan.create);
+      if (outcome !== undefined) return outcome;
+    }
+    for (const { replicaSet, message } of plan.updates) {
+      await sets.update(replicaSet);
+      if (message !== undefined) events.record(deployment, 'Normal', 'ScalingReplicaSet', message);
+    }
+    for (const { metadata } of plan.deletes) {
+      const { name = '', namespace = '', uid = '', resourceVersion = '' } = metadata;
+      try {
+        await sets.delete(name, { namespace, preconditions: { uid, resourceVersion } });
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+      }
+    }
+    if (plan.status !== undefined) await this.#writeStatus(plan.status);
+    return plan.requeueAfterMs === undefined ? done : requeueAfter(plan.requeueAfterMs);
+  }
+
+  /** Undefined when the set is there; else how the pass ends. */
+  async #create(deployment: Deployment, wanted: ReplicaSet): Promise<Outcome | undefined> {
+    const { client, dialect, events } = this.#context;
+    const reference = controllerReference(dialect, deployments, deployment);
+    const name = wanted.metadata.name ?? '';
+    try {
+      await client
+        .resource(replicasets)
+        .create({ ...wanted, metadata: { ...wanted.metadata, ownerReferences: [reference] } });
+    } catch (error) {
+      if (isAlreadyExists(error)) return this.#existing(deployment, wanted, error);
+      if (isNamespaceTerminating(error)) return done;
+      const message = `Failed to create new replica set "${name}": ${messageOf(error)}`;
+      events.record(deployment, 'Warning', 'FailedCreate', message);
+      await this.#reportFailure(deployment, message);
+      return retry(error);
+    }
+    const size = replicasOf(wanted);
+    if (size > 0) events.record(deployment, 'Normal', 'ScalingReplicaSet', `Scaled up replica set ${name} to ${size}`);
+    return undefined;
+  }
+
+  /** The name is taken: by this very set, which the cache does not show yet, or by another with the same hash. */
+  async #existing(deployment: Deployment, wanted: ReplicaSet, error: unknown): Promise<Outcome | undefined> {
+    const { client, dialect } = this.#context;
+    const { name = '', namespace = '' } = wanted.metadata;
+    const live = await client.resource(replicasets).get(name, { namespace });
+    const ours = controllerOf(live)?.uid === deployment.metadata.uid;
+    if (ours && sameTemplate(dialect, live.spec.template ?? {}, deployment.spec.template)) return undefined;
+    const collisionCount = (deployment.status?.collisionCount ?? 0) + 1;
+    await this.#writeStatus({ ...deployment, status: { ...deployment.status, collisionCount } });
+    return retry(error);
+  }
+
+  async #reportFailure(deployment: Deployment, message: string): Promise<void> {
+    if (!hasProgressDeadline(deployment)) return;
+    const next = makeCondition('Progressing', 'False', 'FailedCreate', message, this.#context.clock.now());
+    const old = deployment.status?.conditions ?? [];
+    const conditions = withCondition(old, next);
+    if (conditions !== old) {
+      await this.#writeStatus({ ...deployment, status: { ...deployment.status, conditions: [...conditions] } });
+    }
+  }
+
+  async #observe(deployment: Deployment): Promise<Outcome> {
+    const observedGeneration = deployment.metadata.generation ?? 0;
+    if ((deployment.status?.observedGeneration ?? 0) < observedGeneration) {
+      await this.#writeStatus({ ...deployment, status: { ...deployment.status, observedGeneration } });
+    }
+    return done;
+  }
+
+  async #writeStatus(deployment: Deployment): Promise<void> {
+    try {
+      await this.#context.client.resource(deployments).updateStatus(deployment);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+}

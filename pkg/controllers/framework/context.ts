@@ -1,0 +1,32 @@
+/** What every controller is given, and what every controller is. */
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { ApiObject, Client } from '#client/client.js';
+import type { InformerFactory } from '#client/informer/informer.js';
+import type { ControllerMetrics } from '#controllers/framework/metrics.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+/** Where controllers report what they did, for humans. Never fails and never waits. */
+export interface EventSink {
+  record(object: ApiObject, type: 'Normal' | 'Warning', reason: string, message: string): void;
+}
+
+export interface ControllerContext {
+  readonly client: Client;
+  /** Shared among all controllers. */
+  readonly informers: InformerFactory;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  /** Returns [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly events: EventSink;
+  readonly metrics: ControllerMetrics;
+}
+
+export interface Controller {
+  /** As in `--controllers`. */
+  readonly name: string;
+  /** Works until `signal` aborts; resolves when the work in hand is finished. Called once. */
+  run(signal: AbortSignal): Promise<void>;
+}

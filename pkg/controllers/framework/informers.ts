@@ -1,0 +1,43 @@
+/** The caches that controllers share: one per resource, without what no controller reads. */
+import type { ResourceType } from '#apimachinery/schema/schema.js';
+import type { ApiObject } from '#client/client.js';
+import type { Informer, InformerFactory } from '#client/informer/informer.js';
+import { controllerOf } from '#controllers/framework/owners.js';
+
+/** Field ownership is often larger than the object, and only the API server uses it. */
+export function dropManagedFields<T extends ApiObject>(object: T): T {
+  if (object.metadata.managedFields === undefined) return object;
+  const { managedFields: _unused, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+export function sharedInformer<T extends ApiObject>(informers: InformerFactory, type: ResourceType<T>): Informer<T> {
+  return informers.informer<T>(type, { transform: dropManagedFields });
+}
+
+/** Index by the UID of the managing owner; see `byController`. */
+const controllerIndex = 'controllerUID';
+/** Index of the objects of a namespace that have no managing owner. */
+const orphanIndex = 'orphansOfNamespace';
+
+export function indexByController<T extends ApiObject>(informer: Informer<T>): void {
+  informer.addIndexers({
+    [controllerIndex]: (object) => {
+      const uid = controllerOf(object)?.uid;
+      return uid === undefined ? [] : [uid];
+    },
+    [orphanIndex]: (object) => (controllerOf(object) === undefined ? [object.metadata.namespace ?? ''] : []),
+  });
+}
+
+/** What the owner may have a say about: what it manages, and what nobody manages in its namespace. */
+export function ownedOrOrphaned<T extends ApiObject>(informer: Informer<T>, owner: ApiObject): T[] {
+  return [
+    ...informer.byIndex(controllerIndex, owner.metadata.uid ?? ''),
+    ...informer.byIndex(orphanIndex, owner.metadata.namespace ?? ''),
+  ];
+}
+
+export function ownedBy<T extends ApiObject>(informer: Informer<T>, uid: string): T[] {
+  return informer.byIndex(controllerIndex, uid);
+}

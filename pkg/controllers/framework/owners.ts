@@ -1,0 +1,97 @@
+/** Owner references: who manages an object, and how it is adopted and released. */
+import type { ObjectMeta, OwnerReference } from '#api/meta/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { isInvalid, isNotFound } from '#apimachinery/errors/status.js';
+import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import type { LabelSelector } from '#apimachinery/selectors/labels.js';
+import type { ApiObject, ResourceClient } from '#client/client.js';
+
+/** The reference of the object's managing owner. */
+export function controllerOf(object: { readonly metadata: ObjectMeta }): OwnerReference | undefined {
+  return object.metadata.ownerReferences?.find((reference) => reference.controller === true);
+}
+
+/** The reference that makes `owner` the manager of an object and keeps the owner until the object is gone. */
+export function controllerReference(dialect: Dialect, type: ResourceDeclaration, owner: ApiObject): OwnerReference {
+  return {
+    apiVersion: dialect.apiVersion(type.group, type.version),
+    kind: type.kind,
+    name: owner.metadata.name ?? '',
+    uid: owner.metadata.uid ?? '',
+    controller: true,
+    blockOwnerDeletion: true,
+  };
+}
+
+export type Claim = 'owned' | 'adopt' | 'release' | 'ignore';
+
+/** Whether an owner manages an object, should begin to, or should stop. Pure. */
+export function decideClaim(owner: ApiObject, selector: LabelSelector, object: ApiObject): Claim {
+  const reference = controllerOf(object);
+  const matches = selector.matches(object.metadata.labels);
+  const ownerDeleted = owner.metadata.deletionTimestamp !== undefined;
+  if (reference !== undefined) {
+    if (reference.uid !== owner.metadata.uid) return 'ignore';
+    if (matches) return 'owned';
+    return ownerDeleted ? 'ignore' : 'release';
+  }
+  if (!matches || ownerDeleted || object.metadata.deletionTimestamp !== undefined) return 'ignore';
+  return object.metadata.namespace === owner.metadata.namespace ? 'adopt' : 'ignore';
+}
+
+export interface ClaimRequest<T extends ApiObject> {
+  readonly owner: ApiObject;
+  readonly selector: LabelSelector;
+  /** Candidates, from the cache. */
+  readonly objects: readonly T[];
+  readonly reference: OwnerReference;
+  /** The owner as the API server knows it now: a cached one may be deleted already, and must then adopt nothing. */
+  readonly liveOwner: () => Promise<ApiObject>;
+  readonly client: ResourceClient<T>;
+}
+
+/**
+ * The objects that the owner manages, after adopting and releasing what it must. An object that vanished meanwhile is
+ * left out; other failures are thrown after all objects were tried.
+ */
+export async function claimObjects<T extends ApiObject>(request: ClaimRequest<T>): Promise<T[]> {
+  const { owner, selector, objects } = request;
+  const owned: T[] = [];
+  const failures: unknown[] = [];
+  let mayAdopt: Promise<void> | undefined;
+  for (const object of objects) {
+    const claim = decideClaim(owner, selector, object);
+    if (claim === 'owned') owned.push(object);
+    if (claim !== 'adopt' && claim !== 'release') continue;
+    try {
+      if (claim === 'adopt') {
+        mayAdopt ??= checkLive(request);
+        await mayAdopt;
+        owned.push(await patchOwner(request, object, request.reference));
+      } else await patchOwner(request, object, { $patch: 'delete', uid: owner.metadata.uid ?? '' });
+    } catch (error) {
+      // Gone, or (on release) no longer the object it was: nothing is left to claim.
+      if (!isNotFound(error) && !(claim === 'release' && isInvalid(error))) failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures, 'claiming failed');
+  return owned;
+}
+
+async function checkLive<T extends ApiObject>({ owner, liveOwner }: ClaimRequest<T>): Promise<void> {
+  const live = await liveOwner();
+  const { namespace, name, uid } = owner.metadata;
+  if (live.metadata.uid !== uid) {
+    throw new Error(`original ${namespace}/${name} is gone: got uid ${live.metadata.uid}, wanted ${uid}`);
+  }
+  if (live.metadata.deletionTimestamp !== undefined) {
+    throw new Error(`${namespace}/${name} has just been deleted at ${live.metadata.deletionTimestamp}`);
+  }
+}
+
+function patchOwner<T extends ApiObject>(request: ClaimRequest<T>, object: T, reference: object): Promise<T> {
+  const { name = '', namespace = '', uid = '' } = object.metadata;
+  // The uid makes the patch fail when another object has taken the name.
+  const patch = { metadata: { uid, ownerReferences: [reference] } };
+  return request.client.patch(name, patch, { type: 'strategic', namespace });
+}

@@ -1,0 +1,108 @@
+/** How many pods to create or which to delete, and what the status says. Pure. */
+import type { ReplicaSetStatus } from '#api/apps/v1/types.gen.js';
+import { getPodCondition, isPodAvailable, isPodReady } from '#api/core/v1/pod/conditions.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { formatTime, parseTime } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import { selectorFromLabels } from '#apimachinery/selectors/labels.js';
+import { podsToDelete } from '#controllers/replicaset/ranking.js';
+import type { Replicated, ReplicatedCondition } from '#controllers/replicaset/replicated.js';
+
+/** Pods created or deleted in one pass at most, as in 1.24. */
+export const burstReplicas = 500;
+
+export type ReplicaAction =
+  | { readonly kind: 'create'; readonly count: number }
+  | { readonly kind: 'delete'; readonly pods: readonly Pod[] };
+
+export interface ReplicaObservation {
+  readonly dialect: Dialect;
+  readonly set: Replicated;
+  /** The set's pods that have neither ended nor are being deleted. */
+  readonly pods: readonly Pod[];
+  /** Pods of all sets of the same manager, asked for only when pods must go. */
+  readonly relatedPods: () => readonly Pod[];
+}
+
+/** What brings the number of pods to what is wanted. `now` in milliseconds. */
+export function planReplicas({ dialect, set, pods, relatedPods }: ReplicaObservation, now: number): ReplicaAction[] {
+  if (set.metadata.deletionTimestamp !== undefined) return [];
+  const wanted = set.spec.replicas ?? 1;
+  if (pods.length < wanted) return [{ kind: 'create', count: Math.min(wanted - pods.length, burstReplicas) }];
+  if (pods.length === wanted) return [];
+  const count = Math.min(pods.length - wanted, burstReplicas);
+  return [{ kind: 'delete', pods: podsToDelete(dialect, pods, relatedPods(), count, now) }];
+}
+
+/** Why pods could not be created or deleted. */
+export interface ReplicaFailure {
+  readonly reason: 'FailedCreate' | 'FailedDelete';
+  readonly message: string;
+}
+
+/**
+ * The status that the set should have; undefined when it has it. `managed` is false when nothing was tried: the
+ * failure condition then stays as it is.
+ */
+export function planStatus(
+  set: Replicated,
+  pods: readonly Pod[],
+  outcome: { readonly managed: boolean; readonly failure?: ReplicaFailure | undefined },
+  now: number,
+): ReplicaSetStatus | undefined {
+  const templateLabels = selectorFromLabels(set.spec.template?.metadata?.labels);
+  const minReadySeconds = set.spec.minReadySeconds ?? 0;
+  const old = set.status;
+  const conditions = planConditions(old?.conditions ?? [], outcome, now);
+  const count = (test: (pod: Pod) => boolean) => pods.reduce((sum, pod) => (test(pod) ? sum + 1 : sum), 0);
+  const status: ReplicaSetStatus = {
+    replicas: pods.length,
+    fullyLabeledReplicas: count((pod) => templateLabels.matches(pod.metadata.labels)),
+    readyReplicas: count(isPodReady),
+    availableReplicas: count((pod) => isPodAvailable(pod, minReadySeconds, now)),
+    observedGeneration: set.metadata.generation ?? 0,
+  };
+  if (conditions.length > 0) status.conditions = conditions;
+  return semanticEqual(normalized(old), status) ? undefined : status;
+}
+
+/** Zero counts are left out on the wire. */
+function normalized(status: ReplicaSetStatus | undefined): ReplicaSetStatus {
+  return {
+    fullyLabeledReplicas: 0,
+    readyReplicas: 0,
+    availableReplicas: 0,
+    observedGeneration: 0,
+    ...status,
+    replicas: status?.replicas ?? -1,
+  };
+}
+
+function planConditions(
+  old: readonly ReplicatedCondition[],
+  { managed, failure }: { readonly managed: boolean; readonly failure?: ReplicaFailure | undefined },
+  now: number,
+): ReplicatedCondition[] {
+  const current = old.find((condition) => condition.type === 'ReplicaFailure');
+  const others = old.filter((condition) => condition.type !== 'ReplicaFailure');
+  if (!managed) return [...old];
+  if (failure === undefined) return others;
+  // A failure already told stays as it was told first, so that retries do not write the status again and again.
+  if (current !== undefined) return [...old];
+  return [...others, { type: 'ReplicaFailure', status: 'True', lastTransitionTime: formatTime(now), ...failure }];
+}
+
+/** Milliseconds until the first ready pod becomes available; undefined when none is waited for. */
+export function nextAvailableMs(set: Replicated, pods: readonly Pod[], now: number): number | undefined {
+  const minReadySeconds = set.spec.minReadySeconds ?? 0;
+  if (minReadySeconds === 0) return undefined;
+  let first: number | undefined;
+  for (const pod of pods) {
+    const ready = getPodCondition(pod.status, 'Ready');
+    if (ready?.status !== 'True' || ready.lastTransitionTime === undefined) continue;
+    const dueMs = parseTime(ready.lastTransitionTime) + minReadySeconds * 1000 + 1 - now;
+    if (dueMs > 0 && (first === undefined || dueMs < first)) first = dueMs;
+  }
+  return first;
+}

@@ -1,0 +1,100 @@
+/** Which of too many pods go first. Order and figures of release 1.24 (controller_utils.go, ActivePodsWithRanks). */
+import { getPodCondition, isPodActive, isPodReady } from '#api/core/v1/pod/conditions.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { parseTime } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+
+const phaseOrder: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 };
+
+/** What is compared, one number after the other; the smaller is deleted first. */
+interface Ranked {
+  readonly pod: Pod;
+  readonly assigned: number;
+  readonly phase: number;
+  readonly ready: number;
+  readonly cost: number;
+  /** Negative: the more related pods share the node, the sooner. */
+  readonly crowd: number;
+  readonly readySinceMs: number | undefined;
+  readonly restarts: number;
+  readonly createdMs: number | undefined;
+}
+
+/**
+ * `count` of `pods`, those to delete first. `related` are the pods of all sets with the same manager: a pod that
+ * shares its node with many of them is spared least. `now` in milliseconds.
+ */
+export function podsToDelete(
+  dialect: Dialect,
+  pods: readonly Pod[],
+  related: readonly Pod[],
+  count: number,
+  now: number,
+): Pod[] {
+  if (count >= pods.length) return [...pods];
+  const perNode = new Map<string, number>();
+  for (const pod of related) {
+    const node = pod.spec.nodeName ?? '';
+    if (isPodActive(pod)) perNode.set(node, (perNode.get(node) ?? 0) + 1);
+  }
+  return pods
+    .map((pod) => rank(dialect, pod, perNode))
+    .sort((a, b) => compare(a, b, now))
+    .slice(0, Math.max(0, count))
+    .map(({ pod }) => pod);
+}
+
+function rank(dialect: Dialect, pod: Pod, perNode: ReadonlyMap<string, number>): Ranked {
+  const node = pod.spec.nodeName ?? '';
+  const ready = isPodReady(pod);
+  return {
+    pod,
+    assigned: node === '' ? 0 : 1,
+    phase: phaseOrder[pod.status?.phase ?? ''] ?? 0,
+    ready: ready ? 1 : 0,
+    cost: deletionCost(dialect, pod),
+    crowd: -(perNode.get(node) ?? 0),
+    readySinceMs: ready ? milliseconds(getPodCondition(pod.status, 'Ready')?.lastTransitionTime) : undefined,
+    restarts: Math.max(0, ...(pod.status?.containerStatuses ?? []).map((status) => status.restartCount)),
+    createdMs: milliseconds(pod.metadata.creationTimestamp),
+  };
+}
+
+/** The pod-deletion-cost annotation: a 32-bit integer, zero when absent or not understood. */
+function deletionCost(dialect: Dialect, pod: Pod): number {
+  const text = pod.metadata.annotations?.[dialect.annotations.podDeletionCost];
+  if (text === undefined || !/^-?(0|[1-9][0-9]{0,9})$/.test(text)) return 0;
+  const cost = Number(text);
+  return cost >= -(2 ** 31) && cost < 2 ** 31 ? cost : 0;
+}
+
+function milliseconds(time: string | undefined): number | undefined {
+  const ms = time === undefined ? Number.NaN : parseTime(time);
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+function compare(a: Ranked, b: Ranked, now: number): number {
+  for (const key of ['assigned', 'phase', 'ready', 'cost', 'crowd'] as const) {
+    if (a[key] !== b[key]) return a[key] - b[key];
+  }
+  if (a.ready === 1 && b.ready === 1 && a.readySinceMs !== b.readySinceMs) {
+    return compareAges(a.readySinceMs, b.readySinceMs, a.pod, b.pod, now);
+  }
+  if (a.restarts !== b.restarts) return b.restarts - a.restarts;
+  if (a.createdMs !== b.createdMs) return compareAges(a.createdMs, b.createdMs, a.pod, b.pod, now);
+  return 0;
+}
+
+/** Younger first; ages of the same power of two count as equal, and chance (the UID) decides. */
+function compareAges(aMs: number | undefined, bMs: number | undefined, a: Pod, b: Pod, now: number): number {
+  if (aMs === undefined || bMs === undefined) return aMs === undefined ? -1 : 1;
+  const difference = logAge(aMs, now) - logAge(bMs, now);
+  if (difference !== 0) return difference;
+  return (a.metadata.uid ?? '') < (b.metadata.uid ?? '') ? -1 : 1;
+}
+
+/** Integer logarithm of the age in nanoseconds, as 1.24 computes it; -1 for no age. */
+function logAge(ms: number, now: number): number {
+  const ageMs = now - ms;
+  return ageMs > 0 ? Math.trunc(Math.log2(ageMs * 1e6)) : -1;
+}

@@ -1,0 +1,95 @@
+/** Publishes the certificate that verifies the API server as a config map in each namespace. */
+import { configmaps, namespaces } from '#api/core/v1/resources.gen.js';
+import type { ConfigMap, Namespace } from '#api/core/v1/types.gen.js';
+import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
+import type { Informer } from '#client/informer/informer.js';
+import { done, type Outcome } from '#client/workqueue/outcome.js';
+import type { Controller, ControllerContext } from '#controllers/framework/context.js';
+import { isNamespaceTerminating } from '#controllers/framework/errors.js';
+import { dropManagedFields, sharedInformer } from '#controllers/framework/informers.js';
+import { keyFor, keyOf } from '#controllers/framework/keys.js';
+import { ReconcileLoop } from '#controllers/framework/loop.js';
+
+const dataKey = 'ca.crt';
+
+export interface RootCAOptions {
+  /** PEM bundle. */
+  readonly rootCA: string;
+}
+
+export class RootCAController implements Controller {
+  readonly name = 'root-ca-cert-publisher';
+  readonly #context: ControllerContext;
+  readonly #rootCA: string;
+  readonly #namespaces: Informer<Namespace>;
+  readonly #maps: Informer<ConfigMap>;
+  readonly #loop: ReconcileLoop;
+
+  constructor(context: ControllerContext, options: RootCAOptions) {
+    this.#context = context;
+    this.#rootCA = options.rootCA;
+    this.#namespaces = sharedInformer(context.informers, namespaces);
+    // Only the maps of that name: others may be many and large.
+    this.#maps = context.informers.informer(configmaps, {
+      fieldSelector: `metadata.name=${context.dialect.rootCAConfigMap}`,
+      transform: dropManagedFields,
+    });
+    this.#loop = new ReconcileLoop(context, {
+      name: 'root_ca_cert_publisher',
+      concurrency: 1,
+      reconcile: (name) => this.#reconcile(name),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { queue } = this.#loop;
+    const add = (namespace: Namespace) => queue.add(keyOf(namespace));
+    const addOf = (map: ConfigMap) => queue.add(map.metadata.namespace ?? '');
+    const remove = [
+      this.#namespaces.addHandler({ onAdd: add, onUpdate: add }),
+      this.#maps.addHandler({ onUpdate: addOf, onDelete: addOf }),
+    ];
+    try {
+      await this.#loop.run(signal);
+    } finally {
+      for (const unwatch of remove) unwatch();
+    }
+  }
+
+  async #reconcile(name: string): Promise<Outcome> {
+    const { client, dialect } = this.#context;
+    const namespace = this.#namespaces.get(name);
+    if (namespace === undefined || namespace.status?.phase === 'Terminating') return done;
+    const wanted = this.#wanted(name);
+    const current = this.#maps.get(keyFor(name, dialect.rootCAConfigMap));
+    try {
+      if (current === undefined) await client.resource(configmaps).create(wanted);
+      else if (!this.#isRight(current)) {
+        const metadata = { ...current.metadata, annotations: wanted.metadata.annotations ?? {} };
+        await client.resource(configmaps).update({ ...current, metadata, data: wanted.data ?? {} });
+      }
+    } catch (error) {
+      if (!isAlreadyExists(error) && !isNotFound(error) && !isNamespaceTerminating(error)) throw error;
+    }
+    return done;
+  }
+
+  #isRight(map: ConfigMap): boolean {
+    const data = map.data ?? {};
+    return data[dataKey] === this.#rootCA && Object.keys(data).length === 1;
+  }
+
+  #wanted(namespace: string): ConfigMap {
+    const { dialect } = this.#context;
+    const description =
+      'Contains a CA bundle that can be used to verify the API server when using internal endpoints such as the internal service IP. No other usage is guaranteed.';
+    return {
+      metadata: {
+        name: dialect.rootCAConfigMap,
+        namespace,
+        annotations: { [dialect.annotations.description]: description },
+      },
+      data: { [dataKey]: this.#rootCA },
+    };
+  }
+}
