@@ -1,0 +1,115 @@
+/** Shares informers among all parts of a daemon. */
+import type { Registry } from 'prom-client';
+import type { Clock } from '#apimachinery/clock.js';
+import type { ResourceType } from '#apimachinery/schema/schema.js';
+import type { ApiObject, Client } from '#client/client.js';
+import type { Informer, InformerFactory, InformerOptions } from '#client/informer/informer.js';
+import { reflectorMetrics } from '#client/informer/metrics.js';
+import { SharedInformer } from '#client/informer/shared-informer.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+export interface SharedInformerFactoryOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  /** Returns [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics?: Registry;
+  /** For informers that name no transform of their own, e.g. to drop managedFields. */
+  readonly transform?: <T extends ApiObject>(object: T) => T;
+}
+
+interface Entry {
+  readonly informer: {
+    hasSynced(): boolean;
+    whenSynced(): Promise<void>;
+    run(signal: AbortSignal): Promise<void>;
+  };
+  readonly transform: unknown;
+  readonly shared: unknown;
+}
+
+export class SharedInformerFactory implements InformerFactory {
+  readonly client: Client;
+  readonly #options: SharedInformerFactoryOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #running = new Set<Promise<void>>();
+  #signal: AbortSignal | undefined;
+
+  constructor(options: SharedInformerFactoryOptions) {
+    this.client = options.client;
+    this.#options = options;
+  }
+
+  /**
+   * The informer of that resource, namespace and selectors. Indexers of a later caller are added to the shared one;
+   * a different transform makes an informer of its own.
+   */
+  informer<T extends ApiObject>(type: ResourceType<T>, options: InformerOptions<T> = {}): Informer<T> {
+    const { namespace = '', labelSelector = '', fieldSelector = '', transform, indexers } = options;
+    const id = JSON.stringify([type.group, type.version, type.resource, namespace, labelSelector, fieldSelector]);
+    for (let copy = 0; ; copy += 1) {
+      const entry = this.#entries.get(`${id}#${copy}`);
+      if (entry === undefined) return this.#create(`${id}#${copy}`, type, options);
+      if (entry.transform !== transform) continue;
+      const informer = entry.shared as SharedInformer<T>;
+      if (indexers !== undefined) informer.addIndexers(indexers);
+      return informer;
+    }
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    if (this.#signal !== undefined) throw new TypeError('the informers were started already');
+    this.#signal = signal;
+    for (const { informer } of this.#entries.values()) this.#run(informer, signal);
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    await Promise.all(this.#running);
+  }
+
+  async waitForSync(signal?: AbortSignal): Promise<void> {
+    const synced = Promise.all([...this.#entries.values()].map(({ informer }) => informer.whenSynced()));
+    if (signal === undefined) {
+      await synced;
+      return;
+    }
+    signal.throwIfAborted();
+    await new Promise<void>((resolve, reject) => {
+      const abort = () => reject(signal.reason);
+      signal.addEventListener('abort', abort, { once: true });
+      synced.then(() => {
+        signal.removeEventListener('abort', abort);
+        resolve();
+      }, reject);
+    });
+  }
+
+  #create<T extends ApiObject>(id: string, type: ResourceType<T>, options: InformerOptions<T>): Informer<T> {
+    const { client, clock, random, log, metrics } = this.#options;
+    const transform = options.transform ?? this.#options.transform;
+    const informer = new SharedInformer<T>(
+      type,
+      { ...options, ...(transform === undefined ? {} : { transform }) },
+      {
+        client,
+        clock,
+        random,
+        log,
+        ...(metrics === undefined
+          ? {}
+          : { metrics: (size: () => number) => reflectorMetrics(metrics, type.resource, size) }),
+      },
+    );
+    this.#entries.set(id, { informer, transform: options.transform, shared: informer });
+    if (this.#signal !== undefined) this.#run(informer, this.#signal);
+    return informer;
+  }
+
+  #run(informer: Entry['informer'], signal: AbortSignal): void {
+    if (signal.aborted) return;
+    const running = informer.run(signal).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+}

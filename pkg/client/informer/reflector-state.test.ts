@@ -1,0 +1,52 @@
+import t from 'tap';
+import { expired, forbidden, serviceUnavailable, tooLargeResourceVersion } from '#apimachinery/errors/status.js';
+import { initialState, nextState, type ReflectorInput, type ReflectorState } from '#client/informer/reflector-state.js';
+import { TransportError } from '#client/rest/transport-error.js';
+
+const watching: ReflectorState = { phase: 'watch', resourceVersion: '5' };
+const fresh: ReflectorState = { phase: 'list', resourceVersion: undefined };
+const reset = new TransportError('ConnectionReset', 'broke');
+const lagging = tooLargeResourceVersion(9n, 5n);
+const denied = forbidden({ group: '', resource: 'pods' }, '', 'no');
+
+t.test('transitions', async (t) => {
+  const rows: [string, ReflectorState, ReflectorInput, ReflectorState, boolean][] = [
+    ['a list is followed by a watch', initialState, { kind: 'listed', resourceVersion: '5' }, watching, false],
+    ['a failed list is tried again', initialState, { kind: 'listFailed', error: reset }, initialState, true],
+    [
+      'an expired list asks for the newest state',
+      initialState,
+      { kind: 'listFailed', error: expired('') },
+      fresh,
+      false,
+    ],
+    ['a lagging server too', initialState, { kind: 'listFailed', error: lagging }, fresh, false],
+    ['but not for ever without a pause', fresh, { kind: 'listFailed', error: expired('') }, fresh, true],
+    [
+      'an ended watch resumes',
+      watching,
+      { kind: 'watchEnded', resourceVersion: '7' },
+      { ...watching, resourceVersion: '7' },
+      false,
+    ],
+    [
+      'a broken watch resumes later',
+      watching,
+      { kind: 'watchEnded', resourceVersion: '7', error: reset },
+      { ...watching, resourceVersion: '7' },
+      true,
+    ],
+    [
+      'an overloaded server is given time',
+      watching,
+      { kind: 'watchEnded', resourceVersion: '5', error: serviceUnavailable('') },
+      watching,
+      true,
+    ],
+    ['410 lists', watching, { kind: 'watchEnded', resourceVersion: '5', error: expired('') }, fresh, false],
+    ['a restored server lists', watching, { kind: 'watchEnded', resourceVersion: '5', error: lagging }, fresh, true],
+    ['anything else lists later', watching, { kind: 'watchEnded', resourceVersion: '5', error: denied }, fresh, true],
+  ];
+  for (const [name, state, input, wanted, backOff] of rows)
+    t.same(nextState(state, input), { state: wanted, backOff }, name);
+});

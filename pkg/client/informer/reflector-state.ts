@@ -1,0 +1,76 @@
+/**
+ * The list/watch protocol as a state machine: which request comes next, given how the last one ended. Pure.
+ *
+ * Flow: list (from the cache first, in pages) → watch from the list's version → on a clean or broken end, watch again
+ * from the last version seen → on 410, list again from the most recent state.
+ *
+ * Guarantees: a version is only resumed from when everything up to it has been handed on; a version that the server
+ * does not know any more is never asked for again.
+ */
+import { hasReason, isExpired, statusOf } from '#apimachinery/errors/status.js';
+import { isTransportError } from '#client/rest/transport-error.js';
+
+export type ReflectorState =
+  /**
+   * `resourceVersion: '0'` takes whatever state the server has at hand, but never older than one seen before;
+   * absent, the most recent one.
+   */
+  | { readonly phase: 'list'; readonly resourceVersion: string | undefined }
+  | { readonly phase: 'watch'; readonly resourceVersion: string };
+
+export type ReflectorInput =
+  | { readonly kind: 'listed'; readonly resourceVersion: string }
+  | { readonly kind: 'listFailed'; readonly error: unknown }
+  /** The watch ended; `resourceVersion` is the last one seen in it, `error` absent when it ended cleanly. */
+  | { readonly kind: 'watchEnded'; readonly resourceVersion: string; readonly error?: unknown };
+
+export interface Transition {
+  readonly state: ReflectorState;
+  /** Whether to wait with growing delays before going on. */
+  readonly backOff: boolean;
+}
+
+export const initialState: ReflectorState = { phase: 'list', resourceVersion: '0' };
+
+export function nextState(state: ReflectorState, input: ReflectorInput): Transition {
+  switch (input.kind) {
+    case 'listed':
+      return { state: { phase: 'watch', resourceVersion: input.resourceVersion }, backOff: false };
+    case 'listFailed': {
+      const version = state.phase === 'list' ? state.resourceVersion : undefined;
+      // The version asked for is gone, or not reached by this server (a restored or lagging one): take what there is.
+      const lost = isExpired(input.error) || isTooLargeVersion(input.error);
+      if (lost && version !== undefined)
+        return { state: { phase: 'list', resourceVersion: undefined }, backOff: false };
+      return { state: { phase: 'list', resourceVersion: version }, backOff: true };
+    }
+    case 'watchEnded': {
+      if (input.error === undefined) {
+        return { state: { phase: 'watch', resourceVersion: input.resourceVersion }, backOff: false };
+      }
+      if (isExpired(input.error)) return { state: { phase: 'list', resourceVersion: undefined }, backOff: false };
+      const resumable =
+        isTransportError(input.error) || hasReason(input.error, 'TooManyRequests') || isPassing(input.error);
+      if (resumable) return { state: { phase: 'watch', resourceVersion: input.resourceVersion }, backOff: true };
+      return { state: { phase: 'list', resourceVersion: undefined }, backOff: true };
+    }
+    default:
+      return input satisfies never;
+  }
+}
+
+/** 504 with the cause that release 1.24 gives to a version that the server has not reached. */
+export function isTooLargeVersion(error: unknown): boolean {
+  const status = statusOf(error);
+  if (status?.reason !== 'Timeout') return false;
+  return status.details?.causes?.some((cause) => cause.reason === 'ResourceVersionTooLarge') === true;
+}
+
+/** Failures of the server's moment, not of the version. */
+function isPassing(error: unknown): boolean {
+  return (
+    (['ServiceUnavailable', 'Timeout', 'ServerTimeout', 'InternalError', 'Unauthorized'] as const).some((reason) =>
+      hasReason(error, reason),
+    ) && !isTooLargeVersion(error)
+  );
+}

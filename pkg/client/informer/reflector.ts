@@ -1,0 +1,161 @@
+/** Runs the list/watch protocol of one resource and hands on what it learns, in order. */
+import type { Clock } from '#apimachinery/clock.js';
+import { isExpired } from '#apimachinery/errors/status.js';
+import { Backoff } from '#client/backoff.js';
+import type { ApiObject, ListOptions, ResourceClient, WatchEvent } from '#client/client.js';
+import type { ReflectorMetrics } from '#client/informer/metrics.js';
+import { initialState, nextState, type ReflectorInput, type ReflectorState } from '#client/informer/reflector-state.js';
+import { TransportError } from '#client/rest/transport-error.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+/** Who takes what the reflector learns. All calls are synchronous and in order. */
+export interface ReflectorSink<T> {
+  /** The complete state at one version. */
+  replace(objects: T[]): void;
+  apply(event: WatchEvent<T>): void;
+}
+
+export interface ReflectorOptions<T extends ApiObject> {
+  readonly client: ResourceClient<T>;
+  /** Namespace and selectors. */
+  readonly scope: Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector'>;
+  readonly sink: ReflectorSink<T>;
+  readonly clock: Clock;
+  /** Returns [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics: ReflectorMetrics;
+}
+
+/** client-go's page size. Only lists of the most recent state are paged: others come from the server's memory. */
+const pageSize = 500;
+/** The server ends a watch after five to ten minutes, so that watches spread over servers anew. */
+const minWatchSeconds = 300;
+/** A watch that the server did not end by then is on a dead connection. */
+const watchGraceMs = 30_000;
+/** A watch that lived this long was a success: the next failure starts from the shortest delay. */
+const healthyMs = 120_000;
+
+export class Reflector<T extends ApiObject> {
+  readonly #options: ReflectorOptions<T>;
+  readonly #backoff: Backoff;
+  #lastVersion = '';
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options;
+    this.#backoff = new Backoff({ initialMs: 800, maxMs: 30_000, jitter: 1, random: options.random });
+  }
+
+  /** The version up to which everything was handed on; empty before the first list. */
+  get lastVersion(): string {
+    return this.#lastVersion;
+  }
+
+  /** Works until `signal` aborts. Never rejects for a failure of the server: it waits and goes on. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options;
+    let state = initialState;
+    while (!signal.aborted) {
+      const startedAt = clock.monotonic();
+      const input = state.phase === 'list' ? await this.#list(state, signal) : await this.#watch(state, signal);
+      if (signal.aborted) return;
+      const transition = nextState(state, input);
+      state = transition.state;
+      const failure = 'error' in input ? input.error : undefined;
+      if (failure === undefined && state.phase === 'watch') this.#backoff.reset();
+      if (!transition.backOff) {
+        if (failure !== undefined) log.debug({ err: failure, next: state.phase }, 'List or watch starts again');
+        // A server that ends every watch at once must not be asked in a tight loop.
+        if (input.kind === 'watchEnded' && clock.monotonic() - startedAt < 1000) await this.#pause(signal);
+        continue;
+      }
+      if (clock.monotonic() - startedAt >= healthyMs) this.#backoff.reset();
+      log.warn(
+        { err: failure, next: state.phase, failures: this.#backoff.failures + 1 },
+        'List or watch failed; retrying',
+      );
+      await this.#pause(signal);
+    }
+  }
+
+  #pause(signal: AbortSignal): Promise<void> {
+    return this.#options.clock.sleep(this.#backoff.nextMs(), signal);
+  }
+
+  async #list(state: ReflectorState & { phase: 'list' }, signal: AbortSignal): Promise<ReflectorInput> {
+    const { sink, clock, metrics } = this.#options;
+    const startedAt = clock.monotonic();
+    metrics.listStarted();
+    try {
+      const { objects, resourceVersion } = await this.#pages(state.resourceVersion, signal);
+      if (signal.aborted) return { kind: 'listFailed', error: new TransportError('Aborted', 'list aborted') };
+      sink.replace(objects);
+      this.#lastVersion = resourceVersion;
+      metrics.listFinished(clock.monotonic() - startedAt, objects.length, resourceVersion);
+      return { kind: 'listed', resourceVersion };
+    } catch (error) {
+      return { kind: 'listFailed', error };
+    }
+  }
+
+  async #pages(version: string | undefined, signal: AbortSignal) {
+    const { client, scope } = this.#options;
+    const objects: T[] = [];
+    // A version at hand is served from memory at once; pages would force the server to read its store.
+    const first: ListOptions = version === undefined ? { limit: pageSize } : { resourceVersion: version };
+    let page = await client.list({ ...scope, ...first, signal });
+    for (;;) {
+      for (const object of page.items) objects.push(object);
+      const next = page.metadata?.continue ?? '';
+      if (next === '') break;
+      try {
+        page = await client.list({ ...scope, limit: pageSize, continue: next, signal });
+      } catch (error) {
+        if (!isExpired(error)) throw error;
+        // The pages took longer than the history lasts: the whole list at once.
+        objects.length = 0;
+        page = await client.list({ ...scope, signal });
+      }
+    }
+    const resourceVersion = page.metadata?.resourceVersion ?? '';
+    if (resourceVersion === '') throw new TransportError('Protocol', 'a list without resourceVersion');
+    return { objects, resourceVersion };
+  }
+
+  async #watch(state: ReflectorState & { phase: 'watch' }, signal: AbortSignal): Promise<ReflectorInput> {
+    const { client, scope, sink, clock, metrics, random } = this.#options;
+    let { resourceVersion } = state;
+    const timeoutSeconds = Math.floor(minWatchSeconds * (1 + random()));
+    const controller = new AbortController();
+    const abort = () => controller.abort();
+    signal.addEventListener('abort', abort, { once: true });
+    const timer = clock.setTimer(abort, timeoutSeconds * 1000 + watchGraceMs);
+    metrics.watchStarted();
+    let events = 0;
+    try {
+      const watch = client.watch({
+        ...scope,
+        resourceVersion,
+        allowWatchBookmarks: true,
+        timeoutSeconds,
+        signal: controller.signal,
+      });
+      for await (const event of watch) {
+        if (signal.aborted) break;
+        if (event.type !== 'BOOKMARK') sink.apply(event);
+        // Only now: a version is resumed from when everything up to it was handed on.
+        resourceVersion = event.object.metadata.resourceVersion ?? resourceVersion;
+        this.#lastVersion = resourceVersion;
+        metrics.seen(resourceVersion);
+        events += 1;
+      }
+      return { kind: 'watchEnded', resourceVersion };
+    } catch (error) {
+      return { kind: 'watchEnded', resourceVersion, error };
+    } finally {
+      timer.cancel();
+      signal.removeEventListener('abort', abort);
+      metrics.watchFinished(events);
+    }
+  }
+}

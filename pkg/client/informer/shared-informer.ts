@@ -1,0 +1,183 @@
+/** One resource's store, kept by one reflector, and the handlers of its changes. */
+import type { Clock } from '#apimachinery/clock.js';
+import { type Deferred, deferred } from '#apimachinery/deferred.js';
+import type { ResourceType } from '#apimachinery/schema/schema.js';
+import type { ApiObject, Client, WatchEvent } from '#client/client.js';
+import type { EventHandler, Informer, InformerOptions, ObjectKey } from '#client/informer/informer.js';
+import { noReflectorMetrics, type ReflectorMetrics } from '#client/informer/metrics.js';
+import { Reflector, type ReflectorSink } from '#client/informer/reflector.js';
+import { type IndexFunction, objectKey, Store } from '#client/informer/store.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+export interface SharedInformerDependencies {
+  readonly client: Client;
+  readonly clock: Clock;
+  /** Returns [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics?: (size: () => number) => ReflectorMetrics;
+}
+
+export class SharedInformer<T extends ApiObject> implements Informer<T>, ReflectorSink<T> {
+  readonly #store: Store<T>;
+  readonly #handlers = new Set<EventHandler<T>>();
+  readonly #transformer: ((object: T) => T) | undefined;
+  readonly #log: Logger;
+  readonly #metrics: ReflectorMetrics;
+  readonly #reflector: Reflector<T>;
+  readonly #synced: Deferred<void> = deferred();
+  #hasSynced = false;
+
+  constructor(type: ResourceType<T>, options: InformerOptions<T>, dependencies: SharedInformerDependencies) {
+    const { client, clock, random, log, metrics } = dependencies;
+    const { namespace, labelSelector, fieldSelector } = options;
+    this.#store = new Store(options.indexers);
+    this.#transformer = options.transform;
+    this.#log = log.child({ resource: type.resource });
+    this.#metrics = metrics?.(() => this.#store.size) ?? noReflectorMetrics;
+    this.#reflector = new Reflector<T>({
+      client: client.resource(type),
+      scope: {
+        ...(namespace === undefined ? {} : { namespace }),
+        ...(labelSelector === undefined ? {} : { labelSelector }),
+        ...(fieldSelector === undefined ? {} : { fieldSelector }),
+      },
+      sink: this,
+      clock,
+      random,
+      log: this.#log,
+      metrics: this.#metrics,
+    });
+  }
+
+  get size(): number {
+    return this.#store.size;
+  }
+
+  /** The version up to which the store is current; empty before the first list. */
+  get lastVersion(): string {
+    return this.#reflector.lastVersion;
+  }
+
+  get(key: ObjectKey): T | undefined {
+    return this.#store.get(key);
+  }
+
+  list(namespace?: string): T[] {
+    return this.#store.list(namespace);
+  }
+
+  byIndex(index: string, value: string): T[] {
+    return this.#store.byIndex(index, value);
+  }
+
+  addIndexers(indexers: Record<string, IndexFunction<T>>): void {
+    this.#store.addIndexers(indexers);
+  }
+
+  hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  /** Resolves when the first list is in the store and its handlers ran. */
+  whenSynced(): Promise<void> {
+    return this.#synced.promise;
+  }
+
+  addHandler(handler: EventHandler<T>): () => void {
+    // A handler object added twice is two registrations.
+    const registered: EventHandler<T> = {
+      onAdd: (object, initial) => handler.onAdd?.(object, initial),
+      onUpdate: (object, old) => handler.onUpdate?.(object, old),
+      onDelete: (object) => handler.onDelete?.(object),
+    };
+    for (const object of this.#store.list()) this.#call(registered, (h) => h.onAdd?.(object, true));
+    this.#handlers.add(registered);
+    return () => this.#handlers.delete(registered);
+  }
+
+  /** Works until `signal` aborts. Called once, by the factory. */
+  run(signal: AbortSignal): Promise<void> {
+    return this.#reflector.run(signal);
+  }
+
+  /** The difference between the store and the complete state becomes events: deletions first, then the rest in order. */
+  replace(objects: T[]): void {
+    const initial = !this.#hasSynced;
+    const listed = new Map<ObjectKey, T>();
+    for (const object of objects) listed.set(objectKey(object), object);
+    for (const key of [...this.#store.keys()]) if (!listed.has(key)) this.#remove(key);
+    for (const [key, object] of listed) this.#put(key, object, initial);
+    if (!initial) return;
+    this.#hasSynced = true;
+    this.#synced.resolve();
+  }
+
+  apply(event: WatchEvent<T>): void {
+    switch (event.type) {
+      case 'ADDED':
+      case 'MODIFIED':
+        this.#put(objectKey(event.object), event.object, false);
+        return;
+      case 'DELETED':
+        this.#remove(objectKey(event.object), event.object);
+        return;
+      case 'BOOKMARK':
+        return;
+      default:
+        event.type satisfies never;
+    }
+  }
+
+  #put(key: ObjectKey, given: T, initial: boolean): void {
+    const known = this.#store.get(key);
+    if (known !== undefined && sameVersion(known, given)) return;
+    const object = this.#transform(given);
+    const recreated = known !== undefined && known.metadata.uid !== object.metadata.uid;
+    // Another object under the same name: whoever holds state by uid must see the first one go.
+    if (recreated) this.#remove(key);
+    const old = this.#store.set(key, object);
+    if (old === undefined) this.#notify((handler) => handler.onAdd?.(object, initial));
+    else this.#notify((handler) => handler.onUpdate?.(object, old));
+  }
+
+  /** `last`: the state at the deletion, where the watch told it. */
+  #remove(key: ObjectKey, last?: T): void {
+    const old = this.#store.delete(key);
+    if (old === undefined) return;
+    const object = last === undefined ? old : this.#transform(last);
+    this.#notify((handler) => handler.onDelete?.(object));
+  }
+
+  /** An object that the transform cannot take is kept as it is: one object must not stop all others. */
+  #transform(object: T): T {
+    if (this.#transformer === undefined) return object;
+    try {
+      return this.#transformer(object);
+    } catch (error) {
+      this.#metrics.handlerFailed();
+      this.#log.error({ err: error, key: objectKey(object) }, 'Transform failed');
+      return object;
+    }
+  }
+
+  #notify(call: (handler: EventHandler<T>) => void): void {
+    for (const handler of [...this.#handlers]) this.#call(handler, call);
+  }
+
+  /** A handler that throws is reported and does not keep the event from the others. */
+  #call(handler: EventHandler<T>, call: (handler: EventHandler<T>) => void): void {
+    try {
+      call(handler);
+    } catch (error) {
+      this.#metrics.handlerFailed();
+      this.#log.error({ err: error }, 'Event handler failed');
+    }
+  }
+}
+
+/** The very same state again: from a relist, or a watch that resumed a little early. */
+function sameVersion(a: ApiObject, b: ApiObject): boolean {
+  const version = a.metadata.resourceVersion;
+  return version !== undefined && version === b.metadata.resourceVersion && a.metadata.uid === b.metadata.uid;
+}
