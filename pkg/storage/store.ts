@@ -63,7 +63,7 @@ export type WatchMessage =
 export interface WatchOptions {
   readonly start: string;
   readonly end: string;
-  /** First revision to deliver. */
+  /** First revision to deliver; `compacted` when it is not behind the compacted one, whose own write may be forgotten. */
   readonly fromRevision: Revision;
   /** Ends the watch. */
   readonly signal: AbortSignal;

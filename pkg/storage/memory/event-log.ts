@@ -45,14 +45,15 @@ export class EventLog {
   async *follow(options: WatchOptions, position: () => Position): AsyncGenerator<WatchMessage, void, void> {
     const { start, end, signal } = options;
     let next = options.fromRevision;
-    let announced = this.#announced;
+    // Whoever asked before the iteration began is answered too.
+    let announced = -1;
     const onAbort = () => this.#wakeAll();
     signal.addEventListener('abort', onAbort, { once: true });
     try {
       while (!signal.aborted) {
         if (this.#closed) throw new StoreError('unavailable', 'the store is closed');
         const { revision, compacted } = position();
-        if (next < compacted) throw new StoreError('compacted', `revision ${next} has been compacted`);
+        if (next <= compacted) throw new StoreError('compacted', `revision ${next} has been compacted`);
         const events = this.#between(start, end, next);
         if (events.length > 0) {
           next = revisionOf(events[events.length - 1] as StoreEvent) + 1n;

@@ -1,0 +1,48 @@
+/** etcd's and gRPC's failures as ours, in one table. Messages are those of etcd's rpctypes. */
+import { status } from '@grpc/grpc-js';
+import { StoreError, type StoreErrorCode } from '#storage/store.js';
+
+interface Row {
+  readonly grpc: number;
+  /** Part of the message; absent = any. */
+  readonly text?: string;
+  readonly code: StoreErrorCode;
+}
+
+/** First match wins. */
+const table: readonly Row[] = [
+  { grpc: status.OUT_OF_RANGE, text: 'required revision has been compacted', code: 'compacted' },
+  { grpc: status.OUT_OF_RANGE, text: 'required revision is a future revision', code: 'futureRevision' },
+  { grpc: status.RESOURCE_EXHAUSTED, text: 'database space exceeded', code: 'noSpace' },
+  { grpc: status.RESOURCE_EXHAUSTED, text: 'larger than max', code: 'tooLarge' },
+  { grpc: status.INVALID_ARGUMENT, text: 'request is too large', code: 'tooLarge' },
+  { grpc: status.UNAVAILABLE, text: 'request timed out', code: 'timeout' },
+  { grpc: status.DEADLINE_EXCEEDED, code: 'timeout' },
+];
+
+/** The gRPC status code of an error, undefined when it carries none. */
+export function grpcCode(error: unknown): number | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
+  return typeof error.code === 'number' ? error.code : undefined;
+}
+
+/** What kept etcd from doing it; everything unknown counts as unavailable, so that callers try again later. */
+export function translateEtcdError(error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  const code = grpcCode(error);
+  const message = messageOf(error);
+  const row = table.find((r) => r.grpc === code && (r.text === undefined || message.includes(r.text)));
+  return new StoreError(row?.code ?? 'unavailable', message, { cause: error });
+}
+
+function messageOf(error: unknown): string {
+  if (typeof error === 'object' && error !== null && 'details' in error && typeof error.details === 'string') {
+    return error.details;
+  }
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** True when a write named a lease that is gone. */
+export function isLeaseNotFound(error: unknown): boolean {
+  return grpcCode(error) === status.NOT_FOUND && messageOf(error).includes('lease not found');
+}

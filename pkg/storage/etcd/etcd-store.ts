@@ -1,0 +1,236 @@
+/**
+ * The store on etcd 3.4 or newer.
+ *
+ * Calls are made over gRPC directly: a client library that repeats calls by itself would repeat conditional writes too, and
+ * report a write that has happened as a conflict.
+ */
+import type { Clock } from '#apimachinery/clock.js';
+import { type Logger, silentLogger } from '#daemon/log/logger.js';
+import { type Call, EtcdConnection, type EtcdTls } from '#storage/etcd/connection.js';
+import { isLeaseNotFound } from '#storage/etcd/errors.js';
+import { Hub } from '#storage/etcd/hub.js';
+import { LeasePool } from '#storage/etcd/lease-pool.js';
+import {
+  compactionRequest,
+  conditionalWriteRequest,
+  type EtcdRange,
+  type EtcdRangeResponse,
+  type EtcdWrite,
+  leaseGrantRequest,
+  putRequest,
+  rangeRequest,
+  readConditionalWriteResponse,
+  readDbSize,
+  readLeaseId,
+  readRangeResponse,
+  readRevision,
+} from '#storage/etcd/messages.js';
+import { SharedRead } from '#storage/etcd/shared-read.js';
+import { type UpstreamBatch, upstream } from '#storage/etcd/upstream.js';
+import {
+  prefixEnd,
+  type RangeOptions,
+  type RangeResult,
+  type Revision,
+  type Store,
+  type WatchMessage,
+  type WatchOptions,
+  type WriteOptions,
+  type WriteResult,
+} from '#storage/store.js';
+
+export interface EtcdStoreOptions {
+  /** `http://127.0.0.1:2379`, `https://…`; at least one. */
+  readonly endpoints: readonly string[];
+  readonly tls?: EtcdTls;
+  /** Root of all keys, without a slash at its end: `/registry`. Watches below it share one watch at etcd. */
+  readonly root?: string;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly log?: Logger;
+  /** Longest time of one call. */
+  readonly callTimeoutMs?: number;
+  /** Events that may wait for one watch before it follows etcd by itself. */
+  readonly watchQueueSize?: number;
+}
+
+const kv = '/etcdserverpb.KV/';
+/** Below the root: a key that is written only to move the watch along when writes elsewhere moved etcd's revision. */
+const stirKey = '/watch-progress';
+const nothing = Buffer.alloc(0);
+
+export class EtcdStore implements Store {
+  readonly #connection: EtcdConnection;
+  readonly #options: EtcdStoreOptions;
+  readonly #log: Logger;
+  readonly #root: string;
+  readonly #hub: Hub;
+  readonly #leases: LeasePool;
+  readonly #newest: SharedRead<Revision>;
+  readonly #stop = new AbortController();
+  /** The newest revision in any answer. */
+  #seen: Revision = 0n;
+
+  constructor(options: EtcdStoreOptions) {
+    this.#options = options;
+    this.#log = options.log ?? silentLogger;
+    this.#root = options.root ?? '/registry';
+    const { endpoints, tls, clock, random, callTimeoutMs = 5000, watchQueueSize = 4096 } = options;
+    this.#connection = new EtcdConnection({ endpoints, ...(tls && { tls }), clock, random, callTimeoutMs });
+    this.#newest = new SharedRead(() => this.#readRevision(true));
+    this.#leases = new LeasePool({ clock, grant: (ttlSeconds) => this.#grant(ttlSeconds) });
+    const start = `${this.#root}/`;
+    const end = prefixEnd(start);
+    this.#hub = new Hub({
+      start,
+      end,
+      clock,
+      follow: (fromRevision, signal) => this.#follow({ start, end, fromRevision, signal }),
+      seen: () => this.#seen,
+      currentRevision: () => this.currentRevision(),
+      stir: () => this.#stir(),
+      queueSize: watchQueueSize,
+    });
+  }
+
+  async range(options: RangeOptions): Promise<RangeResult> {
+    const { signal, ...range } = options;
+    return this.#range(range, signal);
+  }
+
+  create(key: string, value: Buffer, options: WriteOptions = {}): Promise<WriteResult> {
+    return this.#put(key, value, 0n, options);
+  }
+
+  update(key: string, value: Buffer, expected: Revision, options: WriteOptions = {}): Promise<WriteResult> {
+    return this.#put(key, value, expected, options);
+  }
+
+  delete(key: string, expected: Revision, options: { signal?: AbortSignal } = {}): Promise<WriteResult> {
+    return this.#write(key, expected, { type: 'delete' }, options.signal);
+  }
+
+  watch(options: WatchOptions): AsyncIterable<WatchMessage> {
+    return this.#hub.covers(options.start, options.end) ? this.#hub.watch(options) : this.#watchAlone(options);
+  }
+
+  requestProgress(start?: string): void {
+    this.#hub.requestProgress(start);
+  }
+
+  async currentRevision(signal?: AbortSignal): Promise<Revision> {
+    signal?.throwIfAborted();
+    return this.#newest.read();
+  }
+
+  async compact(revision: Revision): Promise<void> {
+    const request = compactionRequest(revision);
+    await this.#call({ path: `${kv}Compact`, request, read: readRevision, repeatable: false });
+  }
+
+  async health(signal?: AbortSignal): Promise<void> {
+    await this.#readRevision(false, signal);
+  }
+
+  async size(): Promise<number | undefined> {
+    const path = '/etcdserverpb.Maintenance/Status';
+    return this.#call({ path, request: nothing, read: readDbSize, repeatable: true });
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    this.#hub.close();
+    this.#connection.close();
+  }
+
+  async #range(range: EtcdRange, signal: AbortSignal | undefined): Promise<EtcdRangeResponse> {
+    const request = rangeRequest(range);
+    const response = await this.#call({
+      path: `${kv}Range`,
+      request,
+      read: readRangeResponse,
+      repeatable: true,
+      signal,
+    });
+    this.#see(response.revision);
+    return response;
+  }
+
+  /** A quorum read of a key that need not exist: only the answer's header counts. */
+  async #readRevision(repeatable: boolean, signal?: AbortSignal): Promise<Revision> {
+    const request = rangeRequest({ start: this.#root, keysOnly: true });
+    const revision = await this.#call({ path: `${kv}Range`, request, read: readRevision, repeatable, signal });
+    this.#see(revision);
+    return revision;
+  }
+
+  async #put(key: string, value: Buffer, expected: Revision, options: WriteOptions): Promise<WriteResult> {
+    const { ttlSeconds, signal } = options;
+    if (ttlSeconds === undefined) {
+      return this.#write(key, expected, { type: 'put', value, keepLease: expected > 0n }, signal);
+    }
+    const lease = await this.#leases.take(ttlSeconds);
+    try {
+      return await this.#write(key, expected, { type: 'put', value, lease }, signal);
+    } catch (err) {
+      if (!(err instanceof Error && isLeaseNotFound(err.cause))) throw err;
+      // Ended early, by hand or by a restored backup. Nothing was written.
+      this.#leases.forget(ttlSeconds);
+      return this.#write(key, expected, { type: 'put', value, lease: await this.#leases.take(ttlSeconds) }, signal);
+    }
+  }
+
+  async #write(
+    key: string,
+    expected: Revision,
+    write: EtcdWrite,
+    signal: AbortSignal | undefined,
+  ): Promise<WriteResult> {
+    const { succeeded, revision, current } = await this.#call({
+      path: `${kv}Txn`,
+      request: conditionalWriteRequest(key, expected, write),
+      read: readConditionalWriteResponse,
+      repeatable: false,
+      signal,
+    });
+    this.#see(revision);
+    if (succeeded) return { ok: true, revision };
+    return { ok: false, revision, ...(current && { current }) };
+  }
+
+  #grant(ttlSeconds: number): Promise<bigint> {
+    const request = leaseGrantRequest(ttlSeconds);
+    // A lease granted twice costs nothing but its own end.
+    return this.#call({ path: '/etcdserverpb.Lease/LeaseGrant', request, read: readLeaseId, repeatable: true });
+  }
+
+  #follow(watch: WatchOptions): AsyncIterable<UpstreamBatch> {
+    const { clock, random } = this.#options;
+    return upstream({ ...watch, connection: this.#connection, clock, random, log: this.#log });
+  }
+
+  /** A watch outside of the root. */
+  async *#watchAlone(options: WatchOptions): AsyncGenerator<WatchMessage, void, void> {
+    for await (const { events, revision } of this.#follow(options)) {
+      yield events.length > 0 ? { type: 'events', events, revision } : { type: 'progress', revision };
+    }
+  }
+
+  async #stir(): Promise<void> {
+    const request = putRequest(this.#root + stirKey, nothing);
+    try {
+      await this.#call({ path: `${kv}Put`, request, read: readRevision, repeatable: true });
+    } catch (err) {
+      if (!this.#stop.signal.aborted) this.#log.info({ err }, 'cannot write the key that moves watches along');
+    }
+  }
+
+  #call<T>(call: Call<T>): Promise<T> {
+    return this.#connection.call(call);
+  }
+
+  #see(revision: Revision): void {
+    if (revision > this.#seen) this.#seen = revision;
+  }
+}

@@ -1,0 +1,202 @@
+/** etcd's v3 messages that this project uses, to and from bytes. Field numbers are those of etcd 3.4's rpc.proto. */
+import { type WireReader, WireWriter } from '#storage/etcd/wire.js';
+import type { KeyValue, Revision } from '#storage/store.js';
+
+export interface EtcdKeyValue extends KeyValue {
+  readonly createRevision: Revision;
+}
+
+export interface EtcdRange {
+  readonly start: string;
+  /** Absent: the one key `start`. */
+  readonly end?: string;
+  readonly limit?: number;
+  readonly revision?: Revision;
+  readonly keysOnly?: boolean;
+}
+
+export interface EtcdRangeResponse {
+  readonly revision: Revision;
+  readonly kvs: EtcdKeyValue[];
+  readonly count: number;
+}
+
+export function rangeRequest(range: EtcdRange): Buffer {
+  return new WireWriter()
+    .bytes(1, range.start)
+    .bytes(2, range.end ?? '')
+    .int(3, range.limit ?? 0)
+    .int(4, range.revision ?? 0n)
+    .bool(8, range.keysOnly ?? false)
+    .finish();
+}
+
+export function readRangeResponse(reader: WireReader): EtcdRangeResponse {
+  const kvs: EtcdKeyValue[] = [];
+  let revision = 0n;
+  let count = 0;
+  while (reader.next()) {
+    if (reader.field === 1) revision = readHeader(reader.message());
+    else if (reader.field === 2) kvs.push(readKeyValue(reader.message()));
+    else if (reader.field === 4) count = reader.number();
+  }
+  return { revision, kvs, count };
+}
+
+function readHeader(reader: WireReader): Revision {
+  let revision = 0n;
+  while (reader.next()) if (reader.field === 3) revision = reader.int64();
+  return revision;
+}
+
+const noValue = Buffer.alloc(0);
+
+function readKeyValue(reader: WireReader): EtcdKeyValue {
+  let key = '';
+  let createRevision = 0n;
+  let modRevision = 0n;
+  let value: Buffer = noValue;
+  while (reader.next()) {
+    if (reader.field === 1) key = reader.string();
+    else if (reader.field === 2) createRevision = reader.int64();
+    else if (reader.field === 3) modRevision = reader.int64();
+    else if (reader.field === 5) value = reader.bytes();
+  }
+  return { key, value, modRevision, createRevision };
+}
+
+/** What a conditional write does when its condition holds. */
+export type EtcdWrite =
+  | { readonly type: 'put'; readonly value: Buffer; readonly lease?: bigint; readonly keepLease?: boolean }
+  | { readonly type: 'delete' };
+
+/** If the key's mod revision is `expected` (0: there is no such key) do `write`, else read the key. */
+export function conditionalWriteRequest(key: string, expected: Revision, write: EtcdWrite): Buffer {
+  const compareMod = 2;
+  // A revision of 0 is left out, which etcd reads as 0: no such key.
+  const compare = new WireWriter().int(2, compareMod).bytes(3, key).int(6, expected);
+  return new WireWriter()
+    .message(1, compare.finish())
+    .message(2, requestOp(key, write))
+    .message(3, new WireWriter().message(1, rangeRequest({ start: key })).finish())
+    .finish();
+}
+
+function requestOp(key: string, write: EtcdWrite): Buffer {
+  if (write.type === 'delete') {
+    return new WireWriter().message(3, new WireWriter().bytes(1, key).finish()).finish();
+  }
+  const put = new WireWriter()
+    .bytes(1, key)
+    .bytes(2, write.value)
+    .int(3, write.lease ?? 0n)
+    .bool(6, write.keepLease ?? false);
+  return new WireWriter().message(2, put.finish()).finish();
+}
+
+export interface EtcdWriteResponse {
+  readonly succeeded: boolean;
+  readonly revision: Revision;
+  /** The pair as it is, when the condition did not hold. */
+  readonly current: EtcdKeyValue | undefined;
+}
+
+export function readConditionalWriteResponse(reader: WireReader): EtcdWriteResponse {
+  let succeeded = false;
+  let revision = 0n;
+  let current: EtcdKeyValue | undefined;
+  while (reader.next()) {
+    if (reader.field === 1) revision = readHeader(reader.message());
+    else if (reader.field === 2) succeeded = reader.bool();
+    else if (reader.field === 3) {
+      const op = reader.message();
+      while (op.next()) if (op.field === 1) current = readRangeResponse(op.message()).kvs[0];
+    }
+  }
+  return { succeeded, revision, current };
+}
+
+/** An unconditional put. */
+export function putRequest(key: string, value: Buffer): Buffer {
+  return new WireWriter().bytes(1, key).bytes(2, value).finish();
+}
+
+/** The revision in any response: its header is field 1. */
+export function readRevision(reader: WireReader): Revision {
+  let revision = 0n;
+  while (reader.next()) if (reader.field === 1) revision = readHeader(reader.message());
+  return revision;
+}
+
+export function compactionRequest(revision: Revision): Buffer {
+  return new WireWriter().int(1, revision).finish();
+}
+
+export function leaseGrantRequest(ttlSeconds: number): Buffer {
+  return new WireWriter().int(1, ttlSeconds).finish();
+}
+
+export function readLeaseId(reader: WireReader): bigint {
+  let id = 0n;
+  while (reader.next()) if (reader.field === 2) id = reader.int64();
+  return id;
+}
+
+/** Bytes of the database file, out of a status response. */
+export function readDbSize(reader: WireReader): number {
+  let size = 0;
+  while (reader.next()) if (reader.field === 3) size = reader.number();
+  return size;
+}
+
+/** Opens a watch with periodic progress notifications and large answers in fragments. */
+export function watchCreateRequest(start: string, end: string, fromRevision: Revision): Buffer {
+  const create = new WireWriter().bytes(1, start).bytes(2, end).int(3, fromRevision).bool(4, true).bool(8, true);
+  return new WireWriter().message(1, create.finish()).finish();
+}
+
+export interface EtcdEvent {
+  readonly deleted: boolean;
+  readonly kv: EtcdKeyValue;
+}
+
+export interface EtcdWatchResponse {
+  readonly revision: Revision;
+  readonly created: boolean;
+  readonly canceled: boolean;
+  readonly compactRevision: Revision;
+  readonly cancelReason: string;
+  /** More of the same answer follows. */
+  readonly fragment: boolean;
+  readonly events: EtcdEvent[];
+}
+
+export function readWatchResponse(reader: WireReader): EtcdWatchResponse {
+  const events: EtcdEvent[] = [];
+  let revision = 0n;
+  let created = false;
+  let canceled = false;
+  let compactRevision = 0n;
+  let cancelReason = '';
+  let fragment = false;
+  while (reader.next()) {
+    if (reader.field === 1) revision = readHeader(reader.message());
+    else if (reader.field === 3) created = reader.bool();
+    else if (reader.field === 4) canceled = reader.bool();
+    else if (reader.field === 5) compactRevision = reader.int64();
+    else if (reader.field === 6) cancelReason = reader.string();
+    else if (reader.field === 7) fragment = reader.bool();
+    else if (reader.field === 11) events.push(readEvent(reader.message()));
+  }
+  return { revision, created, canceled, compactRevision, cancelReason, fragment, events };
+}
+
+function readEvent(reader: WireReader): EtcdEvent {
+  let deleted = false;
+  let kv: EtcdKeyValue = { key: '', value: noValue, modRevision: 0n, createRevision: 0n };
+  while (reader.next()) {
+    if (reader.field === 1) deleted = reader.number() === 1;
+    else if (reader.field === 2) kv = readKeyValue(reader.message());
+  }
+  return { deleted, kv };
+}

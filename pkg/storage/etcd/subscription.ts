@@ -1,0 +1,100 @@
+/** One watch's place at the hub: a bounded queue, and what it wants to know about progress. */
+import { keyOf, revisionOf } from '#storage/etcd/recent-events.js';
+import type { Revision, StoreEvent, WatchMessage } from '#storage/store.js';
+
+export interface SubscriptionOptions {
+  readonly start: string;
+  readonly end: string;
+  /** Events up to this revision are not for this watch. */
+  readonly after: Revision;
+  /** Events that may wait; when more come the subscription ends behind those that wait. */
+  readonly queueSize: number;
+}
+
+export class Subscription {
+  readonly #options: SubscriptionOptions;
+  #queue: StoreEvent[] = [];
+  /** A progress message is due behind the queue. */
+  #progress: Revision | undefined;
+  /** A progress message is wanted once the hub has reached this. */
+  #wanted: Revision | undefined;
+  #wake: (() => void) | undefined;
+  #end: { readonly error: unknown } | undefined;
+
+  constructor(options: SubscriptionOptions) {
+    this.#options = options;
+  }
+
+  get start(): string {
+    return this.#options.start;
+  }
+
+  /** Takes those of the events (of whole revisions, in order) that are in range. */
+  offer(events: readonly StoreEvent[]): void {
+    const { start, end, after, queueSize } = this.#options;
+    if (this.#end !== undefined) return;
+    const wanted = events.filter((event) => {
+      const key = keyOf(event);
+      return key >= start && key < end && revisionOf(event) > after;
+    });
+    if (wanted.length === 0) return;
+    if (this.#queue.length > 0 && this.#queue.length + wanted.length > queueSize) return this.end();
+    this.#queue = this.#queue.length === 0 ? wanted : this.#queue.concat(wanted);
+    this.#notify();
+  }
+
+  /** A message is wanted as soon as nothing is missing up to `revision`. */
+  wantProgress(revision: Revision): void {
+    if (this.#wanted === undefined || this.#wanted < revision) this.#wanted = revision;
+  }
+
+  /** True when it waits for a revision behind that one. */
+  waitsBeyond(revision: Revision): boolean {
+    return this.#wanted !== undefined && this.#wanted > revision;
+  }
+
+  /** The hub has come to `revision`. */
+  reached(revision: Revision): void {
+    if (this.#end !== undefined || this.#wanted === undefined || this.#wanted > revision) return;
+    if (revision < this.#options.after) return;
+    this.#wanted = undefined;
+    this.#progress = revision;
+    this.#notify();
+  }
+
+  /** No more comes; what waits is delivered first. */
+  end(error?: unknown): void {
+    this.#end ??= { error };
+    this.#notify();
+  }
+
+  /** The next message; undefined at the end. */
+  async take(): Promise<WatchMessage | undefined> {
+    for (;;) {
+      if (this.#queue.length > 0) return this.#takeEvents(this.#queue);
+      if (this.#progress !== undefined) {
+        const revision = this.#progress;
+        this.#progress = undefined;
+        return { type: 'progress', revision };
+      }
+      if (this.#end !== undefined) {
+        if (this.#end.error !== undefined) throw this.#end.error;
+        return undefined;
+      }
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  #takeEvents(events: StoreEvent[]): WatchMessage {
+    this.#queue = [];
+    return { type: 'events', events, revision: revisionOf(events[events.length - 1] as StoreEvent) };
+  }
+
+  #notify(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+}

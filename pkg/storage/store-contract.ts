@@ -1,0 +1,325 @@
+/** What every Store must do. Each implementation runs this suite in its test. */
+import type { Test } from 'tap';
+import {
+  prefixEnd,
+  type Revision,
+  type Store,
+  StoreError,
+  type StoreErrorCode,
+  type StoreEvent,
+  type WatchMessage,
+  type WriteResult,
+} from '#storage/store.js';
+
+/** Gives an empty store (or one that nobody else uses `/registry/` of). The suite closes it. */
+export type NewStore = () => Promise<Store> | Store;
+
+const all = { start: '/registry/', end: prefixEnd('/registry/') };
+const bytes = (text: string): Buffer => Buffer.from(text);
+
+/** Runs the suite as subtests of `t`. */
+export async function storeContract(t: Test, newStore: NewStore): Promise<void> {
+  const cases: [string, (t: Test, store: Store) => Promise<void>][] = [
+    ['conditional writes', conditionalWrites],
+    ['ranges', ranges],
+    ['reads at a revision and compaction', history],
+    ['a watch delivers each write of its range once, in order', watchOrder],
+    ['a watch resumes at any kept revision', watchResumes],
+    ['a watch of compacted history fails', watchCompacted],
+    ['progress is told to idle watches', progress],
+    ['a slow watcher misses nothing', slowWatcher],
+    ['keys with a time to live go away', timeToLive],
+    ['large values and many keys', large],
+    ['aborted calls', aborted],
+  ];
+  for (const [name, run] of cases) {
+    await t.test(name, async (t) => {
+      const store = await newStore();
+      t.teardown(() => store.close());
+      await run(t, store);
+    });
+  }
+}
+
+async function conditionalWrites(t: Test, store: Store): Promise<void> {
+  const first = await written(t, store.create('/registry/a', bytes('1')));
+  const again = await store.create('/registry/a', bytes('2'));
+  t.equal(again.ok, false, 'an existing key is not created again');
+  t.equal(!again.ok && again.current?.modRevision, first);
+  t.equal(!again.ok && again.current?.value.toString(), '1');
+
+  const second = await written(t, store.update('/registry/a', bytes('2'), first));
+  t.ok(second > first, 'revisions grow');
+  const stale = await store.update('/registry/a', bytes('3'), first);
+  t.equal(stale.ok, false, 'a stale revision does not update');
+  t.equal(!stale.ok && stale.current?.value.toString(), '2');
+
+  const staleDelete = await store.delete('/registry/a', first);
+  t.equal(!staleDelete.ok && staleDelete.current?.modRevision, second, 'a stale revision does not delete');
+  const deleted = await written(t, store.delete('/registry/a', second));
+  t.ok(deleted > second, 'a deletion has a revision of its own');
+
+  const missing = await store.update('/registry/a', bytes('4'), second);
+  t.equal(missing.ok, false);
+  t.notOk('current' in missing && missing.current, 'nothing is there');
+  t.equal((await store.delete('/registry/a', second)).ok, false);
+  t.ok((await written(t, store.create('/registry/a', bytes('5')))) > deleted, 'created anew');
+}
+
+async function ranges(t: Test, store: Store): Promise<void> {
+  for (const key of ['b/2', 'a', 'b/1', 'c', 'b/3']) await store.create(`/registry/${key}`, bytes(key));
+  const b = { start: '/registry/b/', end: prefixEnd('/registry/b/') };
+  const found = await store.range(b);
+  t.same(
+    found.kvs.map((kv) => [kv.key, kv.value.toString()]),
+    [
+      ['/registry/b/1', 'b/1'],
+      ['/registry/b/2', 'b/2'],
+      ['/registry/b/3', 'b/3'],
+    ],
+    'in key order, the end excluded',
+  );
+  t.equal(found.count, 3);
+  t.equal(found.revision, await store.currentRevision());
+
+  const page = await store.range({ ...all, limit: 2 });
+  t.same(
+    page.kvs.map((kv) => kv.key),
+    ['/registry/a', '/registry/b/1'],
+  );
+  t.equal(page.count, 5, 'the count ignores the limit');
+  const keys = await store.range({ ...b, keysOnly: true });
+  t.ok(keys.kvs.every((kv) => kv.value.length === 0 && kv.modRevision > 0n));
+  t.same((await store.range({ start: '/registry/x', end: '/registry/y' })).kvs, []);
+}
+
+async function history(t: Test, store: Store): Promise<void> {
+  const r1 = await written(t, store.create('/registry/a', bytes('1')));
+  const r2 = await written(t, store.update('/registry/a', bytes('2'), r1));
+  const r3 = await written(t, store.create('/registry/b', bytes('b')));
+  const r4 = await written(t, store.delete('/registry/a', r2));
+  const at = async (revision: Revision) =>
+    (await store.range({ ...all, revision })).kvs.map((kv) => `${kv.key.slice(10)}=${kv.value}@${kv.modRevision}`);
+  t.same(await at(r1), [`a=1@${r1}`]);
+  t.same(await at(r2), [`a=2@${r2}`]);
+  t.same(await at(r3), [`a=2@${r2}`, `b=b@${r3}`]);
+  t.same(await at(r4), [`b=b@${r3}`]);
+  const old = await store.range({ ...all, revision: r1 });
+  t.equal(old.revision, r4, 'an old read tells the newest revision');
+  await fails(t, store.range({ ...all, revision: r4 + 1000n }), 'futureRevision');
+
+  await store.compact(r3);
+  t.same(await at(r3), [`a=2@${r2}`, `b=b@${r3}`], 'the compacted revision itself can be read');
+  await fails(t, store.range({ ...all, revision: r2 }), 'compacted');
+  await fails(t, store.compact(r2), 'compacted');
+  await store.compact(r4);
+  t.same(await at(r4), [`b=b@${r3}`]);
+}
+
+async function watchOrder(t: Test, store: Store): Promise<void> {
+  const from = (await store.currentRevision()) + 1n;
+  const watch = collect(store, { prefix: '/registry/pods/', from });
+  t.teardown(watch.stop);
+  const expected: string[] = [];
+  const revisions = new Map<string, Revision>();
+  for (let i = 0; i < 60; i++) {
+    const key = `/registry/pods/p${i % 7}`;
+    const known = revisions.get(key);
+    if (known === undefined) {
+      revisions.set(key, await written(t, store.create(key, bytes(`${i}`))));
+      expected.push(`create ${key}=${i}`);
+    } else if (i % 5 === 0) {
+      await written(t, store.delete(key, known));
+      revisions.delete(key);
+      expected.push(`delete ${key}`);
+    } else {
+      revisions.set(key, await written(t, store.update(key, bytes(`${i}`), known)));
+      expected.push(`update ${key}=${i}`);
+    }
+    await store.create(`/registry/podsx${i}`, bytes('not in range'));
+  }
+  const events = await watch.events(expected.length);
+  t.same(events.map(describe), expected);
+  t.ok(
+    events.every((event, i) => i === 0 || revisionOf(event) > revisionOf(events[i - 1] as StoreEvent)),
+    'in revision order',
+  );
+}
+
+async function watchResumes(t: Test, store: Store): Promise<void> {
+  const revisions: Revision[] = [];
+  for (let i = 0; i < 6; i++) revisions.push(await written(t, store.create(`/registry/pods/${i}`, bytes(`${i}`))));
+  for (const [i, from] of revisions.entries()) {
+    const watch = collect(store, { prefix: '/registry/pods/', from });
+    const events = await watch.events(revisions.length - i);
+    t.same(events.map(revisionOf), revisions.slice(i), `from the write number ${i}`);
+    await watch.stop();
+  }
+  const from = (revisions.at(-1) ?? 0n) + 10n;
+  const future = collect(store, { prefix: '/registry/pods/', from });
+  t.teardown(future.stop);
+  const later: Revision[] = [];
+  for (let i = 0; (later.at(-1) ?? 0n) < from + 2n; i++) {
+    later.push(await written(t, store.create(`/registry/pods/later${i}`, bytes(''))));
+  }
+  const expected = later.filter((revision) => revision >= from);
+  t.same((await future.events(expected.length)).map(revisionOf), expected, 'a watch may begin in the future');
+}
+
+async function watchCompacted(t: Test, store: Store): Promise<void> {
+  const first = await written(t, store.create('/registry/pods/a', bytes('1')));
+  const second = await written(t, store.update('/registry/pods/a', bytes('2'), first));
+  const third = await written(t, store.update('/registry/pods/a', bytes('3'), second));
+  await store.compact(third);
+  const watch = collect(store, { prefix: '/registry/pods/', from: first });
+  await fails(t, watch.events(1), 'compacted');
+  await watch.stop();
+  const atBorder = collect(store, { prefix: '/registry/pods/', from: third });
+  await fails(t, atBorder.events(1), 'compacted');
+  await atBorder.stop();
+  const kept = collect(store, { prefix: '/registry/pods/', from: third + 1n });
+  t.teardown(kept.stop);
+  const fourth = await written(t, store.update('/registry/pods/a', bytes('4'), third));
+  t.same((await kept.events(1)).map(revisionOf), [fourth], 'behind it all is there');
+}
+
+async function progress(t: Test, store: Store): Promise<void> {
+  await store.create('/registry/pods/a', bytes('1'));
+  const watch = collect(store, { prefix: '/registry/pods/', from: (await store.currentRevision()) + 1n });
+  t.teardown(watch.stop);
+  for (let i = 0; i < 3; i++) {
+    await store.create(`/registry/nodes/${i}`, bytes(''));
+    const target = await store.currentRevision();
+    store.requestProgress('/registry/pods/');
+    t.ok((await watch.reached(target)) >= target, 'writes elsewhere move the watch along');
+  }
+  await store.create('/elsewhere/a', bytes(''));
+  const beyond = await store.currentRevision();
+  store.requestProgress();
+  t.ok((await watch.reached(beyond)) >= beyond, 'writes outside of the root too');
+  const last = await written(t, store.create('/registry/pods/b', bytes('2')));
+  t.same((await watch.events(1)).map(revisionOf), [last], 'events still come');
+}
+
+async function slowWatcher(t: Test, store: Store): Promise<void> {
+  const controller = new AbortController();
+  const from = (await store.currentRevision()) + 1n;
+  const range = { start: '/registry/pods/', end: prefixEnd('/registry/pods/') };
+  const fast = collect(store, { prefix: '/registry/pods/', from });
+  t.teardown(fast.stop);
+  const slow = store.watch({ ...range, fromRevision: from, signal: controller.signal })[Symbol.asyncIterator]();
+  const count = 300;
+  const first = slow.next();
+  for (let i = 0; i < count; i++) await store.create(`/registry/pods/${i}`, bytes(`${i}`));
+  t.equal((await fast.events(count)).length, count, 'others are not held up');
+  const seen: string[] = [];
+  for (let message = await first; !message.done; message = await slow.next()) {
+    if (message.value.type === 'events') seen.push(...message.value.events.map(keyOf));
+    if (seen.length >= count) break;
+  }
+  t.same(
+    seen,
+    Array.from({ length: count }, (_, i) => `/registry/pods/${i}`),
+  );
+  controller.abort();
+  t.equal((await slow.next()).done, true, 'an aborted watch ends');
+}
+
+async function timeToLive(t: Test, store: Store): Promise<void> {
+  const from = (await store.currentRevision()) + 1n;
+  const watch = collect(store, { prefix: '/registry/events/', from });
+  t.teardown(watch.stop);
+  const first = await written(t, store.create('/registry/events/short', bytes('1'), { ttlSeconds: 1 }));
+  await written(t, store.update('/registry/events/short', bytes('2'), first));
+  await written(t, store.create('/registry/events/shared', bytes('1'), { ttlSeconds: 100 }));
+  await written(t, store.create('/registry/events/shared2', bytes('1'), { ttlSeconds: 100 }));
+  const events = await watch.events(5);
+  t.equal(describe(events[4] as StoreEvent), 'delete /registry/events/short', 'an update keeps the time to live');
+  t.equal((await store.range({ start: '/registry/events/', end: prefixEnd('/registry/events/') })).count, 2);
+}
+
+async function large(t: Test, store: Store): Promise<void> {
+  const value = Buffer.alloc(100_000, 'x');
+  const from = (await store.currentRevision()) + 1n;
+  const keys = Array.from({ length: 80 }, (_, i) => `/registry/blobs/${String(i).padStart(3, '0')}`);
+  for (const key of keys) await written(t, store.create(key, value));
+  const found = await store.range(all);
+  t.equal(found.kvs.length, keys.length, 'an answer beyond 4 MiB');
+  t.ok(found.kvs.every((kv) => kv.value.equals(value)));
+  const watch = collect(store, { prefix: '/registry/blobs/', from });
+  t.same((await watch.events(keys.length)).map(keyOf), keys, 'watched as well');
+  await watch.stop();
+}
+
+async function aborted(t: Test, store: Store): Promise<void> {
+  const signal = AbortSignal.abort(new Error('gone'));
+  await t.rejects(store.range({ ...all, signal }), { message: 'gone' });
+  await t.rejects(store.create('/registry/a', bytes(''), { signal }), { message: 'gone' });
+  await t.rejects(store.currentRevision(signal), { message: 'gone' });
+  await store.health();
+  t.ok(((await store.size()) ?? 0) >= 0);
+  await store.close();
+  await fails(t, store.range(all), 'unavailable');
+}
+
+async function written(t: Test, result: Promise<WriteResult>): Promise<Revision> {
+  const { ok, revision } = await result;
+  if (!ok) t.fail('the write was refused');
+  return revision;
+}
+
+async function fails(t: Test, promise: Promise<unknown>, code: StoreErrorCode): Promise<void> {
+  const error = await promise.then(
+    () => undefined,
+    (err: unknown) => err,
+  );
+  t.ok(error instanceof StoreError && error.code === code, `fails with ${code}`, { error });
+}
+
+interface Collected {
+  /** Waits for that many further events. */
+  events(count: number): Promise<StoreEvent[]>;
+  /** Waits until the watch is complete up to the revision, and tells how far it is. */
+  reached(revision: Revision): Promise<Revision>;
+  stop(): Promise<void>;
+}
+
+/** Reads a watch in the background. */
+function collect(store: Store, options: { prefix: string; from: Revision }): Collected {
+  const { prefix, from } = options;
+  const controller = new AbortController();
+  const iterator = store
+    .watch({ start: prefix, end: prefixEnd(prefix), fromRevision: from, signal: controller.signal })
+    [Symbol.asyncIterator]();
+  const queue: StoreEvent[] = [];
+  let revision = 0n;
+  const read = async () => {
+    const result: IteratorResult<WatchMessage> = await iterator.next();
+    if (result.done === true) throw new Error('the watch has ended');
+    if (result.value.revision < revision) throw new Error('the watch went back');
+    revision = result.value.revision;
+    if (result.value.type === 'events') queue.push(...result.value.events);
+  };
+  return {
+    async events(count) {
+      while (queue.length < count) await read();
+      return queue.splice(0, count);
+    },
+    async reached(target) {
+      while (revision < target) await read();
+      return revision;
+    },
+    async stop() {
+      controller.abort();
+      await iterator.return?.();
+    },
+  };
+}
+
+const keyOf = (event: StoreEvent): string => (event.type === 'put' ? event.kv.key : event.key);
+const revisionOf = (event: StoreEvent): Revision => (event.type === 'put' ? event.kv.modRevision : event.modRevision);
+
+function describe(event: StoreEvent): string {
+  if (event.type === 'delete') return `delete ${event.key}`;
+  return `${event.created ? 'create' : 'update'} ${event.kv.key}=${event.kv.value}`;
+}

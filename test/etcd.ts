@@ -1,0 +1,119 @@
+/** A real etcd for tests: on loopback ports picked by the system, in a temporary directory, ended by its pid. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface TestEtcd {
+  /** `http://127.0.0.1:PORT` */
+  readonly endpoint: string;
+  readonly dataDir: string;
+  /** Of the process that runs now; undefined after `kill`. */
+  readonly pid: number | undefined;
+  /** Ends it without warning (SIGKILL); the data stays. */
+  kill(): Promise<void>;
+  /** Starts it again on the same ports and data, ending it first if it runs; resolves when it answers. */
+  restart(): Promise<void>;
+  /** Ends it and removes its data. */
+  stop(): Promise<void>;
+}
+
+export interface TestEtcdOptions {
+  /** More command-line options: `['--quota-backend-bytes', '16777216']`. */
+  readonly args?: readonly string[];
+}
+
+const binary = '/usr/bin/etcd';
+const startTimeoutMs = 30_000;
+
+/** Resolves when etcd answers. */
+export async function startEtcd(options: TestEtcdOptions = {}): Promise<TestEtcd> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'etcd-test-'));
+  const [clientPort, peerPort] = await freePorts(2);
+  const endpoint = `http://127.0.0.1:${clientPort}`;
+  const peer = `http://127.0.0.1:${peerPort}`;
+  const args = [
+    ...['--name', 'test', '--data-dir', dataDir, '--log-level', 'error', '--logger', 'zap'],
+    ...['--listen-client-urls', endpoint, '--advertise-client-urls', endpoint],
+    ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', `test=${peer}`],
+    ...(options.args ?? []),
+  ];
+  let child: ChildProcess | undefined;
+  const killNow = () => child?.kill('SIGKILL');
+  process.on('exit', killNow);
+
+  const end = async (signal: 'SIGTERM' | 'SIGKILL') => {
+    const ending = child;
+    child = undefined;
+    if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return;
+    const exited = once(ending, 'exit');
+    ending.kill(signal);
+    await exited;
+  };
+  const start = async () => {
+    const starting = spawn(binary, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    child = starting;
+    let output = '';
+    starting.stderr?.on('data', (text: Buffer) => {
+      output = (output + text.toString()).slice(-4000);
+    });
+    await healthy(endpoint, starting, () => output);
+  };
+  const stop = async () => {
+    // Nothing of it is needed any more, so there is no point in a slow goodbye.
+    await end('SIGKILL');
+    process.off('exit', killNow);
+    await rm(dataDir, { recursive: true, force: true });
+  };
+
+  try {
+    await start();
+  } catch (err) {
+    await stop();
+    throw err;
+  }
+  return {
+    endpoint,
+    dataDir,
+    get pid() {
+      return child?.pid;
+    },
+    kill: () => end('SIGKILL'),
+    async restart() {
+      await end('SIGTERM');
+      await start();
+    },
+    stop,
+  };
+}
+
+async function healthy(endpoint: string, child: ChildProcess, output: () => string): Promise<void> {
+  const giveUpAt = Date.now() + startTimeoutMs;
+  while (child.exitCode === null && child.signalCode === null && Date.now() < giveUpAt) {
+    try {
+      const response = await fetch(`${endpoint}/health`);
+      if (response.ok && ((await response.json()) as { health?: string }).health === 'true') return;
+    } catch {
+      // Not listening yet.
+    }
+    await sleep(50);
+  }
+  throw new Error(`etcd did not start: ${output()}`);
+}
+
+/** Ports that were free a moment ago; all are held at once so that they differ. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer());
+  await Promise.all(
+    servers.map((server) => {
+      server.listen(0, '127.0.0.1');
+      return once(server, 'listening');
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
