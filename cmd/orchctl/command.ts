@@ -1,6 +1,7 @@
 /** What a command of orchctl is, and what it is given to work with. */
-import type { Api } from '#cmd/orchctl/api/api.js';
+
 import type { Clock } from '#apimachinery/clock.js';
+import type { Api } from '#cmd/orchctl/api/api.js';
 import type { OptionTable } from '#daemon/options/option.js';
 
 export interface Output {

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { type ClientConfig } from '#client/rest/client-config.js';
+import type { ClientConfig } from '#client/rest/client-config.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { loadKubeconfig } from '#client/rest/kubeconfig.js';
 import { Api, type WebSocketTarget } from '#cmd/orchctl/api/api.js';

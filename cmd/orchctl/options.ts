@@ -5,7 +5,8 @@ export const globalOptions = {
   config: {
     type: 'string',
     section: 'Connection',
-    meaning: 'Client configuration file. Default: $ORCHCONFIG, else $KUBECONFIG, else ~/.orch/config, else ~/.kube/config.',
+    meaning:
+      'Client configuration file. Default: $ORCHCONFIG, else $KUBECONFIG, else ~/.orch/config, else ~/.kube/config.',
   },
   context: { type: 'string', section: 'Connection', meaning: 'Context of the configuration to use.' },
   server: { type: 'string', shorthand: 's', section: 'Connection', meaning: 'Address of the API server.' },
@@ -18,8 +19,17 @@ export const globalOptions = {
 } as const satisfies OptionTable;
 
 export const selectorOptions = {
-  selector: { type: 'string', shorthand: 'l', section: 'Selection', meaning: 'Label selector, such as `app=web,tier!=db`.' },
-  'field-selector': { type: 'string', section: 'Selection', meaning: 'Field selector, such as `status.phase=Running`.' },
+  selector: {
+    type: 'string',
+    shorthand: 'l',
+    section: 'Selection',
+    meaning: 'Label selector, such as `app=web,tier!=db`.',
+  },
+  'field-selector': {
+    type: 'string',
+    section: 'Selection',
+    meaning: 'Field selector, such as `status.phase=Running`.',
+  },
 } as const satisfies OptionTable;
 
 export const allNamespacesOption = {

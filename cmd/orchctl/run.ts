@@ -1,12 +1,19 @@
 /** Finds the command, parses its options, runs it, and turns what happened into an exit code. */
 import { statusOf } from '#apimachinery/errors/status.js';
-import { type Command, CommandError, type Invocation, type Terminal, UsageError, type Values } from '#cmd/orchctl/command.js';
+import {
+  type Command,
+  CommandError,
+  type Invocation,
+  type Terminal,
+  UsageError,
+  type Values,
+} from '#cmd/orchctl/command.js';
 import { apiOf, connectionOf } from '#cmd/orchctl/connect.js';
 import { globalOptions } from '#cmd/orchctl/options.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { helpText } from '#daemon/options/help.js';
-import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import type { OptionTable } from '#daemon/options/option.js';
+import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 
 const program = 'orchctl';
 

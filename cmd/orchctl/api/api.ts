@@ -1,9 +1,9 @@
 /** The API server as the commands see it: generic requests on any resource it serves. */
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import { statusOf, StatusError, type Status } from '#apimachinery/errors/status.js';
-import { apiVersionOf, ResourceCatalog, type ServedResource } from '#cmd/orchctl/api/resources.js';
+import { type Status, StatusError, statusOf } from '#apimachinery/errors/status.js';
 import type { ApiObject } from '#client/client.js';
 import type { Transport, TransportResponse } from '#client/rest/transport.js';
+import { apiVersionOf, ResourceCatalog, type ServedResource } from '#cmd/orchctl/api/resources.js';
 
 export interface Selection {
   readonly labelSelector?: string | undefined;
@@ -56,7 +56,11 @@ export class Api {
   readonly webSocket: (path: string) => Promise<WebSocketTarget>;
   #catalog: Promise<ResourceCatalog> | undefined;
 
-  constructor(options: { transport: Transport; signal: AbortSignal; webSocket: (path: string) => Promise<WebSocketTarget> }) {
+  constructor(options: {
+    transport: Transport;
+    signal: AbortSignal;
+    webSocket: (path: string) => Promise<WebSocketTarget>;
+  }) {
     this.#transport = options.transport;
     this.#signal = options.signal;
     this.webSocket = options.webSocket;
@@ -185,7 +189,9 @@ function preferred(group: { preferredVersion?: { groupVersion: string }; version
 }
 
 function servedResources(list: ResourceListDocument): ServedResource[] {
-  const [group = '', version] = list.groupVersion.includes('/') ? list.groupVersion.split('/') : ['', list.groupVersion];
+  const [group = '', version] = list.groupVersion.includes('/')
+    ? list.groupVersion.split('/')
+    : ['', list.groupVersion];
   return list.resources
     .filter((r) => !r.name.includes('/'))
     .map((r) => ({
@@ -257,5 +263,9 @@ function failureOf(code: number, body: string): StatusError {
   } catch {
     // Not JSON: a proxy's page, or a plain text.
   }
-  return new StatusError({ status: 'Failure', code, message: body.trim() === '' ? `the server answered ${code}` : body.trim() });
+  return new StatusError({
+    status: 'Failure',
+    code,
+    message: body.trim() === '' ? `the server answered ${code}` : body.trim(),
+  });
 }

@@ -17,7 +17,11 @@ export const create: Command = {
   ],
   options: {
     ...filenameOption,
-    'from-literal': { type: 'stringArray', section: 'Content', meaning: 'KEY=VALUE of a configmap or secret; repeatable.' },
+    'from-literal': {
+      type: 'stringArray',
+      section: 'Content',
+      meaning: 'KEY=VALUE of a configmap or secret; repeatable.',
+    },
     'dry-run': {
       type: 'string',
       oneOf: ['none', 'server'],

@@ -50,7 +50,9 @@ export const deleteCommand: Command = {
       const path = objectPath(victim.resource, victim.name, victim);
       try {
         const answer = await api.json<ApiObject & { details?: { uid?: string } }>('DELETE', path, options);
-        out.write(`${objectName(victim.resource, victim.name)} ${values.bool('force') ? 'force deleted' : 'deleted'}\n`);
+        out.write(
+          `${objectName(victim.resource, victim.name)} ${values.bool('force') ? 'force deleted' : 'deleted'}\n`,
+        );
         waiting.push({ victim, uid: answer.details?.uid ?? answer.metadata.uid });
       } catch (error) {
         if (isNotFound(error) && values.bool('ignore-not-found')) continue;
@@ -83,7 +85,8 @@ async function chosen(invocation: Invocation): Promise<Victim[]> {
     if (names.length === 0 && !narrowed && !values.bool('all')) {
       throw new UsageError('say which: a name, a selector (-l), or --all');
     }
-    const found = names.length > 0 ? names : (await api.list(resource, scope, selection)).map((o) => o.metadata.name ?? '');
+    const found =
+      names.length > 0 ? names : (await api.list(resource, scope, selection)).map((o) => o.metadata.name ?? '');
     victims.push(...found.map((name) => ({ resource, name, namespace: scope.namespace })));
   }
   return victims;

@@ -17,7 +17,12 @@ export const describe: Command = {
     ...selectorOptions,
     ...allNamespacesOption,
     ...filenameOption,
-    'show-events': { type: 'bool', default: true, section: 'Output', meaning: 'End with the events about each object.' },
+    'show-events': {
+      type: 'bool',
+      default: true,
+      section: 'Output',
+      meaning: 'End with the events about each object.',
+    },
   },
   async run(invocation) {
     const { api, values, args, out, err, namespace } = invocation;
@@ -72,7 +77,9 @@ async function eventsText({ api, clock }: Invocation, resource: ServedResource, 
 }
 
 function lastSeen(event: Event): string {
-  return event.lastTimestamp ?? event.series?.lastObservedTime ?? event.eventTime ?? event.metadata.creationTimestamp ?? '';
+  return (
+    event.lastTimestamp ?? event.series?.lastObservedTime ?? event.eventTime ?? event.metadata.creationTimestamp ?? ''
+  );
 }
 
 function ageText(event: Event, now: number): string {

@@ -43,7 +43,9 @@ async function open(invocation: Invocation, target: string, subresource: string,
   const pod = await podOf(invocation, target);
   const { name = '', namespace } = pod.metadata;
   if (pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') {
-    throw new CommandError(`cannot ${subresource} into a container in a completed pod; current phase is ${pod.status.phase}`);
+    throw new CommandError(
+      `cannot ${subresource} into a container in a completed pod; current phase is ${pod.status.phase}`,
+    );
   }
   const wantsTty = values.bool('tty');
   const tty = wantsTty && stdin.isTTY === true && values.bool('stdin');

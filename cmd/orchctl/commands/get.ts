@@ -2,8 +2,8 @@ import type { ApiObject } from '#client/client.js';
 import type { Api, Scope, Selection, Table } from '#cmd/orchctl/api/api.js';
 import { objectName, parseTargets, type Target } from '#cmd/orchctl/api/resources.js';
 import { type Command, type Invocation, UsageError } from '#cmd/orchctl/command.js';
-import { allNamespacesOption, filenameOption, outputOption, selectorOptions } from '#cmd/orchctl/options.js';
 import { readTargets } from '#cmd/orchctl/manifests.js';
+import { allNamespacesOption, filenameOption, outputOption, selectorOptions } from '#cmd/orchctl/options.js';
 import { asList, objectText, withoutManagedFields } from '#cmd/orchctl/print/object.js';
 import { TablePrinter } from '#cmd/orchctl/print/table.js';
 
@@ -21,7 +21,11 @@ export const get: Command = {
     'watch-only': { type: 'bool', section: 'Output', meaning: 'Show changes only, not what is there now.' },
     'no-headers': { type: 'bool', section: 'Output', meaning: 'Leave the header line out.' },
     'show-labels': { type: 'bool', section: 'Output', meaning: 'Add a column with all labels.' },
-    'show-managed-fields': { type: 'bool', section: 'Output', meaning: 'Keep metadata.managedFields in json and yaml.' },
+    'show-managed-fields': {
+      type: 'bool',
+      section: 'Output',
+      meaning: 'Keep metadata.managedFields in json and yaml.',
+    },
     'ignore-not-found': { type: 'bool', section: 'Output', meaning: 'An object that does not exist is no failure.' },
   },
   async run(invocation) {
@@ -71,7 +75,8 @@ async function printTables(invocation: Invocation, targets: readonly Target[]): 
     shown += tables.length;
   }
   if (shown > 0) return 0;
-  const place = everywhere || targets.every((t) => !t.resource.namespaced) ? '' : ` in ${invocation.namespace} namespace`;
+  const place =
+    everywhere || targets.every((t) => !t.resource.namespaced) ? '' : ` in ${invocation.namespace} namespace`;
   if (!values.bool('ignore-not-found')) err.write(`No resources found${place}.\n`);
   return 0;
 }

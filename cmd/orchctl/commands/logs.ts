@@ -7,7 +7,11 @@ export const logs: Command = {
   name: 'logs',
   usage: '(POD | TYPE/NAME | -l SELECTOR)',
   summary: 'Print what containers wrote',
-  examples: ['orchctl logs deployment/web -f', 'orchctl logs web-0 --tail 20 --timestamps', 'orchctl logs web-0 --previous'],
+  examples: [
+    'orchctl logs deployment/web -f',
+    'orchctl logs web-0 --tail 20 --timestamps',
+    'orchctl logs web-0 --previous',
+  ],
   options: {
     container: { type: 'string', shorthand: 'c', section: 'Selection', meaning: 'Container; default: the first.' },
     'all-containers': { type: 'bool', section: 'Selection', meaning: 'Every container of the pod.' },

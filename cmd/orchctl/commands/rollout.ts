@@ -1,6 +1,6 @@
 import type { Deployment, ReplicaSet } from '#api/apps/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
-import { dialectByName, type Dialect } from '#apimachinery/dialect.js';
+import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
 import { objectPath } from '#cmd/orchctl/api/api.js';
 import { objectName, parseTargets, type ServedResource } from '#cmd/orchctl/api/resources.js';
 import { type Command, CommandError, type Invocation, UsageError } from '#cmd/orchctl/command.js';
@@ -49,7 +49,8 @@ async function target({ api }: Invocation, args: readonly string[]): Promise<Cho
   const catalog = await api.catalog();
   const [first, more] = parseTargets(catalog, args);
   const [name] = first?.names ?? [];
-  if (first === undefined || name === undefined || more !== undefined) throw new UsageError('name one: deployment/NAME');
+  if (first === undefined || name === undefined || more !== undefined)
+    throw new UsageError('name one: deployment/NAME');
   if (first.resource.kind !== 'Deployment') {
     throw new UsageError(`rollouts of ${first.resource.resource} cannot be steered; name a deployment`);
   }
@@ -117,7 +118,8 @@ function rolloutState({ metadata, spec, status: now }: Deployment): { done: bool
   }
   const stuck = now?.conditions?.find((c) => c.type === 'Progressing' && c.reason === 'ProgressDeadlineExceeded');
   if (stuck !== undefined) throw new CommandError(`deployment "${name}" exceeded its progress deadline`);
-  if (updated < wanted) return { done: false, message: `${wait} ${updated} out of ${wanted} new replicas have been updated...` };
+  if (updated < wanted)
+    return { done: false, message: `${wait} ${updated} out of ${wanted} new replicas have been updated...` };
   if (total > updated) {
     return { done: false, message: `${wait} ${total - updated} old replicas are pending termination...` };
   }

@@ -1,8 +1,9 @@
 /** Commands about the server itself. */
+
+import { orchDialect } from '#apimachinery/dialect.js';
 import { apiVersionOf } from '#cmd/orchctl/api/resources.js';
 import type { Command } from '#cmd/orchctl/command.js';
 import { alignColumns } from '#cmd/orchctl/print/columns.js';
-import { orchDialect } from '#apimachinery/dialect.js';
 
 export const apiResources: Command = {
   name: 'api-resources',
@@ -11,7 +12,13 @@ export const apiResources: Command = {
   examples: ['orchctl api-resources', 'orchctl api-resources --namespaced'],
   options: {
     namespaced: { type: 'bool', section: 'Selection', meaning: 'Only those that live in namespaces.' },
-    output: { type: 'string', shorthand: 'o', oneOf: ['name', 'wide'], section: 'Output', meaning: 'Form of the output.' },
+    output: {
+      type: 'string',
+      shorthand: 'o',
+      oneOf: ['name', 'wide'],
+      section: 'Output',
+      meaning: 'Form of the output.',
+    },
   },
   async run({ api, values, out }) {
     const all = (await api.catalog()).all.filter((r) => !values.bool('namespaced') || r.namespaced);

@@ -14,6 +14,8 @@ export function alignColumns(rows: readonly (readonly string[])[], widths = colu
 
 export function columnWidths(rows: readonly (readonly string[])[], atLeast: readonly number[] = []): number[] {
   const widths = [...atLeast];
-  for (const row of rows) row.forEach((cell, i) => (widths[i] = Math.max(widths[i] ?? 0, cell.length)));
+  for (const row of rows) {
+    for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, cell.length);
+  }
   return widths;
 }

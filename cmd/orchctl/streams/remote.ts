@@ -25,7 +25,11 @@ const highWaterMark = 1024 * 1024;
 
 /** Resolves with the exit code of the remote program. */
 export async function runRemote(target: WebSocketTarget, streams: RemoteStreams): Promise<number> {
-  const socket = new WebSocket(target.url, protocols, { headers: target.headers, ...target.tls, perMessageDeflate: false });
+  const socket = new WebSocket(target.url, protocols, {
+    headers: target.headers,
+    ...target.tls,
+    perMessageDeflate: false,
+  });
   let restore: (() => void) | undefined;
   try {
     await opened(socket);

@@ -1,0 +1,59 @@
+/** Finds the subcommand of `orch` and turns what happens into an exit code. */
+import { OptionsError } from '#daemon/options/errors.js';
+
+export interface Subcommands {
+  up(argv: readonly string[]): Promise<number>;
+  down(argv: readonly string[]): Promise<number>;
+  /** The background process of a detached cluster; not for people. */
+  serve(argv: readonly string[]): Promise<number>;
+}
+
+const help = `orch runs a whole cluster on one machine.
+
+Usage:
+  orch up [flags]      start a cluster, or start it again
+  orch down [flags]    stop it; its state stays
+
+More on one: orch up --help
+`;
+
+/** Something that the user can set right; printed without a stack. */
+export class SetupError extends Error {
+  override readonly name = 'SetupError';
+}
+
+export async function dispatch(commands: Subcommands, argv: readonly string[]): Promise<number> {
+  const [name, ...rest] = argv;
+  try {
+    switch (name) {
+      case 'up':
+        return await commands.up(rest);
+      case 'down':
+        return await commands.down(rest);
+      case 'serve':
+        return await commands.serve(rest);
+      case undefined:
+      case 'help':
+      case '--help':
+      case '-h':
+        process.stdout.write(help);
+        return 0;
+      default:
+        process.stderr.write(`orch: unknown command "${name}"\n\n${help}`);
+        return 2;
+    }
+  } catch (error) {
+    if (error instanceof OptionsError) {
+      process.stderr.write(`orch ${name}: ${error.message}\n`);
+      return 2;
+    }
+    const expected = error instanceof SetupError;
+    process.stderr.write(
+      `orch ${name}: ${expected || !(error instanceof Error) ? String(error) : error.stack}\n`.replace(
+        'SetupError: ',
+        '',
+      ),
+    );
+    return 1;
+  }
+}

@@ -1,0 +1,95 @@
+import type { OptionTable } from '#daemon/options/option.js';
+
+export const defaultDataDir = '/var/lib/orch';
+
+const dataDir = {
+  'data-dir': {
+    type: 'string',
+    default: defaultDataDir,
+    section: 'Cluster',
+    meaning: 'Directory that holds everything of the cluster.',
+  },
+} as const satisfies OptionTable;
+
+export const upOptions = {
+  ...dataDir,
+  dialect: {
+    type: 'string',
+    oneOf: ['orch', 'kubernetes'],
+    section: 'Cluster',
+    meaning: "Names that the cluster speaks; fixed when it is created. Default: orch, or the existing cluster's.",
+  },
+  runtime: {
+    type: 'string',
+    oneOf: ['containerd', 'simulated'],
+    section: 'Nodes',
+    meaning: 'What runs the containers. Default: containerd where it can run, else simulated.',
+  },
+  nodes: {
+    type: 'int',
+    default: 0,
+    section: 'Nodes',
+    meaning: 'Number of nodes; fixed when the cluster is created. Default: 1.',
+  },
+  'container-runtime-endpoint': {
+    type: 'string',
+    section: 'Nodes',
+    meaning: 'Socket of a container runtime that runs already; the single node uses that one.',
+  },
+  store: {
+    type: 'string',
+    oneOf: ['etcd', 'memory'],
+    section: 'Store',
+    meaning: 'Where objects are kept; memory forgets them at the end. Default: etcd.',
+  },
+  'etcd-servers': {
+    type: 'strings',
+    section: 'Store',
+    meaning: 'An etcd that runs already, instead of one of the cluster’s own.',
+  },
+  'etcd-cafile': { type: 'string', section: 'Store', meaning: 'CA of that etcd.' },
+  'etcd-certfile': { type: 'string', section: 'Store', meaning: 'Client certificate towards that etcd.' },
+  'etcd-keyfile': { type: 'string', section: 'Store', meaning: 'Key of that certificate.' },
+  separate: {
+    type: 'bool',
+    section: 'Processes',
+    meaning: 'Run API server, controller manager, scheduler and node agent as a process each.',
+  },
+  detach: {
+    type: 'bool',
+    shorthand: 'd',
+    section: 'Processes',
+    meaning: 'Return when the cluster is ready; it goes on.',
+  },
+  'bind-address': {
+    type: 'string',
+    default: '0.0.0.0',
+    section: 'Serving',
+    meaning: 'Address on which the API server listens.',
+  },
+  'secure-port': {
+    type: 'int',
+    default: 0,
+    section: 'Serving',
+    meaning: 'Port of the API server; fixed when the cluster is created. Default: 6443, or a free one.',
+  },
+  'service-cluster-ip-range': {
+    type: 'string',
+    default: '10.96.0.0/16',
+    section: 'Network',
+    meaning: 'Addresses of Services; fixed when the cluster is created.',
+  },
+  'cluster-cidr': {
+    type: 'string',
+    default: '10.244.0.0/16',
+    section: 'Network',
+    meaning: 'Addresses of pods, a /24 for each node; fixed when the cluster is created.',
+  },
+  example: { type: 'bool', section: 'Start', meaning: 'Run the example of examples/web.yaml and wait for it.' },
+  v: { type: 'int', default: 0, section: 'Logging', meaning: 'Verbosity of the log.' },
+} as const satisfies OptionTable;
+
+export const downOptions = {
+  ...dataDir,
+  delete: { type: 'bool', section: 'Cluster', meaning: 'Remove the data directory too: the cluster is gone for good.' },
+} as const satisfies OptionTable;

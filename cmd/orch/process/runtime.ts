@@ -1,0 +1,23 @@
+/** Takes a node's container runtime down with all that runs in it. */
+import { realClock } from '#apimachinery/clock.js';
+import { containerdPaths, runningContainerd, stopContainerd } from '#nodeagent/containerd/containerd.js';
+import { cleanContainerd } from '#nodeagent/containerd/teardown.js';
+import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
+
+/**
+ * Stops every sandbox, then containerd, and removes what it left in the kernel (mounts, its bridge). Containers and
+ * images stay on disk for the next start. Does nothing when there never was a runtime in that directory.
+ */
+export async function stopRuntime(dir: string): Promise<void> {
+  if ((await runningContainerd(dir)) !== undefined) {
+    const cri = new GrpcCRI({ endpoint: `unix://${containerdPaths(dir).socket}`, clock: realClock });
+    try {
+      const sandboxes = await cri.listPodSandbox();
+      await Promise.all(sandboxes.map((sandbox) => cri.stopPodSandbox(sandbox.id)));
+    } finally {
+      await cri.close();
+    }
+  }
+  await stopContainerd(dir, realClock);
+  await cleanContainerd(dir);
+}

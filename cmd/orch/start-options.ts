@@ -1,0 +1,19 @@
+/** What one start of a cluster is told besides its settings. Goes to the background process as JSON. */
+export interface StartOptions {
+  readonly dataDir: string;
+  /** A process for each daemon. */
+  readonly separate: boolean;
+  /** Address on which the API server listens. */
+  readonly bindAddress: string;
+  readonly verbosity: number;
+  /** Socket of a runtime that is not ours. */
+  readonly foreignRuntime: string | undefined;
+  readonly foreignEtcd: ForeignEtcd | undefined;
+}
+
+export interface ForeignEtcd {
+  readonly endpoints: readonly string[];
+  readonly caFile: string | undefined;
+  readonly certFile: string | undefined;
+  readonly keyFile: string | undefined;
+}

@@ -1,0 +1,218 @@
+/** `orch up`: settles what the cluster is, starts it, and shows how it goes. */
+import { spawn } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import { realClock } from '#apimachinery/clock.js';
+import { SetupError } from '#cmd/orch/dispatch.js';
+import { runExample } from '#cmd/orch/example.js';
+import { type Layout, layoutOf } from '#cmd/orch/layout.js';
+import { upOptions } from '#cmd/orch/options.js';
+import { whyNoContainers, whyNoEtcd } from '#cmd/orch/preflight.js';
+import { readIdentity } from '#cmd/orch/process/identity.js';
+import { type ProgressEvent, type ProgressSink, progressPrinter } from '#cmd/orch/progress.js';
+import { serveCluster } from '#cmd/orch/serve.js';
+import { type ClusterSettings, choosePort, type RuntimeName, readSettings, writeSettings } from '#cmd/orch/settings.js';
+import type { StartOptions } from '#cmd/orch/start-options.js';
+import { helpText } from '#daemon/options/help.js';
+import type { OptionValues } from '#daemon/options/option.js';
+import { parseOptions } from '#daemon/options/parse.js';
+
+type UpOptions = OptionValues<typeof upOptions>;
+
+const preferredApiPort = 6443;
+const preferredEtcdPort = 2379;
+
+/** What the background process tells the one that started it. */
+export type ServeMessage =
+  | ProgressEvent
+  | { readonly state: 'ready' }
+  | { readonly state: 'error'; readonly message: string };
+
+export async function up(argv: readonly string[]): Promise<number> {
+  const parsed = parseOptions(upOptions, argv, { program: 'orch up' });
+  if (parsed.kind !== 'run') {
+    process.stdout.write(
+      helpText(upOptions, {
+        program: 'orch up',
+        description: 'Start a cluster on this machine, or start an existing one again.',
+      }),
+    );
+    return 0;
+  }
+  for (const warning of parsed.warnings) process.stderr.write(`Warning: ${warning}\n`);
+  const options = parsed.values;
+  const layout = layoutOf(resolve(options['data-dir']));
+  const sink = progressPrinter(process.stdout, realClock);
+  if (readIdentity(join(layout.run, 'orch.pid')) !== undefined) {
+    process.stdout.write(`The cluster in ${layout.root} runs already.\n`);
+  } else {
+    const settings = await settle(options, parsed.given, layout);
+    const start: StartOptions = {
+      dataDir: layout.root,
+      separate: options.separate,
+      bindAddress: options['bind-address'],
+      verbosity: options.v,
+      foreignRuntime: options['container-runtime-endpoint'],
+      foreignEtcd:
+        options['etcd-servers'].length === 0
+          ? undefined
+          : {
+              endpoints: options['etcd-servers'],
+              caFile: options['etcd-cafile'],
+              certFile: options['etcd-certfile'],
+              keyFile: options['etcd-keyfile'],
+            },
+    };
+    process.stdout.write(`Starting a cluster of ${describeNodes(settings)} in ${layout.root}\n`);
+    if (!options.detach) return serveInForeground(start, options, layout, settings, sink);
+    await startInBackground(start, layout, sink);
+  }
+  await greet(options, layout, sink);
+  return 0;
+}
+
+/** The existing cluster's settings, or those of a new one. Throws a SetupError when the options contradict them. */
+async function settle(options: UpOptions, given: ReadonlySet<string>, layout: Layout): Promise<ClusterSettings> {
+  mkdirSync(layout.root, { recursive: true, mode: 0o700 });
+  const existing = readSettings(layout.settings);
+  const settings = existing ?? (await newSettings(options));
+  if (existing !== undefined) refuseChanges(existing, options, given);
+  const path = process.env['PATH'] ?? '';
+  if (settings.store === 'etcd' && options['etcd-servers'].length === 0) {
+    const why = whyNoEtcd(path);
+    if (why !== undefined) throw new SetupError(why);
+  }
+  if (settings.runtime === 'containerd' && options['container-runtime-endpoint'] === undefined) {
+    const why = whyNoContainers({ path, isRoot: process.getuid?.() === 0 });
+    if (why !== undefined) throw new SetupError(`${why}; for a cluster without containers: --runtime simulated`);
+  }
+  if (existing === undefined) writeSettings(layout.settings, settings);
+  return settings;
+}
+
+async function newSettings(options: UpOptions): Promise<ClusterSettings> {
+  const count = options.nodes > 0 ? options.nodes : 1;
+  const runtime = chooseRuntime(options);
+  if (options['container-runtime-endpoint'] !== undefined && count > 1) {
+    throw new SetupError('--container-runtime-endpoint serves one node; leave --nodes out');
+  }
+  const clientPort = await choosePort(preferredEtcdPort, '127.0.0.1');
+  return {
+    dialect: options.dialect === 'kubernetes' ? 'kubernetes' : 'orch',
+    runtime,
+    store: options.store === 'memory' ? 'memory' : 'etcd',
+    nodes: nodeNames(count),
+    apiPort:
+      options['secure-port'] > 0 ? options['secure-port'] : await choosePort(preferredApiPort, options['bind-address']),
+    etcdClientPort: clientPort,
+    etcdPeerPort: await choosePort(clientPort + 1, '127.0.0.1'),
+    serviceRange: options['service-cluster-ip-range'],
+    podRange: options['cluster-cidr'],
+  };
+}
+
+function chooseRuntime(options: UpOptions): RuntimeName {
+  if (options['container-runtime-endpoint'] !== undefined) return 'containerd';
+  if (options.runtime === 'containerd' || options.runtime === 'simulated') return options.runtime;
+  const why = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 });
+  if (why === undefined) return 'containerd';
+  process.stdout.write(`Containers are simulated: ${why}.\n`);
+  return 'simulated';
+}
+
+function refuseChanges(existing: ClusterSettings, options: UpOptions, given: ReadonlySet<string>): void {
+  const fixed: [string, unknown, unknown][] = [
+    ['dialect', existing.dialect, options.dialect],
+    ['runtime', existing.runtime, options.runtime],
+    ['store', existing.store, options.store],
+    ['nodes', existing.nodes.length, options.nodes],
+    ['secure-port', existing.apiPort, options['secure-port']],
+    ['service-cluster-ip-range', existing.serviceRange, options['service-cluster-ip-range']],
+    ['cluster-cidr', existing.podRange, options['cluster-cidr']],
+  ];
+  for (const [name, has, wanted] of fixed) {
+    if (!given.has(name) || has === wanted) continue;
+    throw new SetupError(
+      `--${name} ${String(wanted)}: the cluster in ${options['data-dir']} was created with ${String(has)}; use another --data-dir, or remove it with: orch down --delete`,
+    );
+  }
+}
+
+/** One node is named after the machine, several are numbered. */
+function nodeNames(count: number): string[] {
+  if (count > 1) return Array.from({ length: count }, (_, i) => `node-${i}`);
+  const name = hostname()
+    .toLowerCase()
+    .replace(/[^a-z0-9.-]/g, '-')
+    .replace(/^[^a-z0-9]+|[^a-z0-9]+$/g, '');
+  return [name === '' ? 'node-0' : name];
+}
+
+function describeNodes({ nodes, runtime, dialect }: ClusterSettings): string {
+  const count = nodes.length === 1 ? 'one node' : `${nodes.length} nodes`;
+  return `${count} (${runtime}, ${dialect} dialect)`;
+}
+
+async function serveInForeground(
+  start: StartOptions,
+  options: UpOptions,
+  layout: Layout,
+  settings: ClusterSettings,
+  sink: ProgressSink,
+): Promise<number> {
+  return serveCluster(start, settings, {
+    progress: sink,
+    onReady: async () => {
+      await greet(options, layout, sink);
+      process.stdout.write('\nPress Ctrl-C to stop the cluster.\n');
+    },
+  });
+}
+
+/** Starts `orch serve` in a session of its own and follows its progress until the cluster is ready. */
+async function startInBackground(start: StartOptions, layout: Layout, sink: ProgressSink): Promise<void> {
+  mkdirSync(layout.logs, { recursive: true });
+  const logFile = join(layout.logs, 'orch.log');
+  const output = openSync(logFile, 'a', 0o600);
+  const script = process.argv[1] ?? '';
+  const child = spawn(process.execPath, [...process.execArgv, script, 'serve', JSON.stringify(start)], {
+    detached: true,
+    stdio: ['ignore', output, output, 'ipc'],
+  });
+  closeSync(output);
+  try {
+    await new Promise<void>((done, fail) => {
+      child.on('message', (message) => {
+        const event = message as ServeMessage;
+        if (event.state === 'ready') done();
+        else if (event.state === 'error') fail(new SetupError(`${event.message}\nThe log is in ${logFile}`));
+        else sink(event);
+      });
+      child.once('error', fail);
+      child.once('exit', (code) =>
+        fail(new SetupError(`the cluster ended at once (${code}); the log is in ${logFile}`)),
+      );
+    });
+  } finally {
+    if (child.connected) child.disconnect();
+    child.unref();
+  }
+}
+
+/** Ends with what the user can do now. */
+async function greet(options: UpOptions, layout: Layout, sink: ProgressSink): Promise<void> {
+  const out = process.stdout;
+  const inHere = existsSync(join(process.cwd(), 'bin', 'orchctl'));
+  const ctl = `${inHere ? 'bin/' : ''}orchctl`;
+  if (options.example) await runExample(layout.clientConfig, sink, out);
+  out.write(`\nThe cluster is ready. Talk to it:\n\n`);
+  out.write(`  export KUBECONFIG=${layout.clientConfig}\n`);
+  out.write(`  ${ctl} get nodes            # or kubectl\n`);
+  if (options.example) {
+    out.write(`  ${ctl} port-forward deployment/web 8080:8080 &\n  curl http://127.0.0.1:8080/\n\nThen try:\n\n`);
+    out.write(`  ${ctl} scale deployment/web --replicas 5\n  ${ctl} logs deployment/web -f\n`);
+    out.write(`  ${ctl} exec -it deployment/web -- sh\n`);
+  } else out.write(`  ${ctl} apply -f examples/   # a small web server, three times\n`);
+  out.write(`  ${inHere ? 'bin/' : ''}orch down --data-dir ${layout.root}\n`);
+}

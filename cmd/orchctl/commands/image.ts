@@ -1,0 +1,55 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Command, CommandError, UsageError } from '#cmd/orchctl/command.js';
+import { containerdPaths } from '#nodeagent/containerd/containerd.js';
+import { loadImageArchive } from '#nodeagent/images/load.js';
+
+const defaultDataDir = '/var/lib/orch';
+
+export const image: Command = {
+  name: 'image',
+  usage: 'load FILE',
+  summary: "Give an image archive to this machine's nodes",
+  examples: [
+    'orchctl image load web.tar',
+    'orchctl image load web.tar --runtime-socket /run/containerd/containerd.sock',
+  ],
+  offline: true,
+  options: {
+    'data-dir': {
+      type: 'string',
+      default: defaultDataDir,
+      section: 'Selection',
+      meaning: 'Data directory of the cluster, as given to `orch up`.',
+    },
+    'runtime-socket': { type: 'string', section: 'Selection', meaning: 'Socket of one containerd instead.' },
+  },
+  async run({ args, values, out }) {
+    const [action, file, more] = args;
+    if (action !== 'load' || file === undefined || more !== undefined) throw new UsageError('use: image load FILE');
+    if (!existsSync(file)) throw new CommandError(`there is no file ${file}`);
+    const socket = values.string('runtime-socket');
+    const sockets =
+      socket === undefined ? nodeSockets(values.string('data-dir') ?? defaultDataDir) : [['', socket] as const];
+    for (const [node, path] of sockets) {
+      await loadImageArchive(file, path);
+      out.write(`${file} loaded${node === '' ? '' : ` on ${node}`}\n`);
+    }
+    return 0;
+  },
+};
+
+/** Names and sockets of the cluster's nodes that run containers. */
+function nodeSockets(dataDir: string): (readonly [string, string])[] {
+  const folder = join(dataDir, 'runtime');
+  const nodes = existsSync(folder) ? readdirSync(folder) : [];
+  const found = nodes
+    .map((node) => [node, containerdPaths(join(folder, node)).socket] as const)
+    .filter(([, path]) => existsSync(path));
+  if (found.length === 0) {
+    throw new CommandError(
+      `no running container runtime in ${dataDir}: start the cluster (orch up), name its --data-dir, or a --runtime-socket; simulated nodes need no images`,
+    );
+  }
+  return found;
+}
