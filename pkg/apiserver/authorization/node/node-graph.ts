@@ -1,0 +1,146 @@
+/**
+ * Which objects each node needs, kept from the pods bound to it: pod → secrets, config maps, service account, claims →
+ * volumes → their secrets.
+ */
+import { persistentvolumes, pods } from '#api/core/v1/resources.gen.js';
+import type { PersistentVolume, Pod } from '#api/core/v1/types.gen.js';
+import { volumeattachments } from '#api/storage/v1/resources.gen.js';
+import type { VolumeAttachment } from '#api/storage/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { podReferences } from '#apiserver/authorization/node/pod-references.js';
+import { Mirror } from '#apiserver/objects/mirror.js';
+import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+
+export type NeededResource = 'secrets' | 'configmaps' | 'persistentvolumeclaims' | 'serviceaccounts';
+
+export class NodeGraph {
+  readonly #dialect: Dialect;
+  /** `resource/namespace/name` → node → how many of the node's pods need it. */
+  readonly #needed = new Map<string, Map<string, number>>();
+  /** `namespace/name` of a secret → names of volumes whose node needs it. */
+  readonly #volumeSecrets = new Map<string, Set<string>>();
+  readonly #pods: Mirror<Pod>;
+  readonly #volumes: Mirror<PersistentVolume>;
+  readonly #attachments = new Mirror<VolumeAttachment>();
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+    this.#pods = new Mirror<Pod>({
+      put: (pod, old) => {
+        if (old !== undefined && unchanged(pod, old)) return;
+        if (old !== undefined) this.#count(old, -1);
+        this.#count(pod, 1);
+      },
+      drop: (pod) => this.#count(pod, -1),
+    });
+    this.#volumes = new Mirror<PersistentVolume>({
+      put: (volume, old) => {
+        if (old !== undefined) this.#forgetSecrets(old);
+        for (const secret of volumeSecrets(volume)) {
+          const volumes = this.#volumeSecrets.get(secret) ?? new Set();
+          this.#volumeSecrets.set(secret, volumes.add(volume.metadata.name ?? ''));
+        }
+      },
+      drop: (volume) => this.#forgetSecrets(volume),
+    });
+  }
+
+  async start(reader: ObjectReader, signal: AbortSignal): Promise<void> {
+    await Promise.all([
+      this.#pods.start(reader, pods, signal),
+      this.#volumes.start(reader, persistentvolumes, signal),
+      this.#attachments.start(reader, volumeattachments, signal),
+    ]);
+  }
+
+  /** Whether a pod on the node refers to the object, itself or through a volume. */
+  needs(node: string, resource: NeededResource, namespace: string, name: string): boolean {
+    if ((this.#needed.get(needKey(resource, namespace, name))?.get(node) ?? 0) > 0) return true;
+    if (resource !== 'secrets') return false;
+    const volumes = this.#volumeSecrets.get(`${namespace}/${name}`);
+    return volumes !== undefined && [...volumes].some((volume) => this.needsVolume(node, volume));
+  }
+
+  /** Whether a pod on the node uses the claim that the volume is bound to. */
+  needsVolume(node: string, name: string): boolean {
+    const claim = this.#volumes.get('', name)?.spec?.claimRef;
+    if (claim === undefined) return false;
+    return this.needs(node, 'persistentvolumeclaims', claim.namespace ?? '', claim.name ?? '');
+  }
+
+  needsAttachment(node: string, name: string): boolean {
+    return this.#attachments.get('', name)?.spec?.nodeName === node;
+  }
+
+  #count(pod: Pod, by: 1 | -1): void {
+    const node = pod.spec.nodeName;
+    // A mirror pod is written by the node itself, which must not give itself access by naming objects.
+    const mirror = pod.metadata.annotations?.[this.#dialect.annotations.configMirror] !== undefined;
+    if (node === undefined || node === '' || mirror) return;
+    const { metadata } = pod;
+    const references = podReferences(pod);
+    const change = (resource: NeededResource, name: string) =>
+      this.#change(needKey(resource, metadata.namespace ?? '', name), node, by);
+    for (const name of references.secrets) change('secrets', name);
+    for (const name of references.configMaps) change('configmaps', name);
+    for (const name of references.claims) change('persistentvolumeclaims', name);
+    if (references.serviceAccount !== '') change('serviceaccounts', references.serviceAccount);
+  }
+
+  #change(key: string, node: string, by: number): void {
+    const nodes = this.#needed.get(key) ?? new Map<string, number>();
+    const count = (nodes.get(node) ?? 0) + by;
+    if (count > 0) nodes.set(node, count);
+    else nodes.delete(node);
+    if (nodes.size > 0) this.#needed.set(key, nodes);
+    else this.#needed.delete(key);
+  }
+
+  #forgetSecrets(volume: PersistentVolume): void {
+    for (const secret of volumeSecrets(volume)) {
+      const volumes = this.#volumeSecrets.get(secret);
+      volumes?.delete(volume.metadata.name ?? '');
+      if (volumes?.size === 0) this.#volumeSecrets.delete(secret);
+    }
+  }
+}
+
+const needKey = (resource: NeededResource, namespace: string, name: string): string =>
+  `${resource}/${namespace}/${name}`;
+
+/** Most updates of pods are of their status: the references are the same. */
+function unchanged(pod: Pod, old: Pod): boolean {
+  return (
+    pod.metadata.uid === old.metadata.uid &&
+    pod.spec.nodeName === old.spec.nodeName &&
+    (pod.spec.ephemeralContainers?.length ?? 0) === (old.spec.ephemeralContainers?.length ?? 0)
+  );
+}
+
+/** `namespace/name` of the secrets that a node needs to mount the volume. */
+function volumeSecrets(volume: PersistentVolume): string[] {
+  const { spec } = volume;
+  if (spec === undefined) return [];
+  const claimNamespace = spec.claimRef?.namespace ?? '';
+  const references = [
+    spec.cephfs?.secretRef,
+    spec.cinder?.secretRef,
+    spec.flexVolume?.secretRef,
+    spec.iscsi?.secretRef,
+    spec.rbd?.secretRef,
+    spec.scaleIO?.secretRef,
+    spec.storageos?.secretRef,
+    spec.csi?.nodePublishSecretRef,
+    spec.csi?.nodeStageSecretRef,
+    spec.csi?.controllerExpandSecretRef,
+    spec.azureFile === undefined
+      ? undefined
+      : { name: spec.azureFile.secretName, namespace: spec.azureFile.secretNamespace },
+  ];
+  return references.flatMap((reference) => {
+    if (reference?.name === undefined || reference.name === '') return [];
+    const namespace =
+      reference.namespace === undefined || reference.namespace === '' ? claimNamespace : reference.namespace;
+    return [`${namespace}/${reference.name}`];
+  });
+}

@@ -1,0 +1,40 @@
+/** Whether a rule covers a request. */
+import type { PolicyRule } from '#api/rbac/v1/types.gen.js';
+import type { AuthorizationAttributes } from '#apiserver/authorization/authorizer.js';
+
+const all = '*';
+
+export type MatchedAttributes = Omit<AuthorizationAttributes, 'user' | 'version'>;
+
+export function ruleAllows(rule: PolicyRule, attributes: MatchedAttributes): boolean {
+  if (!has(rule.verbs, attributes.verb)) return false;
+  if (!attributes.resourceRequest) return pathMatches(rule.nonResourceURLs ?? [], attributes.path);
+  return (
+    has(rule.apiGroups ?? [], attributes.group) &&
+    resourceMatches(rule.resources ?? [], attributes.resource, attributes.subresource) &&
+    nameMatches(rule.resourceNames ?? [], attributes.name)
+  );
+}
+
+function has(values: readonly string[], wanted: string): boolean {
+  return values.includes(all) || values.includes(wanted);
+}
+
+/** A rule names a resource, `pods/log`, or a star with a subresource: that subresource of every resource. */
+function resourceMatches(rules: readonly string[], resource: string, subresource: string): boolean {
+  const whole = subresource === '' ? resource : `${resource}/${subresource}`;
+  if (has(rules, whole)) return true;
+  return subresource !== '' && rules.includes(`*/${subresource}`);
+}
+
+/** Without names the rule is for all. */
+function nameMatches(names: readonly string[], wanted: string): boolean {
+  return names.length === 0 || names.includes(wanted);
+}
+
+/** A trailing `*` covers everything that starts so. */
+export function pathMatches(patterns: readonly string[], path: string): boolean {
+  return patterns.some(
+    (pattern) => pattern === path || (pattern.endsWith(all) && path.startsWith(pattern.slice(0, -1))),
+  );
+}

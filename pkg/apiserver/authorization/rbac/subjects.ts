@@ -1,0 +1,34 @@
+/** Whom bindings speak of, as keys under which bindings are found. */
+import type { Subject } from '#api/rbac/v1/types.gen.js';
+import type { UserInfo } from '#apiserver/http/exchange.js';
+import { serviceAccountUser } from '#apiserver/serviceaccount/claims.js';
+
+export type SubjectKey = string;
+
+/** The key of a subject; service accounts are found by their user name. `bindingNamespace` is empty for cluster bindings. */
+export function subjectKey(subject: Subject, bindingNamespace: string): SubjectKey | undefined {
+  switch (subject.kind) {
+    case 'User':
+      return `u:${subject.name}`;
+    case 'Group':
+      return `g:${subject.name}`;
+    case 'ServiceAccount': {
+      const namespace =
+        subject.namespace === undefined || subject.namespace === '' ? bindingNamespace : subject.namespace;
+      return namespace === '' ? undefined : `u:${serviceAccountUser(namespace, subject.name)}`;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** All keys under which bindings for this user may stand. */
+export function userKeys(user: UserInfo): SubjectKey[] {
+  return [`u:${user.name}`, ...user.groups.map((group) => `g:${group}`)];
+}
+
+/** `Group "system:masters"`, for reasons. */
+export function describeSubject(subject: Subject): string {
+  const name = subject.kind === 'ServiceAccount' ? `${subject.name}/${subject.namespace ?? ''}` : subject.name;
+  return `${subject.kind} ${JSON.stringify(name)}`;
+}
