@@ -1,0 +1,123 @@
+/** Who has the default ClusterRoles, and the Roles and RoleBindings of the system namespaces. */
+import type { ClusterRoleBinding, Role, RoleBinding, RoleRef, Subject } from '#api/rbac/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { withBootstrapMarks } from '#apiserver/bootstrap/cluster-roles.js';
+import { controllerRules } from '#apiserver/bootstrap/controller-roles.js';
+import { rule } from '#apiserver/bootstrap/rule-text.js';
+
+interface Subjects {
+  user(name: string): Subject;
+  group(name: string): Subject;
+  account(name: string): Subject;
+}
+
+function subjectsOf(dialect: Dialect): Subjects {
+  const apiGroup = dialect.groupName('rbac');
+  return {
+    user: (name) => ({ kind: 'User', apiGroup, name }),
+    group: (name) => ({ kind: 'Group', apiGroup, name }),
+    account: (name) => ({ kind: 'ServiceAccount', name, namespace: dialect.namespaces.system }),
+  };
+}
+
+export function bootstrapClusterRoleBindings(dialect: Dialect): ClusterRoleBinding[] {
+  const { user, group, account } = subjectsOf(dialect);
+  const { users, groups, components } = dialect;
+  const short = components.scheduler.slice(0, -'-scheduler'.length);
+  const controllerManager = user(users.controllerManager);
+  const binding = (name: string, ...subjects: Subject[]): ClusterRoleBinding =>
+    withBootstrapMarks({ metadata: { name }, roleRef: roleRef(dialect, 'ClusterRole', name), subjects }, dialect);
+  // The controller manager may mint a token for any controller's account, so having the roles itself adds nothing to
+  // what it can do, and lets it work without an account per controller.
+  const controllers = [...Object.keys(controllerRules), 'certificate-controller'];
+  return [
+    binding('cluster-admin', group(groups.masters)),
+    binding('system:basic-user', group(groups.authenticated)),
+    binding('system:discovery', group(groups.authenticated)),
+    binding('system:public-info-viewer', group(groups.authenticated), group(groups.unauthenticated)),
+    binding('system:monitoring', group('system:monitoring')),
+    binding('system:service-account-issuer-discovery', group(groups.serviceAccounts)),
+    binding(`system:${components.controllerManager}`, controllerManager),
+    binding(`system:${components.scheduler}`, user(users.scheduler)),
+    binding('system:volume-scheduler', user(users.scheduler)),
+    binding(`system:${short}-dns`, account(`${short}-dns`)),
+    // Nodes get their rights from the node authorizer; the binding is there for clusters without it to fill.
+    binding('system:node'),
+    binding('system:node-proxier', user(`system:${short}-proxy`)),
+    ...controllers.map((name) => binding(`system:controller:${name}`, account(name), controllerManager)),
+  ];
+}
+
+function roleRef(dialect: Dialect, kind: 'Role' | 'ClusterRole', name: string): RoleRef {
+  return { apiGroup: dialect.groupName('rbac'), kind, name };
+}
+
+/** ConfigMap that tells extension API servers how to recognize users. */
+export const authenticationConfigMap = 'extension-apiserver-authentication';
+
+export function bootstrapRoles(dialect: Dialect): Role[] {
+  const { system, public: open } = dialect.namespaces;
+  const { controllerManager, scheduler } = dialect.components;
+  const events = 'create patch update | core events | events';
+  const role = (namespace: string, name: string, ...texts: string[]): Role =>
+    withBootstrapMarks({ metadata: { name, namespace }, rules: texts.map((text) => rule(dialect, text)) }, dialect);
+  const locking = (component: string) =>
+    role(
+      system,
+      `system::leader-locking-${component}`,
+      'watch | core | configmaps',
+      `get update | core | configmaps | ${component}`,
+    );
+  return [
+    role(
+      open,
+      'system:controller:bootstrap-signer',
+      'get list watch | core | configmaps',
+      'update | core | configmaps | cluster-info',
+      events,
+    ),
+    role(
+      system,
+      'extension-apiserver-authentication-reader',
+      `get list watch | core | configmaps | ${authenticationConfigMap}`,
+    ),
+    locking(controllerManager),
+    locking(scheduler),
+    role(system, 'system:controller:bootstrap-signer', 'get list watch | core | secrets'),
+    role(system, 'system:controller:cloud-provider', 'create get list watch | core | configmaps'),
+    role(system, 'system:controller:token-cleaner', 'delete get list watch | core | secrets', events),
+  ];
+}
+
+export function bootstrapRoleBindings(dialect: Dialect): RoleBinding[] {
+  const { user, account } = subjectsOf(dialect);
+  const { system, public: open } = dialect.namespaces;
+  const { components, users } = dialect;
+  const binding = (namespace: string, name: string, role: string, ...subjects: Subject[]): RoleBinding =>
+    withBootstrapMarks({ metadata: { name, namespace }, roleRef: roleRef(dialect, 'Role', role), subjects }, dialect);
+  const locking = (component: string, who: string) =>
+    binding(
+      system,
+      `system::leader-locking-${component}`,
+      `system::leader-locking-${component}`,
+      user(who),
+      account(component),
+    );
+  const controller = (namespace: string, name: string) =>
+    binding(namespace, `system:controller:${name}`, `system:controller:${name}`, account(name));
+  return [
+    controller(open, 'bootstrap-signer'),
+    binding(
+      system,
+      'system::extension-apiserver-authentication-reader',
+      'extension-apiserver-authentication-reader',
+      user(users.controllerManager),
+      user(users.scheduler),
+    ),
+    locking(components.controllerManager, users.controllerManager),
+    locking(components.scheduler, users.scheduler),
+    controller(system, 'bootstrap-signer'),
+    controller(system, 'cloud-provider'),
+    controller(system, 'token-cleaner'),
+  ];
+}

@@ -1,0 +1,81 @@
+import t from 'tap';
+import type { ClusterRole } from '#api/rbac/v1/types.gen.js';
+import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { uncoveredRules } from '#apiserver/authorization/rbac/covers.js';
+import { bootstrapClusterRoleBindings, bootstrapRoleBindings, bootstrapRoles } from '#apiserver/bootstrap/bindings.js';
+import { bootstrapClusterRoles } from '#apiserver/bootstrap/cluster-roles.js';
+import { bootstrapFlowSchemas, bootstrapPriorityLevels } from '#apiserver/bootstrap/flow-control.js';
+import { aggregatedRules, plannedBinding, plannedRole } from '#apiserver/bootstrap/rbac-plan.js';
+import { rule } from '#apiserver/bootstrap/rule-text.js';
+
+const names = (objects: readonly { metadata: { name?: string; namespace?: string } }[]) =>
+  objects.map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`);
+
+for (const dialect of [orchDialect, kubernetesDialect])
+  t.test(`default objects of the ${dialect.name} dialect`, (t) => {
+    const roles = bootstrapClusterRoles(dialect);
+    const bindings = bootstrapClusterRoleBindings(dialect);
+    for (const objects of [roles, bindings, bootstrapRoles(dialect), bootstrapRoleBindings(dialect)])
+      t.equal(new Set(names(objects)).size, objects.length, 'names are unique');
+    const known = new Set(names(roles));
+    for (const { roleRef } of bindings) t.ok(known.has(`/${roleRef.name}`), roleRef.name);
+    const ownRoles = new Set(names(bootstrapRoles(dialect)));
+    for (const { metadata, roleRef } of bootstrapRoleBindings(dialect))
+      t.ok(ownRoles.has(`${metadata.namespace}/${roleRef.name}`), roleRef.name);
+    const levels = new Set(names(bootstrapPriorityLevels(dialect)));
+    for (const { spec } of bootstrapFlowSchemas(dialect))
+      t.ok(levels.has(`/${spec?.priorityLevelConfiguration.name}`), spec?.priorityLevelConfiguration.name);
+    const text = JSON.stringify([roles, bindings]);
+    const other = dialect === orchDialect ? /k8s|kube/ : /orch/;
+    t.notMatch(text, other, 'no names of the other dialect');
+    t.end();
+  });
+
+t.test('admin ⊃ edit ⊃ view', (t) => {
+  const rules = aggregatedRules(bootstrapClusterRoles(orchDialect));
+  const [admin = [], edit = [], view = []] = ['admin', 'edit', 'view'].map((name) => rules.get(name));
+  t.ok(view.length > 0);
+  t.same(uncoveredRules(edit, view), []);
+  t.same(uncoveredRules(admin, edit), []);
+  t.not(uncoveredRules(view, edit).length, 0);
+  t.same(
+    view.flatMap(({ resources = [] }) => resources.filter((name) => name === 'secrets')),
+    [],
+    'viewers do not see secrets',
+  );
+  t.end();
+});
+
+t.test('roles are completed, not overwritten', (t) => {
+  const read = rule(orchDialect, 'get list | core | pods');
+  const wanted: ClusterRole = { metadata: { name: 'r', labels: { a: '1' } }, rules: [read] };
+  t.equal(plannedRole(wanted, { ...wanted }, orchDialect), undefined);
+  const wider = [rule(orchDialect, '* | * | *')];
+  t.equal(plannedRole(wanted, { ...wanted, rules: wider }, orchDialect), undefined, 'more is fine');
+  const narrow = { metadata: { name: 'r', labels: { b: '2' } }, rules: [rule(orchDialect, 'get | core | pods')] };
+  t.match(plannedRole(wanted, narrow, orchDialect), {
+    metadata: { labels: { a: '1', b: '2' } },
+    rules: [{ verbs: ['get'] }, { verbs: ['list'], resources: ['pods'] }],
+  });
+  const annotations = { [orchDialect.annotations.autoUpdate]: 'false' };
+  t.equal(plannedRole(wanted, { metadata: { name: 'r', annotations } }, orchDialect), undefined, 'left alone');
+  t.end();
+});
+
+t.test('bindings get missing subjects, and are made anew for another role', (t) => {
+  const roleRef = { apiGroup: 'g', kind: 'ClusterRole', name: 'r' };
+  const alice = { kind: 'User', name: 'alice' };
+  const bob = { kind: 'User', name: 'bob' };
+  const wanted = { metadata: { name: 'b' }, roleRef, subjects: [alice] };
+  t.same(plannedBinding(wanted, wanted, orchDialect), { kind: 'keep' });
+  t.match(plannedBinding(wanted, { ...wanted, subjects: [bob] }, orchDialect), {
+    kind: 'update',
+    object: { subjects: [bob, alice] },
+  });
+  const other = { ...wanted, roleRef: { ...roleRef, name: 'x' }, subjects: [bob] };
+  t.match(plannedBinding(wanted, other, orchDialect), {
+    kind: 'recreate',
+    object: { roleRef, subjects: [bob, alice] },
+  });
+  t.end();
+});

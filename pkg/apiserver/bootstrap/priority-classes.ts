@@ -1,0 +1,20 @@
+/** Priorities of what the cluster itself cannot do without. */
+import type { PriorityClass } from '#api/scheduling/v1/types.gen.js';
+
+/** Users' priorities end here; the two below are above it. */
+export const highestUserPriority = 1_000_000_000;
+
+export const systemPriorityClasses: readonly PriorityClass[] = [
+  {
+    metadata: { name: 'system-node-critical' },
+    value: 2_000_001_000,
+    preemptionPolicy: 'PreemptLowerPriority',
+    description: 'For pods that their node cannot work without; they must not be moved away from it.',
+  },
+  {
+    metadata: { name: 'system-cluster-critical' },
+    value: 2_000_000_000,
+    preemptionPolicy: 'PreemptLowerPriority',
+    description: 'For pods that the cluster cannot work without; they may be moved to another node.',
+  },
+];
