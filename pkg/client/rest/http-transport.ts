@@ -126,7 +126,7 @@ export class HttpTransport implements Transport {
         resolve({
           status: incoming.statusCode ?? 0,
           headers: flatten(incoming),
-          body: readBody(incoming, target, release),
+          body: readBody(incoming, { target, signal: controller.signal, release }),
         });
       });
       const timeoutMs = this.#options.timeoutMs ?? 60_000;
@@ -183,11 +183,15 @@ function flatten(incoming: IncomingMessage): Record<string, string | undefined> 
 }
 
 /** The body; leaving it early destroys the connection, since the rest would have to be read first. */
-async function* readBody(incoming: IncomingMessage, target: string, release: () => void): AsyncGenerator<Buffer> {
+async function* readBody(
+  incoming: IncomingMessage,
+  { target, signal, release }: { target: string; signal: AbortSignal; release: () => void },
+): AsyncGenerator<Buffer> {
   try {
     for await (const chunk of incoming) yield chunk as Buffer;
     if (!incoming.complete) throw new TransportError('ConnectionReset', `connection to ${target} broke in the answer`);
   } catch (error) {
+    if (signal.aborted) throw new TransportError('Aborted', `request to ${target} aborted`, { cause: error });
     throw transportErrorFrom(error, target);
   } finally {
     incoming.destroy();

@@ -1,0 +1,154 @@
+import t from 'tap';
+import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { inClusterConfig, NotInClusterError } from '#client/rest/in-cluster.js';
+import {
+  formatKubeconfig,
+  KubeconfigError,
+  loadKubeconfig,
+  parseKubeconfig,
+  singleContext,
+} from '#client/rest/kubeconfig.js';
+import { VirtualClock } from '#client/testing/virtual-clock.js';
+
+function disk(files: Record<string, string>) {
+  const reads: string[] = [];
+  const readFile = (path: string) => {
+    reads.push(path);
+    const text = files[path];
+    return text === undefined ? Promise.reject(new Error(`ENOENT: ${path}`)) : Promise.resolve(Buffer.from(text));
+  };
+  return { files, reads, readFile };
+}
+
+const yaml = `
+apiVersion: v1
+kind: Config
+clusters:
+- name: one
+  cluster: {server: "https://one:6443", certificate-authority: pki/ca.crt, tls-server-name: api}
+- name: two
+  cluster: {server: "two:8080", insecure-skip-tls-verify: true}
+users:
+- name: files
+  user: {client-certificate: a.crt, client-key: /abs/a.key}
+- name: token
+  user: {tokenFile: token, token: stale, as: other, as-groups: [g, h]}
+- name: nobody
+  user:
+- name: plugin
+  user: {exec: {command: x}}
+contexts:
+- name: a
+  context: {cluster: one, user: files, namespace: ns}
+- name: b
+  context: {cluster: two, user: token}
+- name: c
+  context: {cluster: two, user: nobody}
+- name: d
+  context: {cluster: two, user: plugin}
+- name: e
+  context: {cluster: missing, user: nobody}
+current-context: a
+`;
+
+t.test('certificates in files, relative to the config', async (t) => {
+  const clock = new VirtualClock();
+  const { files, readFile } = disk({
+    '/etc/c/config': yaml,
+    '/etc/c/pki/ca.crt': 'CA',
+    '/etc/c/a.crt': 'CERT',
+    '/abs/a.key': 'KEY',
+  });
+  const config = await loadKubeconfig('/etc/c/config', { clock, readFile });
+  t.match(config, { server: 'https://one:6443', namespace: 'ns', serverName: 'api' });
+  const first = await config.tls?.current();
+  t.same([String(first?.ca), String(first?.cert), String(first?.key)], ['CA', 'CERT', 'KEY']);
+  t.equal(await config.tls?.current(), first, 'the same object while nothing changes');
+  await clock.advance(61_000);
+  t.equal(await config.tls?.current(), first);
+  files['/etc/c/a.crt'] = 'NEW';
+  await clock.advance(61_000);
+  t.equal(String((await config.tls?.current())?.cert), 'NEW');
+});
+
+t.test('token files rotate', async (t) => {
+  const clock = new VirtualClock();
+  const { files, readFile } = disk({ '/c': yaml, '/token': 'one\n' });
+  const config = await loadKubeconfig('/c', { clock, readFile, context: 'b' });
+  t.match(config, {
+    server: 'https://two:8080',
+    namespace: 'default',
+    insecureSkipVerify: true,
+    headers: { 'impersonate-user': 'other', 'impersonate-group': ['g', 'h'] },
+  });
+  t.equal(await config.token?.token(), 'one');
+  files['/token'] = 'two';
+  t.equal(await config.token?.token(), 'one');
+  config.token?.invalidate();
+  t.equal(await config.token?.token(), 'two');
+  delete files['/token'];
+  await clock.advance(61_000);
+  t.equal(await config.token?.token(), 'two', 'missing for a moment');
+});
+
+t.test('what does not fit is told', async (t) => {
+  const clock = new VirtualClock();
+  const { readFile } = disk({
+    '/c': yaml,
+    '/bad': '{',
+    '/pod': 'kind: Pod',
+    '/list': 'clusters: {}',
+    '/empty': 'kind: Config',
+  });
+  const load = (path: string, context?: string) =>
+    loadKubeconfig(path, { clock, readFile, ...(context === undefined ? {} : { context }) });
+  t.equal((await load('/c', 'c')).token, undefined);
+  const rows: [string, string | undefined, RegExp][] = [
+    ['/missing', undefined, /cannot read the client config \/missing/],
+    ['/bad', undefined, /neither YAML nor JSON/],
+    ['/pod', undefined, /v1 Pod, not a v1 Config/],
+    ['/list', undefined, /clusters is not a list/],
+    ['/empty', undefined, /no current context/],
+    ['/c', 'd', /uses "exec"/],
+    ['/c', 'e', /cluster "missing" does not exist/],
+    ['/c', 'z', /context "z" does not exist/],
+  ];
+  for (const [path, context, message] of rows) {
+    await t.rejects(load(path, context), { name: KubeconfigError.name, message }, `${path} ${context}`);
+  }
+});
+
+t.test('what is written can be read', async (t) => {
+  const clock = new VirtualClock();
+  const text = formatKubeconfig(
+    singleContext({
+      server: 'https://h:1',
+      clusterName: 'c',
+      userName: 'u',
+      ca: 'CA',
+      clientCertificate: 'CERT',
+      clientKey: 'KEY',
+    }),
+  );
+  t.equal(parseKubeconfig(text)['current-context'], 'u@c');
+  t.equal(parseKubeconfig(JSON.stringify(parseKubeconfig(text))).clusters[0]?.cluster.server, 'https://h:1');
+  const config = await loadKubeconfig('/c', {
+    clock,
+    readFile: disk({ '/c': text }).readFile,
+    server: 'https://other:2',
+  });
+  t.equal(config.server, 'https://other:2');
+  t.same(Object.values((await config.tls?.current()) ?? {}).map(String), ['CA', 'CERT', 'KEY']);
+});
+
+t.test('in a pod', async (t) => {
+  const clock = new VirtualClock();
+  const path = kubernetesDialect.serviceAccountPath;
+  const { readFile } = disk({ [`${path}/token`]: 'tok', [`${path}/namespace`]: 'ns', [`${path}/ca.crt`]: 'CA' });
+  const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' };
+  const config = await inClusterConfig({ dialect: kubernetesDialect, clock, env, readFile });
+  t.match(config, { server: 'https://[fd00::1]:443', namespace: 'ns' });
+  t.equal(await config.token?.token(), 'tok');
+  t.equal(String((await config.tls?.current())?.ca), 'CA');
+  await t.rejects(inClusterConfig({ dialect: orchDialect, clock, env, readFile }), { name: NotInClusterError.name });
+});
