@@ -1,0 +1,274 @@
+/** The API server as a library: resources over a store, behind one handler, with or without a socket. */
+import { setMaxListeners } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+import { groupVersions } from '#api/scheme.gen.js';
+import { strategyFor } from '#api/strategies.js';
+import type { Clock } from '#apimachinery/clock.js';
+import { deferred } from '#apimachinery/deferred.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { pathNotFound, serviceUnavailable } from '#apimachinery/errors/status.js';
+import { Scheme } from '#apimachinery/schema/scheme.js';
+import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
+import type { Authenticator } from '#apiserver/authentication/authenticator.js';
+import type { Authorizer } from '#apiserver/authorization/authorizer.js';
+import { Discovery } from '#apiserver/discovery/discovery.js';
+import { Health, type HealthCheck } from '#apiserver/discovery/health.js';
+import { versionDocument } from '#apiserver/discovery/version.js';
+import type { RequestContext } from '#apiserver/http/context.js';
+import type { ApiHandler, ApiRequest, ApiResponse, UpgradeHandler } from '#apiserver/http/exchange.js';
+import { RequestMetrics } from '#apiserver/http/metrics.js';
+import { Pipeline } from '#apiserver/http/pipeline.js';
+import { Responder } from '#apiserver/http/respond.js';
+import { HttpsServer, type TLSMaterial } from '#apiserver/http/server.js';
+import { upgradeHandler } from '#apiserver/http/upgrade.js';
+import { buildResources, type StoredResource } from '#apiserver/registry/build-resources.js';
+import type { ConnectEndpoint, VirtualResource } from '#apiserver/registry/endpoints.js';
+import type { RegistryContext, WriteHook } from '#apiserver/registry/registry-context.js';
+import { ResourceTable } from '#apiserver/registry/resource-table.js';
+import { ResourceRouter } from '#apiserver/registry/router.js';
+import { noManagedFields, simplePatches } from '#apiserver/representation/adapters.js';
+import { JsonCodec } from '#apiserver/representation/json-codec.js';
+import type { Daemon } from '#daemon/daemon.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { createStorageMetrics } from '#storage/metrics.js';
+import type { Store } from '#storage/store.js';
+
+/** What the server needs from the rest of the process. */
+export interface ApiServerDependencies {
+  readonly dialect: Dialect;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Registry;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly newUID: () => string;
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  /** In the order in which they run. */
+  readonly admission?: readonly AdmissionPlugin[];
+  readonly hooks?: readonly WriteHook[];
+  readonly virtualResources?: readonly VirtualResource[];
+  readonly connects?: readonly ConnectEndpoint[];
+  readonly healthChecks?: readonly HealthCheck[];
+  /** Plain paths of other rooms (`/openid/v1/jwks`, `/.well-known/…`), by their exact path. */
+  readonly paths?: Readonly<Record<string, (context: RequestContext) => Promise<ApiResponse>>>;
+  /** True when the feature gate is on; absent: all are off. */
+  readonly gate?: (name: string) => boolean;
+}
+
+export interface ListenOptions {
+  readonly host: string;
+  /** 0: the system picks one. */
+  readonly port: number;
+  readonly tls: TLSMaterial;
+}
+
+export interface ApiServerOptions {
+  /** Absent: no socket; requests come through `handler` alone. */
+  readonly listen?: ListenOptions;
+  /** `/registry`. */
+  readonly storagePrefix?: string;
+  readonly maxRequestsInFlight?: number;
+  readonly maxMutatingRequestsInFlight?: number;
+  readonly requestTimeoutMs?: number;
+  readonly minRequestTimeoutMs?: number;
+  readonly maxBodyBytes?: number;
+  readonly eventTTLSeconds?: number;
+  /** Time for requests under way when the server closes. */
+  readonly shutdownGraceMs?: number;
+}
+
+const defaults = {
+  storagePrefix: '/registry',
+  maxRequestsInFlight: 400,
+  maxMutatingRequestsInFlight: 200,
+  requestTimeoutMs: 60_000,
+  minRequestTimeoutMs: 1_800_000,
+  maxBodyBytes: 3 * 1024 * 1024,
+  eventTTLSeconds: 3600,
+  shutdownGraceMs: 5000,
+} as const;
+
+export class ApiServer implements Daemon {
+  readonly name: string;
+  readonly handler: ApiHandler;
+  readonly upgrade: UpgradeHandler;
+  readonly scheme: Scheme;
+  readonly resources = new ResourceTable();
+  readonly #options: Required<Omit<ApiServerOptions, 'listen'>> & Pick<ApiServerOptions, 'listen'>;
+  readonly #deps: ApiServerDependencies;
+  readonly #stored: readonly StoredResource[];
+  readonly #closing = new AbortController();
+  readonly #ready = deferred();
+  readonly #responder: Responder;
+  #server: HttpsServer | undefined;
+  #address: AddressInfo | undefined;
+  #started: Promise<void> | undefined;
+
+  constructor(options: ApiServerOptions, dependencies: ApiServerDependencies) {
+    this.#options = Object.freeze({ ...defaults, ...options });
+    this.#deps = dependencies;
+    // Every cache and every watch listens to it.
+    setMaxListeners(0, this.#closing.signal);
+    const { dialect, clock, log, random, newUID } = dependencies;
+    this.name = dialect.components.apiServer;
+    this.scheme = new Scheme(dialect, groupVersions);
+    const codec = new JsonCodec();
+    this.#responder = new Responder(dialect, codec);
+    const metrics = new RequestMetrics(dependencies.metrics);
+    const registry: RegistryContext = {
+      dialect,
+      clock,
+      log,
+      random,
+      newUID,
+      codec,
+      metrics,
+      gate: dependencies.gate ?? (() => false),
+      responder: this.#responder,
+      admission: dependencies.admission ?? [],
+      hooks: dependencies.hooks ?? [],
+      managedFields: noManagedFields,
+      patches: simplePatches,
+      resources: this.resources,
+      minWatchTimeoutMs: this.#options.minRequestTimeoutMs,
+      closing: this.#closing.signal,
+    };
+    this.#stored = buildResources({
+      scheme: this.scheme,
+      store: dependencies.store,
+      prefix: this.#options.storagePrefix,
+      clock,
+      random,
+      log,
+      metrics: createStorageMetrics(dependencies.metrics),
+      strategyFor,
+      eventTTLSeconds: this.#options.eventTTLSeconds,
+    });
+    for (const { served } of this.#stored) for (const resource of served) this.resources.add(resource);
+    const pipeline = new Pipeline({
+      dialect,
+      clock,
+      log,
+      newUID,
+      metrics,
+      authenticator: dependencies.authenticator,
+      authorizer: dependencies.authorizer,
+      responder: this.#responder,
+      limits: {
+        readOnly: this.#options.maxRequestsInFlight,
+        mutating: this.#options.maxMutatingRequestsInFlight,
+      },
+      requestTimeoutMs: this.#options.requestTimeoutMs,
+    });
+    const router = new ResourceRouter(registry, dependencies.virtualResources ?? [], dependencies.connects ?? []);
+    const endpoint = this.#endpoint(router);
+    this.handler = (request: ApiRequest) => pipeline.run(request, endpoint);
+    this.upgrade = upgradeHandler({ pipeline, router, registry });
+  }
+
+  /** Where it listens; undefined without a socket or before it is ready. */
+  get address(): AddressInfo | undefined {
+    return this.#address;
+  }
+
+  start(signal: AbortSignal): Promise<void> {
+    this.#started ??= this.#run(signal).catch(async (error: unknown) => {
+      this.#ready.reject(error);
+      await this.close();
+      throw error;
+    });
+    return this.#started;
+  }
+
+  ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  /** Ends watches, lets other requests end, closes the socket and the caches. The store stays open: it is the caller's. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#server?.close(this.#options.shutdownGraceMs, (ms, signal) => this.#deps.clock.sleep(ms, signal));
+    await Promise.all(this.#stored.map(({ cache }) => cache.close()));
+    this.#ready.reject(new Error('closed before it was ready'));
+  }
+
+  /** Serves with other certificates from now on. */
+  reloadTLS(tls: TLSMaterial): void {
+    this.#server?.reloadTLS(tls);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { log } = this.#deps;
+    const stop = () => void this.close();
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+    const caches = this.#stored.map(({ cache }) => cache.start(this.#closing.signal));
+    const { listen } = this.#options;
+    if (listen !== undefined && !this.#closing.signal.aborted) {
+      const { handler, upgrade } = this;
+      const responder = this.#responder;
+      const { maxBodyBytes } = this.#options;
+      this.#server = new HttpsServer({ ...listen, handler, upgrade, responder, log, maxBodyBytes });
+      this.#address = await this.#server.listen();
+      log.info({ host: listen.host, port: this.#address.port }, 'listening');
+    }
+    await Promise.all(this.#stored.map(({ cache }) => cache.waitReady(this.#closing.signal)));
+    this.#ready.resolve();
+    log.info({ resources: this.#stored.length }, 'serving');
+    await Promise.all(caches);
+    await this.close();
+  }
+
+  #endpoint(router: ResourceRouter): (context: RequestContext) => Promise<ApiResponse> {
+    const { dialect, paths = {}, store, healthChecks = [], log, metrics } = this.#deps;
+    const discovery = new Discovery({
+      dialect,
+      responder: this.#responder,
+      resources: this.resources,
+      serverAddress: () => (this.#address === undefined ? '' : `${this.#address.address}:${this.#address.port}`),
+    });
+    const health = new Health([...this.#ownChecks(store), ...healthChecks], log);
+    return async (context) => {
+      if (context.info.resourceRequest) return router.serve(context);
+      const { path } = context.info;
+      const own = paths[path];
+      if (own !== undefined) return own(context);
+      if (path === '/version' || path === '/version/') return this.#responder.object(context, versionDocument(dialect));
+      if (path === '/metrics') return metricsResponse(metrics);
+      const answer = discovery.serve(context) ?? health.serve(context);
+      if (answer === undefined) throw pathNotFound();
+      return answer;
+    };
+  }
+
+  #ownChecks(store: Store): HealthCheck[] {
+    return [
+      { name: 'ping', endpoints: ['healthz', 'livez', 'readyz'], check: () => Promise.resolve() },
+      { name: 'log', endpoints: ['healthz', 'livez', 'readyz'], check: () => Promise.resolve() },
+      { name: 'etcd', endpoints: ['healthz', 'livez', 'readyz'], check: (signal) => store.health(signal) },
+      {
+        name: 'informer-sync',
+        endpoints: ['readyz'],
+        check: async () => {
+          const waiting = this.#stored.find(({ cache }) => !cache.ready());
+          if (waiting !== undefined) throw serviceUnavailable(`cache of ${waiting.cache.prefix} is not filled yet`);
+        },
+      },
+      {
+        name: 'shutdown',
+        endpoints: ['readyz'],
+        check: async () => {
+          if (this.#closing.signal.aborted) throw serviceUnavailable('process is shutting down');
+        },
+      },
+    ];
+  }
+}
+
+async function metricsResponse(registry: Registry): Promise<ApiResponse> {
+  const body = Buffer.from(await registry.metrics());
+  return { status: 200, headers: { 'content-type': registry.contentType }, body };
+}

@@ -1,0 +1,92 @@
+/** The paths that tell clients what is served: `/api`, `/apis`, `/apis/G`, `/apis/G/V`, `/version`. */
+import type { Dialect } from '#apimachinery/dialect.js';
+import { pathNotFound } from '#apimachinery/errors/status.js';
+import { aggregatedForm, aggregatedGroups } from '#apiserver/discovery/aggregated.js';
+import { type GroupVersions, groupsOf, resourceDocuments } from '#apiserver/discovery/resource-list.js';
+import type { RequestContext } from '#apiserver/http/context.js';
+import type { ApiResponse } from '#apiserver/http/exchange.js';
+import type { Responder } from '#apiserver/http/respond.js';
+import type { ResourceTable } from '#apiserver/registry/resource-table.js';
+
+export interface DiscoveryOptions {
+  readonly dialect: Dialect;
+  readonly responder: Responder;
+  readonly resources: ResourceTable;
+  /** `host:port` that clients reach this server at. */
+  readonly serverAddress: () => string;
+}
+
+export class Discovery {
+  readonly #options: DiscoveryOptions;
+
+  constructor(options: DiscoveryOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined for paths that are none of discovery's. Throws 404 for groups and versions that are not served. */
+  serve(context: RequestContext): Promise<ApiResponse> | undefined {
+    const [root, ...rest] = context.info.path.split('/').filter((part) => part !== '');
+    if (root === 'api') return this.#core(context, rest);
+    if (root === 'apis') return this.#groups(context, rest);
+    return undefined;
+  }
+
+  #core(context: RequestContext, [version, ...more]: string[]): Promise<ApiResponse> {
+    const { responder } = this.#options;
+    if (more.length > 0) throw pathNotFound();
+    if (version !== undefined) return this.#resources(context, '', version);
+    const aggregated = aggregatedForm(context);
+    const [core] = groupsOf(this.#options.resources).filter(({ name }) => name === '');
+    if (aggregated !== undefined) return this.#aggregated(context, aggregated, core === undefined ? [] : [core]);
+    return responder.object(context, {
+      kind: 'APIVersions',
+      versions: core?.versions ?? [],
+      serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress: this.#options.serverAddress() }],
+    });
+  }
+
+  #groups(context: RequestContext, [group, version, ...more]: string[]): Promise<ApiResponse> {
+    const { responder, resources } = this.#options;
+    if (more.length > 0) throw pathNotFound();
+    if (group !== undefined && version !== undefined) return this.#resources(context, group, version);
+    const groups = groupsOf(resources).filter(({ name }) => name !== '');
+    if (group === undefined) {
+      const aggregated = aggregatedForm(context);
+      if (aggregated !== undefined) return this.#aggregated(context, aggregated, groups);
+      return responder.object(context, { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map(groupDocument) });
+    }
+    const found = groups.find(({ name }) => name === group);
+    if (found === undefined) throw pathNotFound();
+    return responder.object(context, { kind: 'APIGroup', apiVersion: 'v1', ...groupDocument(found) });
+  }
+
+  #resources(context: RequestContext, group: string, version: string): Promise<ApiResponse> {
+    const { responder, resources, dialect } = this.#options;
+    const documents = resourceDocuments(resources, group, version, dialect);
+    if (documents.length === 0) throw pathNotFound();
+    return responder.object(context, {
+      kind: 'APIResourceList',
+      ...(group === '' ? {} : { apiVersion: 'v1' }),
+      groupVersion: group === '' ? version : `${group}/${version}`,
+      resources: documents,
+    });
+  }
+
+  #aggregated(
+    context: RequestContext,
+    form: NonNullable<ReturnType<typeof aggregatedForm>>,
+    groups: readonly GroupVersions[],
+  ): Promise<ApiResponse> {
+    const { responder, resources, dialect } = this.#options;
+    const document = aggregatedGroups(resources, dialect, form, groups);
+    return responder.bytes(context, Buffer.from(`${JSON.stringify(document)}\n`), 'json').then((response) => {
+      response.headers['content-type'] = `application/json;g=${form.group};v=${form.version};as=APIGroupDiscoveryList`;
+      return response;
+    });
+  }
+}
+
+function groupDocument({ name, versions }: GroupVersions) {
+  const documents = versions.map((version) => ({ groupVersion: `${name}/${version}`, version }));
+  return { name, versions: documents, preferredVersion: documents[0] };
+}

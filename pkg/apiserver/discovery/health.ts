@@ -1,0 +1,84 @@
+/** `/healthz`, `/livez`, `/readyz`: named checks, singly or all, with `?verbose` and `?exclude=NAME`. */
+
+import { pathNotFound } from '#apimachinery/errors/status.js';
+import type { RequestContext } from '#apiserver/http/context.js';
+import type { ApiResponse } from '#apiserver/http/exchange.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+export interface HealthCheck {
+  readonly name: string;
+  /** Endpoints that it counts for. */
+  readonly endpoints: readonly HealthEndpoint[];
+  /** Rejects with the reason when it fails. */
+  check(signal: AbortSignal): Promise<void>;
+}
+
+export type HealthEndpoint = 'healthz' | 'livez' | 'readyz';
+
+const endpoints: readonly HealthEndpoint[] = ['healthz', 'livez', 'readyz'];
+
+export class Health {
+  readonly #checks: readonly HealthCheck[];
+  readonly #log: Logger;
+
+  constructor(checks: readonly HealthCheck[], log: Logger) {
+    this.#checks = checks;
+    this.#log = log;
+  }
+
+  /** Undefined for other paths. Throws 404 for a check that does not exist. */
+  serve(context: RequestContext): Promise<ApiResponse> | undefined {
+    const [root = '', name, ...more] = context.info.path.split('/').filter((part) => part !== '');
+    const endpoint = endpoints.find((known) => known === root);
+    if (endpoint === undefined || more.length > 0) return undefined;
+    const checks = this.#checks.filter((check) => check.endpoints.includes(endpoint));
+    if (name === undefined) return this.#all(context, endpoint, checks);
+    const check = checks.find((known) => known.name === name);
+    if (check === undefined) throw pathNotFound();
+    return this.#one(context, check);
+  }
+
+  async #one(context: RequestContext, check: HealthCheck): Promise<ApiResponse> {
+    const reason = await this.#run(context, check);
+    return reason === undefined ? text(200, 'ok') : text(500, `internal server error: ${reason}\n`);
+  }
+
+  async #all(context: RequestContext, endpoint: HealthEndpoint, checks: readonly HealthCheck[]): Promise<ApiResponse> {
+    const { query } = context.info;
+    const excluded = new Set(query.getAll('exclude'));
+    const run = async (check: HealthCheck) => (excluded.has(check.name) ? 'excluded' : this.#run(context, check));
+    const results = await Promise.all(checks.map(async (check) => ({ name: check.name, reason: await run(check) })));
+    const failed = results.filter(({ reason }) => reason !== undefined && reason !== 'excluded');
+    const lines = results.map(({ name, reason }) => lineOf(name, reason));
+    const unknown = [...excluded].filter((name) => !checks.some((check) => check.name === name));
+    if (unknown.length > 0)
+      lines.push(`warn: some health checks cannot be excluded: no matches for ${quoted(unknown)}`);
+    if (failed.length > 0) return text(500, `${lines.join('\n')}\n${endpoint} check failed\n`);
+    return text(200, query.has('verbose') ? `${lines.join('\n')}\n${endpoint} check passed\n` : 'ok');
+  }
+
+  /** The reason of a failure; it goes to the log, clients are told only that there is one. */
+  async #run(context: RequestContext, check: HealthCheck): Promise<string | undefined> {
+    try {
+      await check.check(context.signal);
+      return undefined;
+    } catch (err) {
+      this.#log.warn({ err, check: check.name }, 'health check failed');
+      return 'reason withheld';
+    }
+  }
+}
+
+function lineOf(name: string, reason: string | undefined): string {
+  if (reason === 'excluded') return `[+]${name} excluded: ok`;
+  return reason === undefined ? `[+]${name} ok` : `[-]${name} failed: ${reason}`;
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(',');
+}
+
+function text(status: number, body: string): ApiResponse {
+  const headers = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
+  return { status, headers, body: Buffer.from(body) };
+}

@@ -1,0 +1,95 @@
+/**
+ * Impersonation: a request may ask to be treated as another user's (`Impersonate-User`, `-Group`, `-Uid`, `-Extra-*`)
+ * when its own user is allowed to `impersonate` each of them.
+ */
+import type { Dialect } from '#apimachinery/dialect.js';
+import { badRequest } from '#apimachinery/errors/status.js';
+import type { Authorizer } from '#apiserver/authorization/authorizer.js';
+import { authorize } from '#apiserver/http/authorize.js';
+import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
+
+const extraPrefix = 'impersonate-extra-';
+const serviceAccountPrefix = 'system:serviceaccount:';
+const anonymous = 'system:anonymous';
+
+interface Wanted {
+  readonly name: string;
+  readonly uid: string;
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, readonly string[]>>;
+}
+
+/** The user that the request is to be treated as. Throws 403 where `user` may not, 400 for headers without a user. */
+export async function impersonate(
+  request: ApiRequest,
+  user: UserInfo,
+  authorizer: Authorizer,
+  dialect: Dialect,
+): Promise<UserInfo> {
+  const wanted = wantedUser(request);
+  if (wanted === undefined) return user;
+  const check = (resource: string, name: string, more: { namespace?: string; subresource?: string; group?: string }) =>
+    authorize(authorizer, {
+      user,
+      verb: 'impersonate',
+      resourceRequest: true,
+      group: more.group ?? '',
+      version: 'v1',
+      resource,
+      subresource: more.subresource ?? '',
+      namespace: more.namespace ?? '',
+      name,
+      path: request.url,
+    });
+  const authentication = dialect.groupName('authentication');
+  const account = serviceAccount(wanted.name);
+  if (account !== undefined) await check('serviceaccounts', account.name, { namespace: account.namespace });
+  else await check('users', wanted.name, {});
+  for (const group of wanted.groups) await check('groups', group, {});
+  if (wanted.uid !== '') await check('uids', wanted.uid, { group: authentication });
+  for (const [key, values] of Object.entries(wanted.extra)) {
+    for (const value of values) await check('userextras', value, { group: authentication, subresource: key });
+  }
+  return impersonated(wanted, account, dialect);
+}
+
+function impersonated(wanted: Wanted, account: { namespace: string } | undefined, dialect: Dialect): UserInfo {
+  const groups = [...wanted.groups];
+  if (account !== undefined && groups.length === 0) {
+    groups.push(dialect.groups.serviceAccounts, `${dialect.groups.serviceAccounts}:${account.namespace}`);
+  }
+  const general = wanted.name === anonymous ? dialect.groups.unauthenticated : dialect.groups.authenticated;
+  if (!groups.includes(dialect.groups.authenticated) && !groups.includes(dialect.groups.unauthenticated)) {
+    groups.push(general);
+  }
+  return { name: wanted.name, groups, ...(wanted.uid === '' ? {} : { uid: wanted.uid }), extra: wanted.extra };
+}
+
+function wantedUser(request: ApiRequest): Wanted | undefined {
+  const { headers } = request;
+  const extra: Record<string, readonly string[]> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (!name.startsWith(extraPrefix) || value === undefined) continue;
+    extra[decodeURIComponent(name.slice(extraPrefix.length))] = list(value);
+  }
+  const name = headers['impersonate-user'] ?? '';
+  const groups = list(headers['impersonate-group'] ?? '');
+  const uid = headers['impersonate-uid'] ?? '';
+  if (name !== '') return { name, groups, uid, extra };
+  if (groups.length === 0 && uid === '' && Object.keys(extra).length === 0) return undefined;
+  throw badRequest('requested groups, uid or extra for impersonation without impersonating a user');
+}
+
+function list(header: string): string[] {
+  return header
+    .split(',')
+    .map((text) => text.trim())
+    .filter((text) => text !== '');
+}
+
+function serviceAccount(user: string): { namespace: string; name: string } | undefined {
+  if (!user.startsWith(serviceAccountPrefix)) return undefined;
+  const [namespace, name, ...rest] = user.slice(serviceAccountPrefix.length).split(':');
+  if (namespace === undefined || name === undefined || rest.length > 0) return undefined;
+  return { namespace, name };
+}

@@ -1,0 +1,130 @@
+/**
+ * The way of every request: request info → time limit → authentication → impersonation → in flight → authorization →
+ * endpoint → response. Whatever is thrown on the way becomes one Status here and nowhere else.
+ */
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { badRequest, timeout, unauthorized } from '#apimachinery/errors/status.js';
+import type { Authenticator } from '#apiserver/authentication/authenticator.js';
+import type { Authorizer } from '#apiserver/authorization/authorizer.js';
+import { attributesOf, authorize } from '#apiserver/http/authorize.js';
+import type { RequestContext } from '#apiserver/http/context.js';
+import { parseDuration } from '#apiserver/http/duration.js';
+import type { ApiRequest, ApiResponse, UserInfo } from '#apiserver/http/exchange.js';
+import { impersonate } from '#apiserver/http/impersonation.js';
+import { isLongRunning } from '#apiserver/http/long-running.js';
+import { type InFlightLimits, MaxInFlight } from '#apiserver/http/max-in-flight.js';
+import type { RequestMetrics } from '#apiserver/http/metrics.js';
+import { type RequestInfo, requestInfo } from '#apiserver/http/request-info.js';
+import { type Responder, toStatus } from '#apiserver/http/respond.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+export interface PipelineOptions {
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly newUID: () => string;
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  readonly responder: Responder;
+  readonly limits: InFlightLimits;
+  readonly metrics: RequestMetrics;
+  /** Longest time a request that is not long-running may take. */
+  readonly requestTimeoutMs: number;
+}
+
+/** Answers an authenticated and authorized request. */
+export type Endpoint = (context: RequestContext) => Promise<ApiResponse>;
+
+const nobody: UserInfo = { name: 'system:anonymous', groups: [] };
+
+export class Pipeline {
+  readonly #options: PipelineOptions;
+  readonly #inFlight: MaxInFlight;
+
+  constructor(options: PipelineOptions) {
+    this.#options = options;
+    this.#inFlight = new MaxInFlight(options.limits, options.dialect.groups.masters);
+  }
+
+  /** Never rejects. */
+  async run(request: ApiRequest, endpoint: Endpoint): Promise<ApiResponse> {
+    const { newUID, responder, metrics, clock, log } = this.#options;
+    const auditId = request.headers['audit-id']?.slice(0, 64) ?? newUID();
+    const started = clock.monotonic();
+    const warnings: string[] = [];
+    let info: RequestInfo | undefined;
+    let response: ApiResponse;
+    try {
+      info = requestInfo(request);
+      response = await this.#guarded(
+        { request, info, auditId, warnings, user: nobody, signal: request.signal },
+        endpoint,
+      );
+    } catch (error) {
+      response = responder.failure(info === undefined ? undefined : { request, info }, error);
+      if (response.status >= 500) {
+        const { reason, message } = toStatus(error);
+        log.warn({ auditId, method: request.method, url: request.url, reason, message, err: error }, 'request failed');
+      }
+    }
+    metrics.observe(request, info, response.status, clock.monotonic() - started);
+    response.headers['audit-id'] = auditId;
+    response.headers['cache-control'] ??= 'no-cache, private';
+    if (warnings.length > 0) response.headers['warning'] = warnings.map(warningHeader).join(', ');
+    return response;
+  }
+
+  async #guarded(context: RequestContext, endpoint: Endpoint): Promise<ApiResponse> {
+    if (isLongRunning(context.info)) return this.#authorized(context, endpoint);
+    const limitMs = this.#timeLimit(context.info);
+    const controller = new AbortController();
+    const abort = () => controller.abort(context.request.signal.reason);
+    if (context.request.signal.aborted) abort();
+    else context.request.signal.addEventListener('abort', abort, { once: true });
+    let timer: { cancel(): void } | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = this.#options.clock.setTimer(() => {
+        const error = timeout('request did not complete within the allotted timeout');
+        reject(error);
+        controller.abort(error);
+      }, limitMs);
+    });
+    try {
+      return await Promise.race([this.#authorized({ ...context, signal: controller.signal }, endpoint), late]);
+    } finally {
+      timer?.cancel();
+      context.request.signal.removeEventListener('abort', abort);
+    }
+  }
+
+  async #authorized(context: RequestContext, endpoint: Endpoint): Promise<ApiResponse> {
+    const { authenticator, authorizer, dialect } = this.#options;
+    const { request, info } = context;
+    const user = request.user ?? (await authenticator.authenticate(request));
+    if (user === undefined) throw unauthorized();
+    context.user = await impersonate(request, user, authorizer, dialect);
+    const leave = this.#inFlight.enter(context);
+    try {
+      await authorize(authorizer, attributesOf(info, context.user));
+      return await endpoint(context);
+    } finally {
+      leave();
+    }
+  }
+
+  #timeLimit(info: RequestInfo): number {
+    const asked = info.query.get('timeout');
+    if (asked === null || asked === '') return this.#options.requestTimeoutMs;
+    const ms = parseDuration(asked);
+    if (ms === undefined)
+      throw badRequest(`invalid timeout specified in the request URL - invalid duration "${asked}"`);
+    return ms <= 0 ? this.#options.requestTimeoutMs : Math.min(ms, this.#options.requestTimeoutMs);
+  }
+}
+
+/** RFC 7234 form; code 299 and no agent, as 1.24 writes it. */
+function warningHeader(text: string): string {
+  const printable = text.replace(/[^\x20-\x7e]/g, '?').replace(/[\\"]/g, '\\$&');
+  return `299 - "${printable}"`;
+}

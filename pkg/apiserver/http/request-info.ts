@@ -1,0 +1,122 @@
+/**
+ * What a request's path and method ask for (specification 1, 4.1). Pure: no table of resources is consulted.
+ *
+ *     GET /apis/apps/v1/namespaces/web/deployments/front/scale
+ *     → { verb: 'get', group: 'apps', version: 'v1', namespace: 'web', resource: 'deployments', name: 'front', subresource: 'scale' }
+ */
+import { badRequest } from '#apimachinery/errors/status.js';
+import type { ApiRequest } from '#apiserver/http/exchange.js';
+
+export interface RequestInfo {
+  /** Without the query, percent-encoding as received. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** `get list watch create update patch delete deletecollection` for resources, the lower-case method for other paths. */
+  readonly verb: string;
+  readonly resourceRequest: boolean;
+  /** Group name on the wire; empty for core. */
+  readonly group: string;
+  readonly version: string;
+  /** Empty for cluster-scoped resources and for requests across all namespaces. */
+  readonly namespace: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly name: string;
+  /** Decoded path segments behind the subresource: what `…/proxy/a/b` passes on. */
+  readonly rest: readonly string[];
+}
+
+const methodVerbs: Readonly<Record<string, string>> = {
+  POST: 'create',
+  GET: 'get',
+  HEAD: 'get',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
+
+/** Subresources of namespaces: behind `/namespaces/NAME/` they are not resources inside the namespace. */
+const namespaceSubresources = new Set(['status', 'finalize']);
+
+/** A boolean query parameter: present without a value counts as true, as do `1`, `true`, `t`. */
+export function flag(query: URLSearchParams, name: string): boolean {
+  const value = query.get(name);
+  if (value === null) return false;
+  return value !== '0' && value.toLowerCase() !== 'false' && value.toLowerCase() !== 'f';
+}
+
+/** Splits `url` (path and query). Throws 400 for malformed percent-encoding. */
+export function requestInfo(request: Pick<ApiRequest, 'method' | 'url'>): RequestInfo {
+  const mark = request.url.indexOf('?');
+  const path = mark < 0 ? request.url : request.url.slice(0, mark);
+  const query = new URLSearchParams(mark < 0 ? '' : request.url.slice(mark + 1));
+  const parts = segments(path);
+  const other: RequestInfo = {
+    path,
+    query,
+    verb: request.method.toLowerCase(),
+    resourceRequest: false,
+    group: '',
+    version: '',
+    namespace: '',
+    resource: '',
+    subresource: '',
+    name: '',
+    rest: [],
+  };
+  const groupless = parts[0] === 'api';
+  if (!groupless && parts[0] !== 'apis') return other;
+  if (parts.length < (groupless ? 3 : 4)) return other;
+  const group = groupless ? '' : (parts[1] ?? '');
+  const version = parts[groupless ? 1 : 2] ?? '';
+  return {
+    ...other,
+    resourceRequest: true,
+    group,
+    version,
+    ...target(request.method, query, parts.slice(groupless ? 2 : 3)),
+  };
+}
+
+function target(method: string, query: URLSearchParams, segmentsBelow: string[]) {
+  let parts = segmentsBelow;
+  let verb = methodVerbs[method] ?? method.toLowerCase();
+  // The old form of a watch: `/api/v1/watch/…`.
+  const oldWatch = parts[0] === 'watch' && parts.length > 1;
+  if (oldWatch) {
+    verb = 'watch';
+    parts = parts.slice(1);
+  }
+  let namespace = '';
+  if (parts[0] === 'namespaces' && parts.length > 1) {
+    namespace = parts[1] ?? '';
+    if (parts.length > 2 && !namespaceSubresources.has(parts[2] ?? '')) parts = parts.slice(2);
+  }
+  const resource = parts[0] ?? '';
+  let name = parts[1] ?? '';
+  const subresource = parts[2] ?? '';
+  if (name === '' && verb === 'get') verb = flag(query, 'watch') ? 'watch' : 'list';
+  if (name === '' && verb === 'delete') verb = 'deletecollection';
+  // `watch=true` on a single object's path is an old form of a watch too.
+  if (name !== '' && subresource === '' && verb === 'get' && flag(query, 'watch')) verb = 'watch';
+  if (name === '' && (verb === 'list' || verb === 'watch' || verb === 'deletecollection')) {
+    name = nameInFieldSelector(query.get('fieldSelector'));
+  }
+  return { verb, namespace, resource, name, subresource, rest: parts.slice(3) };
+}
+
+/** A collection request that selects one name is authorized as one for that name. */
+function nameInFieldSelector(selector: string | null): string {
+  const match = selector === null ? null : /^metadata\.name==?([^,=!\\/%]+)$/.exec(selector);
+  return match?.[1] ?? '';
+}
+
+function segments(path: string): string[] {
+  const trimmed = path.replace(/^\/+|\/+$/g, '');
+  if (trimmed === '') return [];
+  try {
+    return trimmed.split('/').map((part) => (part.includes('%') ? decodeURIComponent(part) : part));
+  } catch (error) {
+    throw badRequest('the request path is not valid percent-encoding', error);
+  }
+}

@@ -1,0 +1,109 @@
+/** Makes responses of objects and errors, in the negotiated form. */
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { stringify } from 'yaml';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { internalError, type Status, StatusError, statusOf } from '#apimachinery/errors/status.js';
+import type { RequestContext } from '#apiserver/http/context.js';
+import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
+import { type Format, mediaTypeOf, type Negotiated, negotiate, type Transform } from '#apiserver/http/media-type.js';
+import type { Codec } from '#apiserver/representation/codec.js';
+import { statusFromStore } from '#storage/errors.js';
+
+const compress = promisify(gzip);
+
+/** Smaller answers are not worth compressing; 1.24 takes the same bound. */
+const gzipThresholdBytes = 128 * 1024;
+
+/** zlib level: 1.24's choice between speed and size. */
+const gzipLevel = 4;
+
+const allFormats: readonly Format[] = ['json', 'yaml', 'protobuf'];
+
+export class Responder {
+  readonly #dialect: Dialect;
+  readonly #codec: Codec;
+
+  constructor(dialect: Dialect, codec: Codec) {
+    this.#dialect = dialect;
+    this.#codec = codec;
+  }
+
+  /** The form that the request's headers and query ask for; 406 when there is none. */
+  negotiate(
+    context: Pick<RequestContext, 'request' | 'info'>,
+    transforms: readonly Transform['kind'][] = [],
+    formats: readonly Format[] = allFormats,
+  ): Negotiated {
+    return negotiate({
+      dialect: this.#dialect,
+      accept: context.request.headers['accept'],
+      formats,
+      transforms,
+      pretty: context.info.query.get('pretty'),
+      userAgent: context.request.headers['user-agent'],
+    });
+  }
+
+  /** The bytes of `value` in that form. */
+  encode(value: object, form: Pick<Negotiated, 'format' | 'pretty'>): Buffer {
+    switch (form.format) {
+      case 'json':
+        return Buffer.from(`${JSON.stringify(value, null, form.pretty ? 2 : undefined)}\n`);
+      case 'yaml':
+        return Buffer.from(stringify(value, { aliasDuplicateObjects: false }));
+      case 'protobuf':
+        return this.#codec.encodeProtobuf(value);
+    }
+  }
+
+  /** An object as the whole answer, compressed when it is big and the client takes that. */
+  async object(context: RequestContext, value: object, status = 200, form?: Negotiated): Promise<ApiResponse> {
+    const chosen = form ?? this.negotiate(context);
+    return this.bytes(context, this.encode(value, chosen), chosen.format, status);
+  }
+
+  /** Ready-made bytes of that format as the whole answer. */
+  async bytes(context: RequestContext, body: Buffer, format: Format, status = 200): Promise<ApiResponse> {
+    const headers: Record<string, string> = { 'content-type': mediaTypeOf(format, this.#dialect) };
+    if (body.length < gzipThresholdBytes || !acceptsGzip(context.request)) return { status, headers, body };
+    headers['content-encoding'] = 'gzip';
+    headers['vary'] = 'Accept-Encoding';
+    return { status, headers, body: await compress(body, { level: gzipLevel }) };
+  }
+
+  /** A failure as a Status, in the negotiated encoding or JSON where that is impossible. */
+  failure(context: Pick<RequestContext, 'request' | 'info'> | undefined, error: unknown): ApiResponse {
+    const status = toStatus(error);
+    let form: Negotiated = { format: 'json', pretty: false };
+    if (context !== undefined) {
+      try {
+        form = this.negotiate(context);
+      } catch {
+        // An Accept header that nothing satisfies must not hide the failure itself.
+        form = { format: 'json', pretty: false };
+      }
+    }
+    const headers: Record<string, string> = { 'content-type': mediaTypeOf(form.format, this.#dialect) };
+    const retryAfter = status.details?.retryAfterSeconds ?? 0;
+    if (retryAfter > 0) headers['retry-after'] = String(retryAfter);
+    if (status.code === 401) headers['www-authenticate'] = `Bearer realm="${this.#dialect.product}"`;
+    return { status: status.code ?? 500, headers, body: this.encode(status, form) };
+  }
+}
+
+/** The complete Status of whatever was thrown; what is not one of ours is an internal error. */
+export function toStatus(error: unknown): Status {
+  const status = statusOf(statusFromStore(error)) ?? internalError(error).status;
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', ...status, code: status.code ?? 500 };
+}
+
+/** The error as one that carries a Status. */
+export function toStatusError(error: unknown): StatusError {
+  return error instanceof StatusError ? error : new StatusError(toStatus(error), { cause: error });
+}
+
+export function acceptsGzip(request: Pick<ApiRequest, 'headers'>): boolean {
+  const header = request.headers['accept-encoding'];
+  return header !== undefined && /(^|[\s,])gzip\s*(,|$|;(?!\s*q=0(\.0*)?\s*(,|$)))/.test(header);
+}

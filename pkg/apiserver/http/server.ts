@@ -1,0 +1,240 @@
+/**
+ * HTTPS in front of an `ApiHandler`: HTTP/1.1 and HTTP/2 on one port, client certificates asked for but not required,
+ * responses streamed with back-pressure, upgrades passed on. Knows nothing of what it serves.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type Http2Session,
+} from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+import { type FastifyInstance, fastify } from 'fastify';
+import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';
+import type { ApiHandler, ApiRequest, UpgradeHandler } from '#apiserver/http/exchange.js';
+import { BodyTooLargeError, readBody } from '#apiserver/http/request-body.js';
+import type { Responder } from '#apiserver/http/respond.js';
+import { writeResponse } from '#apiserver/http/write-response.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+/** PEM texts. Given again to `reloadTLS` when the files change. */
+export interface TLSMaterial {
+  readonly cert: string | Buffer;
+  readonly key: string | Buffer;
+  /** Authorities of client certificates; absent: none are asked for. */
+  readonly clientCA?: string | Buffer;
+  readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
+  /** OpenSSL names, colon separated. */
+  readonly ciphers?: string;
+}
+
+export interface ServerOptions {
+  /** Address to listen on; `127.0.0.1`. */
+  readonly host: string;
+  /** 0: the system picks one. */
+  readonly port: number;
+  readonly tls: TLSMaterial;
+  readonly handler: ApiHandler;
+  readonly upgrade: UpgradeHandler;
+  readonly responder: Responder;
+  readonly log: Logger;
+  readonly maxBodyBytes: number;
+}
+
+type AnyRequest = IncomingMessage | Http2ServerRequest;
+type AnyResponse = ServerResponse | Http2ServerResponse;
+
+/** Idle connections are kept longer than the usual proxy does, so that it is the client who closes them. */
+const keepAliveTimeoutMs = 75_000;
+/** Time for the headers of one request: 1.24's ReadHeaderTimeout. */
+const headersTimeoutMs = 32_000;
+/** Streams that one HTTP/2 connection may have open: 1.24's default. */
+const maxConcurrentStreams = 250;
+
+export class HttpsServer {
+  readonly #options: ServerOptions;
+  readonly #fastify: FastifyInstance;
+  #server: Http2SecureServer | undefined;
+  readonly #sockets = new Set<Socket>();
+  readonly #sessions = new Set<Http2Session>();
+  #closing: Promise<void> | undefined;
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+    this.#fastify = this.#build() as unknown as FastifyInstance;
+  }
+
+  /** Resolves with the address once connections are accepted. */
+  async listen(): Promise<AddressInfo> {
+    const { host, port } = this.#options;
+    await this.#fastify.listen({ host, port });
+    const address = this.#server?.address();
+    if (address === null || address === undefined || typeof address === 'string') throw new Error('no TCP address');
+    return address;
+  }
+
+  /** New connections use the new certificate, key and authorities; open ones stay as they are. */
+  reloadTLS(tls: TLSMaterial): void {
+    this.#server?.setSecureContext(contextOf(tls));
+  }
+
+  /**
+   * Stops accepting, lets requests under way end for at most `graceMs`, then cuts what is left. The handler's own
+   * long-running answers must have been ended by then.
+   */
+  close(graceMs: number, sleep: (ms: number, signal: AbortSignal) => Promise<void>): Promise<void> {
+    this.#closing ??= this.#close(graceMs, sleep);
+    return this.#closing;
+  }
+
+  async #close(graceMs: number, sleep: (ms: number, signal: AbortSignal) => Promise<void>): Promise<void> {
+    const done = new AbortController();
+    const closed = this.#fastify.close();
+    for (const session of this.#sessions) session.close();
+    this.#closeIdle();
+    const cut = sleep(graceMs, done.signal).then(() => {
+      for (const session of this.#sessions) session.destroy();
+      for (const socket of this.#sockets) socket.destroy();
+    });
+    await closed;
+    done.abort();
+    await cut;
+  }
+
+  #closeIdle(): void {
+    const server = this.#server as unknown as { closeIdleConnections?: () => void } | undefined;
+    server?.closeIdleConnections?.();
+  }
+
+  #build() {
+    const { tls } = this.#options;
+    const app = fastify({
+      http2: true,
+      logger: false,
+      forceCloseConnections: false,
+      serverFactory: (listener) => {
+        const server = createSecureServer(
+          {
+            ...contextOf(tls),
+            allowHTTP1: true,
+            requestCert: tls.clientCA !== undefined,
+            // Who may come in is decided by the authenticators, which also know other kinds of credentials.
+            rejectUnauthorized: false,
+            settings: { maxConcurrentStreams },
+          },
+          listener as unknown as (request: Http2ServerRequest, response: Http2ServerResponse) => void,
+        );
+        this.#prepare(server);
+        return server as never;
+      },
+    });
+    app.addHook('onRequest', async (request, reply) => {
+      reply.hijack();
+      const raw = { request: request.raw as unknown as AnyRequest, response: reply.raw as unknown as AnyResponse };
+      await this.#serve(raw.request, raw.response);
+    });
+    return app;
+  }
+
+  #prepare(server: Http2SecureServer): void {
+    this.#server = server;
+    // These hold for the HTTP/1.1 side; the type of an HTTP/2 server does not mention them.
+    Object.assign(server, {
+      keepAliveTimeout: keepAliveTimeoutMs,
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: 0,
+    });
+    server.setTimeout(0);
+    server.on('secureConnection', (socket: TLSSocket) => this.#track(socket));
+    server.on('session', (session) => {
+      this.#sessions.add(session);
+      session.once('close', () => this.#sessions.delete(session));
+    });
+    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      void this.#upgrade(request, socket, head);
+    });
+    // A client that speaks no TLS or breaks off is its own problem.
+    server.on('tlsClientError', (err, socket) => {
+      this.#options.log.debug({ err, remote: socket.remoteAddress }, 'TLS handshake failed');
+    });
+  }
+
+  #track(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+  }
+
+  async #serve(raw: AnyRequest, response: AnyResponse): Promise<void> {
+    const { handler, responder, maxBodyBytes, log } = this.#options;
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    try {
+      const body = await readBody(raw, maxBodyBytes);
+      const answer = await handler(toRequest(raw, body, gone.signal));
+      await writeResponse(response, answer, raw.method === 'HEAD');
+    } catch (error) {
+      if (gone.signal.aborted || response.headersSent) {
+        log.debug({ err: error, url: raw.url }, 'client went away');
+        response.destroy();
+        return;
+      }
+      const failure =
+        error instanceof BodyTooLargeError
+          ? requestEntityTooLarge(`limit is ${maxBodyBytes}`)
+          : badRequest(String(error));
+      await writeResponse(response, responder.failure(undefined, failure), raw.method === 'HEAD');
+    }
+  }
+
+  async #upgrade(raw: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const gone = new AbortController();
+    socket.once('close', () => gone.abort());
+    socket.on('error', (err) => this.#options.log.debug({ err, url: raw.url }, 'upgraded connection failed'));
+    try {
+      await this.#options.upgrade(toRequest(raw, Buffer.alloc(0), gone.signal), socket, head);
+    } catch (err) {
+      this.#options.log.error({ err, url: raw.url }, 'upgrade failed');
+      socket.destroy();
+    }
+  }
+}
+
+function contextOf(tls: TLSMaterial) {
+  return {
+    cert: tls.cert,
+    key: tls.key,
+    minVersion: tls.minVersion ?? ('TLSv1.2' as const),
+    ALPNProtocols: ['h2', 'http/1.1'],
+    ...(tls.clientCA === undefined ? {} : { ca: tls.clientCA }),
+    ...(tls.ciphers === undefined ? {} : { ciphers: tls.ciphers }),
+  };
+}
+
+function toRequest(raw: AnyRequest, body: Buffer, signal: AbortSignal): ApiRequest {
+  const headers: Record<string, string | undefined> = {};
+  for (const [name, value] of Object.entries(raw.headers)) {
+    // Names that start with a colon are HTTP/2's own.
+    if (!name.startsWith(':')) headers[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  const socket = raw.socket as TLSSocket;
+  const certificate = clientCertificate(socket);
+  return {
+    method: raw.method ?? 'GET',
+    url: raw.url ?? '/',
+    headers,
+    body,
+    remoteAddress: socket.remoteAddress ?? '',
+    ...(certificate === undefined ? {} : { clientCertificate: certificate }),
+    signal,
+  };
+}
+
+/** The certificate as the client showed it; whether it is to be trusted is for the authenticator to say. */
+function clientCertificate(socket: TLSSocket): Buffer | undefined {
+  const certificate = socket.getPeerX509Certificate?.();
+  return certificate?.raw;
+}

@@ -1,0 +1,46 @@
+/** Runs the admission plugins of a write. */
+import type { ApiObjectShape } from '#api/object.js';
+import type { AdmissionAttributes, AdmissionOperation } from '#apiserver/admission/admission.js';
+import { type RequestContext, warn } from '#apiserver/http/context.js';
+import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import type { ServedResource } from '#apiserver/registry/served-resource.js';
+
+export interface AdmissionCall {
+  readonly operation: AdmissionOperation;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly dryRun: boolean;
+  readonly object?: ApiObjectShape;
+  readonly oldObject?: ApiObjectShape;
+}
+
+function attributesOf(context: RequestContext, resource: ServedResource, call: AdmissionCall): AdmissionAttributes {
+  return { ...call, resource: resource.declaration, user: context.user, warn: (text) => warn(context, text) };
+}
+
+/** First pass, in the plugins' order; they may change `call.object`. */
+export async function mutatingAdmission(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+  call: AdmissionCall,
+): Promise<void> {
+  const attributes = attributesOf(context, resource, call);
+  for (const plugin of registry.admission) {
+    if (plugin.admit !== undefined && plugin.handles(attributes)) await plugin.admit(attributes);
+  }
+}
+
+/** Second pass: sees the final object. */
+export async function validatingAdmission(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+  call: AdmissionCall,
+): Promise<void> {
+  const attributes = attributesOf(context, resource, call);
+  for (const plugin of registry.admission) {
+    if (plugin.validate !== undefined && plugin.handles(attributes)) await plugin.validate(attributes);
+  }
+}

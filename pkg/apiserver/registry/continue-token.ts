@@ -1,0 +1,40 @@
+/**
+ * Tokens that continue a paged list: URL-safe base64 of JSON with the version of the first page and the key where the
+ * next one starts. Clients see them as opaque.
+ */
+import { badRequest } from '#apimachinery/errors/status.js';
+import type { Revision } from '#storage/store.js';
+
+export interface ContinueToken {
+  /** Version of the list's first page; undefined continues at the newest version (an inconsistent continuation). */
+  readonly revision: Revision | undefined;
+  /** Below the resource's prefix, inclusive. */
+  readonly startKey: string;
+}
+
+const tokenVersion = 'meta.v1';
+
+export function encodeContinue(token: ContinueToken): string {
+  const rv = token.revision === undefined ? -1 : Number(token.revision);
+  return Buffer.from(JSON.stringify({ v: tokenVersion, rv, start: token.startKey })).toString('base64url');
+}
+
+/** Throws 400 for what this server did not make. `scope` is where the list may read: tokens cannot leave it. */
+export function decodeContinue(text: string, scope: string): ContinueToken {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(text, 'base64url').toString());
+  } catch (error) {
+    throw badRequest(`continue key is not valid: ${error instanceof Error ? error.message : String(error)}`, error);
+  }
+  if (typeof value !== 'object' || value === null) throw badRequest('continue key is not valid: not an object');
+  const { v, rv, start } = value as Record<string, unknown>;
+  if (v !== tokenVersion) throw badRequest('continue key is not valid: server does not recognize this encoded version');
+  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0 || rv < -1) {
+    throw badRequest('continue key is not valid: incorrect encoded start resourceVersion');
+  }
+  if (typeof start !== 'string' || start === '' || !start.startsWith(scope)) {
+    throw badRequest('continue key is not valid: encoded start key is out of range');
+  }
+  return { revision: rv === -1 ? undefined : BigInt(rv), startKey: start };
+}

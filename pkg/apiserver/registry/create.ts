@@ -1,0 +1,154 @@
+import type { ApiObjectShape } from '#api/object.js';
+import { formatTime } from '#apimachinery/clock.js';
+import { alreadyExists, badRequest, invalid, StatusError } from '#apimachinery/errors/status.js';
+import { type RequestContext, warn } from '#apiserver/http/context.js';
+import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { mutatingAdmission, validatingAdmission } from '#apiserver/registry/admit.js';
+import { readBody } from '#apiserver/registry/body.js';
+import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
+import { generateName } from '#apiserver/registry/generate-name.js';
+import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
+import { keyOf, type ServedResource, storedBytes } from '#apiserver/registry/served-resource.js';
+import { TransientEntry } from '#apiserver/registry/transient-entry.js';
+import { beginCreate, undoAll } from '#apiserver/registry/write-hooks.js';
+import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
+import type { Entry } from '#storage/resource-storage.js';
+
+/** Tries to find a free name for generateName before the request fails. */
+const nameAttempts = 8;
+
+/** POST to a collection. */
+export async function createObject(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+): Promise<ApiResponse> {
+  const form = negotiateObject(registry, context, resource);
+  const options = writeOptions(context, 'CreateOptions');
+  const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
+  const object = readBody(registry, context, type, options.fieldValidation);
+  const entry = await insert(registry, context, resource, { object, options, namespace: context.info.namespace });
+  return entryResponse(registry, context, { resource, entry, form, status: 201 });
+}
+
+export interface Insertion {
+  /** Taken over: it is changed. */
+  readonly object: ApiObjectShape;
+  readonly namespace: string;
+  readonly options: WriteOptions;
+  /** False: the caller has set managedFields itself (server-side apply). */
+  readonly trackFields?: boolean;
+}
+
+/** Puts a new object through admission, defaults, validation and into the store. */
+export async function insert(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+  insertion: Insertion,
+): Promise<Entry> {
+  const { object, options } = insertion;
+  requireNamespace(resource, object, insertion.namespace);
+  if ((object.metadata.resourceVersion ?? '') !== '') {
+    throw badRequest('resourceVersion should not be set on objects to be created');
+  }
+  const { strategy } = resource;
+  strategy.defaults?.(object, strategyContext(registry));
+  const base = object.metadata.generateName ?? '';
+  const generated = (object.metadata.name ?? '') === '' && base !== '';
+  const call = {
+    operation: 'CREATE',
+    subresource: '',
+    namespace: insertion.namespace,
+    dryRun: options.dryRun,
+  } as const;
+  await mutatingAdmission(registry, context, resource, { ...call, name: object.metadata.name ?? '', object });
+  strategy.prepareForCreate?.(object, strategyContext(registry));
+  setSystemFields(registry, object);
+  const { trackFields = true } = insertion;
+  if (trackFields) registry.managedFields.created({ resource, object, manager: options.fieldManager, subresource: '' });
+  for (let attempt = 1; ; attempt += 1) {
+    if (generated) object.metadata.name = generateName(base, registry.random);
+    const undo = await beginCreate(registry, resource, object, options.dryRun);
+    try {
+      validate(registry, context, resource, object);
+      await validatingAdmission(registry, context, resource, { ...call, name: object.metadata.name ?? '', object });
+      const entry = await write(resource, object, options.dryRun, context.signal);
+      if (entry !== undefined) {
+        if (options.dryRun) await undoAll(registry, undo);
+        return entry;
+      }
+      if (!generated || attempt === nameAttempts) throw taken(resource, object, generated);
+    } catch (error) {
+      await undoAll(registry, undo);
+      throw error;
+    }
+    await undoAll(registry, undo);
+  }
+}
+
+/** Undefined when the name is taken. */
+async function write(
+  resource: ServedResource,
+  object: ApiObjectShape,
+  dryRun: boolean,
+  signal: AbortSignal,
+): Promise<Entry | undefined> {
+  const key = keyOf(resource, object.metadata.namespace ?? '', object.metadata.name ?? '');
+  const bytes = storedBytes(resource, object);
+  if (dryRun) {
+    const present = await resource.storage.get(key, { kind: 'latest' }, signal);
+    return present === undefined ? new TransientEntry(resource.storage.prefix + key, bytes, 0n) : undefined;
+  }
+  const lifetime = resource.ttlSeconds === undefined ? {} : { ttlSeconds: resource.ttlSeconds };
+  return resource.storage.create(key, bytes, { ...lifetime, signal });
+}
+
+function validate(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+  object: ApiObjectShape,
+): void {
+  const strategy = strategyContext(registry);
+  const failures = resource.strategy.validateCreate?.(object, strategy) ?? [];
+  if (failures.length > 0) {
+    const { kind } = resource.declaration;
+    throw invalid(
+      { group: resource.group, kind },
+      object.metadata.name ?? object.metadata.generateName ?? '',
+      failures,
+    );
+  }
+  for (const text of resource.strategy.warnings?.(object, undefined, strategy) ?? []) warn(context, text);
+}
+
+function taken(resource: ServedResource, object: ApiObjectShape, generated: boolean): StatusError {
+  const error = alreadyExists(resource.qualified, object.metadata.name ?? '');
+  if (!generated) return error;
+  const message = `${error.message}, the server was not able to generate a unique name for the object`;
+  return new StatusError({ ...error.status, message, details: { ...error.status.details, retryAfterSeconds: 1 } });
+}
+
+/** The object's namespace becomes the request's; 400 when it names another one. */
+export function requireNamespace(resource: ServedResource, object: ApiObjectShape, namespace: string): void {
+  const { metadata } = object;
+  if (!resource.declaration.namespaced) {
+    delete metadata.namespace;
+    return;
+  }
+  if (namespace === '') throw badRequest('an empty namespace may not be set during creation');
+  if ((metadata.namespace ?? '') === '') metadata.namespace = namespace;
+  if (metadata.namespace !== namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+}
+
+function setSystemFields(registry: RegistryContext, object: ApiObjectShape): void {
+  const { metadata } = object;
+  metadata.uid = registry.newUID();
+  metadata.creationTimestamp = formatTime(registry.clock.now());
+  delete metadata.deletionTimestamp;
+  delete metadata.deletionGracePeriodSeconds;
+  delete metadata.selfLink;
+}

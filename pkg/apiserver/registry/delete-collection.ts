@@ -1,0 +1,58 @@
+import { isNotFound } from '#apimachinery/errors/status.js';
+import type { RequestContext } from '#apiserver/http/context.js';
+import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { remove } from '#apiserver/registry/delete.js';
+import { type DeleteOptions, deleteOptions } from '#apiserver/registry/delete-options.js';
+import { listRequest } from '#apiserver/registry/list-options.js';
+import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import { selection } from '#apiserver/registry/selection.js';
+import { objectOf, type ServedResource, scopeOf } from '#apiserver/registry/served-resource.js';
+import type { Entry } from '#storage/resource-storage.js';
+
+/** Deletions that one request runs side by side. */
+const parallel = 8;
+
+/** DELETE of a collection: what the selectors select, as it was when the request came. */
+export async function deleteCollection(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+): Promise<ApiResponse> {
+  const { query, namespace, name } = context.info;
+  const options = deleteOptions(registry, context);
+  const match = selection(resource, query, name);
+  const { version, limit, token } = listRequest(query, scopeOf(resource, namespace));
+  const { entries } = await resource.storage.list({
+    scope: scopeOf(resource, namespace),
+    version,
+    limit,
+    signal: context.signal,
+    ...(token === undefined ? {} : { startKey: token.startKey }),
+    ...(match === undefined ? {} : { match }),
+  });
+  await removeAll(registry, context, resource, { entries, options });
+  const details = { ...(resource.group === '' ? {} : { group: resource.group }), kind: resource.declaration.resource };
+  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
+  return registry.responder.object(context, status);
+}
+
+async function removeAll(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+  { entries, options }: { entries: readonly Entry[]; options: DeleteOptions },
+): Promise<void> {
+  const waiting = entries.values();
+  const worker = async () => {
+    for (const entry of waiting) {
+      const { name = '', namespace = '' } = objectOf(resource, entry).metadata;
+      try {
+        await remove(registry, context, resource, { name: { namespace, name }, options });
+      } catch (error) {
+        // Gone already: that is what was asked for.
+        if (!isNotFound(error)) throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(parallel, entries.length) }, worker));
+}

@@ -1,0 +1,165 @@
+import type { ApiObjectShape } from '#api/object.js';
+import { badRequest, conflict, invalid, type Status } from '#apimachinery/errors/status.js';
+import type { RequestContext } from '#apiserver/http/context.js';
+import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { mutatingAdmission, validatingAdmission } from '#apiserver/registry/admit.js';
+import { type DeleteOptions, deleteOptions } from '#apiserver/registry/delete-options.js';
+import { planDeletion } from '#apiserver/registry/deletion-plan.js';
+import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
+import { type ObjectName, readEntry } from '#apiserver/registry/get.js';
+import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
+import { keyOf, objectOf, type ServedResource, storedBytes } from '#apiserver/registry/served-resource.js';
+import { TransientEntry } from '#apiserver/registry/transient-entry.js';
+import { deleted } from '#apiserver/registry/write-hooks.js';
+import type { Entry } from '#storage/resource-storage.js';
+
+/** Kinds whose delete answers with the object that went rather than with a Status, as in 1.24. */
+const answersWithObject = new Set([
+  'persistentvolumeclaims',
+  'persistentvolumes',
+  'pods',
+  'podtemplates',
+  'resourcequotas',
+  'serviceaccounts',
+  'services',
+]);
+
+/** DELETE of one object. */
+export async function deleteObject(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+): Promise<ApiResponse> {
+  const form = negotiateObject(registry, context, resource);
+  const options = deleteOptions(registry, context);
+  const { entry, removed } = await remove(registry, context, resource, { name: context.info, options });
+  if (!removed || (resource.group === '' && answersWithObject.has(resource.declaration.resource))) {
+    return entryResponse(registry, context, { resource, entry, form });
+  }
+  return registry.responder.object(context, successStatus(resource, objectOf(resource, entry)));
+}
+
+export function successStatus(resource: ServedResource, object: ApiObjectShape): Status {
+  const { name, uid } = object.metadata;
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: {
+      ...(name === undefined ? {} : { name }),
+      ...(resource.group === '' ? {} : { group: resource.group }),
+      kind: resource.declaration.resource,
+      ...(uid === undefined ? {} : { uid }),
+    },
+  };
+}
+
+export interface Removal {
+  readonly name: ObjectName;
+  readonly options: DeleteOptions;
+}
+
+export interface Removed {
+  /** The last state, or the marked object when it stays for now. */
+  readonly entry: Entry;
+  readonly removed: boolean;
+}
+
+/** Deletes as far as finalizers and grace period let it. Throws 404, 409 for preconditions, and what admission throws. */
+export async function remove(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+  { name, options }: Removal,
+): Promise<Removed> {
+  const key = keyOf(resource, name.namespace, name.name);
+  let entry = await readEntry(resource, name, { kind: 'latest' }, context.signal);
+  for (;;) {
+    const object = objectOf(resource, entry);
+    checkPreconditions(resource, object, options);
+    const attributes = {
+      operation: 'DELETE',
+      subresource: '',
+      ...pick(name),
+      dryRun: options.dryRun,
+      oldObject: object,
+    } as const;
+    await mutatingAdmission(registry, context, resource, attributes);
+    await validatingAdmission(registry, context, resource, attributes);
+    const outcome = await step(registry, context, resource, { key, entry, object, options });
+    if ('done' in outcome) return outcome.done;
+    entry = outcome.raced ?? (await readEntry(resource, name, { kind: 'latest' }, context.signal));
+  }
+}
+
+function pick({ namespace, name }: ObjectName): ObjectName {
+  return { namespace, name };
+}
+
+type Step = { readonly done: Removed } | { readonly raced: Entry | undefined };
+
+async function step(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+  { key, entry, object, options }: { key: string; entry: Entry; object: ApiObjectShape; options: DeleteOptions },
+): Promise<Step> {
+  const graceSeconds = graceOf(registry, resource, object, options);
+  const now = registry.clock.now();
+  const plan = planDeletion({ resource, object, options, dialect: registry.dialect, now, graceSeconds });
+  if (plan.action === 'pending') return { done: { entry, removed: false } };
+  if (plan.action === 'remove') {
+    if (options.dryRun) return { done: { entry, removed: true } };
+    const result = await resource.storage.delete(key, entry.revision, context.signal);
+    if (!result.ok) return { raced: result.current };
+    await deleted(registry, resource, object);
+    return { done: { entry: result.entry, removed: true } };
+  }
+  const marked = markNamespace(resource, plan.object);
+  const bytes = storedBytes(resource, marked);
+  if (options.dryRun) return { done: { entry: new TransientEntry(entry.key, bytes, entry.revision), removed: false } };
+  const result = await resource.storage.update(key, bytes, entry.revision, { signal: context.signal });
+  return result.ok ? { done: { entry: result.entry, removed: false } } : { raced: result.current };
+}
+
+/** A namespace that is going shows it in its phase. */
+function markNamespace(resource: ServedResource, object: ApiObjectShape): ApiObjectShape {
+  if (resource.group !== '' || resource.declaration.resource !== 'namespaces') return object;
+  const { status } = object as { status?: object };
+  return { ...object, status: { ...status, phase: 'Terminating' } } as ApiObjectShape;
+}
+
+function graceOf(
+  registry: RegistryContext,
+  resource: ServedResource,
+  object: ApiObjectShape,
+  options: DeleteOptions,
+): number | undefined {
+  const asked = options.gracePeriodSeconds;
+  if (asked !== undefined && asked < 0 && resource.strategy.defaultGracePeriodSeconds === undefined) {
+    const message = `Invalid value: ${asked}: must be greater than or equal to 0`;
+    throw invalid({ group: '', kind: 'DeleteOptions' }, '', [
+      { field: 'gracePeriodSeconds', reason: 'FieldValueInvalid', message },
+    ]);
+  }
+  return resource.strategy.defaultGracePeriodSeconds?.(object, asked, strategyContext(registry));
+}
+
+function checkPreconditions(resource: ServedResource, object: ApiObjectShape, { preconditions }: DeleteOptions): void {
+  if (preconditions === undefined) return;
+  const { uid, resourceVersion } = preconditions;
+  const { metadata } = object;
+  const name = metadata.name ?? '';
+  if (uid !== undefined && uid !== metadata.uid) {
+    if (uid === '') throw badRequest('the uid of a precondition may not be empty');
+    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`;
+    throw conflict(resource.qualified, name, why);
+  }
+  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
+    const why =
+      `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ` +
+      `ResourceVersion in object meta: ${metadata.resourceVersion}`;
+    throw conflict(resource.qualified, name, why);
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * What a delete request does to an object (specification 1, 3.1), decided without doing it: with finalizers or a grace
+ * period the object is marked and stays until they are over; otherwise it goes at once. Source: 1.24,
+ * staging/src/k8s.io/apiserver/pkg/registry/{rest/delete.go,generic/registry/store.go}.
+ */
+import type { ApiObjectShape } from '#api/object.js';
+import { formatTime, parseTime } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { DeleteOptions } from '#apiserver/registry/delete-options.js';
+import type { ServedResource } from '#apiserver/registry/served-resource.js';
+
+export type DeletionPlan =
+  /** The object goes. */
+  | { readonly action: 'remove' }
+  /** The object is stored like this and stays. */
+  | { readonly action: 'mark'; readonly object: ApiObjectShape }
+  /** It is on its way already; nothing to do. */
+  | { readonly action: 'pending' };
+
+export interface DeletionInput {
+  readonly resource: ServedResource;
+  /** Shared; not modified. */
+  readonly object: ApiObjectShape;
+  readonly options: DeleteOptions;
+  readonly dialect: Dialect;
+  readonly now: number;
+  /** Seconds until the object is really removed; undefined where the kind knows no grace period. */
+  readonly graceSeconds: number | undefined;
+}
+
+export function planDeletion(input: DeletionInput): DeletionPlan {
+  const { object, options, dialect, now, graceSeconds } = input;
+  const { metadata } = object;
+  const marked = metadata.deletionTimestamp;
+  if (marked !== undefined && metadata.deletionGracePeriodSeconds !== undefined && graceSeconds !== undefined) {
+    return shortened(input, marked, metadata.deletionGracePeriodSeconds);
+  }
+  const finalizers = wantedFinalizers(input, dialect);
+  const held = finalizers.length > 0 || hasSpecFinalizers(input);
+  const grace = graceSeconds ?? 0;
+  if (!held && grace === 0) return { action: 'remove' };
+  const next: ApiObjectShape = { ...object, metadata: { ...metadata } };
+  setFinalizers(next, finalizers);
+  if (marked === undefined) {
+    next.metadata.deletionTimestamp = formatTime(now + grace * 1000);
+    next.metadata.deletionGracePeriodSeconds = grace;
+    if ((metadata.generation ?? 0) > 0) next.metadata.generation = (metadata.generation ?? 0) + 1;
+  } else if (sameFinalizers(metadata.finalizers ?? [], finalizers) && options.preconditions === undefined) {
+    return { action: 'pending' };
+  }
+  return { action: 'mark', object: next };
+}
+
+/** A deletion under way: its grace period can only be made shorter. */
+function shortened(input: DeletionInput, marked: string, graceBefore: number): DeletionPlan {
+  const { object, options } = input;
+  const asked = options.gracePeriodSeconds;
+  const held = (object.metadata.finalizers ?? []).length > 0 || hasSpecFinalizers(input);
+  if (asked === undefined || asked >= graceBefore) {
+    return !held && graceBefore === 0 ? { action: 'remove' } : { action: 'pending' };
+  }
+  if (!held && asked === 0) return { action: 'remove' };
+  const deletionTimestamp = formatTime(parseTime(marked) + (asked - graceBefore) * 1000);
+  const metadata = { ...object.metadata, deletionTimestamp, deletionGracePeriodSeconds: asked };
+  return { action: 'mark', object: { ...object, metadata } };
+}
+
+/** The object's finalizers with those that the garbage collector acts on set as the options say. */
+function wantedFinalizers({ object, options, resource }: DeletionInput, dialect: Dialect): string[] {
+  const { orphan, foreground } = dialect.finalizers;
+  const present = object.metadata.finalizers ?? [];
+  const others = present.filter((finalizer) => finalizer !== orphan && finalizer !== foreground);
+  const policy = options.propagationPolicy ?? policyOf(options.orphanDependents);
+  if (policy === 'Orphan') return [...others, orphan];
+  if (policy === 'Foreground') return [...others, foreground];
+  if (policy === 'Background') return others;
+  if (present.includes(orphan) || present.includes(foreground)) return [...present];
+  return resource.strategy.defaultPropagation === 'Orphan' ? [...others, orphan] : others;
+}
+
+function policyOf(orphanDependents: boolean | undefined): 'Orphan' | 'Background' | undefined {
+  if (orphanDependents === undefined) return undefined;
+  return orphanDependents ? 'Orphan' : 'Background';
+}
+
+/** Namespaces have finalizers of their own, in their spec. */
+function hasSpecFinalizers({ resource, object }: Pick<DeletionInput, 'resource' | 'object'>): boolean {
+  if (resource.group !== '' || resource.declaration.resource !== 'namespaces') return false;
+  const { spec } = object as { spec?: { finalizers?: readonly string[] } };
+  return (spec?.finalizers ?? []).length > 0;
+}
+
+function setFinalizers(object: ApiObjectShape, finalizers: readonly string[]): void {
+  if (finalizers.length > 0) object.metadata.finalizers = [...finalizers];
+  else delete object.metadata.finalizers;
+}
+
+function sameFinalizers(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((value, index) => value === b[index]);
+}
+
+/** True when an update takes away the last thing that kept a deleted object. */
+export function removesOnUpdate(resource: ServedResource, object: ApiObjectShape, old: ApiObjectShape): boolean {
+  if (old.metadata.deletionTimestamp === undefined) return false;
+  if ((object.metadata.finalizers ?? []).length > 0 || hasSpecFinalizers({ resource, object })) return false;
+  return (old.metadata.deletionGracePeriodSeconds ?? 0) === 0;
+}

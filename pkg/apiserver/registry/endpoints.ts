@@ -1,0 +1,39 @@
+/** What the registry offers to parts of the server that live in other rooms. */
+import type { Duplex } from 'node:stream';
+import type { ApiObjectShape } from '#api/object.js';
+import type { GroupKey } from '#apimachinery/dialect.js';
+import type { RequestContext } from '#apiserver/http/context.js';
+import type { ApiResponse } from '#apiserver/http/exchange.js';
+
+export interface VirtualRequest {
+  /** The decoded body. */
+  readonly object: ApiObjectShape;
+  readonly namespace: string;
+  /** The object that a subresource hangs on; empty for resources. */
+  readonly name: string;
+  readonly dryRun: boolean;
+  readonly context: RequestContext;
+}
+
+/**
+ * A resource that is an operation rather than an object: a POST that is answered with the completed object
+ * (`tokenreviews`, `subjectaccessreviews`, `serviceaccounts/token`).
+ */
+export interface VirtualResource {
+  readonly group: GroupKey;
+  readonly resource: string;
+  /** Empty for the resource itself. */
+  readonly subresource: string;
+  handle(request: VirtualRequest): Promise<ApiObjectShape>;
+}
+
+/** A subresource that connects to something outside: `pods/log`, `pods/exec`, `nodes/proxy`. */
+export interface ConnectEndpoint {
+  readonly group: GroupKey;
+  readonly resource: string;
+  readonly subresource: string;
+  /** Answers a plain request. */
+  connect?(context: RequestContext): Promise<ApiResponse>;
+  /** Takes over an upgraded connection; may throw a StatusError before the first byte is written. */
+  upgrade?(context: RequestContext, socket: Duplex, head: Buffer): Promise<void>;
+}

@@ -1,0 +1,119 @@
+/** `pods/…/eviction`: a delete that disruption budgets may refuse. */
+import type { Pod } from '#api/core/v1/types.gen.js';
+import type { ApiObjectShape } from '#api/object.js';
+import type { PodDisruptionBudget } from '#api/policy/v1/types.gen.js';
+import { formatTime } from '#apimachinery/clock.js';
+import { badRequest, internalError, StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
+import { selectorFromObject } from '#apimachinery/selectors/labels.js';
+import type { RequestContext } from '#apiserver/http/context.js';
+import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { bodyFormat } from '#apiserver/registry/body.js';
+import { remove } from '#apiserver/registry/delete.js';
+import type { DeleteOptions } from '#apiserver/registry/delete-options.js';
+import { readEntry } from '#apiserver/registry/get.js';
+import { mutate } from '#apiserver/registry/mutate.js';
+import { statusProfile } from '#apiserver/registry/profiles.js';
+import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import { objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
+import { subresourceType } from '#apiserver/registry/subresource-type.js';
+import { requireName } from '#apiserver/registry/update.js';
+import { parseDryRun, writeOptions } from '#apiserver/registry/write-options.js';
+
+interface Eviction extends ApiObjectShape {
+  deleteOptions?: Omit<DeleteOptions, 'dryRun'> & { dryRun?: readonly string[] };
+}
+
+/** Most disrupted pods that a budget's status remembers: 1.24's bound against writers that outrun its controller. */
+const maxDisruptedPods = 2000;
+
+/** Throws 429 when a budget allows no disruption now. */
+export async function evictPod(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+): Promise<ApiResponse> {
+  const { info } = context;
+  const options = writeOptions(context, 'CreateOptions');
+  const format = bodyFormat(registry, context);
+  const type = subresourceType(registry, resource, 'eviction');
+  const eviction = registry.codec.decode(context.request.body, format, type).object as Eviction;
+  if (eviction.kind !== 'Eviction') throw badRequest(`${eviction.kind} cannot be handled as an Eviction`);
+  eviction.metadata ??= {};
+  requireName(resource, eviction, info);
+  const { dryRun: asked = [], ...given } = eviction.deleteOptions ?? {};
+  const dryRun = options.dryRun || parseDryRun(asked, 'DeleteOptions');
+  const pod = objectOf(resource, await readEntry(resource, info, { kind: 'latest' }, context.signal)) as unknown as Pod;
+  if (needsBudget(pod)) await useBudget(registry, context, { pod, dryRun });
+  await remove(registry, context, resource, { name: info, options: { ...given, dryRun } });
+  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
+  return registry.responder.object(context, status, 201);
+}
+
+/** Pods that do no work (yet, or any more) are not protected. */
+function needsBudget(pod: Pod): boolean {
+  const phase = pod.status?.phase;
+  return phase !== 'Succeeded' && phase !== 'Failed' && phase !== 'Pending' && !pod.metadata?.deletionTimestamp;
+}
+
+async function useBudget(
+  registry: RegistryContext,
+  context: RequestContext,
+  { pod, dryRun }: { pod: Pod; dryRun: boolean },
+): Promise<void> {
+  const budgets = registry.resources.find('policy', 'v1', 'poddisruptionbudgets');
+  if (budgets === undefined) return;
+  const namespace = pod.metadata?.namespace ?? '';
+  const { entries } = await budgets.storage.list({
+    scope: `${namespace}/`,
+    version: { kind: 'latest' },
+    signal: context.signal,
+  });
+  const matching = entries
+    .map((entry) => objectOf(budgets, entry) as unknown as PodDisruptionBudget)
+    .filter((budget) => selectorFromObject(budget.spec?.selector).matches(pod.metadata?.labels));
+  if (matching.length > 1) {
+    throw internalError(
+      new Error('This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.'),
+    );
+  }
+  const name = matching[0]?.metadata?.name;
+  if (name === undefined) return;
+  await mutate(registry, context, budgets, {
+    namespace,
+    name,
+    options: { dryRun, fieldManager: 'eviction', fieldValidation: 'Ignore' },
+    profile: statusProfile(budgets),
+    change: (current) => disrupted(registry, current, pod),
+  });
+}
+
+/** The budget with one disruption less. */
+function disrupted(registry: RegistryContext, current: ApiObjectShape, pod: Pod): ApiObjectShape {
+  const budget = structuredClone(current) as unknown as PodDisruptionBudget;
+  const name = budget.metadata?.name ?? '';
+  const { status } = budget;
+  if (status === undefined || (status.observedGeneration ?? 0) < (budget.metadata?.generation ?? 0)) {
+    throw refused(`The disruption budget ${name} is still being processed by the server.`, name, 10);
+  }
+  const disruptedPods = status.disruptedPods ?? {};
+  if (Object.keys(disruptedPods).length > maxDisruptedPods) {
+    throw refused('DisruptedPods map too big - too many evictions not confirmed by PDB controller', name, 0);
+  }
+  if (status.disruptionsAllowed <= 0) {
+    const detail = `The disruption budget ${name} needs ${status.desiredHealthy} healthy pods and has ${status.currentHealthy} currently`;
+    throw refused(detail, name, 0);
+  }
+  status.disruptionsAllowed -= 1;
+  status.disruptedPods = { ...disruptedPods, [pod.metadata?.name ?? '']: formatTime(registry.clock.now()) };
+  return budget as unknown as ApiObjectShape;
+}
+
+/** 429 with the budget's own reason as its cause, as clients that drain nodes expect it. */
+function refused(detail: string, name: string, retryAfterSeconds: number): StatusError {
+  const error = tooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", retryAfterSeconds);
+  const causes = [{ reason: 'DisruptionBudget', message: detail }];
+  return new StatusError({
+    ...error.status,
+    details: { name, causes, ...(retryAfterSeconds > 0 ? { retryAfterSeconds } : {}) },
+  });
+}

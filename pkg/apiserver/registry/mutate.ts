@@ -1,0 +1,189 @@
+/** The loop under every change of a stored object: read, change, write if nobody was faster, else again. */
+import type { ApiObjectShape } from '#api/object.js';
+import type { StrategyContext } from '#api/strategy.js';
+import { conflict, type FieldFailure, invalid, notFound, optimisticLockMessage } from '#apimachinery/errors/status.js';
+import { type RequestContext, warn } from '#apiserver/http/context.js';
+import { mutatingAdmission, validatingAdmission } from '#apiserver/registry/admit.js';
+import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
+import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
+import { keyOf, objectOf, type ServedResource, storedBytes } from '#apiserver/registry/served-resource.js';
+import { TransientEntry } from '#apiserver/registry/transient-entry.js';
+import { beginUpdate, deleted, undoAll } from '#apiserver/registry/write-hooks.js';
+import type { WriteOptions } from '#apiserver/registry/write-options.js';
+import type { Entry } from '#storage/resource-storage.js';
+
+/** Which part of the object a request may change. */
+export interface UpdateProfile {
+  /** Empty for the object itself. */
+  readonly subresource: string;
+  prepare(object: ApiObjectShape, old: ApiObjectShape, context: StrategyContext): void;
+  validate(object: ApiObjectShape, old: ApiObjectShape, context: StrategyContext): FieldFailure[];
+}
+
+export interface Mutation {
+  readonly namespace: string;
+  readonly name: string;
+  readonly profile: UpdateProfile;
+  readonly options: WriteOptions;
+  /** The wanted object. Its metadata.resourceVersion, when set, must be the current one. Not called for a missing object. */
+  change(current: ApiObjectShape): ApiObjectShape | Promise<ApiObjectShape>;
+  /** Creates the missing object; absent: 404. */
+  readonly create?: () => Promise<Entry>;
+  /** False: the caller has set managedFields itself (server-side apply). */
+  readonly trackFields?: boolean;
+}
+
+export interface Mutated {
+  readonly entry: Entry;
+  readonly created: boolean;
+}
+
+/** Throws 404, 409 (stale version), 422 and whatever admission and `change` throw. */
+export async function mutate(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+  mutation: Mutation,
+): Promise<Mutated> {
+  const key = keyOf(resource, mutation.namespace, mutation.name);
+  const { storage } = resource;
+  const latest = () => storage.get(key, { kind: 'latest' }, context.signal);
+  let known = await storage.get(key, { kind: 'any' }, context.signal);
+  // What the cache says may be old: nothing is refused, and no write left out, because of it alone.
+  let fresh = false;
+  for (;;) {
+    const outcome = await attempt(registry, context, resource, { mutation, known, key }).catch((error: unknown) => ({
+      error,
+    }));
+    if ('written' in outcome) return outcome.written;
+    if ('raced' in outcome) {
+      known = outcome.raced;
+      fresh = true;
+      continue;
+    }
+    if (!fresh) {
+      const current = await latest();
+      fresh = true;
+      if (current?.revision !== known?.revision) {
+        known = current;
+        continue;
+      }
+    }
+    if ('error' in outcome) throw outcome.error;
+    return { entry: outcome.unchanged, created: false };
+  }
+}
+
+type Outcome =
+  | { readonly written: Mutated }
+  /** Somebody else was faster: this is there now. */
+  | { readonly raced: Entry | undefined }
+  /** Nothing to write. */
+  | { readonly unchanged: Entry };
+
+interface Attempt {
+  readonly mutation: Mutation;
+  readonly known: Entry | undefined;
+  readonly key: string;
+}
+
+async function attempt(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+  { mutation, known, key }: Attempt,
+): Promise<Outcome> {
+  const { profile, options } = mutation;
+  if (known === undefined) {
+    if (mutation.create === undefined) throw notFound(resource.qualified, mutation.name);
+    return { written: { entry: await mutation.create(), created: true } };
+  }
+  const old = objectOf(resource, known);
+  const object = await mutation.change(old);
+  checkIdentity(resource, object, old);
+  const { strategy, declaration } = resource;
+  strategy.defaults?.(object, strategyContext(registry));
+  const call = { operation: 'UPDATE', subresource: profile.subresource, namespace: mutation.namespace } as const;
+  const attributes = { ...call, name: mutation.name, dryRun: options.dryRun, object, oldObject: old };
+  await mutatingAdmission(registry, context, resource, attributes);
+  profile.prepare(object, old, strategyContext(registry));
+  if (mutation.trackFields !== false) {
+    const { subresource } = profile;
+    registry.managedFields.updated({ resource, object, old, manager: options.fieldManager, subresource });
+  }
+  const undo = await beginUpdate(registry, resource, { object, old, dryRun: options.dryRun });
+  try {
+    const failures = profile.validate(object, old, strategyContext(registry));
+    if (failures.length > 0) throw invalid({ group: resource.group, kind: declaration.kind }, mutation.name, failures);
+    if (profile.subresource === '') {
+      for (const text of strategy.warnings?.(object, old, strategyContext(registry)) ?? []) warn(context, text);
+    }
+    await validatingAdmission(registry, context, resource, attributes);
+    const outcome = await write(registry, context, resource, { object, old, known, key, dryRun: options.dryRun });
+    if (options.dryRun || !('written' in outcome)) await undoAll(registry, undo);
+    return outcome;
+  } catch (error) {
+    await undoAll(registry, undo);
+    throw error;
+  }
+}
+
+interface Write {
+  readonly object: ApiObjectShape;
+  readonly old: ApiObjectShape;
+  readonly known: Entry;
+  readonly key: string;
+  readonly dryRun: boolean;
+}
+
+async function write(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+  { object, old, known, key, dryRun }: Write,
+): Promise<Outcome> {
+  const bytes = storedBytes(resource, object);
+  const answer = (revision: bigint) => new TransientEntry(known.key, bytes, revision);
+  if (removesOnUpdate(resource, object, old)) {
+    if (dryRun) return { written: { entry: answer(known.revision), created: false } };
+    const result = await resource.storage.delete(key, known.revision, context.signal);
+    if (!result.ok) return { raced: result.current };
+    await deleted(registry, resource, object);
+    return { written: { entry: answer(result.entry.revision), created: false } };
+  }
+  if (bytes.equals(known.stored)) return { unchanged: known };
+  if (dryRun) return { written: { entry: answer(known.revision), created: false } };
+  const lifetime = resource.ttlSeconds === undefined ? {} : { ttlSeconds: resource.ttlSeconds };
+  const result = await resource.storage.update(key, bytes, known.revision, { ...lifetime, signal: context.signal });
+  return result.ok ? { written: { entry: result.entry, created: false } } : { raced: result.current };
+}
+
+/** Metadata that belongs to the system: filled in where the client left it out, refused where it names another object. */
+function checkIdentity(resource: ServedResource, object: ApiObjectShape, old: ApiObjectShape): void {
+  const { metadata } = object;
+  const name = old.metadata.name ?? '';
+  const version = metadata.resourceVersion ?? '';
+  if (version !== '' && version !== old.metadata.resourceVersion) {
+    throw conflict(resource.qualified, name, optimisticLockMessage);
+  }
+  if (version === '' && resource.strategy.allowUnconditionalUpdate === false) {
+    const field = 'metadata.resourceVersion';
+    const message = 'Invalid value: 0x0: must be specified for an update';
+    throw invalid({ group: resource.group, kind: resource.declaration.kind }, name, [
+      { field, reason: 'FieldValueInvalid', message },
+    ]);
+  }
+  if ((metadata.uid ?? '') !== '' && metadata.uid !== old.metadata.uid) {
+    const why = `Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${old.metadata.uid}`;
+    throw conflict(resource.qualified, name, why);
+  }
+  metadata.name ??= name;
+  for (const field of ['namespace', 'uid', 'creationTimestamp', 'deletionTimestamp'] as const) {
+    const value = old.metadata[field];
+    if (metadata[field] === undefined && value !== undefined) metadata[field] = value;
+  }
+  if (metadata.deletionGracePeriodSeconds === undefined && old.metadata.deletionGracePeriodSeconds !== undefined) {
+    metadata.deletionGracePeriodSeconds = old.metadata.deletionGracePeriodSeconds;
+  }
+  delete metadata.selfLink;
+}

@@ -1,0 +1,58 @@
+/** What the verbs of the generic registry stand on. */
+import type { ApiObjectShape } from '#api/object.js';
+import type { StrategyContext } from '#api/strategy.js';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
+import type { RequestMetrics } from '#apiserver/http/metrics.js';
+import type { Responder } from '#apiserver/http/respond.js';
+import type { ManagedFields } from '#apiserver/registry/managed-fields.js';
+import type { Patches } from '#apiserver/registry/patches.js';
+import type { ResourceTable } from '#apiserver/registry/resource-table.js';
+import type { Codec } from '#apiserver/representation/codec.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+/** Takes back what a hook did, because the write did not happen. */
+export type Undo = () => Promise<void>;
+
+/** What belongs to a write of a kind besides the write: claiming addresses and ports for Services, for instance. */
+export interface WriteHook {
+  handles(resource: ResourceDeclaration): boolean;
+  /** Before validation and storage; may complete the object. With `dryRun` nothing may stay claimed. */
+  beforeCreate?(object: ApiObjectShape, options: { readonly dryRun: boolean }): Promise<Undo | undefined>;
+  beforeUpdate?(
+    object: ApiObjectShape,
+    old: ApiObjectShape,
+    options: { readonly dryRun: boolean },
+  ): Promise<Undo | undefined>;
+  /** After the object is gone for good. */
+  afterDelete?(object: ApiObjectShape): Promise<void>;
+}
+
+export interface RegistryContext {
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly newUID: () => string;
+  /** True when the feature gate is on. */
+  readonly gate: (name: string) => boolean;
+  readonly codec: Codec;
+  readonly responder: Responder;
+  readonly admission: readonly AdmissionPlugin[];
+  readonly hooks: readonly WriteHook[];
+  readonly managedFields: ManagedFields;
+  readonly patches: Patches;
+  readonly metrics: RequestMetrics;
+  readonly resources: ResourceTable;
+  /** A watch without timeoutSeconds lives between this long and twice as long. */
+  readonly minWatchTimeoutMs: number;
+  /** Aborts when the server closes: ends all watches. */
+  readonly closing: AbortSignal;
+}
+
+export function strategyContext(registry: RegistryContext): StrategyContext {
+  return { dialect: registry.dialect, now: registry.clock.now(), gate: registry.gate };
+}

@@ -1,0 +1,43 @@
+/** The resources that are served, found by their place in the URL. May change while serving: kinds come and go. */
+import type { ServedResource } from '#apiserver/registry/served-resource.js';
+
+export class ResourceTable {
+  /** `group/version` → resource name → resource. */
+  readonly #byGroupVersion = new Map<string, Map<string, ServedResource>>();
+  #generation = 0;
+
+  /** Grows with each change; what is derived from the table can be kept until then. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  add(resource: ServedResource): void {
+    const { version } = resource.declaration;
+    const key = `${resource.group}/${version}`;
+    let resources = this.#byGroupVersion.get(key);
+    if (resources === undefined) {
+      resources = new Map();
+      this.#byGroupVersion.set(key, resources);
+    }
+    resources.set(resource.declaration.resource, resource);
+    this.#generation += 1;
+  }
+
+  remove(resource: ServedResource): void {
+    const key = `${resource.group}/${resource.declaration.version}`;
+    const resources = this.#byGroupVersion.get(key);
+    if (resources?.get(resource.declaration.resource) !== resource) return;
+    resources.delete(resource.declaration.resource);
+    if (resources.size === 0) this.#byGroupVersion.delete(key);
+    this.#generation += 1;
+  }
+
+  find(group: string, version: string, resource: string): ServedResource | undefined {
+    return this.#byGroupVersion.get(`${group}/${version}`)?.get(resource);
+  }
+
+  /** All resources, in the order in which they were added. */
+  all(): ServedResource[] {
+    return [...this.#byGroupVersion.values()].flatMap((resources) => [...resources.values()]);
+  }
+}

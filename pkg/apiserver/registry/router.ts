@@ -1,0 +1,101 @@
+/** From what a request asks for to the function that does it. */
+import { methodNotAllowed, pathNotFound } from '#apimachinery/errors/status.js';
+import type { RequestContext } from '#apiserver/http/context.js';
+import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { createObject } from '#apiserver/registry/create.js';
+import { deleteObject } from '#apiserver/registry/delete.js';
+import { deleteCollection } from '#apiserver/registry/delete-collection.js';
+import type { ConnectEndpoint, VirtualResource } from '#apiserver/registry/endpoints.js';
+import { getObject } from '#apiserver/registry/get.js';
+import { listObjects } from '#apiserver/registry/list.js';
+import { patchObject } from '#apiserver/registry/patch.js';
+import { mainProfile } from '#apiserver/registry/profiles.js';
+import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import type { ServedResource } from '#apiserver/registry/served-resource.js';
+import { serveSubresource } from '#apiserver/registry/subresources.js';
+import { updateObject } from '#apiserver/registry/update.js';
+import { serveVirtual } from '#apiserver/registry/virtual.js';
+import { watchObjects } from '#apiserver/registry/watch.js';
+
+export class ResourceRouter {
+  readonly #registry: RegistryContext;
+  readonly #virtual: ReadonlyMap<string, VirtualResource>;
+  readonly #connects: ReadonlyMap<string, ConnectEndpoint>;
+
+  constructor(registry: RegistryContext, virtual: readonly VirtualResource[], connects: readonly ConnectEndpoint[]) {
+    this.#registry = registry;
+    this.#virtual = new Map(virtual.map((v) => [endpointKey(v.group, v.resource, v.subresource), v]));
+    this.#connects = new Map(connects.map((c) => [endpointKey(c.group, c.resource, c.subresource), c]));
+  }
+
+  /** Throws 404 for what is not served and 405 for verbs that it does not have. */
+  async serve(context: RequestContext): Promise<ApiResponse> {
+    const { info } = context;
+    const resource = this.find(context);
+    const { group } = resource.declaration;
+    const virtual = this.#virtual.get(endpointKey(group, info.resource, info.subresource));
+    if (virtual !== undefined) return serveVirtual(this.#registry, context, resource, virtual);
+    if (info.subresource !== '') {
+      const connect = this.connect(context, resource);
+      if (connect?.connect !== undefined) return connect.connect(context);
+      return serveSubresource(this.#registry, context, resource);
+    }
+    const nameless = info.name === '' && (info.verb === 'update' || info.verb === 'patch');
+    if (nameless || !resource.declaration.verbs.includes(info.verb)) {
+      throw methodNotAllowed(resource.qualified, info.verb);
+    }
+    return this.#verb(context, resource);
+  }
+
+  /** The resource that a request names. */
+  find({ info }: Pick<RequestContext, 'info'>): ServedResource {
+    const resource = this.#registry.resources.find(info.group, info.version, info.resource);
+    if (resource === undefined) throw pathNotFound();
+    const { namespaced } = resource.declaration;
+    const single = info.name !== '' && !collectionVerbs.has(info.verb);
+    // A namespaced object is addressed below its namespace, a cluster-wide one never is.
+    if (namespaced ? single && info.namespace === '' : info.namespace !== '' && !isNamespaces(resource)) {
+      throw pathNotFound();
+    }
+    return resource;
+  }
+
+  connect({ info }: Pick<RequestContext, 'info'>, resource: ServedResource): ConnectEndpoint | undefined {
+    return this.#connects.get(endpointKey(resource.declaration.group, info.resource, info.subresource));
+  }
+
+  #verb(context: RequestContext, resource: ServedResource): ApiResponse | Promise<ApiResponse> {
+    const registry = this.#registry;
+    switch (context.info.verb) {
+      case 'get':
+        return getObject(registry, context, resource);
+      case 'list':
+        return listObjects(registry, context, resource);
+      case 'watch':
+        return watchObjects(registry, context, resource);
+      case 'create':
+        if (context.info.name !== '') throw methodNotAllowed(resource.qualified, 'POST');
+        return createObject(registry, context, resource);
+      case 'update':
+        return updateObject(registry, context, resource, mainProfile(resource));
+      case 'patch':
+        return patchObject(registry, context, resource, mainProfile(resource));
+      case 'delete':
+        return deleteObject(registry, context, resource);
+      case 'deletecollection':
+        return deleteCollection(registry, context, resource);
+      default:
+        throw methodNotAllowed(resource.qualified, context.request.method);
+    }
+  }
+}
+
+const collectionVerbs = new Set(['list', 'watch', 'deletecollection']);
+
+function isNamespaces(resource: ServedResource): boolean {
+  return resource.group === '' && resource.declaration.resource === 'namespaces';
+}
+
+function endpointKey(group: string, resource: string, subresource: string): string {
+  return `${group}/${resource}/${subresource}`;
+}

@@ -1,0 +1,127 @@
+/** `…/scale`: how many replicas, the same for all kinds that have them. */
+import type { ApiObjectShape } from '#api/object.js';
+import { conflict, invalid, methodNotAllowed, optimisticLockMessage } from '#apimachinery/errors/status.js';
+import { selectorFromObject } from '#apimachinery/selectors/labels.js';
+import type { RequestContext } from '#apiserver/http/context.js';
+import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { readBody, reportStrict } from '#apiserver/registry/body.js';
+import { readEntry } from '#apiserver/registry/get.js';
+import { getVersion } from '#apiserver/registry/list-options.js';
+import { mutate } from '#apiserver/registry/mutate.js';
+import { applyPatch, readPatch } from '#apiserver/registry/patch-body.js';
+import { mainProfile } from '#apiserver/registry/profiles.js';
+import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import { objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
+import { subresourceType } from '#apiserver/registry/subresource-type.js';
+import { requireName } from '#apiserver/registry/update.js';
+import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
+import type { TypeRef } from '#apiserver/representation/codec.js';
+
+interface Scalable extends ApiObjectShape {
+  spec?: { replicas?: number; selector?: Record<string, unknown> };
+  status?: { replicas?: number };
+}
+
+interface Scale extends ApiObjectShape {
+  spec?: { replicas?: number };
+  status?: { replicas: number; selector?: string };
+}
+
+export async function serveScale(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+): Promise<ApiResponse> {
+  const { info } = context;
+  const type = subresourceType(registry, resource, 'scale');
+  const form = registry.responder.negotiate(context);
+  if (info.verb === 'get') {
+    const entry = await readEntry(resource, info, getVersion(info.query), context.signal);
+    return registry.responder.object(context, scaleOf(resource, objectOf(resource, entry), type), 200, form);
+  }
+  const change = wantedScale(registry, context, resource, type);
+  const { namespace, name } = info;
+  const { entry } = await mutate(registry, context, resource, {
+    namespace,
+    name,
+    options: change.options,
+    profile: { ...mainProfile(resource), subresource: 'scale' },
+    change: (current) => scaled(resource, current, change.apply(scaleOf(resource, current, type))),
+  });
+  return registry.responder.object(context, scaleOf(resource, objectOf(resource, entry), type), 200, form);
+}
+
+interface ScaleChange {
+  readonly options: WriteOptions;
+  readonly apply: (scale: Scale) => Scale;
+}
+
+function wantedScale(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+  type: TypeRef,
+): ScaleChange {
+  if (context.info.verb === 'update') {
+    const options = writeOptions(context, 'UpdateOptions');
+    const scale = readBody(registry, context, type, options.fieldValidation);
+    requireName(resource, scale, context.info);
+    return { options, apply: () => scale };
+  }
+  if (context.info.verb !== 'patch') throw methodNotAllowed(resource.qualified, context.info.verb);
+  const options = writeOptions(context, 'PatchOptions');
+  const patch = readPatch(registry, context, type);
+  return {
+    options,
+    apply(scale) {
+      const { object, strictErrors } = registry.codec.normalize(applyPatch(registry, patch, scale, type), type);
+      reportStrict(context, strictErrors, options.fieldValidation);
+      return object;
+    },
+  };
+}
+
+function scaleOf(resource: ServedResource, object: ApiObjectShape, type: TypeRef): Scale {
+  const { metadata, spec, status } = object as Scalable;
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+  const selector = selectorText(resource, spec?.selector);
+  return {
+    kind: type.kind,
+    apiVersion: type.apiVersion,
+    metadata: {
+      ...(name === undefined ? {} : { name }),
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+    },
+    spec: { replicas: spec?.replicas ?? 0 },
+    status: { replicas: status?.replicas ?? 0, ...(selector === '' ? {} : { selector }) },
+  };
+}
+
+/** Replication controllers select by labels alone, the others by a label selector. */
+function selectorText(resource: ServedResource, selector: Record<string, unknown> | undefined): string {
+  if (selector === undefined) return '';
+  const object = resource.declaration.resource === 'replicationcontrollers' ? { matchLabels: selector } : selector;
+  return selectorFromObject(object as Parameters<typeof selectorFromObject>[0]).toString();
+}
+
+function scaled(resource: ServedResource, current: ApiObjectShape, scale: Scale): ApiObjectShape {
+  const { metadata, spec } = scale;
+  const name = current.metadata.name ?? '';
+  const version = metadata.resourceVersion ?? '';
+  if (version !== '' && version !== current.metadata.resourceVersion) {
+    throw conflict(resource.qualified, name, optimisticLockMessage);
+  }
+  const replicas = spec?.replicas ?? 0;
+  if (replicas < 0) {
+    const message = `Invalid value: ${replicas}: must be greater than or equal to 0`;
+    throw invalid({ group: '', kind: 'Scale' }, name, [
+      { field: 'spec.replicas', reason: 'FieldValueInvalid', message },
+    ]);
+  }
+  const next = structuredClone(current) as Scalable;
+  next.spec = { ...next.spec, replicas };
+  return next;
+}

@@ -1,0 +1,58 @@
+/** Label and field selectors of a request as one test of entries. */
+import type { ApiObjectShape } from '#api/object.js';
+import { everyField, type FieldValues, parseFieldSelector } from '#apimachinery/selectors/fields.js';
+import { parseLabelSelector } from '#apimachinery/selectors/label-parser.js';
+import { objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
+import type { Entry } from '#storage/resource-storage.js';
+
+/** What selectors look at, kept with each entry so that matching parses nothing. */
+interface Selectable {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly fields: FieldValues;
+}
+
+/**
+ * Undefined when everything is selected. `name` is that of the request, for watches of one object. Throws 400 for
+ * selectors that are malformed or name fields that the kind does not offer.
+ */
+export function selection(
+  resource: ServedResource,
+  query: URLSearchParams,
+  name: string,
+): ((entry: Entry) => boolean) | undefined {
+  const labels = parseLabelSelector(query.get('labelSelector') ?? '');
+  const fieldText = query.get('fieldSelector') ?? '';
+  const fields = fieldText === '' ? everyField : parseFieldSelector(fieldText);
+  fields.requireFields((field) => selectableFields(resource).has(field));
+  const named = fields.isEverything && name !== '';
+  if (labels.isEverything && fields.isEverything && !named) return undefined;
+  return (entry) => {
+    const selectable = selectableOf(resource, entry);
+    if (named && selectable.fields['metadata.name'] !== name) return false;
+    return labels.matches(selectable.labels) && fields.matches(selectable.fields);
+  };
+}
+
+/** Field names that the kind offers: those that an empty object has. */
+function selectableFields(resource: ServedResource): ReadonlySet<string> {
+  const empty = { metadata: {}, spec: {}, status: {} } as ApiObjectShape;
+  return new Set(Object.keys(fieldsOf(resource, empty)));
+}
+
+function fieldsOf(resource: ServedResource, object: ApiObjectShape): FieldValues {
+  return {
+    'metadata.name': object.metadata.name ?? '',
+    ...(resource.declaration.namespaced ? { 'metadata.namespace': object.metadata.namespace ?? '' } : {}),
+    ...resource.strategy.selectableFields?.(object),
+  };
+}
+
+function selectableOf(resource: ServedResource, entry: Entry): Selectable {
+  // Versions that convert see other fields in the same entry, so only the stored version's are kept with it.
+  if (resource.conversion !== undefined) return extract(resource, objectOf(resource, entry));
+  return entry.attributes(() => extract(resource, objectOf(resource, entry)));
+}
+
+function extract(resource: ServedResource, object: ApiObjectShape): Selectable {
+  return { labels: object.metadata.labels ?? {}, fields: fieldsOf(resource, object) };
+}

@@ -1,0 +1,55 @@
+import type { ApiObjectShape } from '#api/object.js';
+import { badRequest } from '#apimachinery/errors/status.js';
+import type { RequestContext } from '#apiserver/http/context.js';
+import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { readBody } from '#apiserver/registry/body.js';
+import { insert } from '#apiserver/registry/create.js';
+import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
+import type { ObjectName } from '#apiserver/registry/get.js';
+import { mutate, type UpdateProfile } from '#apiserver/registry/mutate.js';
+import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import type { ServedResource } from '#apiserver/registry/served-resource.js';
+import { writeOptions } from '#apiserver/registry/write-options.js';
+
+/** PUT of one object or of a part of it. */
+export async function updateObject(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+  profile: UpdateProfile,
+): Promise<ApiResponse> {
+  const form = negotiateObject(registry, context, resource);
+  const options = writeOptions(context, 'UpdateOptions');
+  const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
+  const object = readBody(registry, context, type, options.fieldValidation);
+  const { namespace, name } = context.info;
+  requireName(resource, object, context.info);
+  const creates = resource.strategy.allowCreateOnUpdate === true && profile.subresource === '';
+  const { entry, created } = await mutate(registry, context, resource, {
+    namespace,
+    name,
+    profile,
+    options,
+    change: () => structuredClone(object),
+    ...(creates
+      ? { create: () => insert(registry, context, resource, { object: structuredClone(object), namespace, options }) }
+      : {}),
+  });
+  return entryResponse(registry, context, { resource, entry, form, status: created ? 201 : 200 });
+}
+
+/** The body's name and namespace must be those of the path; absent ones are filled in. */
+export function requireName(resource: ServedResource, object: ApiObjectShape, path: ObjectName): void {
+  const { metadata } = object;
+  if ((metadata.name ?? '') === '') metadata.name = path.name;
+  if (metadata.name !== path.name) {
+    throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${path.name})`);
+  }
+  if (!resource.declaration.namespaced) return;
+  if ((metadata.namespace ?? '') === '') metadata.namespace = path.namespace;
+  if (metadata.namespace !== path.namespace) {
+    throw badRequest(
+      `the namespace of the object (${metadata.namespace}) does not match the namespace on the request (${path.namespace})`,
+    );
+  }
+}

@@ -1,0 +1,30 @@
+import { methodNotAllowed } from '#apimachinery/errors/status.js';
+import type { RequestContext } from '#apiserver/http/context.js';
+import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { readBody } from '#apiserver/registry/body.js';
+import { requireNamespace } from '#apiserver/registry/create.js';
+import type { VirtualResource } from '#apiserver/registry/endpoints.js';
+import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import type { ServedResource } from '#apiserver/registry/served-resource.js';
+import { subresourceType } from '#apiserver/registry/subresource-type.js';
+import { writeOptions } from '#apiserver/registry/write-options.js';
+
+/** POST to an operation. */
+export async function serveVirtual(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+  virtual: VirtualResource,
+): Promise<ApiResponse> {
+  const { info } = context;
+  if (info.verb !== 'create') throw methodNotAllowed(resource.qualified, info.verb);
+  const form = registry.responder.negotiate(context);
+  const options = writeOptions(context, 'CreateOptions');
+  const type = subresourceType(registry, resource, virtual.subresource);
+  const object = readBody(registry, context, type, options.fieldValidation);
+  object.metadata ??= {};
+  if (virtual.subresource === '') requireNamespace(resource, object, info.namespace);
+  const { dryRun } = options;
+  const answer = await virtual.handle({ object, namespace: info.namespace, name: info.name, dryRun, context });
+  return registry.responder.object(context, { kind: type.kind, apiVersion: type.apiVersion, ...answer }, 201, form);
+}

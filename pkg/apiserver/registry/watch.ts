@@ -1,0 +1,123 @@
+/** Watches: a stream of changes as JSON lines or Protobuf frames, of objects, Tables or metadata. */
+import type { RequestContext } from '#apiserver/http/context.js';
+import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { mediaTypeOf, type Negotiated, type Transform } from '#apiserver/http/media-type.js';
+import { toStatus } from '#apiserver/http/respond.js';
+import { watchRequest } from '#apiserver/registry/list-options.js';
+import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import { selection } from '#apiserver/registry/selection.js';
+import { type ServedResource, scopeOf } from '#apiserver/registry/served-resource.js';
+import { includeObject } from '#apiserver/representation/table.js';
+import { type FrameEncoder, jsonFrames, protobufFrames, tableFrames } from '#apiserver/representation/watch-frames.js';
+import type { ResourceWatch } from '#storage/resource-storage.js';
+
+const watchTransforms: readonly Transform['kind'][] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
+
+/** A bookmark is asked for this long before a watch's time is over, so that the client can go on from there. */
+const lastBookmarkMs = 2000;
+
+/** The answer to a watch: 200 at once; later failures arrive as ERROR events. */
+export function watchObjects(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+): ApiResponse {
+  const form = negotiateWatch(registry, context, resource);
+  const frames = openWatch(registry, context, resource, form);
+  const media = mediaTypeOf(form.format, registry.dialect);
+  const contentType = form.format === 'json' ? media : `${media};stream=watch`;
+  return { status: 200, headers: { 'content-type': contentType }, body: frames };
+}
+
+function negotiateWatch(registry: RegistryContext, context: RequestContext, resource: ServedResource): Negotiated {
+  const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
+  const formats = registry.codec.hasProtobuf(type) ? (['json', 'protobuf'] as const) : (['json'] as const);
+  return registry.responder.negotiate(context, watchTransforms, formats);
+}
+
+/** The frames of a watch, one buffer per batch of events. Throws 400 and 422 at once for bad options. */
+export function openWatch(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+  form: Negotiated,
+): AsyncIterable<Buffer> {
+  const { query, namespace, name } = context.info;
+  const { version, bookmarks, sendInitialEvents, timeoutMs } = watchRequest(query);
+  const match = selection(resource, query, name);
+  const lifetimeMs = timeoutMs ?? registry.minWatchTimeoutMs * (1 + registry.random());
+  const end = new AbortController();
+  const session = resource.storage.watch({
+    scope: scopeOf(resource, namespace),
+    version,
+    bookmarks,
+    signal: end.signal,
+    ...(sendInitialEvents ? { sendInitialEvents } : {}),
+    ...(match === undefined ? {} : { match }),
+  });
+  return run({
+    registry,
+    context,
+    resource,
+    session,
+    end,
+    lifetimeMs,
+    bookmarks,
+    encoder: encoderFor(registry, context, resource, form),
+  });
+}
+
+function encoderFor(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+  form: Negotiated,
+): FrameEncoder {
+  if (form.format === 'protobuf') return protobufFrames(registry, resource);
+  const { transform } = form;
+  if (transform?.kind === 'Table') {
+    return tableFrames(registry, resource, transform, includeObject(context.info.query));
+  }
+  return jsonFrames(registry, resource, transform);
+}
+
+interface Run {
+  readonly registry: RegistryContext;
+  readonly context: RequestContext;
+  readonly resource: ServedResource;
+  readonly session: ResourceWatch;
+  readonly end: AbortController;
+  readonly lifetimeMs: number;
+  readonly bookmarks: boolean;
+  readonly encoder: FrameEncoder;
+}
+
+async function* run(watch: Run): AsyncGenerator<Buffer> {
+  const { registry, context, resource, session, end, lifetimeMs, encoder } = watch;
+  const stop = () => end.abort();
+  const signals = [context.signal, registry.closing];
+  for (const signal of signals) {
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  }
+  const timer = registry.clock.setTimer(stop, lifetimeMs);
+  const bookmark = watch.bookmarks
+    ? registry.clock.setTimer(() => session.requestBookmark(), Math.max(0, lifetimeMs - lastBookmarkMs))
+    : undefined;
+  const { version, kind } = resource.declaration;
+  const closed = registry.metrics.watchOpened(resource.group, version, kind);
+  try {
+    for await (const events of session) {
+      const frames = events.map((event) => encoder.event(event));
+      yield frames.length === 1 && frames[0] !== undefined ? frames[0] : Buffer.concat(frames);
+    }
+  } catch (error) {
+    if (!end.signal.aborted) yield encoder.error(toStatus(error));
+  } finally {
+    closed();
+    timer.cancel();
+    bookmark?.cancel();
+    for (const signal of signals) signal.removeEventListener('abort', stop);
+    stop();
+  }
+}

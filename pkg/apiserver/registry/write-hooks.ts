@@ -1,0 +1,68 @@
+/** Runs the hooks of a write and takes their effects back when the write does not happen. */
+import type { ApiObjectShape } from '#api/object.js';
+import type { RegistryContext, Undo } from '#apiserver/registry/registry-context.js';
+import type { ServedResource } from '#apiserver/registry/served-resource.js';
+
+/** The undos, in the order in which the hooks ran. When one hook fails, those before it are undone. */
+async function begin(
+  registry: RegistryContext,
+  resource: ServedResource,
+  call: (hook: RegistryContext['hooks'][number]) => Promise<Undo | undefined> | undefined,
+): Promise<Undo[]> {
+  const undos: Undo[] = [];
+  for (const hook of registry.hooks) {
+    if (!hook.handles(resource.declaration)) continue;
+    try {
+      const undo = await call(hook);
+      if (undo !== undefined) undos.push(undo);
+    } catch (error) {
+      await undoAll(registry, undos);
+      throw error;
+    }
+  }
+  return undos;
+}
+
+export function beginCreate(
+  registry: RegistryContext,
+  resource: ServedResource,
+  object: ApiObjectShape,
+  dryRun: boolean,
+): Promise<Undo[]> {
+  return begin(registry, resource, (hook) => hook.beforeCreate?.(object, { dryRun }));
+}
+
+export function beginUpdate(
+  registry: RegistryContext,
+  resource: ServedResource,
+  { object, old, dryRun }: { object: ApiObjectShape; old: ApiObjectShape; dryRun: boolean },
+): Promise<Undo[]> {
+  return begin(registry, resource, (hook) => hook.beforeUpdate?.(object, old, { dryRun }));
+}
+
+/** Last first. A failure is logged: what stays claimed by it is found by the claims' own repair. */
+export async function undoAll(registry: RegistryContext, undos: readonly Undo[]): Promise<void> {
+  for (const undo of [...undos].reverse()) {
+    try {
+      await undo();
+    } catch (err) {
+      registry.log.error({ err }, 'could not undo the effects of a write that did not happen');
+    }
+  }
+}
+
+/** Tells the hooks that an object is gone for good. */
+export async function deleted(
+  registry: RegistryContext,
+  resource: ServedResource,
+  object: ApiObjectShape,
+): Promise<void> {
+  for (const hook of registry.hooks) {
+    if (hook.afterDelete === undefined || !hook.handles(resource.declaration)) continue;
+    try {
+      await hook.afterDelete(object);
+    } catch (err) {
+      registry.log.error({ err, name: object.metadata.name }, 'could not release what a deleted object held');
+    }
+  }
+}

@@ -1,0 +1,23 @@
+/** PartialObjectMetadata: an object reduced to its metadata. */
+import type { ApiObjectShape } from '#api/object.js';
+import type { Transform } from '#apiserver/http/media-type.js';
+import { objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
+import type { Entry } from '#storage/resource-storage.js';
+
+export function partialOf(object: ApiObjectShape, transform: Pick<Transform, 'group' | 'version'>): ApiObjectShape {
+  return {
+    kind: 'PartialObjectMetadata',
+    apiVersion: `${transform.group}/${transform.version}`,
+    metadata: object.metadata,
+  };
+}
+
+/** The same as JSON, made once per entry and meta version. */
+export function partialJson(
+  resource: ServedResource,
+  entry: Entry,
+  transform: Pick<Transform, 'group' | 'version'>,
+): Buffer {
+  const name = `partial:${transform.group}/${transform.version}`;
+  return entry.encoded(name, () => Buffer.from(JSON.stringify(partialOf(objectOf(resource, entry), transform))));
+}

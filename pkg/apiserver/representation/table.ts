@@ -1,0 +1,70 @@
+/** Tables: objects as rows of cells, what command-line clients print (specification 1, 2.6). */
+import type { ApiObjectShape } from '#api/object.js';
+import type { StrategyContext } from '#api/strategy.js';
+import type { ColumnDeclaration } from '#apimachinery/schema/schema.js';
+import type { Transform } from '#apiserver/http/media-type.js';
+import { invalidOptions } from '#apiserver/registry/query-errors.js';
+import { jsonOf, objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
+import { partialJson } from '#apiserver/representation/partial.js';
+import type { Entry } from '#storage/resource-storage.js';
+
+export type IncludeObject = 'None' | 'Metadata' | 'Object';
+
+const defaultColumns: readonly ColumnDeclaration[] = [
+  { name: 'Name', type: 'string', format: 'name' },
+  { name: 'Created At', type: 'date' },
+];
+
+/** What rows carry of their objects. Throws 422 for an unknown policy. */
+export function includeObject(query: URLSearchParams): IncludeObject {
+  const value = query.get('includeObject') ?? '';
+  if (value === '') return 'Metadata';
+  if (value === 'None' || value === 'Metadata' || value === 'Object') return value;
+  const message = `Unsupported value: "${value}": supported values: "Metadata", "None", "Object", ""`;
+  throw invalidOptions('includeObject', 'NotSupported', message, 'TableOptions');
+}
+
+/** Column definitions as they stand in a Table. */
+export function columnDefinitions(resource: ServedResource): object[] {
+  const columns = resource.strategy.cells === undefined ? defaultColumns : resource.declaration.columns;
+  return (columns ?? defaultColumns).map((column) => ({
+    name: column.name,
+    type: column.type,
+    format: column.format ?? '',
+    description: '',
+    priority: column.priority ?? 0,
+  }));
+}
+
+function cellsOf(resource: ServedResource, object: ApiObjectShape, context: StrategyContext): unknown[] {
+  if (resource.strategy.cells !== undefined && resource.declaration.columns !== undefined) {
+    return resource.strategy.cells(object, context);
+  }
+  return [object.metadata.name ?? '', object.metadata.creationTimestamp ?? ''];
+}
+
+export interface RowOptions {
+  readonly transform: Transform;
+  readonly include: IncludeObject;
+  readonly context: StrategyContext;
+}
+
+/** One row's JSON. Not kept: ages change. */
+export function rowJson(resource: ServedResource, entry: Entry, options: RowOptions): Buffer {
+  const cells = JSON.stringify(cellsOf(resource, objectOf(resource, entry), options.context));
+  if (options.include === 'None') return Buffer.from(`{"cells":${cells},"object":null}`);
+  const object =
+    options.include === 'Object' ? jsonOf(resource, entry) : partialJson(resource, entry, options.transform);
+  return Buffer.concat([Buffer.from(`{"cells":${cells},"object":`), object, closing]);
+}
+
+const closing = Buffer.from('}');
+
+/** A Table up to its rows: `{"kind":"Table",…,"rows":[`. */
+export function tableHead(resource: ServedResource, transform: Transform, metadata: object, headers = true): string {
+  const columns = headers ? JSON.stringify(columnDefinitions(resource)) : 'null';
+  return (
+    `{"kind":"Table","apiVersion":"${transform.group}/${transform.version}",` +
+    `"metadata":${JSON.stringify(metadata)},"columnDefinitions":${columns},"rows":[`
+  );
+}

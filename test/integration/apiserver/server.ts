@@ -1,0 +1,153 @@
+/** An API server on an in-memory store, allowing everything, for tests that want a real one. */
+import { randomUUID } from 'node:crypto';
+import { request } from 'node:https';
+import { Registry } from 'prom-client';
+import type { Test } from 'tap';
+import { realClock } from '#apimachinery/clock.js';
+import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
+import { ApiServer, type ApiServerDependencies, type ApiServerOptions } from '#apiserver/apiserver.js';
+import { silentLogger } from '#daemon/log/logger.js';
+import { createSelfSigned } from '#daemon/pki/self-signed.js';
+import { MemoryStore } from '#storage/memory/memory-store.js';
+
+export interface StartOptions {
+  readonly dialect?: Dialect;
+  readonly options?: ApiServerOptions;
+  readonly dependencies?: Partial<ApiServerDependencies>;
+  /** Also listen on a port of the loopback interface. */
+  readonly https?: boolean;
+}
+
+/** Starts one and closes it with the test. */
+export async function startServer(t: Test, start: StartOptions = {}): Promise<ApiServer> {
+  const { server, stop } = await runServer(start);
+  t.teardown(stop);
+  return server;
+}
+
+export async function runServer(start: StartOptions = {}): Promise<{ server: ApiServer; stop: () => Promise<void> }> {
+  const { dialect = kubernetesDialect } = start;
+  const made = await createSelfSigned({
+    commonName: 'test',
+    names: ['localhost'],
+    ips: ['127.0.0.1'],
+    now: realClock.now(),
+  });
+  const store = new MemoryStore({ clock: realClock });
+  const listen = { host: '127.0.0.1', port: 0, tls: { cert: made.certificate, key: made.privateKey } };
+  const server = new ApiServer(
+    { shutdownGraceMs: 1000, ...(start.https === true ? { listen } : {}), ...start.options },
+    {
+      dialect,
+      store,
+      clock: realClock,
+      log: silentLogger,
+      metrics: new Registry(),
+      random: Math.random,
+      newUID: randomUUID,
+      authenticator: { authenticate: async () => ({ name: 'admin', groups: [dialect.groups.masters] }) },
+      authorizer: { mode: 'AlwaysAllow', authorize: async () => ({ decision: 'allow', reason: '' }) },
+      ...start.dependencies,
+    },
+  );
+  const work = server.start(new AbortController().signal);
+  await server.ready();
+  const stop = async () => {
+    await server.close();
+    await work;
+    await store.close();
+  };
+  return { server, stop };
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what they expect
+  readonly json: any;
+}
+
+export interface Call {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+/** One request through the handler, without a socket. */
+export async function call(
+  server: ApiServer,
+  method: string,
+  url: string,
+  { headers = {}, body }: Call = {},
+): Promise<Answer> {
+  const response = await server.handler({
+    method,
+    url,
+    headers: {
+      ...(body === undefined || Buffer.isBuffer(body) ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    body:
+      body === undefined
+        ? Buffer.alloc(0)
+        : Buffer.isBuffer(body)
+          ? body
+          : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+    remoteAddress: '127.0.0.1',
+    signal: new AbortController().signal,
+  });
+  const parts: Buffer[] = [];
+  if (Buffer.isBuffer(response.body)) parts.push(response.body);
+  else if (response.body !== undefined) for await (const part of response.body) parts.push(part);
+  return answer(response.status, response.headers, Buffer.concat(parts).toString());
+}
+
+function answer(status: number, headers: Readonly<Record<string, string | undefined>>, text: string): Answer {
+  const json: unknown = headers['content-type']?.startsWith('application/json') ? parseMaybe(text) : undefined;
+  return { status, headers, text, json };
+}
+
+function parseMaybe(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // A stream of several documents.
+    return undefined;
+  }
+}
+
+/** The same over HTTPS (HTTP/1.1). */
+export function callHttps(
+  server: ApiServer,
+  method: string,
+  path: string,
+  { headers = {}, body }: Call = {},
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const port = server.address?.port;
+    const outgoing = request({
+      host: '127.0.0.1',
+      port,
+      path,
+      method,
+      headers: { 'content-type': 'application/json', ...headers },
+      rejectUnauthorized: false,
+      agent: false,
+    });
+    outgoing.on('error', reject);
+    outgoing.on('response', (incoming) => {
+      const parts: Buffer[] = [];
+      incoming.on('data', (part: Buffer) => parts.push(part));
+      incoming.on('error', reject);
+      incoming.on('end', () => {
+        const flat = Object.fromEntries(
+          Object.entries(incoming.headers).map(([k, v]) => [k, Array.isArray(v) ? v.join(', ') : v]),
+        );
+        resolve(answer(incoming.statusCode ?? 0, flat, Buffer.concat(parts).toString()));
+      });
+    });
+    outgoing.end(
+      body === undefined ? undefined : typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
+    );
+  });
+}
