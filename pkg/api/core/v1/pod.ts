@@ -310,7 +310,7 @@ export const declaration: KindDeclaration = {
         { name: 'Name', type: 'string', format: 'name' },
         { name: 'Ready', type: 'string' },
         { name: 'Status', type: 'string' },
-        { name: 'Restarts', type: 'integer' },
+        { name: 'Restarts', type: 'string' },
         { name: 'Age', type: 'string' },
         { name: 'IP', type: 'string', priority: 1 },
         { name: 'Node', type: 'string', priority: 1 },

@@ -29,7 +29,7 @@ export function podLimits(pod: { readonly spec: PodSpec }): ResourceList {
 
 function combine(spec: PodSpec, pick: (container: Container) => ResourceList | undefined): ResourceList {
   const total: ResourceList = {};
-  for (const container of spec.containers) {
+  for (const container of spec.containers ?? []) {
     for (const [name, quantity] of Object.entries(pick(container) ?? {})) addTo(total, name, quantity);
   }
   for (const container of spec.initContainers ?? []) {
@@ -56,7 +56,7 @@ export function computeQosClass(spec: PodSpec): QosClass {
   const requests: ResourceList = {};
   const limits: ResourceList = {};
   let guaranteed = true;
-  for (const container of [...spec.containers, ...(spec.initContainers ?? [])]) {
+  for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
     for (const name of positive(container.resources?.requests)) {
       addTo(requests, name, container.resources?.requests?.[name] ?? '0');
     }

@@ -1,0 +1,118 @@
+/** Defaults of pods, of templates of pods, and of their parts. All of them fill in place. */
+import { defaultVolume } from '#api/core/v1/pod/volume-defaults.js';
+import type { Container, ContainerPort, EnvVar, HTTPGetAction, Pod, PodSpec, Probe } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { roundUpToMilli } from '#apimachinery/quantity.js';
+
+const defaultGracePeriodSeconds = 30;
+const terminationMessagePath = '/dev/termination-log';
+
+/** A pod: what a template gets, and what only pods get. */
+export function defaultPod(pod: Pod, dialect: Dialect): void {
+  const spec = pod.spec;
+  for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
+    defaultRequestsFromLimits(container);
+  }
+  spec.enableServiceLinks ??= true;
+  defaultPodSpec(spec, dialect);
+  syncPodIPs(pod);
+}
+
+/** Whoever limits a resource and says nothing else asks for as much. */
+function defaultRequestsFromLimits(container: Container): void {
+  const { limits } = container.resources ?? {};
+  if (limits === undefined || container.resources === undefined) return;
+  const requests = { ...container.resources.requests };
+  for (const [name, quantity] of Object.entries(limits)) requests[name] ??= quantity;
+  if (Object.keys(requests).length > 0) container.resources.requests = requests;
+}
+
+/** The singular address is the first of the list; where they differ, the singular one counts. */
+function syncPodIPs(pod: Pod): void {
+  const status = pod.status;
+  if (status === undefined) return;
+  const first = status.podIPs?.[0]?.ip;
+  if ((status.podIP ?? '') === '') {
+    if (first !== undefined) status.podIP = first;
+  } else if (first !== status.podIP) status.podIPs = [{ ip: status.podIP ?? '' }];
+}
+
+/** A pod's spec, in a pod or in a template. */
+export function defaultPodSpec(spec: PodSpec, dialect: Dialect): void {
+  spec.dnsPolicy ??= 'ClusterFirst';
+  spec.restartPolicy ??= 'Always';
+  spec.securityContext ??= {};
+  spec.terminationGracePeriodSeconds ??= defaultGracePeriodSeconds;
+  spec.schedulerName ??= dialect.components.defaultScheduler;
+  defaultServiceAccount(spec);
+  for (const field of ['containers', 'initContainers', 'ephemeralContainers'] as const) {
+    for (const container of spec[field] ?? []) {
+      if (spec.hostNetwork === true && field !== 'ephemeralContainers') defaultHostPorts(container.ports ?? []);
+      defaultContainer(container);
+    }
+  }
+  for (const volume of spec.volumes ?? []) defaultVolume(volume);
+  roundList(spec.overhead);
+}
+
+/** The field's two names always say the same; the newer one wins. */
+function defaultServiceAccount(spec: PodSpec): void {
+  const name = spec.serviceAccountName || spec.serviceAccount;
+  if (name === undefined || name === '') return;
+  spec.serviceAccountName = name;
+  spec.serviceAccount = name;
+}
+
+/** In the host's network a container's port is the host's. */
+function defaultHostPorts(ports: ContainerPort[]): void {
+  for (const port of ports) port.hostPort ||= port.containerPort;
+}
+
+function defaultContainer(container: Container): void {
+  container.terminationMessagePath ||= terminationMessagePath;
+  container.terminationMessagePolicy ||= 'File';
+  container.imagePullPolicy ||= pullPolicyOf(container.image ?? '');
+  roundList(container.resources?.limits);
+  roundList(container.resources?.requests);
+  for (const port of container.ports ?? []) port.protocol ||= 'TCP';
+  for (const variable of container.env ?? []) defaultEnvVar(variable);
+  for (const probe of [container.livenessProbe, container.readinessProbe, container.startupProbe]) {
+    if (probe !== undefined) defaultProbe(probe);
+  }
+  defaultHTTPGet(container.lifecycle?.postStart?.httpGet);
+  defaultHTTPGet(container.lifecycle?.preStop?.httpGet);
+}
+
+function defaultEnvVar(variable: EnvVar): void {
+  const ref = variable.valueFrom?.fieldRef;
+  if (ref !== undefined) ref.apiVersion ||= 'v1';
+}
+
+function defaultProbe(probe: Probe): void {
+  probe.timeoutSeconds ||= 1;
+  probe.periodSeconds ||= 10;
+  probe.successThreshold ||= 1;
+  probe.failureThreshold ||= 3;
+  defaultHTTPGet(probe.httpGet);
+  if (probe.grpc !== undefined) probe.grpc.service ??= '';
+}
+
+function defaultHTTPGet(action: HTTPGetAction | undefined): void {
+  if (action === undefined) return;
+  action.path ||= '/';
+  action.scheme ||= 'HTTP';
+}
+
+/** An image that may move under its name (no tag, or `latest`) is pulled every time. */
+export function pullPolicyOf(image: string): 'Always' | 'IfNotPresent' {
+  if (image === '' || image.includes('@')) return 'IfNotPresent';
+  const last = image.slice(image.lastIndexOf('/') + 1);
+  const colon = last.indexOf(':');
+  return colon < 0 || last.slice(colon + 1) === 'latest' ? 'Always' : 'IfNotPresent';
+}
+
+/** Resources are kept to a thousandth at the finest. */
+function roundList(list: Record<string, string> | undefined): void {
+  if (list === undefined) return;
+  for (const [name, quantity] of Object.entries(list)) list[name] = roundUpToMilli(quantity);
+}

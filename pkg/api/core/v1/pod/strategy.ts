@@ -1,0 +1,74 @@
+/** What is particular to pods. */
+import { podCells } from '#api/core/v1/pod/cells.js';
+import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
+import { defaultPod } from '#api/core/v1/pod/defaults.js';
+import { computeQosClass } from '#api/core/v1/pod/resources.js';
+import {
+  validateEphemeralContainersUpdate,
+  validatePod,
+  validatePodCreate,
+  validatePodStatusUpdate,
+  validatePodUpdate,
+} from '#api/core/v1/pod/validation/pod.js';
+import { pods } from '#api/core/v1/resources.gen.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { copyField, kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+
+export const podStrategy: Strategy<Pod> = kindStrategy<Pod>(pods, {
+  defaults: (pod, context) => defaultPod(pod, context.dialect),
+  prepareForCreate(pod) {
+    pod.status = { phase: 'Pending', qosClass: computeQosClass(pod.spec) };
+  },
+  validate: (pod, context, old) => [
+    ...validatePod(pod, context.dialect),
+    ...(old === undefined ? validatePodCreate(pod) : []),
+  ],
+  validateUpdate: (pod, old) => validatePodUpdate(pod, old),
+  prepareForStatusUpdate(pod, old) {
+    copyField(pod.metadata, old.metadata, 'ownerReferences');
+    copyField(pod.metadata, old.metadata, 'deletionTimestamp');
+    copyField(pod.metadata, old.metadata, 'deletionGracePeriodSeconds');
+    // The class is decided once, and node agents of other versions may not send it.
+    const qosClass = old.status?.qosClass;
+    if (qosClass !== undefined) pod.status = { ...pod.status, qosClass };
+  },
+  validateStatusUpdate: (pod, old) => validatePodStatusUpdate(pod, old),
+  selectableFields: (pod) => ({
+    'spec.nodeName': pod.spec.nodeName ?? '',
+    'spec.restartPolicy': pod.spec.restartPolicy ?? '',
+    'spec.schedulerName': pod.spec.schedulerName ?? '',
+    'spec.serviceAccountName': pod.spec.serviceAccountName ?? '',
+    'status.phase': pod.status?.phase ?? '',
+    'status.podIP': pod.status?.podIP ?? '',
+    'status.nominatedNodeName': pod.status?.nominatedNodeName ?? '',
+  }),
+  cells: (pod, context) => podCells(pod, context.now),
+  defaultGracePeriodSeconds: podGracePeriodSeconds,
+});
+
+/**
+ * How long a pod gets to end: what the request says, else what the pod says, else no time. A pod that no node runs,
+ * or that has ended, needs none; a negative period means the shortest one.
+ */
+export function podGracePeriodSeconds(pod: Pod, requested: number | undefined): number {
+  const unscheduled = (pod.spec.nodeName ?? '') === '';
+  if (unscheduled || isPodTerminal(pod)) return 0;
+  const period = requested ?? pod.spec.terminationGracePeriodSeconds ?? 0;
+  return period < 0 ? 1 : period;
+}
+
+/** An update of `ephemeralcontainers` changes nothing but that list; returns the pod to store, still to be validated. */
+export function prepareEphemeralContainersUpdate(pod: Pod, old: Pod, context: StrategyContext): Pod {
+  const next = structuredClone(old);
+  copyField(next.spec, pod.spec, 'ephemeralContainers');
+  copyField(next.metadata, pod.metadata, 'resourceVersion');
+  defaultPod(next, context.dialect);
+  return next;
+}
+
+/** Rules of an update of `ephemeralcontainers`. */
+export function validateEphemeralContainers(pod: Pod, old: Pod, context: StrategyContext): FieldFailure[] {
+  return validateEphemeralContainersUpdate(pod, old, context.dialect);
+}

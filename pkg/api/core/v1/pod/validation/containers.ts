@@ -1,0 +1,256 @@
+/** Rules of containers of all three sorts. */
+import { validateEnv, validateEnvFrom } from '#api/core/v1/pod/validation/env.js';
+import { checkNoBacksteps, relativeDescending } from '#api/core/v1/pod/validation/file-paths.js';
+import { validateProbes } from '#api/core/v1/pod/validation/probes.js';
+import { validateResourceRequirements } from '#api/core/v1/pod/validation/resources.js';
+import { validateSecurityContext } from '#api/core/v1/pod/validation/security.js';
+import type {
+  Container,
+  ContainerPort,
+  EphemeralContainer,
+  Volume,
+  VolumeDevice,
+  VolumeMount,
+} from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkDNSLabel, checkEnum, checkRequired } from '#apimachinery/validation/checks.js';
+import {
+  duplicate,
+  forbiddenField,
+  invalidEach,
+  invalidValue,
+  notFoundField,
+  notSupported,
+  required,
+} from '#apimachinery/validation/failure.js';
+import { portNameErrors, portNumberErrors } from '#apimachinery/validation/identifiers.js';
+import { ipErrors } from '#apimachinery/validation/ip.js';
+import type { FieldPath } from '#apimachinery/validation/path.js';
+
+/** What a container's rules need to know of its pod. */
+export interface PodFacts {
+  readonly dialect: Dialect;
+  /** Well-formed volumes by name. */
+  readonly volumes: ReadonlyMap<string, Volume>;
+}
+
+export function validateContainers(containers: Container[], facts: PodFacts, path: FieldPath): FieldFailure[] {
+  if (containers.length === 0) return [required(path)];
+  const failures: FieldFailure[] = [];
+  const names = new Set<string>();
+  containers.forEach((container, i) => {
+    const at = path.index(i);
+    failures.push(...validateContainer(container, facts, at));
+    if (names.has(container.name)) failures.push(duplicate(at.child('name'), container.name));
+    names.add(container.name);
+    failures.push(...validateProbes(container, at));
+  });
+  return [...failures, ...hostPortConflicts(containers, path)];
+}
+
+export function validateInitContainers(
+  containers: Container[],
+  others: Container[],
+  facts: PodFacts,
+  path: FieldPath,
+): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  const names = new Set(others.map((container) => container.name));
+  containers.forEach((container, i) => {
+    const at = path.index(i);
+    failures.push(...validateContainer(container, facts, at));
+    if (names.has(container.name)) failures.push(duplicate(at.child('name'), container.name));
+    names.add(container.name);
+    for (const field of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
+      const value = container[field];
+      if (value === undefined) continue;
+      failures.push(invalidValue(at.child(field), value, 'must not be set for init containers'));
+    }
+    failures.push(...hostPortConflicts([container], path));
+  });
+  return failures;
+}
+
+const ephemeralForbidden = [
+  'ports',
+  'livenessProbe',
+  'readinessProbe',
+  'startupProbe',
+  'lifecycle',
+  'resources',
+] as const;
+
+export function validateEphemeralContainers(
+  containers: EphemeralContainer[],
+  others: Container[],
+  initContainers: Container[],
+  facts: PodFacts,
+  path: FieldPath,
+): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  const targets = new Set(others.map((container) => container.name));
+  const names = new Set([...targets, ...initContainers.map((container) => container.name)]);
+  containers.forEach((container, i) => {
+    const at = path.index(i);
+    failures.push(...validateContainer(container, facts, at));
+    if (names.has(container.name)) failures.push(duplicate(at.child('name'), container.name));
+    names.add(container.name);
+    const target = container.targetContainerName ?? '';
+    if (target !== '' && !targets.has(target)) failures.push(notFoundField(at.child('targetContainerName'), target));
+    for (const field of ephemeralForbidden) {
+      const value: unknown = container[field];
+      if (value === undefined || isEmptyObject(value)) continue;
+      failures.push(forbiddenField(at.child(field), 'field not allowed in ephemeral containers'));
+    }
+    container.volumeMounts?.forEach((mount, j) => {
+      const where = at.child('volumeMounts').index(j);
+      const text = 'not allowed for ephemeral containers'; // sub-paths could not be cleaned up afterwards
+      if ((mount.subPath ?? '') !== '') failures.push(forbiddenField(where.child('subPath'), `subPath ${text}`));
+      if ((mount.subPathExpr ?? '') !== '')
+        failures.push(forbiddenField(where.child('subPathExpr'), `subPathExpr ${text}`));
+    });
+  });
+  return failures;
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+}
+
+function validateContainer(container: Container, facts: PodFacts, path: FieldPath): FieldFailure[] {
+  const name = container.name ?? '';
+  const privileged = container.securityContext?.privileged === true;
+  const devices = container.volumeDevices ?? [];
+  return [
+    ...(name === '' ? [required(path.child('name'))] : checkDNSLabel(path.child('name'), name)),
+    ...checkRequired(path.child('image'), container.image),
+    ...checkEnum(path.child('terminationMessagePolicy'), container.terminationMessagePolicy, [
+      'File',
+      'FallbackToLogsOnError',
+    ]),
+    ...validatePorts(container.ports ?? [], path.child('ports')),
+    ...validateEnv(container.env, path.child('env')),
+    ...validateEnvFrom(container.envFrom, path.child('envFrom')),
+    ...validateVolumeMounts(container.volumeMounts ?? [], devices, facts, privileged, path.child('volumeMounts')),
+    ...validateVolumeDevices(devices, container.volumeMounts ?? [], facts, path.child('volumeDevices')),
+    ...checkEnum(path.child('imagePullPolicy'), container.imagePullPolicy, ['Always', 'IfNotPresent', 'Never']),
+    ...validateResourceRequirements(container.resources, facts.dialect, path.child('resources')),
+    ...validateSecurityContext(container.securityContext, path.child('securityContext')),
+  ];
+}
+
+const protocols = ['SCTP', 'TCP', 'UDP'] as const;
+
+function validatePorts(ports: ContainerPort[], path: FieldPath): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  const names = new Set<string>();
+  ports.forEach((port, i) => {
+    const at = path.index(i);
+    const { name = '', containerPort = 0, hostPort = 0, hostIP = '' } = port;
+    if (name !== '') {
+      const messages = portNameErrors(name);
+      failures.push(...invalidEach(at.child('name'), name, messages));
+      if (messages.length === 0 && names.has(name)) failures.push(duplicate(at.child('name'), name));
+      names.add(name);
+    }
+    if (containerPort === 0) failures.push(required(at.child('containerPort')));
+    else failures.push(...invalidEach(at.child('containerPort'), containerPort, portNumberErrors(containerPort)));
+    if (hostPort !== 0) failures.push(...invalidEach(at.child('hostPort'), hostPort, portNumberErrors(hostPort)));
+    if (hostIP !== '') failures.push(...invalidEach(at.child('hostIP'), hostIP, ipErrors(hostIP)));
+    failures.push(...checkEnum(at.child('protocol'), port.protocol, protocols));
+  });
+  return failures;
+}
+
+/** No two containers may claim the same port of the host. */
+function hostPortConflicts(containers: Container[], path: FieldPath): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  const claimed = new Set<string>();
+  containers.forEach((container, i) => {
+    container.ports?.forEach((port, j) => {
+      if ((port.hostPort ?? 0) === 0) return;
+      const claim = `${port.protocol ?? ''}/${port.hostIP ?? ''}/${port.hostPort}`;
+      const at = path.index(i).child('ports').index(j).child('hostPort');
+      if (claimed.has(claim)) failures.push(duplicate(at, claim));
+      claimed.add(claim);
+    });
+  });
+  return failures;
+}
+
+function validateVolumeMounts(
+  mounts: VolumeMount[],
+  devices: VolumeDevice[],
+  facts: PodFacts,
+  privileged: boolean,
+  path: FieldPath,
+): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  const mountPaths = new Set<string>();
+  const deviceNames = new Set(devices.map((device) => device.name));
+  const devicePaths = new Set(devices.map((device) => device.devicePath));
+  mounts.forEach((mount, i) => {
+    const at = path.index(i);
+    const { name = '', mountPath = '', subPath = '', subPathExpr = '', mountPropagation } = mount;
+    failures.push(...checkRequired(at.child('name'), name));
+    if (!facts.volumes.has(name)) failures.push(notFoundField(at.child('name'), name));
+    failures.push(...checkRequired(at.child('mountPath'), mountPath));
+    if (mountPaths.has(mountPath)) failures.push(invalidValue(at.child('mountPath'), mountPath, 'must be unique'));
+    mountPaths.add(mountPath);
+    const taken = 'must not already exist in volumeDevices';
+    if (deviceNames.has(name)) failures.push(invalidValue(at.child('name'), name, taken));
+    if (devicePaths.has(mountPath)) failures.push(invalidValue(at.child('mountPath'), mountPath, taken));
+    if (subPath !== '') failures.push(...relativeDescending(at.child('subPath'), subPath));
+    if (subPathExpr !== '') {
+      if (subPath !== '') {
+        const text = 'subPathExpr and subPath are mutually exclusive';
+        failures.push(invalidValue(at.child('subPathExpr'), subPathExpr, text));
+      }
+      failures.push(...relativeDescending(at.child('subPathExpr'), subPathExpr));
+    }
+    failures.push(...validatePropagation(mountPropagation, privileged, at.child('mountPropagation')));
+  });
+  return failures;
+}
+
+function validatePropagation(mode: string | undefined, privileged: boolean, path: FieldPath): FieldFailure[] {
+  if (mode === undefined) return [];
+  const modes = ['Bidirectional', 'HostToContainer', 'None'];
+  if (!modes.includes(mode)) return [notSupported(path, mode, modes)];
+  if (mode !== 'Bidirectional' || privileged) return [];
+  return [forbiddenField(path, 'Bidirectional mount propagation is available only to privileged containers')];
+}
+
+function validateVolumeDevices(
+  devices: VolumeDevice[],
+  mounts: VolumeMount[],
+  facts: PodFacts,
+  path: FieldPath,
+): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  const names = new Set<string>();
+  const paths = new Set<string>();
+  const mountNames = new Set(mounts.map((mount) => mount.name));
+  devices.forEach((device, i) => {
+    const at = path.index(i);
+    const { name = '', devicePath = '' } = device;
+    failures.push(...checkRequired(at.child('name'), name));
+    if (names.has(name)) failures.push(invalidValue(at.child('name'), name, 'must be unique'));
+    const volume = facts.volumes.get(name);
+    if (volume === undefined) failures.push(notFoundField(at.child('name'), name));
+    else if (volume.persistentVolumeClaim === undefined && volume.ephemeral === undefined) {
+      const text = 'can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode';
+      failures.push(invalidValue(at.child('name'), name, text));
+    }
+    failures.push(...checkRequired(at.child('devicePath'), devicePath));
+    if (paths.has(devicePath)) failures.push(invalidValue(at.child('devicePath'), devicePath, 'must be unique'));
+    failures.push(...checkNoBacksteps(at.child('devicePath'), devicePath));
+    if (mountNames.has(name)) {
+      failures.push(invalidValue(at.child('name'), name, 'must not already exist in volumeMounts'));
+    }
+    names.add(name);
+    paths.add(devicePath);
+  });
+  return failures;
+}

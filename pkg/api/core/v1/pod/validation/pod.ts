@@ -1,0 +1,178 @@
+/** Rules of pods on create and of what may change later. */
+import { validateOnlyAddedTolerations } from '#api/core/v1/pod/validation/scheduling.js';
+import { maxInt32, validatePodSpec } from '#api/core/v1/pod/validation/spec.js';
+import type { Container, ContainerStatus, Pod, PodSpec } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkDNSSubdomain } from '#apimachinery/validation/checks.js';
+import { forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { ipErrors, ipFamily } from '#apimachinery/validation/ip.js';
+import { inclusiveRangeMessage } from '#apimachinery/validation/names.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const specPath = FieldPath.of('spec');
+const statusPath = FieldPath.of('status');
+
+/** Everything but metadata, on create and on update. */
+export function validatePod(pod: Pod, dialect: Dialect): FieldFailure[] {
+  const failures = validatePodSpec(pod.spec, dialect, specPath);
+  if ((pod.spec.serviceAccountName ?? '') === '') failures.push(...noTokensWithoutAccount(pod.spec));
+  for (const field of ['containers', 'initContainers'] as const) {
+    (pod.spec[field] ?? []).forEach((container, i) => {
+      failures.push(...imageWithoutBlanks(container, specPath.child(field).index(i)));
+    });
+  }
+  return failures;
+}
+
+function noTokensWithoutAccount(spec: PodSpec): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  spec.volumes?.forEach((volume, i) => {
+    volume.projected?.sources?.forEach((source, j) => {
+      if (source.serviceAccountToken === undefined) return;
+      const at = specPath.child('volumes').index(i).child('projected', 'sources').index(j).child('serviceAccountToken');
+      failures.push(forbiddenField(at, 'must not be specified when serviceAccountName is not set'));
+    });
+  });
+  return failures;
+}
+
+function imageWithoutBlanks(container: Container, path: FieldPath): FieldFailure[] {
+  const image = container.image ?? '';
+  if (image === image.trim()) return [];
+  return [invalidValue(path.child('image'), image, 'must not have leading or trailing whitespace')];
+}
+
+/** What holds on create only. */
+export function validatePodCreate(pod: Pod): FieldFailure[] {
+  if ((pod.spec.ephemeralContainers ?? []).length === 0) return [];
+  return [forbiddenField(specPath.child('ephemeralContainers'), 'cannot be set on create')];
+}
+
+/** Which changes of the spec are allowed once a pod exists. */
+export function validatePodUpdate(pod: Pod, old: Pod): FieldFailure[] {
+  const spec = pod.spec;
+  const failures: FieldFailure[] = [];
+  for (const field of ['containers', 'initContainers'] as const) {
+    const after = spec[field] ?? [];
+    if (after.length !== (old.spec[field] ?? []).length) {
+      return [forbiddenField(specPath.child(field), 'pod updates may not add or remove containers')];
+    }
+    after.forEach((container, i) => {
+      if ((container.image ?? '').trim() === '') failures.push(required(specPath.child(field).index(i).child('image')));
+    });
+  }
+  const deadline = deadlineMayOnlyShrink(spec.activeDeadlineSeconds, old.spec.activeDeadlineSeconds);
+  if (deadline.length > 0) return [...failures, ...deadline];
+  failures.push(...validateOnlyAddedTolerations(spec.tolerations, old.spec.tolerations, specPath.child('tolerations')));
+  const changed = changedFields(withOldMutableFields(spec, old.spec), old.spec);
+  if (changed.length > 0) failures.push(forbiddenField(specPath, `${immutableText}\nchanged: ${changed.join(', ')}\n`));
+  return failures;
+}
+
+const immutableText =
+  'pod updates may not change fields other than `spec.containers[*].image`, `spec.initContainers[*].image`, `spec.activeDeadlineSeconds`, `spec.tolerations` (only additions to existing tolerations) or `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
+
+function deadlineMayOnlyShrink(seconds: number | undefined, old: number | undefined): FieldFailure[] {
+  const path = specPath.child('activeDeadlineSeconds');
+  if (seconds === undefined) {
+    return old === undefined
+      ? []
+      : [invalidValue(path, undefined, 'must not update from a positive integer to nil value')];
+  }
+  if (seconds < 0 || seconds > maxInt32) return [invalidValue(path, seconds, inclusiveRangeMessage(0, maxInt32))];
+  if (old !== undefined && old < seconds) {
+    return [invalidValue(path, seconds, 'must be less than or equal to previous value')];
+  }
+  return [];
+}
+
+/** The new spec with everything that may change put back, so that what still differs may not. */
+function withOldMutableFields(spec: PodSpec, old: PodSpec): PodSpec {
+  const munged: PodSpec = { ...spec, containers: withOldImages(spec.containers, old.containers) };
+  if (spec.initContainers !== undefined) {
+    munged.initContainers = withOldImages(spec.initContainers, old.initContainers ?? []);
+  }
+  for (const field of ['activeDeadlineSeconds', 'tolerations'] as const) {
+    Reflect.deleteProperty(munged, field);
+    if (old[field] !== undefined) Object.assign(munged, { [field]: old[field] });
+  }
+  const grace = old.terminationGracePeriodSeconds;
+  if (grace !== undefined && grace < 0 && spec.terminationGracePeriodSeconds === 1) {
+    munged.terminationGracePeriodSeconds = grace;
+  }
+  return munged;
+}
+
+function withOldImages(containers: Container[], old: Container[]): Container[] {
+  return (containers ?? []).map((container, i) => {
+    const image = old[i]?.image;
+    return image === undefined ? container : { ...container, image };
+  });
+}
+
+function changedFields(spec: PodSpec, old: PodSpec): string[] {
+  const fields = new Set([...Object.keys(spec), ...Object.keys(old)]);
+  return [...fields].filter((field) => !semanticEqual(Reflect.get(spec, field), Reflect.get(old, field))).sort();
+}
+
+/** What may not happen in an update of the status. */
+export function validatePodStatusUpdate(pod: Pod, old: Pod): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  const nominated = pod.status?.nominatedNodeName ?? '';
+  if (nominated !== '') failures.push(...checkDNSSubdomain(statusPath.child('nominatedNodeName'), nominated));
+  for (const field of ['containerStatuses', 'initContainerStatuses'] as const) {
+    const at = statusPath.child(field);
+    failures.push(...endedStaysEnded(pod.status?.[field], old.status?.[field], old.spec.restartPolicy, at));
+  }
+  return [...failures, ...validatePodIPs(pod)];
+}
+
+/** Of a pod that does not restart, a container that has ended does not run again. */
+function endedStaysEnded(
+  statuses: ContainerStatus[] | undefined,
+  old: ContainerStatus[] | undefined,
+  restartPolicy: string | undefined,
+  path: FieldPath,
+): FieldFailure[] {
+  if (restartPolicy === 'Always') return [];
+  const failures: FieldFailure[] = [];
+  old?.forEach((before, i) => {
+    const ended = before.state?.terminated;
+    if (ended === undefined || (ended.exitCode !== 0 && restartPolicy === 'OnFailure')) return;
+    const after = statuses?.find((status) => status.name === before.name);
+    if (after === undefined || after.state?.terminated !== undefined) return;
+    failures.push(forbiddenField(path.index(i).child('state'), 'may not be transitioned to non-terminated state'));
+  });
+  return failures;
+}
+
+function validatePodIPs(pod: Pod): FieldFailure[] {
+  const path = statusPath.child('podIPs');
+  const ips = (pod.status?.podIPs ?? []).map((entry) => entry.ip ?? '');
+  const failures = ips.flatMap((ip, i) => invalidEach(path.index(i), ip, ipErrors(ip)));
+  if (ips.length <= 1 || failures.length > 0) return failures;
+  if (ips.length > 2 || new Set(ips.map(ipFamily)).size !== ips.length) {
+    failures.push(invalidValue(path, pod.status?.podIPs, 'may specify no more than one IP for each IP family'));
+  }
+  return failures;
+}
+
+/** Ephemeral containers can be added, never changed or removed. */
+export function validateEphemeralContainersUpdate(pod: Pod, old: Pod, dialect: Dialect): FieldFailure[] {
+  const path = specPath.child('ephemeralContainers');
+  const failures = validatePod(pod, dialect);
+  const after = pod.spec.ephemeralContainers ?? [];
+  const before = old.spec.ephemeralContainers ?? [];
+  before.forEach((container, i) => {
+    const now = after.find((candidate) => candidate.name === container.name);
+    const name = JSON.stringify(container.name);
+    if (now === undefined) {
+      failures.push(forbiddenField(path, `existing ephemeral containers ${name} may not be removed\n`));
+    } else if (!semanticEqual(now, container)) {
+      failures.push(forbiddenField(path.index(i), `existing ephemeral containers ${name} may not be changed\n`));
+    }
+  });
+  return failures;
+}

@@ -1,0 +1,111 @@
+/** Rules of security contexts. */
+
+import { relativeDescending } from '#api/core/v1/pod/validation/file-paths.js';
+import type { PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Sysctl } from '#api/core/v1/types.gen.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkOptionalEnum, checkRequired } from '#apimachinery/validation/checks.js';
+import { duplicate, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { userOrGroupErrors } from '#apimachinery/validation/identifiers.js';
+import type { FieldPath } from '#apimachinery/validation/path.js';
+
+const maxSysctlLength = 253;
+const sysctlPattern = '([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
+const sysctlSegment = /^[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
+
+/** A container's own context. */
+export function validateSecurityContext(context: SecurityContext | undefined, path: FieldPath): FieldFailure[] {
+  if (context === undefined) return [];
+  const failures = [
+    ...checkUserOrGroup(path.child('runAsUser'), context.runAsUser),
+    ...checkUserOrGroup(path.child('runAsGroup'), context.runAsGroup),
+    ...checkOptionalEnum(path.child('procMount'), context.procMount, ['Default', 'Unmasked']),
+    ...validateSeccomp(context.seccompProfile, path.child('seccompProfile')),
+  ];
+  if (context.allowPrivilegeEscalation === false) {
+    if (context.privileged === true) {
+      const text = 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true';
+      failures.push(invalidValue(path, context, text));
+    }
+    if (context.capabilities?.add?.includes('CAP_SYS_ADMIN')) {
+      const text = 'cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN';
+      failures.push(invalidValue(path, context, text));
+    }
+  }
+  return failures;
+}
+
+/** The pod's context, and what of the pod's other fields belongs to it. */
+export function validatePodSecurityContext(spec: PodSpec, specPath: FieldPath): FieldFailure[] {
+  const path = specPath.child('securityContext');
+  const context: PodSecurityContext = spec.securityContext ?? {};
+  const failures: FieldFailure[] = [];
+  if (spec.hostNetwork === true) failures.push(...hostPortsMatch(spec, specPath.child('containers')));
+  if (spec.shareProcessNamespace === true && spec.hostPID === true) {
+    const text = 'ShareProcessNamespace and HostPID cannot both be enabled';
+    failures.push(invalidValue(path.child('shareProcessNamespace'), true, text));
+  }
+  failures.push(
+    ...checkUserOrGroup(path.child('fsGroup'), context.fsGroup),
+    ...checkUserOrGroup(path.child('runAsUser'), context.runAsUser),
+    ...checkUserOrGroup(path.child('runAsGroup'), context.runAsGroup),
+  );
+  context.supplementalGroups?.forEach((group, i) => {
+    failures.push(...checkUserOrGroup(path.child('supplementalGroups').index(i), group));
+  });
+  failures.push(...validateSysctls(context.sysctls ?? [], path.child('sysctls')));
+  const changePolicies = ['Always', 'OnRootMismatch'];
+  failures.push(...checkOptionalEnum(path.child('fsGroupChangePolicy'), context.fsGroupChangePolicy, changePolicies));
+  failures.push(...validateSeccomp(context.seccompProfile, path.child('seccompProfile')));
+  return failures;
+}
+
+/** In the host's network a container listens on the host's ports. */
+function hostPortsMatch(spec: PodSpec, path: FieldPath): FieldFailure[] {
+  const text = 'must match `hostPort` when `hostNetwork` is true';
+  return (spec.containers ?? []).flatMap((container, i) =>
+    (container.ports ?? []).flatMap((port, j) => {
+      if ((port.hostPort ?? 0) === (port.containerPort ?? 0)) return [];
+      const at = path.index(i).child('ports').index(j).child('containerPort');
+      return [invalidValue(at, port.containerPort ?? 0, text)];
+    }),
+  );
+}
+
+function checkUserOrGroup(path: FieldPath, value: number | undefined): FieldFailure[] {
+  return value === undefined ? [] : invalidEach(path, value, userOrGroupErrors(value));
+}
+
+function validateSysctls(sysctls: Sysctl[], path: FieldPath): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  const names = new Set<string>();
+  sysctls.forEach((sysctl, i) => {
+    const at = path.index(i).child('name');
+    const name = sysctl.name ?? '';
+    if (name === '') failures.push(...checkRequired(at, name));
+    else if (name.length > maxSysctlLength || !name.split(/[./]/).every((part) => sysctlSegment.test(part))) {
+      const text = `must have at most ${maxSysctlLength} characters and match regex ^${sysctlPattern}$`;
+      failures.push(invalidValue(at, name, text));
+    } else if (names.has(name)) failures.push(duplicate(at, name));
+    names.add(name);
+  });
+  return failures;
+}
+
+function validateSeccomp(profile: SeccompProfile | undefined, path: FieldPath): FieldFailure[] {
+  if (profile === undefined) return [];
+  const local = profile.localhostProfile;
+  const failures: FieldFailure[] = [];
+  if (profile.type === 'Localhost') {
+    if (local === undefined) {
+      failures.push(required(path.child('localhostProfile'), 'must be set when seccomp type is Localhost'));
+    } else failures.push(...relativeDescending(path.child('localhostProfile'), local));
+  } else if (local !== undefined) {
+    const text = 'can only be set when seccomp type is Localhost';
+    failures.push(invalidValue(path.child('localhostProfile'), local, text));
+  }
+  const types = ['Localhost', 'RuntimeDefault', 'Unconfined'];
+  if ((profile.type ?? '') === '') {
+    failures.push(required(path.child('type'), 'type is required when seccompProfile is set'));
+  } else if (!types.includes(profile.type)) failures.push(notSupported(path.child('type'), profile.type, types));
+  return failures;
+}

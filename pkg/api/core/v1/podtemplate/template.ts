@@ -1,0 +1,29 @@
+/** Templates of pods, as all workloads carry them: one place for their defaults, rules and columns. */
+import { defaultPodSpec } from '#api/core/v1/pod/defaults.js';
+import { validatePodSpec } from '#api/core/v1/pod/validation/spec.js';
+import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
+import { validateAnnotations, validateLabels } from '#api/meta/v1/objectmeta/validation.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { forbiddenField } from '#apimachinery/validation/failure.js';
+import type { FieldPath } from '#apimachinery/validation/path.js';
+
+/** Fills in place. */
+export function defaultPodTemplate(template: PodTemplateSpec | undefined, dialect: Dialect): void {
+  if (template?.spec !== undefined) defaultPodSpec(template.spec, dialect);
+}
+
+/** Labels, annotations and spec; what only a running pod can have is refused. */
+export function validatePodTemplate(template: PodTemplateSpec, dialect: Dialect, path: FieldPath): FieldFailure[] {
+  const spec = template.spec ?? { containers: [] };
+  const failures = [
+    ...validateLabels(template.metadata?.labels, path.child('labels')),
+    ...validateAnnotations(template.metadata?.annotations, path.child('annotations')),
+    ...validatePodSpec(spec, dialect, path.child('spec')),
+  ];
+  if ((spec.ephemeralContainers ?? []).length > 0) {
+    const text = 'ephemeral containers not allowed in pod template';
+    failures.push(forbiddenField(path.child('spec', 'ephemeralContainers'), text));
+  }
+  return failures;
+}

@@ -1,0 +1,55 @@
+/** Checks of single fields that many kinds share. An absent field counts as empty. */
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { portNameErrors, portNumberErrors } from '#apimachinery/validation/identifiers.js';
+import { dns1123LabelErrors, dns1123SubdomainErrors, qualifiedNameErrors } from '#apimachinery/validation/names.js';
+import type { FieldPath } from '#apimachinery/validation/path.js';
+
+/** Must be set, and to one of a closed set. */
+export function checkEnum(path: FieldPath, value: string | undefined, supported: readonly string[]): FieldFailure[] {
+  if (value === undefined || value === '') return [required(path)];
+  return supported.includes(value) ? [] : [notSupported(path, value, supported)];
+}
+
+/** When set, must be one of a closed set. */
+export function checkOptionalEnum(
+  path: FieldPath,
+  value: string | undefined,
+  supported: readonly string[],
+): FieldFailure[] {
+  return value === undefined || supported.includes(value) ? [] : [notSupported(path, value, supported)];
+}
+
+/** Must not be empty. */
+export function checkRequired(path: FieldPath, value: string | undefined, detail = ''): FieldFailure[] {
+  return value === undefined || value === '' ? [required(path, detail)] : [];
+}
+
+/** When set, must be zero or more. */
+export function checkNonNegative(path: FieldPath, value: number | undefined): FieldFailure[] {
+  return (value ?? 0) >= 0 ? [] : [invalidValue(path, value, 'must be greater than or equal to 0')];
+}
+
+/** When set, must be more than zero. */
+export function checkPositive(path: FieldPath, value: number | undefined): FieldFailure[] {
+  return value === undefined || value > 0 ? [] : [invalidValue(path, value, 'must be greater than 0')];
+}
+
+export function checkDNSLabel(path: FieldPath, value: string): FieldFailure[] {
+  return invalidEach(path, value, dns1123LabelErrors(value));
+}
+
+export function checkDNSSubdomain(path: FieldPath, value: string): FieldFailure[] {
+  return invalidEach(path, value, dns1123SubdomainErrors(value));
+}
+
+/** A key of labels, also used for taints, conditions and topologies. */
+export function checkQualifiedName(path: FieldPath, value: string): FieldFailure[] {
+  return invalidEach(path, value, qualifiedNameErrors(value));
+}
+
+/** A port by number or by name. */
+export function checkPortNumberOrName(path: FieldPath, value: number | string | undefined): FieldFailure[] {
+  if (typeof value === 'string') return invalidEach(path, value, portNameErrors(value));
+  return invalidEach(path, value ?? 0, portNumberErrors(value ?? 0));
+}
