@@ -3,8 +3,8 @@ import { createHash, X509Certificate } from 'node:crypto';
 import type { Clock } from '#apimachinery/clock.js';
 import { BoundedCache } from '#apiserver/objects/bounded-cache.js';
 import { certificateTimes, clientAuthOid } from '#daemon/pki/certificate.js';
-import { certificateSubject } from '#daemon/pki/cluster-pki.js';
 import type { DistinguishedName } from '#daemon/pki/distinguished-name.js';
+import { certificateSubject } from '#daemon/pki/ensure.js';
 import { certificatesInPem } from '#daemon/pki/pem.js';
 
 export interface CertificatePoolOptions {

@@ -8,7 +8,8 @@ import type { TLSSocket } from 'node:tls';
 import t from 'tap';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { addressBytes, clientAuthOid, daysLeft } from '#daemon/pki/certificate.js';
-import { certificateSubject, ensureClusterPki, ensureNodePki, renewalDueMs } from '#daemon/pki/cluster-pki.js';
+import { ensureClusterPki, ensureNodePki, renewalDueMs } from '#daemon/pki/cluster-pki.js';
+import { certificateSubject } from '#daemon/pki/ensure.js';
 import { memoryFileStore } from '#daemon/pki/file-store.js';
 import { createSelfSigned } from '#daemon/pki/self-signed.js';
 

@@ -1,0 +1,88 @@
+/** The scheduler's options (specification 2, 2.2). Their defaults depend on the dialect. */
+import type { Dialect } from '#apimachinery/dialect.js';
+import { delegatedAuthOptions, delegatedAuthRules } from '#daemon/options/groups/authentication.js';
+import { clientConnectionOptions } from '#daemon/options/groups/client-connection.js';
+import { debuggingOptions } from '#daemon/options/groups/debugging.js';
+import { featureGateOptions, featureGateRules } from '#daemon/options/groups/feature-gates.js';
+import { genericOptions } from '#daemon/options/groups/generic.js';
+import { leaderElectionOptions, leaderElectionRules } from '#daemon/options/groups/leader-election.js';
+import { loggingOptions, loggingRules } from '#daemon/options/groups/logging.js';
+import { metricsOptions, metricsRules } from '#daemon/options/groups/metrics.js';
+import type { OptionDeclaration, OptionTable, OptionValues } from '#daemon/options/option.js';
+import { servingOptions, servingRules } from '#daemon/options/groups/serving.js';
+import type { Rule } from '#daemon/options/validate.js';
+
+/** Options that a configuration file replaces. */
+function deprecate<T extends OptionTable>(table: T): T {
+  const text = 'give it in the file of --config, which this option does not override';
+  const entries = Object.entries(table).map(([name, d]): [string, OptionDeclaration] => [
+    name,
+    { ...d, deprecated: text },
+  ]);
+  return Object.fromEntries(entries) as unknown as T;
+}
+
+export function schedulerOptions(dialect: Dialect) {
+  const lock = { resourceName: dialect.components.scheduler, resourceNamespace: dialect.namespaces.system };
+  const { master, ...connection } = clientConnectionOptions({
+    qps: 50,
+    burst: 100,
+    contentType: dialect.protobufMediaType,
+  });
+  return {
+    ...genericOptions,
+    ...servingOptions({ securePort: 10_259 }),
+    ...delegatedAuthOptions({ tolerateLookupFailure: true }),
+    ...leaderElectionOptions(lock),
+    ...loggingOptions,
+    ...metricsOptions,
+    ...featureGateOptions,
+    ...deprecate(debuggingOptions),
+    ...deprecate(connection),
+    master,
+    config: { type: 'string', section: 'Configuration', meaning: 'Configuration file.' },
+    'write-config-to': {
+      type: 'string',
+      section: 'Configuration',
+      meaning: 'Write the configuration in force to this file and exit.',
+    },
+    'lock-object-name': {
+      type: 'string',
+      default: lock.resourceName,
+      section: 'Deprecated',
+      meaning: 'Name of the leader election lock.',
+      deprecated: 'use --leader-elect-resource-name',
+    },
+    'lock-object-namespace': {
+      type: 'string',
+      default: lock.resourceNamespace,
+      section: 'Deprecated',
+      meaning: 'Namespace of the leader election lock.',
+      deprecated: 'use --leader-elect-resource-namespace',
+    },
+    'pod-max-in-unschedulable-pods-duration': {
+      type: 'duration',
+      default: 300_000,
+      section: 'Deprecated',
+      meaning: 'Longest time that a pod waits as unschedulable before it is tried again.',
+      deprecated: 'it will be removed in 1.26',
+    },
+    'vendor-container-registry-config': {
+      type: 'string',
+      section: 'Deprecated',
+      meaning: 'Configuration file of a container registry service.',
+      inert: true,
+    },
+  } as const satisfies OptionTable;
+}
+
+export type SchedulerOptionValues = OptionValues<ReturnType<typeof schedulerOptions>>;
+
+export const schedulerRules: readonly Rule<SchedulerOptionValues>[] = [
+  servingRules,
+  delegatedAuthRules,
+  leaderElectionRules,
+  loggingRules,
+  metricsRules,
+  featureGateRules,
+];

@@ -1,0 +1,188 @@
+/** Whole clusters for tests, made and ended by the programs that users run. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { realClock } from '#apimachinery/clock.js';
+import type { DialectName } from '#apimachinery/dialect.js';
+
+export const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+export interface RunResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string;
+  /** The program is ended after this long; ms. */
+  readonly timeoutMs?: number;
+}
+
+/** Runs a program to its end. */
+export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { env: { ...process.env, ...options.env }, stdio: 'pipe' });
+    const out: Buffer[] = [];
+    const err: Buffer[] = [];
+    child.stdout.on('data', (part: Buffer) => out.push(part));
+    child.stderr.on('data', (part: Buffer) => err.push(part));
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(options.input ?? '');
+    const limit = realClock.setTimer(() => child.kill('SIGKILL'), options.timeoutMs ?? 120_000);
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      limit.cancel();
+      const stderr = Buffer.concat(err).toString() + (signal === null ? '' : `\n[ended by ${signal}]`);
+      resolve({ code: code ?? 128, stdout: Buffer.concat(out).toString(), stderr });
+    });
+  });
+}
+
+export interface ClusterOptions {
+  readonly dialect?: DialectName;
+  readonly runtime?: 'containerd' | 'simulated';
+  readonly nodes?: number;
+  readonly store?: 'etcd' | 'memory';
+  readonly separate?: boolean;
+  readonly args?: readonly string[];
+}
+
+export interface TestCluster {
+  readonly dataDir: string;
+  readonly config: string;
+  /** Starts it again with the same options; throws when that fails. */
+  up(): Promise<RunResult>;
+  down(): Promise<RunResult>;
+  /** `orchctl` against the cluster. */
+  ctl(...args: string[]): Promise<RunResult>;
+  /** Any client that reads KUBECONFIG. */
+  client(program: string, args: readonly string[], options?: RunOptions): Promise<RunResult>;
+  /** Stops it and removes its data. */
+  destroy(): Promise<void>;
+}
+
+/** A new cluster in a directory of its own, ready. Throws with the program's output when it does not come up. */
+export async function startTestCluster(options: ClusterOptions = {}): Promise<TestCluster> {
+  // Short: the addresses of unix sockets are limited.
+  const dataDir = mkdtempSync(join(tmpdir(), 'oe2e-'));
+  const orch = join(root, 'bin', 'orch');
+  const config = join(dataDir, 'client.config');
+  const upArgs = [
+    'up',
+    '--detach',
+    `--data-dir=${dataDir}`,
+    `--dialect=${options.dialect ?? 'orch'}`,
+    `--runtime=${options.runtime ?? 'simulated'}`,
+    `--nodes=${options.nodes ?? 1}`,
+    `--store=${options.store ?? 'etcd'}`,
+    ...(options.separate === true ? ['--separate'] : []),
+    ...(options.args ?? []),
+  ];
+  const cluster: TestCluster = {
+    dataDir,
+    config,
+    async up() {
+      const result = await run(orch, upArgs, { timeoutMs: 180_000 });
+      if (result.code !== 0) {
+        throw new Error(
+          `orch up ended with ${result.code}\n${result.stdout}\n${result.stderr}\n${await logTail(dataDir)}`,
+        );
+      }
+      return result;
+    },
+    down: () => run(orch, ['down', `--data-dir=${dataDir}`], { timeoutMs: 180_000 }),
+    ctl: (...args) => run(join(root, 'bin', 'orchctl'), args, { env: { ORCHCONFIG: config } }),
+    client: (program, args, more = {}) =>
+      run(program, args, { ...more, env: { KUBECONFIG: config, ORCHCONFIG: config, ...more.env } }),
+    async destroy() {
+      await run(orch, ['down', '--delete', `--data-dir=${dataDir}`], { timeoutMs: 180_000 });
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+  try {
+    await cluster.up();
+  } catch (error) {
+    await cluster.destroy();
+    throw error;
+  }
+  return cluster;
+}
+
+async function logTail(dataDir: string): Promise<string> {
+  return (await run('tail', ['-n', '40', join(dataDir, 'logs', 'orch.log')])).stdout;
+}
+
+/** Every kubectl that is on the PATH, the versioned ones (`kubectl.1.31`) too. */
+export async function kubectls(): Promise<string[]> {
+  const found = new Map<string, string>();
+  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
+    for (const name of await readdir(folder).catch(() => [])) {
+      if (/^kubectl(\.1\.\d+)?$/.test(name) && !found.has(name)) found.set(name, join(folder, name));
+    }
+  }
+  return [...found.values()].sort();
+}
+
+/** The minor version of a kubectl: 32 for 1.32. */
+export async function minorVersion(kubectl: string): Promise<number> {
+  const { stdout } = await run(kubectl, ['version', '--client', '-o', 'json']);
+  const version = JSON.parse(stdout) as { clientVersion: { minor: string } };
+  return Number.parseInt(version.clientVersion.minor, 10);
+}
+
+/** Asks again until `check` gives something; throws with what was seen last when time is up. */
+export async function eventually<T>(
+  what: string,
+  check: () => Promise<T | undefined | false>,
+  timeoutMs = 60_000,
+): Promise<T> {
+  const deadline = realClock.now() + timeoutMs;
+  let last: unknown;
+  for (;;) {
+    try {
+      const result = await check();
+      if (result !== undefined && result !== false) return result;
+    } catch (error) {
+      last = error;
+    }
+    if (realClock.now() > deadline) throw new Error(`timed out waiting until ${what}`, { cause: last });
+    await realClock.sleep(100);
+  }
+}
+
+/** A program that goes on while the test looks at its output; `stop` ends it. */
+export class Running {
+  readonly #child: ChildProcess;
+  stdout = '';
+  stderr = '';
+  readonly exited: Promise<number>;
+
+  constructor(command: string, args: readonly string[], env: Readonly<Record<string, string>>) {
+    this.#child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+    this.#child.stdout?.on('data', (part: Buffer) => {
+      this.stdout += part.toString();
+    });
+    this.#child.stderr?.on('data', (part: Buffer) => {
+      this.stderr += part.toString();
+    });
+    this.exited = new Promise((resolve) => this.#child.once('close', (code) => resolve(code ?? 128)));
+  }
+
+  write(text: string): void {
+    this.#child.stdin?.write(text);
+  }
+
+  end(): void {
+    this.#child.stdin?.end();
+  }
+
+  async stop(): Promise<void> {
+    this.#child.kill('SIGTERM');
+    await this.exited;
+  }
+}

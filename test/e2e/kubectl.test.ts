@@ -1,0 +1,117 @@
+/** What users do with kubectl, with every kubectl on the PATH, in both dialects, on real containers where there are any. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { get as httpGet } from 'node:http';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import type { DialectName } from '#apimachinery/dialect.js';
+import { whyNoContainers } from '#cmd/orch/preflight.js';
+import {
+  eventually,
+  kubectls,
+  minorVersion,
+  Running,
+  root,
+  startTestCluster,
+  type TestCluster,
+} from '#test/e2e/harness.js';
+
+const noContainers = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 });
+const runtime = noContainers === undefined ? 'containerd' : 'simulated';
+/** The first version that speaks WebSocket for exec and port-forward. */
+const firstWithWebSocket = 31;
+
+const programs = await kubectls();
+if (programs.length === 0) t.pass('no kubectl on the PATH');
+
+for (const dialect of ['orch', 'kubernetes'] as const satisfies readonly DialectName[]) {
+  if (programs.length === 0) break;
+  t.test(`${dialect} dialect (${runtime})`, { timeout: 600_000 }, async (t) => {
+    const cluster = await startTestCluster({ dialect, runtime });
+    t.teardown(() => cluster.destroy());
+    for (const kubectl of programs) {
+      const minor = await minorVersion(kubectl);
+      await t.test(`kubectl 1.${minor}`, { timeout: 300_000 }, (t) => session(t, cluster, kubectl, minor));
+    }
+  });
+}
+
+async function session(t: Test, cluster: TestCluster, kubectl: string, minor: number): Promise<void> {
+  const env = { KUBECONFIG: cluster.config };
+  const ok = async (...args: string[]): Promise<string> => {
+    const result = await cluster.client(kubectl, args);
+    t.equal(result.code, 0, `kubectl ${args.join(' ')}`, { stderr: result.stderr });
+    return result.stdout;
+  };
+
+  t.match(await ok('get', 'nodes'), /\bReady\b/, 'the node is Ready');
+  t.match(await ok('apply', '-f', join(root, 'examples')), /deployment\.apps\/web created/);
+  await ok('rollout', 'status', 'deployment/web', '--timeout=120s');
+  t.match(await ok('get', 'pods', '-A', '-o', 'wide'), /web-.* 1\/1 +Running/);
+  t.match(
+    await ok('apply', '-f', join(root, 'examples')),
+    /deployment\.apps\/web unchanged/,
+    'applying again changes nothing',
+  );
+
+  const watching = new Running(kubectl, ['get', 'deployment', 'web', '-w'], env);
+  await eventually('the watch shows the deployment', async () => watching.stdout.includes('web'));
+  t.match(await ok('scale', 'deployment/web', '--replicas=4'), /scaled/);
+  await ok('rollout', 'status', 'deployment/web', '--timeout=120s');
+  await eventually('the watch shows four replicas', async () => /4\/4/.test(watching.stdout));
+  await watching.stop();
+  t.pass('get -w shows the change');
+
+  t.match(await ok('set', 'image', 'deployment/web', 'web=orch/web:2.0'), /image updated/);
+  await ok('rollout', 'status', 'deployment/web', '--timeout=180s');
+  const described = await ok('describe', 'deployment', 'web');
+  t.match(described, /ScalingReplicaSet/, 'describe shows events');
+  t.match(await ok('describe', 'pods', '-l', 'app=web'), /Successfully assigned/);
+  t.match(await ok('describe', 'nodes'), /Allocatable/);
+
+  const following = new Running(kubectl, ['logs', '-f', 'deployment/web'], env);
+  await eventually('the log is followed', async () => following.stdout.length > 0);
+  await following.stop();
+  t.pass('logs -f');
+
+  if (minor >= firstWithWebSocket) {
+    t.match(await ok('exec', 'deployment/web', '--', 'echo', 'from', 'inside'), /from inside/);
+    if (runtime === 'containerd') {
+      await interactive(t, kubectl, env);
+      const failed = await cluster.client(kubectl, ['exec', 'deployment/web', '--', 'sh', '-c', 'exit 7']);
+      t.equal(failed.code, 7, 'the exit code of exec is that of the program');
+      await forward(t, kubectl, env);
+    }
+  }
+
+  t.match(await ok('delete', '-f', join(root, 'examples')), /deleted/);
+  await eventually('all pods are gone', async () => (await ok('get', 'pods', '-o', 'name')).trim() === '');
+}
+
+/** A terminal is needed for -t: script(1) makes one. */
+async function interactive(t: Test, kubectl: string, env: Record<string, string>): Promise<void> {
+  const typescript = join(root, 'dist', `.typescript-${process.pid}`);
+  writeFileSync(typescript, '');
+  t.teardown(() => rmSync(typescript, { force: true }));
+  const shell = new Running('script', ['-qec', `${kubectl} exec -it deployment/web -- sh`, typescript], env);
+  shell.write('echo terminal-$((40 + 2)); tty; exit 3\n');
+  const code = await shell.exited;
+  t.match(shell.stdout, /terminal-42/, 'exec -it runs what is typed');
+  t.equal(code, 3, 'and ends with its exit code');
+}
+
+async function forward(t: Test, kubectl: string, env: Record<string, string>): Promise<void> {
+  const forwarding = new Running(kubectl, ['port-forward', 'deployment/web', ':8080'], env);
+  const port = await eventually('the forward listens', async () => /127\.0\.0\.1:(\d+)/.exec(forwarding.stdout)?.[1]);
+  for (let i = 0; i < 3; i++) t.match(await body(`http://127.0.0.1:${port}/`), /Hello from/, 'port-forward');
+  await forwarding.stop();
+}
+
+function body(url: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    httpGet(url, { agent: false }, (response) => {
+      const parts: Buffer[] = [];
+      response.on('data', (part: Buffer) => parts.push(part));
+      response.on('end', () => resolve(Buffer.concat(parts).toString()));
+    }).on('error', reject);
+  });
+}
