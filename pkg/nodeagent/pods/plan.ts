@@ -1,0 +1,232 @@
+/**
+ * What is to be done for a pod, from what it should be and what the runtime holds. Pure and total: the worker runs the
+ * result and plans again. Rules as of release 1.24 (kuberuntime_manager.go, computePodActions).
+ */
+import type { Container, Pod } from '#api/core/v1/types.gen.js';
+import type { PodSandboxStatus } from '#nodeagent/cri/cri.js';
+import { containerHash } from '#nodeagent/runtime/labels.js';
+import {
+  containersNamed,
+  isRunning,
+  newestContainer,
+  type PodRuntime,
+  type RuntimeContainer,
+} from '#nodeagent/runtime/pod-runtime.js';
+
+export type ContainerKind = 'init' | 'main' | 'ephemeral';
+
+/** Why a running container is to be killed. */
+export interface Verdict {
+  readonly reason: 'livenessProbe' | 'startupProbe' | 'postStartHook';
+  /** The probe's own grace period, where it has one. */
+  readonly graceSeconds?: number;
+}
+
+export interface PlanInput {
+  readonly pod: Pod;
+  readonly runtime: PodRuntime;
+  /** Container id → why it must go. */
+  readonly verdicts: ReadonlyMap<string, Verdict>;
+  /** Annotation that carries a container's hash. */
+  readonly hashAnnotation: string;
+}
+
+export interface ContainerStart {
+  readonly kind: ContainerKind;
+  readonly container: Container;
+  /** How often it was started before. */
+  readonly attempt: number;
+  /** The run before this one, whose end is what a back-off counts from. */
+  readonly previous?: RuntimeContainer;
+}
+
+export interface ContainerKill {
+  readonly container: RuntimeContainer;
+  /** For the Killing event. */
+  readonly message: string;
+  readonly graceSeconds?: number;
+}
+
+export type PodPlan =
+  /** Everything in it has run to its end, or it cannot go on: stop what is left. */
+  | { readonly type: 'finish' }
+  | {
+      readonly type: 'run';
+      /** Attempt number of the sandbox to create; what is in the old ones is killed first. */
+      readonly createSandbox?: number;
+      readonly kill: readonly ContainerKill[];
+      readonly start: readonly ContainerStart[];
+      /** Leftovers that nothing needs any more. */
+      readonly remove: readonly RuntimeContainer[];
+      readonly removeSandboxes: readonly PodSandboxStatus[];
+    };
+
+/** Dead containers kept per name besides the newest: the one that `lastState` and `--previous` speak of. */
+const keptDead = 1;
+
+/** Undefined: the newest sandbox is good. */
+function nextSandboxAttempt(input: PlanInput): number | undefined {
+  const { sandboxes } = input.runtime;
+  const newest = sandboxes[0];
+  if (newest === undefined) return 0;
+  const ready = sandboxes.filter((sandbox) => sandbox.state === 'SANDBOX_READY');
+  const hostNetwork = input.pod.spec.hostNetwork === true;
+  const usable =
+    newest.state === 'SANDBOX_READY' &&
+    ready.length === 1 &&
+    (newest.networkMode === 'NODE') === hostNetwork &&
+    (hostNetwork || newest.ips.length > 0);
+  return usable ? undefined : newest.metadata.attempt + 1;
+}
+
+/** Whether a container that is not running must be started. */
+function mustStart(pod: Pod, status: RuntimeContainer | undefined): boolean {
+  if (status === undefined || status.state !== 'CONTAINER_EXITED') return true;
+  const policy = pod.spec.restartPolicy ?? 'Always';
+  if (policy === 'Never') return false;
+  return policy === 'Always' || status.exitCode !== 0;
+}
+
+function startOf(kind: ContainerKind, container: Container, runtime: PodRuntime): ContainerStart {
+  const newest = newestContainer(runtime, container.name);
+  if (newest === undefined) return { kind, container, attempt: 0 };
+  // One that was created but never started is replaced by its equal.
+  const attempt = newest.state === 'CONTAINER_CREATED' ? newest.metadata.attempt : newest.metadata.attempt + 1;
+  return newest.state === 'CONTAINER_EXITED'
+    ? { kind, container, attempt, previous: newest }
+    : { kind, container, attempt };
+}
+
+
+type InitProgress =
+  | { readonly type: 'done' }
+  | { readonly type: 'failed' }
+  | { readonly type: 'running' }
+  | { readonly type: 'start'; readonly container: Container };
+
+/** How far the init containers are: the last one that ran decides. */
+function initProgress(input: PlanInput): InitProgress {
+  const { pod, runtime } = input;
+  const init = pod.spec.initContainers ?? [];
+  if (init.length === 0) return { type: 'done' };
+  // A main container that was ever started proves that they were done, even when their remains are gone.
+  if (pod.spec.containers.some((container) => newestContainer(runtime, container.name) !== undefined)) {
+    return { type: 'done' };
+  }
+  for (let i = init.length - 1; i >= 0; i--) {
+    const container = init[i];
+    const status = container === undefined ? undefined : newestContainer(runtime, container.name);
+    if (container === undefined || status === undefined) continue;
+    if (isRunning(status)) return { type: 'running' };
+    if (status.state !== 'CONTAINER_EXITED') return { type: 'start', container };
+    if (status.exitCode !== 0) {
+      return (pod.spec.restartPolicy ?? 'Always') === 'Never' ? { type: 'failed' } : { type: 'start', container };
+    }
+    const next = init[i + 1];
+    return next === undefined ? { type: 'done' } : { type: 'start', container: next };
+  }
+  const first = init[0];
+  return first === undefined ? { type: 'done' } : { type: 'start', container: first };
+}
+
+function killVerdict(container: Container, status: RuntimeContainer, input: PlanInput): ContainerKill | undefined {
+  const expected = status.annotations[input.hashAnnotation];
+  if (expected !== undefined && expected !== containerHash(container)) {
+    return { container: status, message: `Container ${container.name} definition changed, will be restarted` };
+  }
+  const verdict = input.verdicts.get(status.id);
+  if (verdict === undefined) return undefined;
+  const texts: Record<Verdict['reason'], string> = {
+    livenessProbe: `Container ${container.name} failed liveness probe`,
+    startupProbe: `Container ${container.name} failed startup probe`,
+    postStartHook: 'FailedPostStartHook',
+  };
+  const restart = (input.pod.spec.restartPolicy ?? 'Always') !== 'Never' ? ', will be restarted' : '';
+  const message = verdict.reason === 'postStartHook' ? texts.postStartHook : `${texts[verdict.reason]}${restart}`;
+  return verdict.graceSeconds === undefined
+    ? { container: status, message }
+    : { container: status, message, graceSeconds: verdict.graceSeconds };
+}
+
+function leftovers(input: PlanInput): Pick<Extract<PodPlan, { type: 'run' }>, 'remove' | 'removeSandboxes'> {
+  const { runtime } = input;
+  const remove: RuntimeContainer[] = [];
+  const names = new Set(runtime.containers.map((container) => container.metadata.name));
+  for (const name of names) {
+    const [newest, ...older] = containersNamed(runtime, name);
+    if (newest?.state === 'CONTAINER_CREATED' || newest?.state === 'CONTAINER_UNKNOWN') remove.push(newest);
+    remove.push(...older.filter((container, i) => !isRunning(container) && i >= keptDead));
+  }
+  const needed = new Set(
+    runtime.containers.filter((container) => !remove.includes(container)).map((container) => container.podSandboxId),
+  );
+  const removeSandboxes = runtime.sandboxes.filter(
+    (sandbox, i) => i > 0 && sandbox.state === 'SANDBOX_NOTREADY' && !needed.has(sandbox.id),
+  );
+  return { remove, removeSandboxes };
+}
+
+function planWithoutSandbox(input: PlanInput, attempt: number): PodPlan {
+  const { pod, runtime } = input;
+  const policy = pod.spec.restartPolicy ?? 'Always';
+  // Nothing of it may be started a second time.
+  if (policy === 'Never' && attempt > 0 && runtime.containers.length > 0) return { type: 'finish' };
+  const main = pod.spec.containers.filter((container) => {
+    const status = newestContainer(runtime, container.name);
+    return !(policy === 'OnFailure' && status?.state === 'CONTAINER_EXITED' && status.exitCode === 0);
+  });
+  if (main.length === 0) return { type: 'finish' };
+  const firstInit = pod.spec.initContainers?.[0];
+  // A new sandbox means that the init containers run once more.
+  const start =
+    firstInit === undefined
+      ? main.map((container) => startOf('main', container, runtime))
+      : [startOf('init', firstInit, runtime)];
+  const kill = runtime.containers
+    .filter((container) => isRunning(container))
+    .map((container) => ({ container, message: 'Pod sandbox changed, it will be killed and re-created.' }));
+  return { type: 'run', createSandbox: attempt, kill, start, ...leftovers(input) };
+}
+
+export function plan(input: PlanInput): PodPlan {
+  const { pod, runtime } = input;
+  const attempt = nextSandboxAttempt(input);
+  if (attempt !== undefined) return planWithoutSandbox(input, attempt);
+
+  const start: ContainerStart[] = [];
+  const kill: ContainerKill[] = [];
+  for (const container of pod.spec.ephemeralContainers ?? []) {
+    if (newestContainer(runtime, container.name) === undefined) start.push(startOf('ephemeral', container, runtime));
+  }
+  const sandboxId = runtime.sandboxes[0]?.id;
+  const init = initProgressInSandbox(input, sandboxId);
+  if (init.type === 'failed') return { type: 'finish' };
+  if (init.type === 'start') start.push(startOf('init', init.container, runtime));
+  if (init.type !== 'done') return { type: 'run', kill, start, ...leftovers(input) };
+
+  let kept = 0;
+  for (const container of pod.spec.containers) {
+    const status = newestContainer(runtime, container.name);
+    if (status === undefined || !isRunning(status)) {
+      if (mustStart(pod, status)) start.push(startOf('main', container, runtime));
+      continue;
+    }
+    const verdict = killVerdict(container, status, input);
+    if (verdict === undefined) kept++;
+    else kill.push(verdict);
+  }
+  if (kept === 0 && start.length === 0 && kill.length === 0) return { type: 'finish' };
+  return { type: 'run', kill, start, ...leftovers(input) };
+}
+
+/** Main containers of an earlier sandbox do not prove that the init containers ran in this one. */
+function initProgressInSandbox(input: PlanInput, sandboxId: string | undefined): InitProgress {
+  const { runtime } = input;
+  const containers = runtime.containers.filter((container) => container.podSandboxId === sandboxId);
+  return initProgress({ ...input, runtime: { ...runtime, containers } });
+}
+
+/** What a Killing event says of a container that goes with its pod. */
+export function killingMessage(name: string): string {
+  return `Stopping container ${name}`;
+}

@@ -1,0 +1,265 @@
+/**
+ * Keeps what the runtime holds of every pod, and tells which pod changed. Driven by the runtime's events; a slow
+ * listing catches what they miss, a quick one stands in while the runtime gives none.
+ */
+import type { Clock, Timer } from '#apimachinery/clock.js';
+import type { Logger } from '#daemon/log/logger.js';
+import type { Container, CRI, PodSandbox, PodSandboxStatus } from '#nodeagent/cri/cri.js';
+import { isCRIError } from '#nodeagent/cri/errors.js';
+import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
+import type { PodRuntime, RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
+
+export interface RuntimeObserverOptions {
+  readonly cri: CRI;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly labels: RuntimeLabels;
+}
+
+/** While events come. */
+const slowRelistMs = 60_000;
+/** While none come; release 1.24 lists this often always. */
+const quickRelistMs = 1000;
+/** The event of an exit may come before the runtime's own listing shows it: look again after these. */
+const settleMs = [20, 150, 600, 2000];
+
+interface Entry {
+  readonly runtime: PodRuntime;
+  /** Number of the observation it came from: later ones are never overwritten by earlier ones. */
+  readonly observation: number;
+}
+
+export class RuntimeObserver {
+  readonly #cri: CRI;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #labels: RuntimeLabels;
+  readonly #pods = new Map<string, Entry>();
+  readonly #uidOf = new Map<string, string>();
+  readonly #handlers = new Set<(uid: string) => void>();
+  readonly #settling = new Map<string, Timer>();
+  #observations = 0;
+  #connected = false;
+  #failing = false;
+  #relistTimer: Timer | undefined;
+  #unsubscribe: (() => void) | undefined;
+  #stopped = false;
+
+  constructor(options: RuntimeObserverOptions) {
+    this.#cri = options.cri;
+    this.#clock = options.clock;
+    this.#log = options.log;
+    this.#labels = options.labels;
+  }
+
+  /** Lists once, then follows. Rejects when the runtime cannot be listed. */
+  async start(): Promise<void> {
+    await this.relist();
+    this.#unsubscribe = this.#cri.subscribe({
+      onEvent: (event) => this.#onEvent(event.podUID ?? this.#uidOf.get(event.id)),
+      onConnected: (connected) => this.#onConnected(connected),
+    });
+    this.#scheduleRelist();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#unsubscribe?.();
+    this.#relistTimer?.cancel();
+    for (const timer of this.#settling.values()) timer.cancel();
+  }
+
+  /** The last listing failed. */
+  get failing(): boolean {
+    return this.#failing;
+  }
+
+  /** Calls back with the UID of each pod whose runtime state changed. */
+  onChange(handler: (uid: string) => void): () => void {
+    this.#handlers.add(handler);
+    return () => this.#handlers.delete(handler);
+  }
+
+  get(uid: string): PodRuntime | undefined {
+    return this.#pods.get(uid)?.runtime;
+  }
+
+  list(): PodRuntime[] {
+    return [...this.#pods.values()].map((entry) => entry.runtime);
+  }
+
+  #onConnected(connected: boolean): void {
+    if (this.#stopped || connected === this.#connected) return;
+    this.#connected = connected;
+    // What happened in between was told to nobody.
+    this.#scheduleRelist(0);
+  }
+
+  #onEvent(uid: string | undefined): void {
+    if (this.#stopped) return;
+    if (uid === undefined) this.#scheduleRelist(200);
+    else if (!this.#settling.has(uid)) this.#settle(uid, 0);
+  }
+
+  #settle(uid: string, step: number): void {
+    const delay = settleMs[step];
+    if (delay === undefined) return;
+    const look = async () => {
+      this.#settling.delete(uid);
+      try {
+        const before = this.#pods.get(uid)?.runtime;
+        await this.refresh(uid);
+        if (this.#pods.get(uid)?.runtime === before && !this.#settling.has(uid)) this.#settle(uid, step + 1);
+      } catch (error) {
+        this.#log.debug({ err: error, uid }, 'looking at a pod in the runtime failed');
+        if (!this.#settling.has(uid)) this.#settle(uid, step + 1);
+      }
+    };
+    this.#settling.set(uid, this.#clock.setTimer(() => void look(), delay));
+  }
+
+  #scheduleRelist(delay = this.#connected ? slowRelistMs : quickRelistMs): void {
+    this.#relistTimer?.cancel();
+    if (this.#stopped) return;
+    this.#relistTimer = this.#clock.setTimer(() => {
+      this.relist()
+        .catch((error: unknown) => this.#log.debug({ err: error }, 'listing the runtime failed'))
+        .finally(() => this.#scheduleRelist());
+    }, delay);
+  }
+
+  /** Lists everything: one call for sandboxes, one for containers, and one for each that changed. */
+  async relist(): Promise<void> {
+    const observation = ++this.#observations;
+    let sandboxes: PodSandbox[];
+    let containers: Container[];
+    try {
+      [sandboxes, containers] = await Promise.all([this.#cri.listPodSandbox(), this.#cri.listContainers()]);
+    } catch (error) {
+      if (!this.#failing) this.#log.warn({ err: error }, 'the container runtime does not answer');
+      this.#failing = true;
+      throw error;
+    }
+    if (this.#failing) this.#log.info('the container runtime answers again');
+    this.#failing = false;
+    const byPod = new Map<string, { sandboxes: PodSandbox[]; containers: Container[] }>();
+    const group = (uid: string) => {
+      const known = byPod.get(uid) ?? { sandboxes: [], containers: [] };
+      byPod.set(uid, known);
+      return known;
+    };
+    for (const sandbox of sandboxes) {
+      const uid = sandbox.labels[this.#labels.podUID];
+      if (uid !== undefined) group(uid).sandboxes.push(sandbox);
+    }
+    for (const container of containers) {
+      const uid = container.labels[this.#labels.podUID];
+      if (uid !== undefined) group(uid).containers.push(container);
+    }
+    for (const uid of this.#pods.keys()) group(uid);
+    for (const [uid, listed] of byPod) await this.#apply(uid, listed, observation);
+  }
+
+  /** What the runtime holds of that pod now. */
+  async refresh(uid: string): Promise<PodRuntime> {
+    const observation = ++this.#observations;
+    const filter = { labelSelector: { [this.#labels.podUID]: uid } };
+    const [sandboxes, containers] = await Promise.all([
+      this.#cri.listPodSandbox(filter),
+      this.#cri.listContainers(filter),
+    ]);
+    await this.#apply(uid, { sandboxes, containers }, observation);
+    return this.get(uid) ?? { uid, name: '', namespace: '', sandboxes: [], containers: [] };
+  }
+
+  async #apply(
+    uid: string,
+    listed: { sandboxes: PodSandbox[]; containers: Container[] },
+    observation: number,
+  ): Promise<void> {
+    const known = this.#pods.get(uid);
+    if (known !== undefined && known.observation > observation) return;
+    const old = known?.runtime;
+    const sandboxes = await this.#sandboxDetails(listed.sandboxes, old);
+    const containers = await this.#containerDetails(listed.containers, old);
+    const latest = this.#pods.get(uid);
+    if (latest !== undefined && latest.observation > observation) return;
+    if (sandboxes.length === 0 && containers.length === 0) {
+      if (latest === undefined) return;
+      this.#forget(latest.runtime);
+      this.#changed(uid);
+      return;
+    }
+    const runtime = describe(uid, sandboxes, containers, this.#labels);
+    if (old !== undefined && same(old, runtime)) {
+      this.#pods.set(uid, { runtime: latest?.runtime ?? old, observation });
+      return;
+    }
+    for (const { id } of [...sandboxes, ...containers]) this.#uidOf.set(id, uid);
+    for (const { id } of [...(old?.sandboxes ?? []), ...(old?.containers ?? [])]) {
+      if (![...sandboxes, ...containers].some((object) => object.id === id)) this.#uidOf.delete(id);
+    }
+    this.#pods.set(uid, { runtime, observation });
+    this.#changed(uid);
+  }
+
+  #forget(runtime: PodRuntime): void {
+    this.#pods.delete(runtime.uid);
+    for (const { id } of [...runtime.sandboxes, ...runtime.containers]) this.#uidOf.delete(id);
+  }
+
+  #changed(uid: string): void {
+    for (const handler of this.#handlers) handler(uid);
+  }
+
+  async #sandboxDetails(listed: PodSandbox[], old: PodRuntime | undefined): Promise<PodSandboxStatus[]> {
+    const details: PodSandboxStatus[] = [];
+    for (const sandbox of listed) {
+      const known = old?.sandboxes.find((s) => s.id === sandbox.id && s.state === sandbox.state);
+      const status = known ?? (await this.#unlessGone(this.#cri.podSandboxStatus(sandbox.id)));
+      if (status !== undefined) details.push(status);
+    }
+    return details.sort((a, b) => b.createdAt - a.createdAt || b.metadata.attempt - a.metadata.attempt);
+  }
+
+  async #containerDetails(listed: Container[], old: PodRuntime | undefined): Promise<RuntimeContainer[]> {
+    const details: RuntimeContainer[] = [];
+    for (const container of listed) {
+      const known = old?.containers.find((c) => c.id === container.id && c.state === container.state);
+      const status = known ?? (await this.#unlessGone(this.#cri.containerStatus(container.id)));
+      if (status !== undefined) details.push({ ...status, podSandboxId: container.podSandboxId });
+    }
+    return details.sort((a, b) => b.createdAt - a.createdAt || b.metadata.attempt - a.metadata.attempt);
+  }
+
+  /** Between the listing and the question it may have been removed. */
+  async #unlessGone<T>(call: Promise<T>): Promise<T | undefined> {
+    try {
+      return await call;
+    } catch (error) {
+      if (isCRIError(error, 'NotFound')) return undefined;
+      throw error;
+    }
+  }
+}
+
+function describe(
+  uid: string,
+  sandboxes: PodSandboxStatus[],
+  containers: RuntimeContainer[],
+  labels: RuntimeLabels,
+): PodRuntime {
+  const written = sandboxes[0]?.labels ?? containers[0]?.labels ?? {};
+  return {
+    uid,
+    name: written[labels.podName] ?? '',
+    namespace: written[labels.podNamespace] ?? '',
+    sandboxes,
+    containers,
+  };
+}
+
+function same(a: PodRuntime, b: PodRuntime): boolean {
+  const states = (objects: readonly { id: string; state: string }[]) => objects.map((o) => `${o.id} ${o.state}`).join();
+  return states(a.sandboxes) === states(b.sandboxes) && states(a.containers) === states(b.containers);
+}
