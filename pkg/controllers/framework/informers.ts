@@ -4,15 +4,12 @@ import type { ApiObject } from '#client/client.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
 import { controllerOf } from '#controllers/framework/owners.js';
 
-/** Field ownership is often larger than the object, and only the API server uses it. */
-export function dropManagedFields<T extends ApiObject>(object: T): T {
-  if (object.metadata.managedFields === undefined) return object;
-  const { managedFields: _unused, ...metadata } = object.metadata;
-  return { ...object, metadata };
-}
-
+/**
+ * The cache of a resource. No transform is named, so that all parts of a process share it; dropping what nobody reads
+ * is set once, on the factory.
+ */
 export function sharedInformer<T extends ApiObject>(informers: InformerFactory, type: ResourceType<T>): Informer<T> {
-  return informers.informer<T>(type, { transform: dropManagedFields });
+  return informers.informer<T>(type);
 }
 
 /** Index by the UID of the managing owner; see `byController`. */

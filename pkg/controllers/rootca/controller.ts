@@ -6,7 +6,7 @@ import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome } from '#client/workqueue/outcome.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { isNamespaceTerminating } from '#controllers/framework/errors.js';
-import { dropManagedFields, sharedInformer } from '#controllers/framework/informers.js';
+import { sharedInformer } from '#controllers/framework/informers.js';
 import { keyFor, keyOf } from '#controllers/framework/keys.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 
@@ -32,7 +32,6 @@ export class RootCAController implements Controller {
     // Only the maps of that name: others may be many and large.
     this.#maps = context.informers.informer(configmaps, {
       fieldSelector: `metadata.name=${context.dialect.rootCAConfigMap}`,
-      transform: dropManagedFields,
     });
     this.#loop = new ReconcileLoop(context, {
       name: 'root_ca_cert_publisher',

@@ -1,0 +1,122 @@
+/** Runs controllers against an API server in memory and a clock that stands still. */
+
+import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
+import { conflict, optimisticLockMessage, type StatusError, serviceUnavailable } from '#apimachinery/errors/status.js';
+import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
+import type { ApiObject } from '#client/client.js';
+import { SharedInformerFactory } from '#client/informer/factory.js';
+import { FakeApi, type FakeCall } from '#client/testing/fake-api.js';
+import { settle, VirtualClock } from '#client/testing/virtual-clock.js';
+import type { Controller, ControllerContext } from '#controllers/framework/context.js';
+import { controllerMetrics } from '#controllers/framework/metrics.js';
+import { silentLogger } from '#daemon/log/logger.js';
+
+/** What the harness needs of a test. */
+export interface Teardown {
+  teardown(fn: () => Promise<void>): void;
+}
+
+export class Harness {
+  readonly clock = new VirtualClock();
+  readonly dialect: Dialect = orchDialect;
+  readonly api: FakeApi;
+  readonly context: ControllerContext;
+  readonly informers: SharedInformerFactory;
+  /** `Normal SuccessfulCreate web: Created pod: …` */
+  readonly events: string[] = [];
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>[] = [];
+  #sequence = 0;
+
+  constructor(t: Teardown, resources: readonly ResourceDeclaration[]) {
+    const { clock, dialect } = this;
+    this.api = new FakeApi({ dialect, clock, resources });
+    const { client } = this.api;
+    this.informers = new SharedInformerFactory({ client, clock, random: () => 0.5, log: silentLogger });
+    this.context = {
+      client,
+      informers: this.informers,
+      dialect,
+      clock,
+      random: () => 0.5,
+      log: silentLogger,
+      metrics: controllerMetrics(undefined),
+      events: {
+        record: (object, type, reason, message) =>
+          this.events.push(`${type} ${reason} ${object.metadata.name}: ${message}`),
+      },
+    };
+    this.api.intercept((call) => this.#named(call) ?? this.#statusWithAnnotations(call, resources));
+    t.teardown(() => this.stop());
+  }
+
+  /** Starts the controllers and waits until they have nothing to do. */
+  async start(...controllers: Controller[]): Promise<void> {
+    this.#running.push(this.informers.start(this.#stop.signal));
+    for (const controller of controllers) this.#running.push(controller.run(this.#stop.signal));
+    await this.settled();
+  }
+
+  /** Lets everything run that needs no passing of time beyond short retries. */
+  async settled(): Promise<void> {
+    let calls = -1;
+    for (let quiet = 0; quiet < 3; quiet = calls === this.api.calls.length ? quiet + 1 : 0) {
+      calls = this.api.calls.length;
+      for (let turn = 0; turn < 10; turn += 1) await settle();
+    }
+  }
+
+  async advance(ms: number): Promise<void> {
+    await this.settled();
+    await this.clock.advance(ms);
+    await this.settled();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.clock.advance(1);
+    await Promise.all(this.#running);
+  }
+
+  /** Cuts the cache of a resource off from the server until the returned function is called. */
+  freeze(resource: string): () => void {
+    const heal = this.fail(
+      (call) => call.resource === resource && (call.verb === 'watch' || call.verb === 'list'),
+      serviceUnavailable('cut off'),
+    );
+    this.api.dropWatches();
+    return heal;
+  }
+
+  /** Answers every write that `matches` with the error until the returned function is called. */
+  fail(matches: (call: FakeCall) => boolean, error: StatusError): () => void {
+    return this.api.intercept((call) => (matches(call) ? error : undefined));
+  }
+
+  /** Predictable names where the server would choose them. */
+  #named(call: FakeCall): undefined {
+    if (call.verb !== 'create') return undefined;
+    const { metadata } = call.body as ApiObject;
+    if (metadata.name !== undefined || metadata.generateName === undefined) return undefined;
+    this.#sequence += 1;
+    metadata.name = `${metadata.generateName}${this.#sequence}`;
+    return undefined;
+  }
+
+  /** Real servers take annotations from an update of the status. */
+  #statusWithAnnotations(call: FakeCall, resources: readonly ResourceDeclaration[]): object | undefined {
+    if (call.verb !== 'update' || call.subresource !== 'status') return undefined;
+    const type = resources.find((each) => each.resource === call.resource) as ResourceType<ApiObject> | undefined;
+    const given = call.body as ApiObject & { status?: unknown };
+    const key = call.namespace === undefined ? (call.name ?? '') : `${call.namespace}/${call.name ?? ''}`;
+    const current = type === undefined ? undefined : this.api.get(type, key);
+    if (type === undefined || current === undefined) return undefined;
+    if (given.metadata.resourceVersion !== current.metadata.resourceVersion) {
+      return conflict({ group: '', resource: call.resource }, call.name ?? '', optimisticLockMessage);
+    }
+    return this.api.change<ApiObject & { status?: unknown }>(type, key, (object) => {
+      object.status = given.status;
+      if (given.metadata.annotations !== undefined) object.metadata.annotations = given.metadata.annotations;
+    });
+  }
+}

@@ -1,0 +1,175 @@
+/** The controller manager: starts the chosen controllers, while it leads. */
+import type { Registry } from 'prom-client';
+import type { Clock } from '#apimachinery/clock.js';
+import { deferred } from '#apimachinery/deferred.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { Client } from '#client/client.js';
+import { SharedInformerFactory } from '#client/informer/factory.js';
+import type { InformerFactory } from '#client/informer/informer.js';
+import { dropManagedFields } from '#client/informer/transforms.js';
+import type { Controller, ControllerContext, EventSink } from '#controllers/framework/context.js';
+import { controllerMetrics } from '#controllers/framework/metrics.js';
+import { selectControllers } from '#controllers/names.js';
+import type { ControllerManagerValues } from '#controllers/options/options.js';
+import { controllerFactories } from '#controllers/registry.js';
+import type { Daemon } from '#daemon/daemon.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+/** Lets work run only while this process leads. */
+export interface Leadership {
+  /**
+   * Runs `work` once this process leads, with a signal that aborts when it no longer does or when `signal` aborts.
+   * Resolves after `signal` aborted and the work ended; rejects when leadership was lost.
+   */
+  lead(work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
+}
+
+export interface ControllerManagerDependencies {
+  readonly client: Client;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  /** Returns [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly events: EventSink;
+  readonly metrics?: Registry;
+  /** Caches shared with others, which whoever made them starts. Absent: the manager has its own. */
+  readonly informers?: InformerFactory;
+  /** Absent: leads always. */
+  readonly leadership?: Leadership;
+  /** PEM bundle that verifies the API server; absent: it is not published. */
+  readonly rootCA?: string;
+}
+
+type ControllerState = 'waiting' | 'running' | 'stopped' | 'failed';
+
+export class ControllerManager implements Daemon {
+  readonly name: string;
+  readonly #values: ControllerManagerValues;
+  readonly #dependencies: ControllerManagerDependencies;
+  readonly #stop = new AbortController();
+  readonly #ready = deferred();
+  readonly #states = new Map<string, ControllerState>();
+  #running: Promise<void> | undefined;
+
+  constructor(values: ControllerManagerValues, dependencies: ControllerManagerDependencies) {
+    this.name = dependencies.dialect.components.controllerManager;
+    this.#values = values;
+    this.#dependencies = dependencies;
+  }
+
+  ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  /** State of each chosen controller, for health checks; empty while another process leads. */
+  states(): ReadonlyMap<string, ControllerState> {
+    return this.#states;
+  }
+
+  start(signal: AbortSignal): Promise<void> {
+    const stop = AbortSignal.any([signal, this.#stop.signal]);
+    const { leadership } = this.#dependencies;
+    const work = (leading: AbortSignal) => this.#lead(leading);
+    // A manager that stands by is ready: nothing but the other one's end is missing.
+    if (leadership !== undefined) this.#ready.resolve();
+    this.#running = (leadership === undefined ? work(stop) : leadership.lead(work, stop)).catch((error: unknown) => {
+      this.#ready.reject(error);
+      throw error;
+    });
+    return this.#running;
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    this.#ready.reject(new Error(`${this.name} stopped`));
+    // Why it failed is told to whoever started it.
+    await this.#running?.catch(() => undefined);
+  }
+
+  async #lead(signal: AbortSignal): Promise<void> {
+    const own = this.#dependencies.informers === undefined ? this.#makeInformers() : undefined;
+    const informers = this.#dependencies.informers ?? own;
+    if (informers === undefined) throw new TypeError('no informers');
+    // The failure of one controller ends the others: a manager that does half its work helps nobody.
+    const failed = new AbortController();
+    const stop = AbortSignal.any([signal, failed.signal]);
+    const fail = (error: unknown) => failed.abort(error);
+    const running = [own?.start(stop).catch(fail), this.#runControllers(informers, stop).catch(fail)];
+    await Promise.all(running);
+    if (failed.signal.aborted) throw failed.signal.reason;
+  }
+
+  #makeInformers(): SharedInformerFactory {
+    const { client, clock, random, log, metrics } = this.#dependencies;
+    return new SharedInformerFactory({
+      client,
+      clock,
+      random,
+      log,
+      transform: dropManagedFields,
+      ...(metrics === undefined ? {} : { metrics }),
+    });
+  }
+
+  async #runControllers(informers: InformerFactory, signal: AbortSignal): Promise<void> {
+    const { client, dialect, clock, random, log, events, metrics } = this.#dependencies;
+    const context: ControllerContext = {
+      client,
+      informers,
+      dialect,
+      clock,
+      random,
+      log,
+      events,
+      metrics: controllerMetrics(metrics),
+    };
+    const controllers = this.#makeControllers(context);
+    const running: Promise<void>[] = [];
+    for (const [index, controller] of controllers.entries()) {
+      if (index > 0) await clock.sleep(this.#values['controller-start-interval'], signal);
+      running.push(this.#run(controller, signal));
+    }
+    running.push(
+      informers.waitForSync(signal).then(
+        () => this.#ready.resolve(),
+        (error: unknown) => {
+          if (!signal.aborted) throw error;
+        },
+      ),
+    );
+    await Promise.all(running);
+  }
+
+  #makeControllers(context: ControllerContext): Controller[] {
+    const { selected, named } = selectControllers(this.#values.controllers);
+    const controllers: Controller[] = [];
+    for (const name of selected) {
+      const factory = controllerFactories[name];
+      if (factory === undefined) {
+        if (named.has(name)) context.log.warn({ controller: name }, 'This controller does not exist yet; not started');
+        else context.log.debug({ controller: name }, 'This controller does not exist yet; not started');
+        continue;
+      }
+      const controller = factory(context, { values: this.#values, rootCA: this.#dependencies.rootCA });
+      if (controller === undefined) {
+        context.log.warn({ controller: name }, 'This controller has nothing to do with these options; not started');
+        continue;
+      }
+      this.#states.set(name, 'waiting');
+      controllers.push(controller);
+    }
+    return controllers;
+  }
+
+  async #run(controller: Controller, signal: AbortSignal): Promise<void> {
+    this.#states.set(controller.name, 'running');
+    try {
+      await controller.run(signal);
+      this.#states.set(controller.name, 'stopped');
+    } catch (error) {
+      this.#states.set(controller.name, 'failed');
+      throw new Error(`controller ${controller.name} failed`, { cause: error });
+    }
+  }
+}

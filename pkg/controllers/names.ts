@@ -1,0 +1,68 @@
+/** The controllers that `--controllers` selects. */
+
+/** Name → whether `*` includes it. All of release 1.24, written yet or not. */
+export const controllerNames: Readonly<Record<string, { readonly onByDefault: boolean }>> = Object.fromEntries(
+  [
+    'attachdetach',
+    'bootstrapsigner',
+    'cloud-node-lifecycle',
+    'clusterrole-aggregation',
+    'cronjob',
+    'csrapproving',
+    'csrcleaner',
+    'csrsigning',
+    'daemonset',
+    'deployment',
+    'disruption',
+    'endpoint',
+    'endpointslice',
+    'endpointslicemirroring',
+    'ephemeral-volume',
+    'garbagecollector',
+    'horizontalpodautoscaling',
+    'job',
+    'namespace',
+    'nodeipam',
+    'nodelifecycle',
+    'persistentvolume-binder',
+    'persistentvolume-expander',
+    'podgc',
+    'pv-protection',
+    'pvc-protection',
+    'replicaset',
+    'replicationcontroller',
+    'resourcequota',
+    'root-ca-cert-publisher',
+    'route',
+    'service',
+    'serviceaccount',
+    'serviceaccount-token',
+    'statefulset',
+    'tokencleaner',
+    'ttl',
+    'ttl-after-finished',
+  ].map((name) => [name, { onByDefault: name !== 'bootstrapsigner' && name !== 'tokencleaner' }]),
+);
+
+export interface ControllerSelection {
+  readonly selected: readonly string[];
+  /** Of the selected ones, those named and not only meant by `*`. */
+  readonly named: ReadonlySet<string>;
+}
+
+/** What `--controllers` means: `*` all that are on by default, `name` on, `-name` off; names win over `*`. */
+export function selectControllers(controllers: readonly string[]): ControllerSelection {
+  const on = new Set(controllers);
+  const selected = Object.entries(controllerNames)
+    .filter(([name, { onByDefault }]) => on.has(name) || (!on.has(`-${name}`) && on.has('*') && onByDefault))
+    .map(([name]) => name);
+  return { selected, named: new Set(selected.filter((name) => on.has(name))) };
+}
+
+/** What is wrong with `--controllers`. */
+export function unknownControllers(controllers: readonly string[]): string[] {
+  return controllers
+    .map((item) => (item.startsWith('-') ? item.slice(1) : item))
+    .filter((name) => name !== '*' && !Object.hasOwn(controllerNames, name))
+    .map((name) => `"${name}" is not in the list of known controllers`);
+}

@@ -1,0 +1,72 @@
+/** Options that choose the controllers and how much they do at once. */
+import { controllerNames } from '#controllers/names.js';
+import type { OptionTable } from '#daemon/options/option.js';
+
+const section = 'Controllers';
+
+export const selectionOptions = {
+  controllers: {
+    type: 'strings',
+    default: ['*'],
+    section,
+    meaning: `Controllers to run: * for all that are on by default, name to add one, -name to leave one out. Known: ${Object.keys(controllerNames).join(', ')}. Off by default: bootstrapsigner, tokencleaner.`,
+  },
+  'controller-start-interval': {
+    type: 'duration',
+    section,
+    meaning: 'Pause between starting one controller and the next.',
+  },
+  'min-resync-period': {
+    type: 'duration',
+    default: 43_200_000,
+    inert: true,
+    section,
+    meaning: 'Shortest time between two complete passes over a cache; caches here converge by themselves.',
+  },
+  'cluster-name': {
+    type: 'string',
+    default: 'orch',
+    inert: true,
+    section,
+    meaning: "Prefix of the cluster's instances.",
+  },
+  'enable-leader-migration': {
+    type: 'bool',
+    inert: true,
+    section: 'Leader election',
+    meaning: 'Move controllers between managers without a moment in which both or neither run them.',
+  },
+  'leader-migration-config': {
+    type: 'string',
+    inert: true,
+    section: 'Leader election',
+    meaning: 'File that says which manager runs which controller; empty uses the default configuration.',
+  },
+} as const satisfies OptionTable;
+
+const concurrency = 'Concurrency';
+
+function syncs<const D extends number>(defaultValue: D, what: string) {
+  return { type: 'int', default: defaultValue, section: concurrency, meaning: `${what} worked on at once.` } as const;
+}
+
+function inertSyncs<const D extends number>(defaultValue: D, what: string) {
+  return { ...syncs(defaultValue, what), inert: true } as const;
+}
+
+export const concurrencyOptions = {
+  'concurrent-deployment-syncs': syncs(5, 'Deployments'),
+  'concurrent-endpoint-syncs': syncs(5, 'Services whose endpoints are'),
+  'concurrent-ephemeralvolume-syncs': inertSyncs(5, 'Ephemeral volumes'),
+  'concurrent-gc-syncs': syncs(20, 'Objects to be collected'),
+  'concurrent-namespace-syncs': syncs(10, 'Namespaces'),
+  'concurrent-rc-syncs': syncs(5, 'Replication controllers'),
+  'concurrent-replicaset-syncs': syncs(5, 'Replica sets'),
+  'concurrent-resource-quota-syncs': inertSyncs(5, 'Resource quotas'),
+  'concurrent-service-endpoint-syncs': syncs(5, 'Services whose endpoint slices are'),
+  'concurrent-service-syncs': inertSyncs(1, 'Services'),
+  'concurrent-serviceaccount-token-syncs': inertSyncs(5, 'Service account tokens'),
+  'concurrent-statefulset-syncs': inertSyncs(5, 'Stateful sets'),
+  'concurrent-ttl-after-finished-syncs': inertSyncs(5, 'Finished jobs'),
+  'mirroring-concurrent-service-endpoint-syncs': syncs(5, 'Endpoints to be mirrored'),
+} as const satisfies OptionTable;

@@ -1,0 +1,134 @@
+/** Options of the controllers of volumes and of the autoscaler. Nothing acts on them yet. */
+import type { OptionTable } from '#daemon/options/option.js';
+
+const volumes = 'Volumes';
+const autoscaler = 'Autoscaler';
+
+export const volumeOptions = {
+  'pvclaimbinder-sync-period': {
+    type: 'duration',
+    default: 15_000,
+    inert: true,
+    section: volumes,
+    meaning: 'Interval of matching claims with volumes.',
+  },
+  'attach-detach-reconcile-sync-period': {
+    type: 'duration',
+    default: 60_000,
+    inert: true,
+    section: volumes,
+    meaning: 'Interval of comparing attached volumes with wanted ones; more than a second.',
+  },
+  'disable-attach-detach-reconcile-sync': {
+    type: 'bool',
+    inert: true,
+    section: volumes,
+    meaning: 'Do not compare attached volumes with wanted ones; they may then differ.',
+  },
+  'enable-dynamic-provisioning': {
+    type: 'bool',
+    default: true,
+    inert: true,
+    section: volumes,
+    meaning: 'Make volumes for claims that name a storage class.',
+  },
+  'enable-hostpath-provisioner': {
+    type: 'bool',
+    inert: true,
+    section: volumes,
+    meaning: 'Make volumes from host directories; for tests on one node only.',
+  },
+  'external-cloud-volume-plugin': {
+    type: 'string',
+    inert: true,
+    section: volumes,
+    meaning: 'Volume plugin to use when the cloud provider is external.',
+  },
+  'flex-volume-plugin-dir': {
+    type: 'string',
+    default: '/usr/libexec/orch/nodeagent-plugins/volume/exec/',
+    inert: true,
+    section: volumes,
+    meaning: "Directory of others' volume plugins.",
+  },
+  'pv-recycler-minimum-timeout-nfs': {
+    type: 'int',
+    default: 300,
+    inert: true,
+    section: volumes,
+    meaning: 'Shortest deadline in seconds of a pod that empties an NFS volume.',
+  },
+  'pv-recycler-increment-timeout-nfs': {
+    type: 'int',
+    default: 30,
+    inert: true,
+    section: volumes,
+    meaning: 'Seconds added to that deadline per Gi.',
+  },
+  'pv-recycler-pod-template-filepath-nfs': {
+    type: 'string',
+    inert: true,
+    section: volumes,
+    meaning: 'Template of the pod that empties an NFS volume.',
+  },
+  'pv-recycler-minimum-timeout-hostpath': {
+    type: 'int',
+    default: 60,
+    inert: true,
+    section: volumes,
+    meaning: 'Shortest deadline in seconds of a pod that empties a host directory; for tests only.',
+  },
+  'pv-recycler-timeout-increment-hostpath': {
+    type: 'int',
+    default: 30,
+    inert: true,
+    section: volumes,
+    meaning: 'Seconds added to that deadline per Gi; for tests only.',
+  },
+  'pv-recycler-pod-template-filepath-hostpath': {
+    type: 'string',
+    inert: true,
+    section: volumes,
+    meaning: 'Template of the pod that empties a host directory; for tests only.',
+  },
+  'volume-host-allow-local-loopback': {
+    type: 'bool',
+    default: true,
+    inert: true,
+    section: volumes,
+    meaning: 'Whether volume plugins may talk to loopback addresses.',
+  },
+  'volume-host-cidr-denylist': {
+    type: 'strings',
+    inert: true,
+    section: volumes,
+    meaning: 'Ranges that volume plugins must not talk to.',
+  },
+} as const satisfies OptionTable;
+
+function period<const D extends number>(defaultMs: D, meaning: string) {
+  return { type: 'duration', default: defaultMs, inert: true, section: autoscaler, meaning } as const;
+}
+
+export const autoscalerOptions = {
+  'horizontal-pod-autoscaler-sync-period': period(15_000, 'Interval of looking at loads.'),
+  'horizontal-pod-autoscaler-cpu-initialization-period': period(
+    300_000,
+    "How long a new pod's CPU samples may be skipped.",
+  ),
+  'horizontal-pod-autoscaler-downscale-stabilization': period(
+    300_000,
+    'How far back recommendations keep the size from shrinking below them.',
+  ),
+  'horizontal-pod-autoscaler-initial-readiness-delay': period(
+    30_000,
+    'How long changes of readiness after the start count as the first.',
+  ),
+  'horizontal-pod-autoscaler-tolerance': {
+    type: 'float',
+    default: 0.1,
+    inert: true,
+    section: autoscaler,
+    meaning: 'Smallest distance from 1 of the ratio of wanted to actual load that changes the size.',
+  },
+} as const satisfies OptionTable;
