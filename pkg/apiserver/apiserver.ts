@@ -2,13 +2,13 @@
 import { setMaxListeners } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
-import { groupVersions } from '#api/scheme.gen.js';
+import { schemeFor } from '#api/scheme.js';
 import { strategyFor } from '#api/strategies.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { deferred } from '#apimachinery/deferred.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { pathNotFound, serviceUnavailable } from '#apimachinery/errors/status.js';
-import { Scheme } from '#apimachinery/schema/scheme.js';
+import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
 import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
@@ -28,7 +28,7 @@ import type { RegistryContext, WriteHook } from '#apiserver/registry/registry-co
 import { ResourceTable } from '#apiserver/registry/resource-table.js';
 import { ResourceRouter } from '#apiserver/registry/router.js';
 import { noManagedFields, simplePatches } from '#apiserver/representation/adapters.js';
-import { JsonCodec } from '#apiserver/representation/json-codec.js';
+import { Codec } from '#apiserver/representation/codec.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { createStorageMetrics } from '#storage/metrics.js';
@@ -114,8 +114,8 @@ export class ApiServer implements Daemon {
     setMaxListeners(0, this.#closing.signal);
     const { dialect, clock, log, random, newUID } = dependencies;
     this.name = dialect.components.apiServer;
-    this.scheme = new Scheme(dialect, groupVersions);
-    const codec = new JsonCodec();
+    this.scheme = schemeFor(dialect);
+    const codec = new Codec(this.scheme);
     this.#responder = new Responder(dialect, codec);
     const metrics = new RequestMetrics(dependencies.metrics);
     const registry: RegistryContext = {
@@ -236,7 +236,10 @@ export class ApiServer implements Daemon {
       const { path } = context.info;
       const own = paths[path];
       if (own !== undefined) return own(context);
-      if (path === '/version' || path === '/version/') return this.#responder.object(context, versionDocument(dialect));
+      if (path === '/version' || path === '/version/') {
+        const form = this.#responder.negotiate(context, [], ['json']);
+        return this.#responder.object(context, versionDocument(dialect), 200, form);
+      }
       if (path === '/metrics') return metricsResponse(metrics);
       const answer = discovery.serve(context) ?? health.serve(context);
       if (answer === undefined) throw pathNotFound();

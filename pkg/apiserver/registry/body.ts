@@ -1,10 +1,10 @@
 /** The object in a request's body. */
 import type { ApiObjectShape } from '#api/object.js';
+import type { FieldValidation } from '#apimachinery/codec/json.js';
 import { badRequest, unsupportedMediaType } from '#apimachinery/errors/status.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import { type Format, formatOf, mediaTypeOf } from '#apiserver/http/media-type.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import type { FieldValidation } from '#apiserver/registry/write-options.js';
 import type { TypeRef } from '#apiserver/representation/codec.js';
 
 /** The body's format; JSON where the request does not say. Throws 415. */
@@ -28,21 +28,10 @@ export function readBody(
 ): ApiObjectShape {
   const format = bodyFormat(registry, context);
   if (context.request.body.length === 0) throw badRequest('EOF');
-  const { object, strictErrors } = registry.codec.decode(context.request.body, format, expected);
-  reportStrict(context, strictErrors, fieldValidation);
+  const { object, warnings } = registry.codec.decode(context.request.body, format, expected, fieldValidation);
+  for (const text of warnings) warn(context, text);
   requireType(object, expected);
   return object;
-}
-
-/** 400 or warnings for what strict decoding complains about. */
-export function reportStrict(
-  context: RequestContext,
-  strictErrors: readonly string[],
-  fieldValidation: FieldValidation,
-): void {
-  if (strictErrors.length === 0 || fieldValidation === 'Ignore') return;
-  if (fieldValidation === 'Strict') throw badRequest(`strict decoding error: ${strictErrors.join(', ')}`);
-  for (const error of strictErrors) warn(context, error);
 }
 
 function requireType(object: ApiObjectShape, expected: TypeRef): void {

@@ -56,7 +56,7 @@ function stringsOf(value: unknown, query: URLSearchParams): string[] {
 
 function fromBody(registry: RegistryContext, context: RequestContext): Record<string, unknown> {
   const format = bodyFormat(registry, context);
-  const { object } = registry.codec.decode(context.request.body, format, { apiVersion: 'v1', kind });
+  const { object } = registry.codec.decode(context.request.body, format, { apiVersion: 'v1', kind }, 'Ignore');
   if (object.kind !== kind)
     throw badRequest(`${object.kind} in version "${object.apiVersion}" cannot be handled as a ${kind}`);
   return object as unknown as Record<string, unknown>;

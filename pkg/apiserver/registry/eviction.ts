@@ -36,7 +36,7 @@ export async function evictPod(
   const options = writeOptions(context, 'CreateOptions');
   const format = bodyFormat(registry, context);
   const type = subresourceType(registry, resource, 'eviction');
-  const eviction = registry.codec.decode(context.request.body, format, type).object as Eviction;
+  const eviction = registry.codec.decode(context.request.body, format, type, 'Ignore').object as Eviction;
   if (eviction.kind !== 'Eviction') throw badRequest(`${eviction.kind} cannot be handled as an Eviction`);
   eviction.metadata ??= {};
   requireName(resource, eviction, info);

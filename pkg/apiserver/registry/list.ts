@@ -9,7 +9,6 @@ import { type RegistryContext, strategyContext } from '#apiserver/registry/regis
 import { selection } from '#apiserver/registry/selection.js';
 import { jsonOf, objectOf, type ServedResource, scopeOf } from '#apiserver/registry/served-resource.js';
 import { partialJson } from '#apiserver/representation/partial.js';
-import { protobufListParts } from '#apiserver/representation/protobuf-list.js';
 import { partsResponse } from '#apiserver/representation/streaming.js';
 import { includeObject, rowJson, tableHead } from '#apiserver/representation/table.js';
 import type { Entry, ListResult } from '#storage/resource-storage.js';
@@ -87,14 +86,22 @@ function listResponse(
   const gzip = acceptsGzip(context.request);
   if (format === 'protobuf') {
     if (transform !== undefined) throw badRequest(`${transform.kind} has no Protobuf form here`);
-    const kind = `${resource.declaration.kind}List`;
-    const parts = protobufListParts(registry.codec, resource, result.entries, { kind, metadata: listMetadata(result) });
+    const type = { apiVersion: resource.apiVersion, kind: `${resource.declaration.kind}List` };
+    const items = result.entries.map((entry) => protobufItem(registry, resource, entry));
+    const parts = registry.codec.protobufList(type, listMetadata(result), items);
     return partsResponse(parts, mediaTypeOf('protobuf', registry.dialect), gzip);
   }
   const parts = jsonListParts(registry, context, resource, result, transform);
   if (format === 'json' && !pretty) return partsResponse(parts, mediaTypeOf('json', registry.dialect), gzip);
   const value = JSON.parse(Buffer.concat([...parts]).toString()) as object;
   return registry.responder.object(context, value, 200, form);
+}
+
+/** An item's message, encoded once per object version. */
+function protobufItem(registry: RegistryContext, resource: ServedResource, entry: Entry): Buffer {
+  return entry.encoded(`protobuf:${resource.apiVersion}`, () =>
+    registry.codec.protobufMessage(objectOf(resource, entry)),
+  );
 }
 
 const comma = Buffer.from(',');
@@ -130,9 +137,4 @@ function* jsonListParts(
 
 function listHead(kind: string, apiVersion: string, metadata: object): Buffer {
   return Buffer.from(`{"kind":"${kind}","apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`);
-}
-
-/** For callers that need the objects themselves. */
-export function objectsOf(resource: ServedResource, entries: readonly Entry[]) {
-  return entries.map((entry) => objectOf(resource, entry));
 }

@@ -1,9 +1,8 @@
 import type { ApiObjectShape } from '#api/object.js';
 import { badRequest } from '#apimachinery/errors/status.js';
-import type { RequestContext } from '#apiserver/http/context.js';
+import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { flag } from '#apiserver/http/request-info.js';
-import { reportStrict } from '#apiserver/registry/body.js';
 import { insert } from '#apiserver/registry/create.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { type Mutated, mutate, type UpdateProfile } from '#apiserver/registry/mutate.js';
@@ -106,8 +105,8 @@ function normalized(
 ): ApiObjectShape {
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   if (typeof object !== 'object' || object === null) throw badRequest('the patch does not leave an object');
-  const result = registry.codec.normalize(object, type);
-  reportStrict(context, result.strictErrors, options.fieldValidation);
+  const result = registry.codec.normalize(object, type, options.fieldValidation);
+  for (const text of result.warnings) warn(context, text);
   requireName(resource, result.object, context.info);
   return result.object;
 }

@@ -2,9 +2,9 @@
 import type { ApiObjectShape } from '#api/object.js';
 import { conflict, invalid, methodNotAllowed, optimisticLockMessage } from '#apimachinery/errors/status.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
-import type { RequestContext } from '#apiserver/http/context.js';
+import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { readBody, reportStrict } from '#apiserver/registry/body.js';
+import { readBody } from '#apiserver/registry/body.js';
 import { readEntry } from '#apiserver/registry/get.js';
 import { getVersion } from '#apiserver/registry/list-options.js';
 import { mutate } from '#apiserver/registry/mutate.js';
@@ -74,8 +74,9 @@ function wantedScale(
   return {
     options,
     apply(scale) {
-      const { object, strictErrors } = registry.codec.normalize(applyPatch(registry, patch, scale, type), type);
-      reportStrict(context, strictErrors, options.fieldValidation);
+      const patched = applyPatch(registry, patch, scale, type);
+      const { object, warnings } = registry.codec.normalize(patched, type, options.fieldValidation);
+      for (const text of warnings) warn(context, text);
       return object;
     },
   };

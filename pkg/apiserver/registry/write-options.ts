@@ -1,9 +1,8 @@
 /** Query parameters that all writes share. */
+import type { FieldValidation } from '#apimachinery/codec/json.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import { invalidOptions } from '#apiserver/registry/query-errors.js';
-
-export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
 export interface WriteOptions {
   readonly dryRun: boolean;

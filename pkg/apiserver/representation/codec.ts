@@ -1,5 +1,13 @@
-/** What the API server needs from the codecs of the kinds it serves. */
+/** Objects in and out of bodies, for all kinds of a scheme. */
+import { parse } from 'yaml';
 import type { ApiObjectShape } from '#api/object.js';
+import { decodeJSON, decodeValue, type FieldValidation } from '#apimachinery/codec/json.js';
+import { encodeMessage } from '#apimachinery/codec/protobuf/encode.js';
+import { decodeProtobuf, encodeProtobuf, encodeProtobufList } from '#apimachinery/codec/protobuf/protobuf.js';
+import { encodeWatchFrame } from '#apimachinery/codec/watch-frames.js';
+import { badRequest, notAcceptable } from '#apimachinery/errors/status.js';
+import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import type { Format } from '#apiserver/http/media-type.js';
 
 /** A kind on the wire: `{ apiVersion: 'apps/v1', kind: 'Deployment' }`. */
@@ -10,35 +18,97 @@ export interface TypeRef {
 
 export interface Decoded {
   readonly object: ApiObjectShape;
-  /** Complaints of strict decoding: unknown and duplicate fields, in the wording of 1.24. */
-  readonly strictErrors: readonly string[];
+  /** Texts for `Warning` headers: unknown and repeated fields, unless they are ignored. */
+  readonly warnings: readonly string[];
 }
 
-/** `prefix` and `typeMeta`, then tag and length of `message`, then it, then `rest`. */
-export interface ProtobufParts {
-  readonly prefix: Buffer;
-  readonly typeMeta: Buffer;
-  readonly message: Buffer;
-  readonly rest: Buffer;
+export class Codec {
+  readonly scheme: Scheme;
+
+  constructor(scheme: Scheme) {
+    this.scheme = scheme;
+  }
+
+  /**
+   * One object. `expected` is taken where the body names no kind of its own; what the body does name stays in the
+   * object for the caller to check. Throws 400.
+   */
+  decode(body: Buffer, format: Format, expected: TypeRef, validation: FieldValidation): Decoded {
+    const kind = this.#kind(expected);
+    switch (format) {
+      case 'json': {
+        const { object, warnings } = decodeJSON(body, kind.type, validation);
+        return { object: named(object, expected), warnings };
+      }
+      case 'yaml':
+        return this.normalize(parseYaml(body), expected, validation);
+      case 'protobuf': {
+        const { object } = decodeProtobuf(this.scheme, body, kind);
+        return { object: named(object, expected), warnings: [] };
+      }
+    }
+  }
+
+  /** A value that is parsed already (a patch's result), taken over, as an object of that kind. Throws 400. */
+  normalize(value: unknown, type: TypeRef, validation: FieldValidation): Decoded {
+    const { object, warnings } = decodeValue(value, this.#kind(type).type, validation);
+    return { object: named(object, type), warnings };
+  }
+
+  /** With prefix and envelope. Throws 406 for kinds without a Protobuf form. */
+  encodeProtobuf(object: object): Buffer {
+    return encodeProtobuf(this.#kindOf(object), object);
+  }
+
+  /** The bare message of an object, as lists hold it. */
+  protobufMessage(object: object): Buffer {
+    return encodeMessage(this.#kindOf(object).type, object);
+  }
+
+  /** A list out of messages that are encoded already: the buffers that make it up. */
+  protobufList(list: TypeRef, metadata: object, items: readonly Buffer[]): Buffer[] {
+    return encodeProtobufList(this.#kind(list), metadata, items);
+  }
+
+  /** One frame of a Protobuf watch, its length included. */
+  protobufEvent(type: string, object: object): Buffer {
+    return encodeWatchFrame(type, this.encodeProtobuf(object));
+  }
+
+  hasProtobuf(type: TypeRef): boolean {
+    return this.scheme.kind(type.apiVersion, type.kind) !== undefined;
+  }
+
+  /** The kind's fields. Throws 400 for an unknown kind. */
+  typeOf(type: TypeRef): TypeInfo {
+    return this.#kind(type).type;
+  }
+
+  #kind(type: TypeRef): KindInfo {
+    const kind = this.scheme.kind(type.apiVersion, type.kind);
+    if (kind === undefined) throw badRequest(`no kind "${type.kind}" is registered for version "${type.apiVersion}"`);
+    return kind;
+  }
+
+  #kindOf(object: object): KindInfo {
+    const { apiVersion = 'v1', kind = '' } = object as Partial<TypeRef>;
+    const info = this.scheme.kind(apiVersion, kind);
+    if (info === undefined) throw notAcceptable(['application/json', 'application/yaml']);
+    return info;
+  }
 }
 
-export interface Codec {
-  /**
-   * One object of any known kind. `expected` is taken where the body names no kind of its own. The object's fields are
-   * pruned to those declared; declared defaults are filled in. Throws 400 for what cannot be decoded.
-   */
-  decode(body: Buffer, format: Format, expected: TypeRef): Decoded;
-  /** Prunes and defaults an object that is in memory (a patch's result). */
-  normalize(object: unknown, type: TypeRef): Decoded;
-  /** With the 4-byte prefix and the envelope. Throws 406 for kinds without a Protobuf form. */
-  encodeProtobuf(object: object): Buffer;
-  /**
-   * The same in its parts, so that a list can be put together from its items' messages: what stands before the
-   * message's tag and length, and what behind it.
-   */
-  encodeProtobufParts(object: object): ProtobufParts;
-  /** One frame of a Protobuf watch stream, without its length prefix. */
-  encodeProtobufEvent(type: string, object: object): Buffer;
-  /** True for kinds that have a Protobuf form. */
-  hasProtobuf(type: TypeRef): boolean;
+function named(object: object, { apiVersion, kind }: TypeRef): ApiObjectShape {
+  const shaped = object as ApiObjectShape;
+  shaped.apiVersion ??= apiVersion;
+  shaped.kind ??= kind;
+  return shaped;
+}
+
+function parseYaml(body: Buffer): unknown {
+  try {
+    return parse(body.toString());
+  } catch (error) {
+    throw badRequest(`error converting YAML to JSON: ${error instanceof Error ? error.message : String(error)}`, error);
+  }
 }

@@ -90,18 +90,12 @@ export function protobufFrames(registry: RegistryContext, resource: ServedResour
   return {
     event(event) {
       if (event.type === 'BOOKMARK') {
-        return framed(codec.encodeProtobufEvent('BOOKMARK', bookmarkObject(registry, resource, event)));
+        return codec.protobufEvent('BOOKMARK', bookmarkObject(registry, resource, event));
       }
       return event.entry.encoded(`event:protobuf:${resource.apiVersion}:${event.type}`, (entry) =>
-        framed(codec.encodeProtobufEvent(event.type, objectOf(resource, entry))),
+        codec.protobufEvent(event.type, objectOf(resource, entry)),
       );
     },
-    error: (status) => framed(codec.encodeProtobufEvent('ERROR', status)),
+    error: (status) => codec.protobufEvent('ERROR', status),
   };
-}
-
-function framed(message: Buffer): Buffer {
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(message.length);
-  return Buffer.concat([length, message]);
 }
