@@ -17,6 +17,12 @@ const capitals = new Map(
   ]),
 );
 
+/** Fields whose keys users chose: they stay as they are. */
+const mapFields = new Set(
+  ['data', 'binaryData', 'stringData', 'nodeSelector', 'matchLabels', 'selector', 'capacity', 'allocatable', 'requests']
+    .concat(['limits', 'labels', 'annotations', 'overhead', 'hard', 'used', 'parameters'])
+    .map(titleOf),
+);
 /** The whole text, ending with a line break. */
 export function descriptionOf(object: ApiObject, nowMs: number): string {
   const { metadata, apiVersion: _apiVersion, kind: _kind, ...rest } = object;
@@ -53,7 +59,8 @@ function entry(title: string, value: unknown, depth: number): string[] {
     return [head, ...value.flatMap((item: unknown) => listItem(item, depth + 1))];
   }
   if (typeof value === 'object' && value !== null) {
-    return [head, ...Object.entries(value).flatMap(([key, part]) => entry(titleOf(key), part, depth + 1))];
+    const name = mapFields.has(title) ? (key: string) => key : titleOf;
+    return [head, ...Object.entries(value).flatMap(([key, part]) => entry(name(key), part, depth + 1))];
   }
   const [first = '', ...more] = String(value).split('\n');
   const gap = head.length >= titleWidth ? ' ' : '';

@@ -1,0 +1,54 @@
+import t from 'tap';
+import { parseTargets, ResourceCatalog, type ServedResource } from '#cmd/orchctl/api/resources.js';
+
+function served(
+  group: string,
+  resource: string,
+  kind: string,
+  shortNames: string[],
+  categories: string[] = [],
+): ServedResource {
+  const common = { group, version: 'v1', resource, kind, singular: kind.toLowerCase(), namespaced: true };
+  return { ...common, verbs: ['get'], shortNames, categories };
+}
+
+const catalog = new ResourceCatalog([
+  served('', 'pods', 'Pod', ['po'], ['all']),
+  served('', 'events', 'Event', ['ev']),
+  served('events.example', 'events', 'Event', ['ev']),
+  served('apps', 'deployments', 'Deployment', ['deploy'], ['all']),
+]);
+
+for (const [name, group, resource] of [
+  ['po', '', 'pods'],
+  ['pod', '', 'pods'],
+  ['PODS', '', 'pods'],
+  ['deploy', 'apps', 'deployments'],
+  ['deployment.apps', 'apps', 'deployments'],
+  ['ev', '', 'events'],
+  ['events.events', 'events.example', 'events'],
+] as const) {
+  const found = catalog.one(name);
+  t.same([found.group, found.resource], [group, resource], name);
+}
+
+t.throws(() => catalog.one('cows'), { name: 'UsageError', message: /no resource type "cows"/ });
+t.same(
+  catalog.find('all').map((r) => r.resource),
+  ['pods', 'deployments'],
+  'a category is all its resources',
+);
+
+t.test('arguments', async (t) => {
+  const names = (...args: string[]) => parseTargets(catalog, args).map((x) => [x.resource.resource, ...x.names]);
+  t.same(names('pods'), [['pods']]);
+  t.same(names('pods', 'a', 'b'), [['pods', 'a', 'b']]);
+  t.same(names('pod/a', 'deploy/b'), [
+    ['pods', 'a'],
+    ['deployments', 'b'],
+  ]);
+  t.same(names('pods,deploy'), [['pods'], ['deployments']]);
+  for (const wrong of [[], ['pods,deploy', 'a'], ['pod/a', 'b'], ['pod/'], ['pod/a/b']]) {
+    t.throws(() => parseTargets(catalog, wrong), { name: 'UsageError' }, wrong.join(' '));
+  }
+});

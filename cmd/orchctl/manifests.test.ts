@@ -1,0 +1,40 @@
+import t from 'tap';
+import { parseManifests } from '#cmd/orchctl/manifests.js';
+
+t.test('documents, lists and empty documents', async (t) => {
+  const text = `---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+---
+# nothing here
+---
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Secret, metadata: {name: b}}
+- {apiVersion: v1, kind: Pod, metadata: {name: c}}
+`;
+  t.same(
+    parseManifests(text, 'x.yaml').map((o) => `${o.kind}/${o.metadata.name}`),
+    ['ConfigMap/a', 'Secret/b', 'Pod/c'],
+  );
+});
+
+t.test('JSON is YAML', async (t) => {
+  t.equal(parseManifests('{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}', 'x.json').length, 1);
+});
+
+t.test('mistakes name the file', async (t) => {
+  for (const [text, message] of [
+    ['a: [', /^x\.yaml: /],
+    ['- 1', /^x\.yaml: an object was expected/],
+    ['apiVersion: v1', /^x\.yaml: kind is not set/],
+    ['kind: Pod', /^x\.yaml: apiVersion is not set/],
+    ['kind: Pod\nkind: Pod', /^x\.yaml: .*unique/i],
+  ] as const) {
+    t.throws(() => parseManifests(text, 'x.yaml'), { name: 'CommandError', message });
+  }
+  const bomb = `a: &a [x]\n${Array.from({ length: 9 }, (_, i) => `${'bcdefghij'[i]}: &${'bcdefghij'[i]} [${Array(9).fill(`*${'abcdefghi'[i]}`).join(',')}]`).join('\n')}`;
+  t.throws(() => parseManifests(bomb, 'x.yaml'), 'an explosion of aliases is refused');
+});
