@@ -1,0 +1,141 @@
+/** Guards certificate signing requests: who may approve and sign for which signer, and what may not be asked for. */
+import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import { concerns, refusal } from '#apiserver/admission/refusal.js';
+import type { Authorizer } from '#apiserver/authorization/authorizer.js';
+import { children, readOne } from '#daemon/pki/der.js';
+import { type DistinguishedName, decodeName } from '#daemon/pki/distinguished-name.js';
+import { decodePem } from '#daemon/pki/pem.js';
+
+export interface SignerGuardOptions {
+  readonly dialect: Dialect;
+  readonly authorizer: Authorizer;
+}
+
+const resource = 'certificatesigningrequests';
+
+/** Whether the user has the verb for the signer, by its name or for all of its domain. */
+async function mayActFor(
+  { dialect, authorizer }: SignerGuardOptions,
+  attributes: AdmissionAttributes,
+  verb: 'approve' | 'sign',
+): Promise<boolean> {
+  const { signerName } = (attributes.oldObject as CertificateSigningRequest).spec;
+  const domain = `${signerName.split('/')[0] ?? ''}/*`;
+  for (const name of [signerName, domain]) {
+    const answer = await authorizer.authorize({
+      user: attributes.user,
+      verb,
+      resourceRequest: true,
+      group: dialect.groupName('certificates'),
+      version: '*',
+      resource: 'signers',
+      subresource: '',
+      namespace: '',
+      name,
+      path: '',
+    });
+    if (answer.decision === 'allow') return true;
+  }
+  return false;
+}
+
+export class CertificateApproval implements AdmissionPlugin {
+  readonly name = 'CertificateApproval';
+  readonly #options: SignerGuardOptions;
+
+  constructor(options: SignerGuardOptions) {
+    this.#options = options;
+  }
+
+  handles(attributes: AdmissionAttributes): boolean {
+    return attributes.operation === 'UPDATE' && concerns(attributes, 'certificates', resource, 'approval');
+  }
+
+  async validate(attributes: AdmissionAttributes): Promise<void> {
+    if (await mayActFor(this.#options, attributes, 'approve')) return;
+    const { signerName } = (attributes.oldObject as CertificateSigningRequest).spec;
+    throw refusal(
+      attributes,
+      this.#options.dialect,
+      `user not permitted to approve requests with signerName ${JSON.stringify(signerName)}`,
+    );
+  }
+}
+
+export class CertificateSigning implements AdmissionPlugin {
+  readonly name = 'CertificateSigning';
+  readonly #options: SignerGuardOptions;
+
+  constructor(options: SignerGuardOptions) {
+    this.#options = options;
+  }
+
+  handles(attributes: AdmissionAttributes): boolean {
+    return attributes.operation === 'UPDATE' && concerns(attributes, 'certificates', resource, 'status');
+  }
+
+  async validate(attributes: AdmissionAttributes): Promise<void> {
+    const [object, old] = [attributes.object, attributes.oldObject] as CertificateSigningRequest[];
+    const unchanged = object?.status?.certificate === old?.status?.certificate && failed(object) === failed(old);
+    if (unchanged || (await mayActFor(this.#options, attributes, 'sign'))) return;
+    const signerName = old?.spec.signerName ?? '';
+    throw refusal(
+      attributes,
+      this.#options.dialect,
+      `user not permitted to sign requests with signerName ${JSON.stringify(signerName)}`,
+    );
+  }
+}
+
+function failed(request: CertificateSigningRequest | undefined): boolean {
+  return (request?.status?.conditions ?? []).some((condition) => condition.type === 'Failed');
+}
+
+/** Nobody gets a certificate of the group to which everything is allowed through the API. */
+export class CertificateSubjectRestriction implements AdmissionPlugin {
+  readonly name = 'CertificateSubjectRestriction';
+  readonly #dialect: Dialect;
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
+
+  handles(attributes: AdmissionAttributes): boolean {
+    return attributes.operation === 'CREATE' && concerns(attributes, 'certificates', resource);
+  }
+
+  validate(attributes: AdmissionAttributes): Promise<void> {
+    const { spec } = attributes.object as CertificateSigningRequest;
+    if (spec.signerName !== this.#dialect.signers.apiServerClient) return Promise.resolve();
+    let subject: DistinguishedName;
+    try {
+      subject = requestSubject(spec.request);
+    } catch (error) {
+      throw refusal(
+        attributes,
+        this.#dialect,
+        `unable to parse request: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    }
+    const { masters } = this.#dialect.groups;
+    if (subject.organizations.includes(masters))
+      throw refusal(
+        attributes,
+        this.#dialect,
+        `use of ${this.#dialect.signers.apiServerClient} signer with ${masters} group is not allowed`,
+      );
+    return Promise.resolve();
+  }
+}
+
+/** Subject of a PKCS#10 request (base64 of its PEM). Throws for anything else. */
+function requestSubject(request: string): DistinguishedName {
+  const [block] = decodePem(Buffer.from(request, 'base64').toString('latin1'));
+  if (block?.label !== 'CERTIFICATE REQUEST') throw new RangeError('PEM block type must be CERTIFICATE REQUEST');
+  const info = children(children(readOne(block.der))[0]);
+  const subject = info[1];
+  if (subject === undefined) throw new RangeError('the request has no subject');
+  return decodeName(subject);
+}

@@ -1,0 +1,94 @@
+/** Applies a namespace's LimitRanges: default requests and limits, and bounds on what may be asked for. */
+import { limitranges } from '#api/core/v1/resources.gen.js';
+import type { Container, LimitRange, LimitRangeItem, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import { limitFailures, sumResources, type Usage } from '#apiserver/admission/limit-check.js';
+import { concerns, refusal } from '#apiserver/admission/refusal.js';
+import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+
+export interface LimitRangerOptions {
+  readonly dialect: Dialect;
+  readonly reader: ObjectReader;
+}
+
+export class LimitRanger implements AdmissionPlugin {
+  readonly name = 'LimitRanger';
+  readonly #options: LimitRangerOptions;
+
+  constructor(options: LimitRangerOptions) {
+    this.#options = options;
+  }
+
+  handles(attributes: AdmissionAttributes): boolean {
+    const { operation } = attributes;
+    if (concerns(attributes, 'core', 'pods')) return operation === 'CREATE';
+    return concerns(attributes, 'core', 'persistentvolumeclaims') && (operation === 'CREATE' || operation === 'UPDATE');
+  }
+
+  async admit(attributes: AdmissionAttributes): Promise<void> {
+    if (!concerns(attributes, 'core', 'pods')) return;
+    const pod = attributes.object as Pod;
+    const notes: string[] = [];
+    for (const item of await this.#items(attributes)) {
+      if (item.type !== 'Container') continue;
+      for (const container of pod.spec.containers) notes.push(...applyDefaults(container, item, 'container'));
+      for (const container of pod.spec.initContainers ?? [])
+        notes.push(...applyDefaults(container, item, 'init container'));
+    }
+    if (notes.length === 0) return;
+    const key = `${this.#options.dialect.labelDomain}/limit-ranger`;
+    const text = `LimitRanger plugin set: ${notes.join('; ')}`;
+    pod.metadata.annotations = { ...pod.metadata.annotations, [key]: text };
+  }
+
+  async validate(attributes: AdmissionAttributes): Promise<void> {
+    const failures: string[] = [];
+    for (const item of await this.#items(attributes))
+      for (const usage of usages(attributes, item.type)) failures.push(...limitFailures(item, usage));
+    if (failures.length === 0) return;
+    const why = failures.length === 1 ? (failures[0] ?? '') : `[${failures.join(', ')}]`;
+    throw refusal(attributes, this.#options.dialect, why);
+  }
+
+  async #items({ namespace }: AdmissionAttributes): Promise<LimitRangeItem[]> {
+    const ranges: readonly LimitRange[] = await this.#options.reader.list(limitranges, namespace);
+    return ranges.flatMap((range) => range.spec?.limits ?? []);
+  }
+}
+
+/** What of the object an item of that type bounds. */
+function usages(attributes: AdmissionAttributes, type: string): Usage[] {
+  if (concerns(attributes, 'core', 'persistentvolumeclaims')) {
+    const claim = attributes.object as PersistentVolumeClaim;
+    return type === 'PersistentVolumeClaim' ? [{ requests: claim.spec.resources?.requests ?? {}, limits: {} }] : [];
+  }
+  const { spec } = attributes.object as Pod;
+  const all = [...spec.containers, ...(spec.initContainers ?? [])];
+  if (type === 'Container') return all.map(usageOf);
+  return type === 'Pod' ? [sumResources(spec.containers.map(usageOf), (spec.initContainers ?? []).map(usageOf))] : [];
+}
+
+const usageOf = ({ resources }: Container): Usage => ({
+  requests: resources?.requests ?? {},
+  limits: resources?.limits ?? {},
+});
+
+/** Fills what the container leaves out; returns what was filled, in words. */
+function applyDefaults(container: Container, item: LimitRangeItem, what: string): string[] {
+  const notes: string[] = [];
+  const fill = (kind: 'limits' | 'requests', defaults: Record<string, string>) => {
+    const given = container.resources?.[kind] ?? {};
+    const missing = Object.entries(defaults).filter(([name]) => !(name in given));
+    if (missing.length === 0) return;
+    container.resources = { ...container.resources, [kind]: { ...given, ...Object.fromEntries(missing) } };
+    const names = missing
+      .map(([name]) => name)
+      .sort()
+      .join(', ');
+    notes.push(`${names} ${kind === 'limits' ? 'limit' : 'request'} for ${what} ${container.name}`);
+  };
+  fill('requests', item.defaultRequest ?? {});
+  fill('limits', item.default ?? {});
+  return notes;
+}

@@ -1,0 +1,69 @@
+/** New nodes start tainted; pods tolerate short troubles of their node. */
+import type { Node, Pod, Toleration } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import { concerns } from '#apiserver/admission/refusal.js';
+
+/** A node takes no pods before the node lifecycle controller has seen it ready. */
+export class TaintNodesByCondition implements AdmissionPlugin {
+  readonly name = 'TaintNodesByCondition';
+  readonly #dialect: Dialect;
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
+
+  handles(attributes: AdmissionAttributes): boolean {
+    return attributes.operation === 'CREATE' && concerns(attributes, 'core', 'nodes');
+  }
+
+  admit(attributes: AdmissionAttributes): Promise<void> {
+    const node = attributes.object as Node;
+    const taint = { key: this.#dialect.taints.notReady, effect: 'NoSchedule' };
+    const taints = node.spec?.taints ?? [];
+    if (!taints.some(({ key, effect }) => key === taint.key && effect === taint.effect))
+      node.spec = { ...node.spec, taints: [...taints, taint] };
+    return Promise.resolve();
+  }
+}
+
+export interface DefaultTolerationSecondsOptions {
+  readonly dialect: Dialect;
+  readonly notReadySeconds: number;
+  readonly unreachableSeconds: number;
+}
+
+/** Pods stay on a node that is not ready, or cannot be reached, for a while before they are evicted. */
+export class DefaultTolerationSeconds implements AdmissionPlugin {
+  readonly name = 'DefaultTolerationSeconds';
+  readonly #options: DefaultTolerationSecondsOptions;
+
+  constructor(options: DefaultTolerationSecondsOptions) {
+    this.#options = options;
+  }
+
+  handles(attributes: AdmissionAttributes): boolean {
+    const { operation } = attributes;
+    return concerns(attributes, 'core', 'pods') && (operation === 'CREATE' || operation === 'UPDATE');
+  }
+
+  admit(attributes: AdmissionAttributes): Promise<void> {
+    const { spec } = attributes.object as Pod;
+    const { dialect, notReadySeconds, unreachableSeconds } = this.#options;
+    const tolerations = spec.tolerations ?? [];
+    const added = [
+      { key: dialect.taints.notReady, tolerationSeconds: notReadySeconds },
+      { key: dialect.taints.unreachable, tolerationSeconds: unreachableSeconds },
+    ].filter(({ key }) => !tolerations.some((toleration) => toleratesEviction(toleration, key)));
+    if (added.length > 0)
+      spec.tolerations = [
+        ...tolerations,
+        ...added.map((more) => ({ ...more, operator: 'Exists', effect: 'NoExecute' })),
+      ];
+    return Promise.resolve();
+  }
+}
+
+function toleratesEviction({ key = '', effect = '' }: Toleration, taint: string): boolean {
+  return (key === taint || key === '') && (effect === 'NoExecute' || effect === '');
+}

@@ -1,0 +1,90 @@
+/** Every admission plugin by name, in the order in which they run. */
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
+import {
+  CertificateApproval,
+  CertificateSigning,
+  CertificateSubjectRestriction,
+} from '#apiserver/admission/certificates.js';
+import { DefaultIngressClass, DefaultStorageClass } from '#apiserver/admission/default-classes.js';
+import { LimitRanger } from '#apiserver/admission/limit-ranger.js';
+import { NamespaceLifecycle } from '#apiserver/admission/namespace-lifecycle.js';
+import { DefaultTolerationSeconds, TaintNodesByCondition } from '#apiserver/admission/node-conditions.js';
+import { NodeRestriction } from '#apiserver/admission/node-restriction.js';
+import { PodPriority } from '#apiserver/admission/pod-priority.js';
+import { RuntimeClassAdmission } from '#apiserver/admission/runtime-class.js';
+import { ServiceAccountAdmission } from '#apiserver/admission/service-account.js';
+import type { Authorizer } from '#apiserver/authorization/authorizer.js';
+import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+
+export interface PluginDependencies {
+  readonly dialect: Dialect;
+  readonly reader: ObjectReader;
+  readonly authorizer: Authorizer;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** `--default-not-ready-toleration-seconds`, `--default-unreachable-toleration-seconds`. */
+  readonly notReadySeconds: number;
+  readonly unreachableSeconds: number;
+}
+
+interface PluginRow {
+  readonly byDefault: boolean;
+  readonly make: (dependencies: PluginDependencies) => AdmissionPlugin;
+}
+
+const plugins: Readonly<Record<string, PluginRow>> = {
+  NamespaceLifecycle: { byDefault: true, make: (d) => new NamespaceLifecycle(d) },
+  LimitRanger: { byDefault: true, make: (d) => new LimitRanger(d) },
+  ServiceAccount: { byDefault: true, make: (d) => new ServiceAccountAdmission(d) },
+  NodeRestriction: { byDefault: false, make: (d) => new NodeRestriction(d) },
+  TaintNodesByCondition: { byDefault: true, make: (d) => new TaintNodesByCondition(d.dialect) },
+  Priority: { byDefault: true, make: (d) => new PodPriority(d) },
+  DefaultTolerationSeconds: { byDefault: true, make: (d) => new DefaultTolerationSeconds(d) },
+  DefaultStorageClass: { byDefault: true, make: (d) => new DefaultStorageClass(d) },
+  RuntimeClass: { byDefault: true, make: (d) => new RuntimeClassAdmission(d) },
+  CertificateApproval: { byDefault: true, make: (d) => new CertificateApproval(d) },
+  CertificateSigning: { byDefault: true, make: (d) => new CertificateSigning(d) },
+  CertificateSubjectRestriction: { byDefault: true, make: (d) => new CertificateSubjectRestriction(d.dialect) },
+  DefaultIngressClass: { byDefault: true, make: (d) => new DefaultIngressClass(d) },
+};
+
+/** Names that release 1.24 knows and that nothing here acts on yet. */
+export const inertPlugins: readonly string[] = [
+  'AlwaysAdmit',
+  'AlwaysDeny',
+  'AlwaysPullImages',
+  'DenyServiceExternalIPs',
+  'EventRateLimit',
+  'ExtendedResourceToleration',
+  'ImagePolicyWebhook',
+  'LimitPodHardAntiAffinityTopology',
+  'MutatingAdmissionWebhook',
+  'NamespaceAutoProvision',
+  'NamespaceExists',
+  'OwnerReferencesPermissionEnforcement',
+  'PersistentVolumeClaimResize',
+  'PersistentVolumeLabel',
+  'PodNodeSelector',
+  'PodSecurity',
+  'PodTolerationRestriction',
+  'ResourceQuota',
+  'SecurityContextDeny',
+  'StorageObjectInUseProtection',
+  'ValidatingAdmissionWebhook',
+];
+
+/** The names among `chosen` that no plugin has. */
+export function unknownPlugins(chosen: readonly string[]): string[] {
+  return chosen.filter((name) => !(name in plugins) && !inertPlugins.includes(name));
+}
+
+/** The plugins that are on: the default ones and `enabled`, without `disabled`. */
+export function admissionPlugins(
+  dependencies: PluginDependencies,
+  { enabled, disabled }: { readonly enabled: readonly string[]; readonly disabled: readonly string[] },
+): AdmissionPlugin[] {
+  return Object.entries(plugins)
+    .filter(([name, row]) => (row.byDefault || enabled.includes(name)) && !disabled.includes(name))
+    .map(([, row]) => row.make(dependencies));
+}

@@ -1,0 +1,102 @@
+/** Turns a pod's priority class into a number, and keeps priority classes sound. */
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { priorityclasses } from '#api/scheduling/v1/resources.gen.js';
+import type { PriorityClass } from '#api/scheduling/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import { concerns, refusal } from '#apiserver/admission/refusal.js';
+import { systemPriorityClasses } from '#apiserver/bootstrap/priority-classes.js';
+import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+
+export interface PriorityOptions {
+  readonly dialect: Dialect;
+  readonly reader: ObjectReader;
+}
+
+interface Priority {
+  readonly name: string;
+  readonly value: number;
+  readonly preemptionPolicy: string;
+}
+
+const noClass: Priority = { name: '', value: 0, preemptionPolicy: 'PreemptLowerPriority' };
+
+export class PodPriority implements AdmissionPlugin {
+  readonly name = 'Priority';
+  readonly #options: PriorityOptions;
+
+  constructor(options: PriorityOptions) {
+    this.#options = options;
+  }
+
+  handles(attributes: AdmissionAttributes): boolean {
+    const { operation } = attributes;
+    if (concerns(attributes, 'core', 'pods')) return operation === 'CREATE' || operation === 'UPDATE';
+    return concerns(attributes, 'scheduling', 'priorityclasses') && (operation === 'CREATE' || operation === 'UPDATE');
+  }
+
+  async admit(attributes: AdmissionAttributes): Promise<void> {
+    if (!concerns(attributes, 'core', 'pods')) return;
+    const { spec } = attributes.object as Pod;
+    if (attributes.operation === 'UPDATE') {
+      // A client that does not know of priorities leaves them out; they cannot change anyway.
+      const old = (attributes.oldObject as Pod).spec;
+      if (spec.priority === undefined && old.priority !== undefined) spec.priority = old.priority;
+      if (spec.preemptionPolicy === undefined && old.preemptionPolicy !== undefined)
+        spec.preemptionPolicy = old.preemptionPolicy;
+      return;
+    }
+    const priority = await this.#priorityOf(attributes, spec.priorityClassName ?? '');
+    if (priority.name !== '') spec.priorityClassName = priority.name;
+    this.#accept(attributes, spec.priority, priority.value, 'integer value of priority');
+    this.#accept(attributes, spec.preemptionPolicy, priority.preemptionPolicy, 'string value of PreemptionPolicy');
+    spec.priority = priority.value;
+    spec.preemptionPolicy = priority.preemptionPolicy;
+  }
+
+  async validate(attributes: AdmissionAttributes): Promise<void> {
+    if (!concerns(attributes, 'scheduling', 'priorityclasses')) return;
+    const wanted = attributes.object as PriorityClass;
+    if (wanted.globalDefault !== true) return;
+    const others = await this.#options.reader.list(priorityclasses);
+    const other = others.find((found) => found.globalDefault === true && found.metadata.name !== wanted.metadata.name);
+    if (other === undefined) return;
+    const why = `PriorityClass ${other.metadata.name} is already marked as default. Only one default can exist`;
+    throw refusal(attributes, this.#options.dialect, why);
+  }
+
+  /** What the client gave must be what the class says. */
+  #accept<V extends string | number>(
+    attributes: AdmissionAttributes,
+    given: V | undefined,
+    computed: V,
+    what: string,
+  ): void {
+    if (given === undefined || given === computed) return;
+    const why = `the ${what} (${given}) must not be provided in pod spec; priority admission controller computed ${computed} from the given PriorityClass name`;
+    throw refusal(attributes, this.#options.dialect, why);
+  }
+
+  async #priorityOf(attributes: AdmissionAttributes, name: string): Promise<Priority> {
+    const { reader, dialect } = this.#options;
+    if (name === '') {
+      const classes = await reader.list(priorityclasses);
+      const defaults = classes.filter((found) => found.globalDefault === true).sort((a, b) => a.value - b.value);
+      return defaults[0] === undefined ? noClass : priorityOf(defaults[0]);
+    }
+    const found =
+      systemPriorityClasses.find((own) => own.metadata.name === name) ??
+      (await reader.get(priorityclasses, '', name)) ??
+      (await reader.get(priorityclasses, '', name, 'latest'));
+    if (found === undefined) throw refusal(attributes, dialect, `no PriorityClass with name ${name} was found`);
+    return priorityOf(found);
+  }
+}
+
+function priorityOf(found: PriorityClass): Priority {
+  return {
+    name: found.metadata.name ?? '',
+    value: found.value,
+    preemptionPolicy: found.preemptionPolicy ?? noClass.preemptionPolicy,
+  };
+}

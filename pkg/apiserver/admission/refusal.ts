@@ -1,0 +1,33 @@
+/** What admission plugins share: who is asked about, and how they refuse. */
+import type { ApiObjectShape } from '#api/object.js';
+import type { Dialect, GroupKey } from '#apimachinery/dialect.js';
+import { forbidden, type Qualified, type StatusError } from '#apimachinery/errors/status.js';
+import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
+
+/** True for the resource itself (not its subresources) of that group. */
+export function concerns(
+  attributes: AdmissionAttributes,
+  group: GroupKey,
+  resource: string,
+  subresource = '',
+): boolean {
+  return (
+    attributes.resource.resource === resource &&
+    attributes.resource.group === group &&
+    attributes.subresource === subresource
+  );
+}
+
+export function qualifiedOf(attributes: AdmissionAttributes, dialect: Dialect): Qualified {
+  return { group: dialect.groupName(attributes.resource.group), resource: attributes.resource.resource };
+}
+
+/** 403: `pods "web" is forbidden: <why>`. */
+export function refusal(attributes: AdmissionAttributes, dialect: Dialect, why: string): StatusError {
+  const name = attributes.name === '' ? nameOf(attributes.object) : attributes.name;
+  return forbidden(qualifiedOf(attributes, dialect), name, why);
+}
+
+function nameOf(object: ApiObjectShape | undefined): string {
+  return object?.metadata.name ?? object?.metadata.generateName ?? '';
+}

@@ -1,0 +1,81 @@
+/** Applies a pod's RuntimeClass: its overhead, and where its nodes are. */
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { runtimeclasses } from '#api/node/v1/resources.gen.js';
+import type { RuntimeClass } from '#api/node/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import { concerns, refusal } from '#apiserver/admission/refusal.js';
+import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+
+export interface RuntimeClassOptions {
+  readonly dialect: Dialect;
+  readonly reader: ObjectReader;
+}
+
+export class RuntimeClassAdmission implements AdmissionPlugin {
+  readonly name = 'RuntimeClass';
+  readonly #options: RuntimeClassOptions;
+
+  constructor(options: RuntimeClassOptions) {
+    this.#options = options;
+  }
+
+  handles(attributes: AdmissionAttributes): boolean {
+    return attributes.operation === 'CREATE' && concerns(attributes, 'core', 'pods');
+  }
+
+  async admit(attributes: AdmissionAttributes): Promise<void> {
+    const { spec } = attributes.object as Pod;
+    const found = await this.#classOf(attributes);
+    if (found === undefined) return;
+    const { overhead, scheduling } = found;
+    if (overhead?.podFixed !== undefined) {
+      if (spec.overhead !== undefined && !sameAmounts(spec.overhead, overhead.podFixed))
+        throw refusal(
+          attributes,
+          this.#options.dialect,
+          "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
+        );
+      spec.overhead = { ...overhead.podFixed };
+    }
+    for (const [key, value] of Object.entries(scheduling?.nodeSelector ?? {})) {
+      const given = spec.nodeSelector?.[key];
+      if (given !== undefined && given !== value)
+        throw refusal(
+          attributes,
+          this.#options.dialect,
+          `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${given}`,
+        );
+      spec.nodeSelector = { ...spec.nodeSelector, [key]: value };
+    }
+    const tolerations = scheduling?.tolerations ?? [];
+    if (tolerations.length > 0) spec.tolerations = [...(spec.tolerations ?? []), ...tolerations];
+  }
+
+  async validate(attributes: AdmissionAttributes): Promise<void> {
+    const { spec } = attributes.object as Pod;
+    const overhead = (await this.#classOf(attributes))?.overhead?.podFixed;
+    if (spec.overhead === undefined || Object.keys(spec.overhead).length === 0) return;
+    if (overhead === undefined)
+      throw refusal(
+        attributes,
+        this.#options.dialect,
+        'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead',
+      );
+  }
+
+  async #classOf(attributes: AdmissionAttributes): Promise<RuntimeClass | undefined> {
+    const { reader, dialect } = this.#options;
+    const name = (attributes.object as Pod).spec.runtimeClassName;
+    if (name === undefined || name === '') return undefined;
+    const found =
+      (await reader.get(runtimeclasses, '', name)) ?? (await reader.get(runtimeclasses, '', name, 'latest'));
+    if (found !== undefined) return found;
+    throw refusal(attributes, dialect, `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
+  }
+}
+
+function sameAmounts(a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>): boolean {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
+}

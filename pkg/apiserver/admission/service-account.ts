@@ -1,0 +1,112 @@
+/** Gives every pod a service account, and its containers the account's token, root certificate and namespace. */
+import { serviceaccounts } from '#api/core/v1/resources.gen.js';
+import type { Container, Pod, ServiceAccount, Volume } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import { concerns, refusal } from '#apiserver/admission/refusal.js';
+import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+import { generateName } from '#apiserver/registry/generate-name.js';
+import { podTokenExpirationSeconds } from '#apiserver/serviceaccount/token-issuer.js';
+
+export interface ServiceAccountOptions {
+  readonly dialect: Dialect;
+  readonly reader: ObjectReader;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+}
+
+const defaultAccount = 'default';
+const fileMode = 0o644;
+
+export class ServiceAccountAdmission implements AdmissionPlugin {
+  readonly name = 'ServiceAccount';
+  readonly #options: ServiceAccountOptions;
+
+  constructor(options: ServiceAccountOptions) {
+    this.#options = options;
+  }
+
+  handles(attributes: AdmissionAttributes): boolean {
+    return attributes.operation === 'CREATE' && concerns(attributes, 'core', 'pods');
+  }
+
+  async admit(attributes: AdmissionAttributes): Promise<void> {
+    const pod = attributes.object as Pod;
+    if (this.#isMirror(pod)) return;
+    const { spec } = pod;
+    if (spec.serviceAccountName === undefined || spec.serviceAccountName === '')
+      spec.serviceAccountName = defaultAccount;
+    const account = await this.#account(attributes, spec.serviceAccountName);
+    if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true) this.#mount(pod);
+    const pullSecrets = account.imagePullSecrets ?? [];
+    if ((spec.imagePullSecrets ?? []).length === 0 && pullSecrets.length > 0)
+      spec.imagePullSecrets = pullSecrets.map(({ name }) => ({ ...(name === undefined ? {} : { name }) }));
+  }
+
+  validate(attributes: AdmissionAttributes): Promise<void> {
+    const pod = attributes.object as Pod;
+    if (!this.#isMirror(pod)) return Promise.resolve();
+    const { dialect } = this.#options;
+    // What a node writes about its own static pods must not give those pods anybody's rights.
+    if ((pod.spec.serviceAccountName ?? '') !== '')
+      throw refusal(attributes, dialect, 'a mirror pod may not reference service accounts');
+    const projected = (pod.spec.volumes ?? []).some((volume) =>
+      volume.projected?.sources?.some((source) => source.serviceAccountToken !== undefined),
+    );
+    if (projected)
+      throw refusal(attributes, dialect, 'a mirror pod may not use ServiceAccountToken volume projections');
+    return Promise.resolve();
+  }
+
+  #isMirror(pod: Pod): boolean {
+    return pod.metadata.annotations?.[this.#options.dialect.annotations.configMirror] !== undefined;
+  }
+
+  async #account(attributes: AdmissionAttributes, name: string): Promise<ServiceAccount> {
+    const { reader, dialect } = this.#options;
+    const { namespace } = attributes;
+    const found =
+      (await reader.get(serviceaccounts, namespace, name)) ??
+      (await reader.get(serviceaccounts, namespace, name, 'latest'));
+    if (found !== undefined) return found;
+    const why = `error looking up service account ${namespace}/${name}: serviceaccount ${JSON.stringify(name)} not found`;
+    throw refusal(attributes, dialect, why);
+  }
+
+  #mount({ spec }: Pod): void {
+    const { dialect, random } = this.#options;
+    const prefix = `${dialect.namespaces.system.slice(0, -'-system'.length)}-api-access-`;
+    const present = spec.volumes?.find((volume) => volume.name.startsWith(prefix))?.name;
+    const name = present ?? generateName(prefix, random);
+    let used = false;
+    for (const container of [...(spec.initContainers ?? []), ...spec.containers])
+      used = mountInto(container, name, dialect.serviceAccountPath) || used;
+    if (used && present === undefined) spec.volumes = [...(spec.volumes ?? []), accessVolume(name, dialect)];
+  }
+}
+
+/** False when the container has something of its own at that path. */
+function mountInto(container: Container, volume: string, mountPath: string): boolean {
+  const mounts = container.volumeMounts ?? [];
+  if (mounts.some((mount) => mount.mountPath === mountPath)) return false;
+  container.volumeMounts = [...mounts, { name: volume, readOnly: true, mountPath }];
+  return true;
+}
+
+function accessVolume(name: string, dialect: Dialect): Volume {
+  return {
+    name,
+    projected: {
+      defaultMode: fileMode,
+      sources: [
+        { serviceAccountToken: { expirationSeconds: podTokenExpirationSeconds, path: 'token' } },
+        { configMap: { name: dialect.rootCAConfigMap, items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+        {
+          downwardAPI: {
+            items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
+          },
+        },
+      ],
+    },
+  };
+}
