@@ -1,0 +1,153 @@
+/**
+ * Decides which Event object an occurrence belongs to, and when that object may be written again.
+ *
+ * Equal events share one object whose count grows. More than ten different messages of one reason within ten minutes
+ * share one combined object. Each involved object may cause 25 writes at once and one every five minutes after that
+ * (the figures of client-go 1.24's EventCorrelator); beyond that the count still grows and is written later, and the
+ * first event of a reason is always written, so no reason is ever lost.
+ */
+import type { Event, ObjectReference } from '#api/core/v1/types.gen.js';
+import { type Clock, formatTime } from '#apimachinery/clock.js';
+import { LruMap } from '#client/events/lru.js';
+import { TokenBucket } from '#client/token-bucket.js';
+
+export type EventType = 'Normal' | 'Warning';
+
+export interface Occurrence {
+  readonly involvedObject: ObjectReference;
+  readonly type: EventType;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** One Event object, existing or to be created. */
+export interface EventSeriesState {
+  readonly involvedObject: ObjectReference;
+  readonly type: EventType;
+  readonly reason: string;
+  message: string;
+  count: number;
+  readonly firstTimestamp: string;
+  lastTimestamp: string;
+  /** Name of the Event object once it was created. */
+  name: string | undefined;
+  /** Whether it waits to be written. */
+  dirty: boolean;
+}
+
+export interface Correlation {
+  readonly series: EventSeriesState;
+  /** How long to wait before it is written, in milliseconds. */
+  readonly waitMs: number;
+}
+
+const maxEntries = 4096;
+const maxDifferentMessages = 10;
+const aggregationMs = 600_000;
+const spamBurst = 25;
+const spamQps = 1 / 300;
+
+interface Aggregate {
+  readonly messages: Set<string>;
+  lastMs: number;
+}
+
+export class EventCorrelator {
+  readonly #clock: Clock;
+  readonly #aggregates = new LruMap<string, Aggregate>(maxEntries);
+  readonly #buckets = new LruMap<string, TokenBucket>(maxEntries);
+  readonly #series: LruMap<string, EventSeriesState>;
+
+  /** `onEvict` hears of each Event object that is forgotten; its next occurrence makes a new one. */
+  constructor(clock: Clock, onEvict?: (series: EventSeriesState) => void) {
+    this.#clock = clock;
+    this.#series = new LruMap(maxEntries, onEvict);
+  }
+
+  /** Counts one occurrence. */
+  correlate(occurrence: Occurrence): Correlation {
+    const { involvedObject, type, reason } = occurrence;
+    const nowMs = this.#clock.now();
+    const object = objectId(involvedObject);
+    const group = `${object}\0${type}\0${reason}`;
+    const combined = this.#isCombined(group, occurrence.message, nowMs);
+    const message = combined ? `(combined from similar events): ${occurrence.message}` : occurrence.message;
+    const key = combined ? `${group}\0` : `${group}\0${message}`;
+    const timestamp = formatTime(nowMs);
+    const known = this.#series.get(key);
+    if (known !== undefined) {
+      known.count += 1;
+      known.message = message;
+      known.lastTimestamp = timestamp;
+      // A write that waits already will carry this occurrence too.
+      return { series: known, waitMs: known.dirty ? Number.POSITIVE_INFINITY : this.#reserveMs(object) };
+    }
+    const series: EventSeriesState = {
+      involvedObject,
+      type,
+      reason,
+      message,
+      count: 1,
+      firstTimestamp: timestamp,
+      lastTimestamp: timestamp,
+      name: undefined,
+      dirty: false,
+    };
+    this.#series.set(key, series);
+    const firstOfReason = this.#aggregates.get(group)?.messages.size === 1;
+    const waitMs = this.#reserveMs(object);
+    return { series, waitMs: firstOfReason ? 0 : waitMs };
+  }
+
+  #isCombined(group: string, message: string, nowMs: number): boolean {
+    let aggregate = this.#aggregates.get(group);
+    if (aggregate === undefined || nowMs - aggregate.lastMs > aggregationMs) {
+      aggregate = { messages: new Set(), lastMs: nowMs };
+      this.#aggregates.set(group, aggregate);
+    }
+    aggregate.lastMs = nowMs;
+    if (aggregate.messages.has(message)) return false;
+    if (aggregate.messages.size >= maxDifferentMessages) return true;
+    aggregate.messages.add(message);
+    return false;
+  }
+
+  #reserveMs(object: string): number {
+    let bucket = this.#buckets.get(object);
+    if (bucket === undefined) {
+      bucket = new TokenBucket({ qps: spamQps, burst: spamBurst, clock: this.#clock });
+      this.#buckets.set(object, bucket);
+    }
+    return bucket.reserveMs();
+  }
+}
+
+function objectId(object: ObjectReference): string {
+  const { kind, namespace, name, uid, apiVersion, fieldPath } = object;
+  return [kind, namespace, name, uid, apiVersion, fieldPath].join('\0');
+}
+
+/** The Event object of a series. */
+export function eventOf(
+  series: EventSeriesState,
+  name: string,
+  source: { readonly component: string; readonly host?: string },
+): Event {
+  return {
+    metadata: { name, namespace: eventNamespace(series) },
+    involvedObject: series.involvedObject,
+    reason: series.reason,
+    message: series.message,
+    source: { ...source },
+    firstTimestamp: series.firstTimestamp,
+    lastTimestamp: series.lastTimestamp,
+    count: series.count,
+    type: series.type,
+  };
+}
+
+/** Events of cluster-scoped objects live in the default namespace. */
+export function eventNamespace(series: EventSeriesState): string {
+  const { namespace } = series.involvedObject;
+  return namespace === undefined || namespace === '' ? 'default' : namespace;
+}

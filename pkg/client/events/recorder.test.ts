@@ -1,0 +1,154 @@
+import { Registry } from 'prom-client';
+import t, { type Test } from 'tap';
+import { events, pods } from '#api/core/v1/resources.gen.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { orchDialect } from '#apimachinery/dialect.js';
+import { forbidden, serviceUnavailable } from '#apimachinery/errors/status.js';
+import { ApiEventRecorder } from '#client/events/recorder.js';
+import { FakeApi } from '#client/testing/fake-api.js';
+import { settle, VirtualClock } from '#client/testing/virtual-clock.js';
+import { silentLogger } from '#daemon/log/logger.js';
+
+function setUp(t: Test) {
+  const clock = new VirtualClock();
+  const api = new FakeApi({ dialect: orchDialect, clock, resources: [events, pods] });
+  const registry = new Registry();
+  const recorder = new ApiEventRecorder({
+    client: api.client,
+    source: { component: 'tester', host: 'n1' },
+    clock,
+    random: () => 0,
+    log: silentLogger,
+    metrics: registry,
+  });
+  t.teardown(() => api.verify());
+  return { clock, api, recorder, registry };
+}
+
+const pod: Pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'a', namespace: 'ns', uid: 'u1', resourceVersion: '7' },
+  spec: { containers: [] },
+};
+
+t.test('an event is written with its source and object', async (t) => {
+  const { api, recorder } = setUp(t);
+  recorder.record(pod, 'Normal', 'Scheduled', 'done');
+  await settle();
+  const [event] = api.list(events);
+  t.match(event, {
+    metadata: { namespace: 'ns', name: /^a\.[0-9a-f]+$/ },
+    involvedObject: { kind: 'Pod', apiVersion: 'v1', namespace: 'ns', name: 'a', uid: 'u1', resourceVersion: '7' },
+    reason: 'Scheduled',
+    message: 'done',
+    type: 'Normal',
+    count: 1,
+    source: { component: 'tester', host: 'n1' },
+    firstTimestamp: '2022-05-03T00:00:00Z',
+  });
+  recorder.record({ kind: 'Node', name: 'n1' }, 'Warning', 'Odd', 'x');
+  await settle();
+  t.equal(api.list(events)[1]?.metadata.namespace, 'default', 'events of cluster-scoped objects');
+});
+
+t.test('equal events are counted in one object', async (t) => {
+  const { api, recorder, clock } = setUp(t);
+  for (let i = 0; i < 5; i += 1) {
+    recorder.record(pod, 'Warning', 'BackOff', 'again');
+    await clock.advance(1000);
+  }
+  t.equal(api.list(events).length, 1);
+  t.match(api.list(events)[0], {
+    count: 5,
+    firstTimestamp: '2022-05-03T00:00:00Z',
+    lastTimestamp: '2022-05-03T00:00:04Z',
+  });
+  t.same(
+    api.takeWrites().map((line) => line.split(' ')[0]),
+    ['create', 'patch', 'patch', 'patch', 'patch'],
+  );
+});
+
+t.test('a flood of one object is counted and written later; a new reason comes through', async (t) => {
+  const { api, recorder, clock } = setUp(t);
+  for (let i = 0; i < 100; i += 1) {
+    recorder.record(pod, 'Warning', 'BackOff', 'again');
+    await settle();
+  }
+  t.equal(api.list(events)[0]?.count, 25);
+  recorder.record(pod, 'Warning', 'Failed', 'other');
+  await settle();
+  t.equal(api.list(events)[1]?.reason, 'Failed');
+  await clock.advance(300_000);
+  t.equal(api.list(events)[0]?.count, 100, 'nothing was lost');
+  t.equal(clock.pendingTimers, 0);
+});
+
+t.test('many different messages of a reason are combined', async (t) => {
+  const { api, recorder, clock } = setUp(t);
+  for (let i = 0; i < 20; i += 1) {
+    recorder.record(pod, 'Warning', 'Failed', `number ${i}`);
+    await settle();
+  }
+  t.equal(api.list(events).length, 11);
+  t.match(api.list(events)[10], { message: '(combined from similar events): number 19', count: 10 });
+  await clock.advance(700_000);
+  recorder.record(pod, 'Warning', 'Failed', 'number 99');
+  await settle();
+  t.equal(api.list(events)[11]?.message, 'number 99', 'after a quiet time they count as single again');
+});
+
+t.test('an expired event is made anew', async (t) => {
+  const { api, recorder } = setUp(t);
+  recorder.record(pod, 'Normal', 'Pulled', 'x');
+  await settle();
+  const name = api.list(events)[0]?.metadata.name ?? '';
+  api.remove(events, `ns/${name}`);
+  recorder.record(pod, 'Normal', 'Pulled', 'x');
+  await settle();
+  t.match(api.list(events)[0], { count: 2 });
+  t.not(api.list(events)[0]?.metadata.name, name);
+});
+
+t.test('an unreachable server is tried again, a refusal is not; both are counted when given up', async (t) => {
+  const { api, recorder, clock, registry } = setUp(t);
+  const up = api.intercept(() => serviceUnavailable('down'));
+  recorder.record(pod, 'Normal', 'A', 'x');
+  await clock.advance(15_000);
+  up();
+  await clock.advance(15_000);
+  t.equal(api.list(events).length, 1);
+  const down = api.intercept(() => serviceUnavailable('down'));
+  recorder.record(pod, 'Normal', 'B', 'x');
+  await clock.advance(300_000);
+  down();
+  api.intercept(() => forbidden({ group: '', resource: 'events' }, '', 'the namespace is being terminated'));
+  api.calls.length = 0;
+  recorder.record(pod, 'Normal', 'C', 'x');
+  await clock.advance(300_000);
+  t.equal(api.calls.length, 1);
+  const text = await registry.metrics();
+  t.match(text, 'event_recorder_dropped_total{cause="unreachable"} 1');
+  t.match(text, 'event_recorder_dropped_total{cause="rejected"} 1');
+});
+
+t.test('closing writes what waits, and does not wait long', async (t) => {
+  const { api, recorder } = setUp(t);
+  for (let i = 0; i < 30; i += 1) {
+    recorder.record(pod, 'Warning', 'BackOff', 'again');
+    await settle();
+  }
+  await recorder.close();
+  t.equal(api.list(events)[0]?.count, 30);
+  recorder.record(pod, 'Warning', 'Late', 'x');
+  await settle();
+  t.equal(api.list(events).length, 1);
+  const other = setUp(t);
+  other.api.intercept(() => serviceUnavailable('down'));
+  other.recorder.record(pod, 'Normal', 'A', 'x');
+  const closing = other.recorder.close();
+  await other.clock.advance(1000);
+  await closing;
+  t.equal(other.clock.pendingTimers, 0);
+});

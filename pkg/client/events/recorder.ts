@@ -1,0 +1,210 @@
+/** Records events about objects. Recording never waits and never fails; writing happens in the background. */
+import type { Registry } from 'prom-client';
+import { events } from '#api/core/v1/resources.gen.js';
+import type { Event, ObjectReference } from '#api/core/v1/types.gen.js';
+import type { Clock, Timer } from '#apimachinery/clock.js';
+import { isAlreadyExists, isNotFound, statusOf } from '#apimachinery/errors/status.js';
+import { Backoff } from '#client/backoff.js';
+import type { ApiObject, Client, ResourceClient } from '#client/client.js';
+import {
+  EventCorrelator,
+  type EventSeriesState,
+  type EventType,
+  eventNamespace,
+  eventOf,
+} from '#client/events/correlator.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { counter } from '#daemon/metrics/metric.js';
+
+/** What events are recorded about: an object with its apiVersion and kind, or a reference to one. */
+export type EventTarget = ApiObject | ObjectReference;
+
+export interface EventRecorder {
+  /** `reason`: a short word in CamelCase; `message`: a sentence for people. */
+  record(target: EventTarget, type: EventType, reason: string, message: string): void;
+}
+
+/** Records nothing; for tests and tools. */
+export const silentRecorder: EventRecorder = { record() {} };
+
+export interface ApiEventRecorderOptions {
+  readonly client: Client;
+  /** The daemon's component name, and the node where it matters. */
+  readonly source: { readonly component: string; readonly host?: string };
+  readonly clock: Clock;
+  /** Returns [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics?: Registry;
+}
+
+/** As in client-go. */
+const maxTries = 12;
+/** What waits in `close` at most. */
+const drainMs = 1000;
+/** Longest message that the API takes. */
+const maxMessageLength = 1024;
+
+export class ApiEventRecorder implements EventRecorder {
+  readonly #options: ApiEventRecorderOptions;
+  readonly #client: ResourceClient<Event>;
+  readonly #correlator: EventCorrelator;
+  /** Each series at most once; bounded, as the correlator's memory of series is. */
+  readonly #queue = new Set<EventSeriesState>();
+  readonly #delayed = new Map<EventSeriesState, Timer>();
+  readonly #stop = new AbortController();
+  readonly #dropped: (reason: string) => void;
+  #sending: Promise<void> | undefined;
+  #closing = false;
+  #sequence = 0;
+
+  constructor(options: ApiEventRecorderOptions) {
+    this.#options = options;
+    this.#client = options.client.resource(events);
+    this.#correlator = new EventCorrelator(options.clock, (series) => this.#forget(series));
+    const { metrics } = options;
+    if (metrics === undefined) this.#dropped = () => undefined;
+    else {
+      const dropped = counter(metrics, {
+        name: 'event_recorder_dropped_total',
+        help: 'Events that could not be written',
+        labelNames: ['cause'],
+      });
+      this.#dropped = (cause) => dropped.inc({ cause });
+    }
+  }
+
+  record(target: EventTarget, type: EventType, reason: string, message: string): void {
+    if (this.#closing) return;
+    const text = message.length > maxMessageLength ? `${message.slice(0, maxMessageLength - 3)}...` : message;
+    const involvedObject = referenceTo(target);
+    this.#options.log.debug({ involvedObject, type, reason, eventMessage: text }, 'Event');
+    const { series, waitMs } = this.#correlator.correlate({ involvedObject, type, reason, message: text });
+    if (waitMs === Number.POSITIVE_INFINITY) return;
+    series.dirty = true;
+    if (waitMs <= 0) this.#enqueue(series);
+    else
+      this.#delayed.set(
+        series,
+        this.#options.clock.setTimer(() => this.#enqueue(series), waitMs),
+      );
+  }
+
+  /** Writes what waits, for a second at most, and stops. */
+  async close(): Promise<void> {
+    if (this.#closing) return;
+    this.#closing = true;
+    for (const series of [...this.#delayed.keys()]) this.#enqueue(series);
+    const done = new AbortController();
+    const sending = (this.#sending ?? Promise.resolve()).finally(() => done.abort());
+    await Promise.race([sending, this.#options.clock.sleep(drainMs, done.signal)]);
+    this.#stop.abort();
+    await sending;
+  }
+
+  #enqueue(series: EventSeriesState): void {
+    this.#delayed.get(series)?.cancel();
+    this.#delayed.delete(series);
+    this.#queue.add(series);
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = undefined;
+      const [next] = this.#queue;
+      if (next !== undefined && !this.#stop.signal.aborted) this.#enqueue(next);
+    });
+  }
+
+  /** A series that fell out of the correlator's memory while it waited for its turn is written without waiting more. */
+  #forget(series: EventSeriesState): void {
+    if (this.#delayed.has(series)) this.#enqueue(series);
+    if (this.#queue.size <= maxQueued) return;
+    const [oldest] = this.#queue;
+    if (oldest === undefined) return;
+    this.#queue.delete(oldest);
+    this.#giveUp(oldest, 'queue_full', undefined);
+  }
+
+  async #sendAll(): Promise<void> {
+    for (const series of this.#queue) {
+      if (this.#stop.signal.aborted) return;
+      this.#queue.delete(series);
+      series.dirty = false;
+      await this.#send(series);
+    }
+  }
+
+  async #send(series: EventSeriesState): Promise<void> {
+    const backoff = new Backoff({ initialMs: 1000, maxMs: 10_000, jitter: 0.5, random: this.#options.random });
+    for (let tries = 1; !this.#stop.signal.aborted; tries += 1) {
+      try {
+        await this.#write(series);
+        return;
+      } catch (error) {
+        if (this.#stop.signal.aborted) return;
+        const code = statusOf(error)?.code;
+        const passing = code === undefined || code === 429 || code >= 500;
+        if (!passing || tries >= maxTries) {
+          this.#giveUp(series, passing ? 'unreachable' : 'rejected', error);
+          return;
+        }
+        await this.#options.clock.sleep(backoff.nextMs(), this.#stop.signal);
+      }
+    }
+  }
+
+  async #write(series: EventSeriesState): Promise<void> {
+    const { signal } = this.#stop;
+    const namespace = eventNamespace(series);
+    if (series.name !== undefined) {
+      const { count, message, lastTimestamp } = series;
+      try {
+        await this.#client.patch(series.name, { count, message, lastTimestamp }, { namespace, type: 'merge', signal });
+        return;
+      } catch (error) {
+        // Events expire; the series goes on in a new object.
+        if (!isNotFound(error)) throw error;
+        series.name = undefined;
+      }
+    }
+    const name = this.#nameFor(series);
+    try {
+      await this.#client.create(eventOf(series, name, this.#options.source), { namespace, signal });
+    } catch (error) {
+      // An earlier try was heard although its answer was lost.
+      if (!isAlreadyExists(error)) throw error;
+    }
+    series.name = name;
+  }
+
+  /** Unique among the object's events: the instant, in nanoseconds with a sequence number in the last digits. */
+  #nameFor(series: EventSeriesState): string {
+    this.#sequence = (this.#sequence + 1) % 1_000_000;
+    const stamp = BigInt(Math.floor(this.#options.clock.now())) * 1_000_000n + BigInt(this.#sequence);
+    return `${series.involvedObject.name ?? ''}.${stamp.toString(16)}`;
+  }
+
+  #giveUp(series: EventSeriesState, cause: string, error: unknown): void {
+    this.#dropped(cause);
+    const { involvedObject, type, reason, message, count } = series;
+    this.#options.log.warn(
+      { err: error, cause, involvedObject, type, reason, eventMessage: message, count },
+      'Event could not be written',
+    );
+  }
+}
+
+/** Series that may wait to be written. */
+const maxQueued = 1000;
+
+function referenceTo(target: EventTarget): ObjectReference {
+  if (!('metadata' in target)) return target;
+  const { apiVersion, kind, metadata } = target;
+  const { namespace, name, uid, resourceVersion } = metadata;
+  return {
+    ...(kind === undefined ? {} : { kind }),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(name === undefined ? {} : { name }),
+    ...(uid === undefined ? {} : { uid }),
+    ...(apiVersion === undefined ? {} : { apiVersion }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+}
