@@ -76,6 +76,11 @@ export interface ResourceWatchOptions {
 }
 
 export interface ResourceWatch extends AsyncIterable<readonly ResourceEvent[]> {
+  /**
+   * Resolves when the watch stands and its events will come; rejects as its iteration would (410, 429, 504). Calling it is
+   * optional.
+   */
+  opened(): Promise<void>;
   /** Asks for one bookmark soon, even without `bookmarks`' schedule: for the end of a request's time. */
   requestBookmark(): void;
 }

@@ -26,64 +26,79 @@ const listPageSize = 500;
 const retryBaseMs = 100;
 const retryMaxMs = 5000;
 
-/** Runs until the signal aborts. */
-export async function feed(options: FeedOptions, signal: AbortSignal): Promise<void> {
-  const { clock, log, prefix, random } = options;
-  let failures = 0;
-  while (!signal.aborted) {
-    try {
-      const revision = await fill(options, signal);
-      failures = 0;
-      await follow(options, revision + 1n, signal);
-    } catch (err) {
-      if (signal.aborted) return;
-      if (err instanceof StoreError && err.code === 'compacted') {
-        log.info({ prefix }, 'history of the watch is gone, listing again');
+export class Feed {
+  readonly #options: FeedOptions;
+  /** Ends the present round of listing and following. */
+  #round = new AbortController();
+
+  constructor(options: FeedOptions) {
+    this.#options = options;
+  }
+
+  /** Runs until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log, prefix, random } = this.#options;
+    const stop = () => this.#round.abort();
+    signal.addEventListener('abort', stop, { once: true });
+    let failures = 0;
+    while (!signal.aborted) {
+      this.#round = new AbortController();
+      const round = this.#round.signal;
+      try {
+        const revision = await this.#fill(round);
+        failures = 0;
+        await this.#follow(revision + 1n, round);
+      } catch (err) {
+        if (round.aborted) continue;
+        if (err instanceof StoreError && err.code === 'compacted') {
+          log.info({ prefix }, 'history of the watch is gone, listing again');
+          continue;
+        }
+        const delayMs = Math.min(retryMaxMs, retryBaseMs * 2 ** failures++) * (0.5 + random());
+        log.warn({ prefix, err, delayMs }, 'cannot follow the store, trying again');
+        await clock.sleep(delayMs, signal);
+      }
+    }
+    signal.removeEventListener('abort', stop);
+  }
+
+  /** Lists everything again: what the cache holds is not to be trusted. */
+  refill(): void {
+    this.#round.abort();
+  }
+
+  async #fill(signal: AbortSignal): Promise<Revision> {
+    const { store, prefix, state, metrics, resource, decode } = this.#options;
+    const end = prefixEnd(prefix);
+    const entries: CacheEntry[] = [];
+    let start = prefix;
+    let revision: Revision | undefined;
+    for (;;) {
+      const at = revision === undefined ? {} : { revision };
+      const page = await store.range({ start, end, limit: listPageSize, signal, ...at });
+      revision ??= page.revision;
+      for (const { key, value, modRevision } of page.kvs) entries.push(new CacheEntry(key, value, modRevision, decode));
+      if (page.kvs.length === 0 || page.count <= page.kvs.length) break;
+      start = `${page.kvs[page.kvs.length - 1]?.key}\0`;
+    }
+    state.replace(entries, revision);
+    metrics.cacheInits.inc({ resource });
+    metrics.objects.set({ resource }, state.entries.size);
+    return revision;
+  }
+
+  async #follow(fromRevision: Revision, signal: AbortSignal): Promise<void> {
+    const { store, prefix, state, metrics, resource } = this.#options;
+    for await (const message of store.watch({ start: prefix, end: prefixEnd(prefix), fromRevision, signal })) {
+      if (message.type === 'progress') {
+        state.progress(message.revision);
         continue;
       }
-      const delayMs = Math.min(retryMaxMs, retryBaseMs * 2 ** failures++) * (0.5 + random());
-      log.warn({ prefix, err, delayMs }, 'cannot follow the store, trying again');
-      await clock.sleep(delayMs, signal);
+      const writes = message.events.map((event) => writeOf(this.#options, event));
+      state.apply(writes, message.revision);
+      metrics.cacheEvents.inc({ resource }, writes.length);
+      metrics.objects.set({ resource }, state.entries.size);
     }
-  }
-}
-
-async function fill(options: FeedOptions, signal: AbortSignal): Promise<Revision> {
-  const { store, prefix, state, metrics, resource } = options;
-  const end = prefixEnd(prefix);
-  const entries: CacheEntry[] = [];
-  let start = prefix;
-  let revision: Revision | undefined;
-  for (;;) {
-    const page = await store.range({
-      start,
-      end,
-      limit: listPageSize,
-      ...(revision !== undefined && { revision }),
-      signal,
-    });
-    revision ??= page.revision;
-    for (const { key, value, modRevision } of page.kvs) entries.push(entryOf(options, key, value, modRevision));
-    if (page.kvs.length === 0 || page.count <= page.kvs.length) break;
-    start = `${page.kvs[page.kvs.length - 1]?.key}\0`;
-  }
-  state.replace(entries, revision);
-  metrics.cacheInits.inc({ resource });
-  metrics.objects.set({ resource }, state.entries.size);
-  return revision;
-}
-
-async function follow(options: FeedOptions, fromRevision: Revision, signal: AbortSignal): Promise<void> {
-  const { store, prefix, state, metrics, resource } = options;
-  for await (const message of store.watch({ start: prefix, end: prefixEnd(prefix), fromRevision, signal })) {
-    if (message.type === 'progress') {
-      state.progress(message.revision);
-      continue;
-    }
-    const writes = message.events.map((event) => writeOf(options, event));
-    state.apply(writes, message.revision);
-    metrics.cacheEvents.inc({ resource }, writes.length);
-    metrics.objects.set({ resource }, state.entries.size);
   }
 }
 

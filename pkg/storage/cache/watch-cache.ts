@@ -1,15 +1,14 @@
 /** A resource's storage as the API server sees it: reads and watches out of memory, writes to the store. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '#apimachinery/clock.js';
-import { tooManyRequests } from '#apimachinery/errors/status.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { CacheEntry, type Decode, decodeJson } from '#storage/cache/cache-entry.js';
-import { deadline } from '#storage/cache/deadline.js';
-import { feed } from '#storage/cache/feed.js';
-import { keyRange, listResult, listStore, listView } from '#storage/cache/listing.js';
+import { type CacheEntry, type Decode, decodeJson } from '#storage/cache/cache-entry.js';
+import { Feed } from '#storage/cache/feed.js';
+import { CacheReads } from '#storage/cache/reads.js';
+import { type SelfCheckOptions, selfCheck, selfCheckRegularly } from '#storage/cache/self-check.js';
 import { CacheState } from '#storage/cache/state.js';
+import { yielding } from '#storage/cache/turns.js';
 import { WatchSession } from '#storage/cache/watch-session.js';
-import { notReached, statusFromStore } from '#storage/errors.js';
+import { CacheWrites } from '#storage/cache/writes.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import type {
   ConditionalResult,
@@ -21,7 +20,7 @@ import type {
   ResourceWatch,
   ResourceWatchOptions,
 } from '#storage/resource-storage.js';
-import type { KeyValue, Revision, Store, WriteOptions, WriteResult } from '#storage/store.js';
+import type { Revision, Store, WriteOptions } from '#storage/store.js';
 
 export interface WatchCacheOptions {
   readonly store: Store;
@@ -42,55 +41,50 @@ export interface WatchCacheOptions {
   readonly watchBufferSize?: number;
   /** Changes kept for watches that resume. */
   readonly historyCapacity?: number;
-  /** Age at which they are dropped. */
+  /** Age at which they are dropped, and snapshots for paging too. */
   readonly historyMaxAgeMs?: number;
   /** How often watches that want bookmarks get one. */
   readonly bookmarkPeriodMs?: number;
+  /** How often the cache compares itself with the store, if it has changed since; 0 = never. */
+  readonly selfCheckPeriodMs?: number;
 }
 
-/** Longest turn of the event loop that a scan takes. */
-const maxTurnMs = 4;
-
-interface Outcome {
-  ttlSeconds?: number;
-  signal?: AbortSignal;
-}
+const defaults = {
+  decode: decodeJson,
+  waitMs: 3000,
+  watchBufferSize: 1000,
+  historyCapacity: 10_000,
+  historyMaxAgeMs: 5 * 60_000,
+  bookmarkPeriodMs: 60_000,
+  selfCheckPeriodMs: 10 * 60_000,
+};
 
 export class WatchCache implements ResourceStorage {
   readonly prefix: string;
-  readonly #options: WatchCacheOptions;
+  readonly #options: WatchCacheOptions & typeof defaults;
   readonly #state: CacheState;
-  readonly #decode: Decode;
-  readonly #waitMs: number;
+  readonly #feed: Feed;
+  readonly #reads: CacheReads;
+  readonly #writes: CacheWrites;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
 
-  constructor(options: WatchCacheOptions) {
+  constructor(given: WatchCacheOptions) {
+    const options = { ...defaults, ...given };
     this.#options = options;
     this.prefix = options.prefix;
-    this.#decode = options.decode ?? decodeJson;
-    this.#waitMs = options.waitMs ?? 3000;
-    this.#state = new CacheState({
-      clock: options.clock,
-      historyCapacity: options.historyCapacity ?? 10_000,
-      historyMaxAgeMs: options.historyMaxAgeMs ?? 5 * 60_000,
-      sameObject: (a, b) => uidOf(a) === uidOf(b),
-    });
+    const { clock, historyCapacity, historyMaxAgeMs } = options;
+    const sameObject = (a: CacheEntry, b: CacheEntry) => uidOf(a) === uidOf(b);
+    const state = new CacheState({ clock, historyCapacity, historyMaxAgeMs, sameObject });
+    this.#state = state;
+    this.#feed = new Feed({ ...options, state });
+    this.#reads = new CacheReads({ ...options, state });
+    this.#writes = new CacheWrites({ ...options, state });
   }
 
   /** Fills the cache and follows the store until the signal aborts or `close` is called. Never rejects. */
   start(signal: AbortSignal): Promise<void> {
-    if (this.#running !== undefined) return this.#running;
-    const stop = () => this.#stop.abort();
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop, { once: true });
-    this.#running = feed({ ...this.#options, state: this.#state, decode: this.#decode }, this.#stop.signal).finally(
-      () => {
-        signal.removeEventListener('abort', stop);
-        this.#state.endWatchers();
-        this.#state.snapshots.clear();
-      },
-    );
+    this.#running ??= this.#run(signal);
     return this.#running;
   }
 
@@ -118,196 +112,69 @@ export class WatchCache implements ResourceStorage {
     return this.#state.revision;
   }
 
-  async get(key: string, version: ReadVersion, signal?: AbortSignal): Promise<Entry | undefined> {
-    const fullKey = this.prefix + key;
-    if (version.kind === 'exact') {
-      const range = { start: fullKey, end: `${fullKey}\0` };
-      return (await this.#exact({ ...range, limit: 1, match: undefined }, version.revision, signal)).entries[0];
-    }
-    if (version.kind === 'notOlderThan') {
-      const newest = this.#state.newest(fullKey);
-      if (newest !== undefined && newest.revision >= version.revision) return newest;
-    }
-    await this.#reach(version, signal);
-    return this.#state.newest(fullKey);
+  get(key: string, version: ReadVersion, signal?: AbortSignal): Promise<Entry | undefined> {
+    return this.#reads.get(key, version, signal);
   }
 
-  async list(options: ListOptions): Promise<ListResult> {
-    const { scope, version, limit = 0, startKey, match, signal } = options;
-    const selection = { ...keyRange(this.prefix, scope, startKey), limit, match };
-    this.#options.metrics.listTotal.inc({ resource: this.#options.resource });
-    if (version.kind === 'exact') return this.#exact(selection, version.revision, signal);
-    await this.#reach(version, signal);
-    return this.#fromMemory(selection);
+  list(options: ListOptions): Promise<ListResult> {
+    return this.#reads.list(options);
   }
 
   watch(options: ResourceWatchOptions): ResourceWatch {
-    const { store, clock, metrics, resource, watchBufferSize = 1000, bookmarkPeriodMs = 60_000 } = this.#options;
+    const { store, watchBufferSize } = this.#options;
     return new WatchSession({
+      ...this.#options,
       watch: options,
-      prefix: this.prefix,
       state: this.#state,
-      reach: (version, signal) => this.#reach(version, signal),
+      reach: (version, signal) => this.#reads.reach(version, signal),
       requestProgress: () => store.requestProgress(this.prefix),
-      clock,
-      metrics,
-      resource,
       bufferSize: watchBufferSize,
-      bookmarkPeriodMs,
       stopped: this.#stop.signal,
     });
   }
 
-  async create(key: string, stored: Buffer, options: Outcome = {}): Promise<Entry | undefined> {
-    const fullKey = this.prefix + key;
-    const result = await this.#write('create', options, (write) => this.#options.store.create(fullKey, stored, write));
-    if (!result.ok) return undefined;
-    return this.#wrote(fullKey, stored, result.revision);
+  create(key: string, stored: Buffer, options?: WriteOptions): Promise<Entry | undefined> {
+    return this.#writes.create(this.prefix + key, stored, options);
   }
 
-  async update(key: string, stored: Buffer, expected: Revision, options: Outcome = {}): Promise<ConditionalResult> {
-    const fullKey = this.prefix + key;
-    const { store } = this.#options;
-    const result = await this.#write('update', options, (write) => store.update(fullKey, stored, expected, write));
-    if (!result.ok) return { ok: false, current: this.#current(result.current) };
-    return { ok: true, entry: this.#wrote(fullKey, stored, result.revision) };
+  update(key: string, stored: Buffer, expected: Revision, options?: WriteOptions): Promise<ConditionalResult> {
+    return this.#writes.update(this.prefix + key, stored, expected, options);
   }
 
-  async delete(key: string, expected: Revision, signal?: AbortSignal): Promise<ConditionalResult> {
-    const fullKey = this.prefix + key;
-    const last = await this.#version(fullKey, expected, signal);
-    if (!('entry' in last)) return { ok: false, current: last.current };
-    const options = signal === undefined ? {} : { signal };
-    const result = await this.#write('delete', options, (write) =>
-      this.#options.store.delete(fullKey, expected, write),
-    );
-    if (!result.ok) return { ok: false, current: this.#current(result.current) };
-    this.#state.wrote(fullKey, result.revision, undefined);
-    return { ok: true, entry: last.entry.at(result.revision) };
+  delete(key: string, expected: Revision, signal?: AbortSignal): Promise<ConditionalResult> {
+    return this.#writes.delete(this.prefix + key, expected, signal);
   }
 
-  /** Waits until the cache satisfies a read of that version. */
-  async #reach(version: Exclude<ReadVersion, { kind: 'exact' }>, signal: AbortSignal | undefined): Promise<void> {
-    const { state, store } = { state: this.#state, store: this.#options.store };
-    if (!state.filled) await this.#waitFilled(signal);
-    if (version.kind === 'any') return;
-    const target =
-      version.kind === 'latest' ? await this.#translated(() => store.currentRevision(signal)) : version.revision;
-    await this.#waitRevision(target, signal);
+  /**
+   * Compares the cache with the store at one revision. When they differ, counts it, logs it, and fills the cache anew.
+   * Throws StoreErrors when the store does not answer or has forgotten that revision.
+   */
+  selfCheck(): Promise<boolean> {
+    return selfCheck(this.#selfCheckOptions(), this.#stop.signal);
   }
 
-  async #waitFilled(signal: AbortSignal | undefined): Promise<void> {
-    await this.#within(signal, (bounded) => this.#state.reached(0n, bounded));
-    if (!this.#state.filled) throw tooManyRequests('storage is (re)initializing', 1);
+  async #run(signal: AbortSignal): Promise<void> {
+    const { selfCheckPeriodMs } = this.#options;
+    const stop = () => this.#stop.abort();
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    const checking =
+      selfCheckPeriodMs > 0
+        ? selfCheckRegularly(this.#selfCheckOptions(), selfCheckPeriodMs, this.#stop.signal)
+        : undefined;
+    await Promise.all([this.#feed.run(this.#stop.signal), checking]);
+    signal.removeEventListener('abort', stop);
+    this.#state.endWatchers();
+    this.#state.snapshots.clear();
   }
 
-  async #waitRevision(target: Revision, signal: AbortSignal | undefined): Promise<void> {
-    if (this.#state.revision >= target) return;
-    const reached = this.#within(signal, (bounded) => this.#state.reached(target, bounded));
-    this.#options.store.requestProgress(this.prefix);
-    await reached;
-    if (this.#state.revision < target) throw notReached(target, this.#state.revision);
-  }
-
-  async #within(signal: AbortSignal | undefined, wait: (bounded: AbortSignal) => Promise<void>): Promise<void> {
-    const bounded = deadline(this.#options.clock, this.#waitMs, signal);
-    try {
-      await wait(bounded.signal);
-    } finally {
-      bounded.release();
-    }
-    signal?.throwIfAborted();
-  }
-
-  async #fromMemory(selection: Parameters<typeof listView>[1]): Promise<ListResult> {
-    const { entries, snapshots, revision, changedAt } = this.#state;
-    const view = entries.snapshot();
-    const page = await listView(view, selection, this.#yielding());
-    if (page.next !== undefined) snapshots.add({ view, revision, changedAt });
-    this.#options.metrics.listReturned.inc({ resource: this.#options.resource }, page.entries.length);
-    return listResult(page, this.prefix, revision);
-  }
-
-  /** Exactly that version: from memory if the resource was in that state lately, else from the store's history. */
-  async #exact(
-    selection: Parameters<typeof listView>[1],
-    revision: Revision,
-    signal: AbortSignal | undefined,
-  ): Promise<ListResult> {
-    if (!this.#state.filled) await this.#waitFilled(signal);
-    await this.#waitRevision(revision, signal);
-    const live = revision >= this.#state.changedAt ? this.#state.entries.snapshot() : undefined;
-    const view = live ?? this.#state.snapshots.at(revision)?.view;
-    if (view !== undefined) {
-      const page = await listView(view, selection, this.#yielding());
-      if (live !== undefined && page.next !== undefined) {
-        this.#state.snapshots.add({ view: live, revision, changedAt: revision });
-      }
-      return listResult(page, this.prefix, revision);
-    }
-    const { store } = this.#options;
-    const known = (key: string, at: Revision) => this.#state.known(key, at);
-    const listing = { ...selection, store, revision, decode: this.#decode, known, signal };
-    return listResult(await this.#translated(() => listStore(listing)), this.prefix, revision);
-  }
-
-  /** A function that gives way to others once the current turn has lasted long enough. */
-  #yielding(): () => Promise<void> | undefined {
-    const { clock } = this.#options;
-    let since = clock.monotonic();
-    return () => {
-      if (clock.monotonic() - since < maxTurnMs) return undefined;
-      return nextTurn().then(() => {
-        since = clock.monotonic();
-      });
+  #selfCheckOptions(): SelfCheckOptions {
+    return {
+      ...this.#options,
+      state: this.#state,
+      yielding: () => yielding(this.#options.clock),
+      onMismatch: () => this.#feed.refill(),
     };
-  }
-
-  async #write(
-    operation: 'create' | 'update' | 'delete',
-    options: Outcome,
-    call: (options: WriteOptions) => Promise<WriteResult>,
-  ): Promise<WriteResult> {
-    const { clock, metrics, resource } = this.#options;
-    const startedMs = clock.monotonic();
-    try {
-      return await this.#translated(() => call(options));
-    } finally {
-      metrics.requestDuration.observe({ operation, type: resource }, (clock.monotonic() - startedMs) / 1000);
-    }
-  }
-
-  #wrote(key: string, stored: Buffer, revision: Revision): CacheEntry {
-    const entry = this.#state.known(key, revision) ?? new CacheEntry(key, stored, revision, this.#decode);
-    this.#state.wrote(key, revision, entry);
-    return entry;
-  }
-
-  #current(kv: KeyValue | undefined): CacheEntry | undefined {
-    if (kv === undefined) return undefined;
-    return this.#state.known(kv.key, kv.modRevision) ?? new CacheEntry(kv.key, kv.value, kv.modRevision, this.#decode);
-  }
-
-  /** The state that a deletion at `expected` would remove, or what is there instead. */
-  async #version(
-    key: string,
-    expected: Revision,
-    signal: AbortSignal | undefined,
-  ): Promise<{ entry: CacheEntry } | { current: CacheEntry | undefined }> {
-    const known = this.#state.known(key, expected);
-    if (known !== undefined) return { entry: known };
-    const range = { start: key, end: `${key}\0`, ...(signal && { signal }) };
-    const { kvs } = await this.#translated(() => this.#options.store.range(range));
-    const current = this.#current(kvs[0]);
-    return current?.revision === expected ? { entry: current } : { current };
-  }
-
-  async #translated<T>(call: () => Promise<T>): Promise<T> {
-    try {
-      return await call();
-    } catch (err) {
-      throw statusFromStore(err);
-    }
   }
 }
 

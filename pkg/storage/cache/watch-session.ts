@@ -1,8 +1,9 @@
 /** One watch from beginning to end: initial state, then changes, bookmarks in between. */
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { CacheEntry } from '#storage/cache/cache-entry.js';
+import type { Change } from '#storage/cache/event-ring.js';
 import type { CacheState } from '#storage/cache/state.js';
-import { Watcher, WatchOverflowError } from '#storage/cache/watcher.js';
+import { eventFor, Watcher, WatchOverflowError } from '#storage/cache/watcher.js';
 import { watchTooOld } from '#storage/errors.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import type { ReadVersion, ResourceEvent, ResourceWatch, ResourceWatchOptions } from '#storage/resource-storage.js';
@@ -31,9 +32,14 @@ export class WatchSession implements ResourceWatch {
   readonly #options: WatchSessionOptions;
   #watcher: Watcher | undefined;
   #bookmarkTimer: Timer | undefined;
+  #initial: Promise<Iterable<ResourceEvent>> | undefined;
 
   constructor(options: WatchSessionOptions) {
     this.#options = options;
+  }
+
+  async opened(): Promise<void> {
+    await this.#begun();
   }
 
   requestBookmark(): void {
@@ -44,33 +50,32 @@ export class WatchSession implements ResourceWatch {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<readonly ResourceEvent[], void, void> {
-    const { state, metrics, resource, watch, stopped } = this.#options;
-    const initial = await this.#begin();
-    const watcher = this.#watcher;
-    if (watcher === undefined || watch.signal.aborted || stopped.aborted) return;
-    const end = () => watcher.end();
-    watch.signal.addEventListener('abort', end, { once: true });
-    metrics.cacheWatchers.inc({ resource });
+    const { metrics, resource, watch, stopped } = this.#options;
     try {
-      yield* initialEvents(initial, watch);
+      const initial = await this.#begun();
+      if (watch.signal.aborted || stopped.aborted) return;
+      yield* batches(initial);
       for (;;) {
-        const batch = await watcher.take();
+        const batch = await this.#watcher?.take();
         if (batch === undefined || watch.signal.aborted) return;
         yield batch;
       }
     } catch (err) {
+      if (watch.signal.aborted) return;
       if (err instanceof WatchOverflowError) metrics.terminatedWatchers.inc({ resource });
       throw err;
     } finally {
-      watch.signal.removeEventListener('abort', end);
-      this.#bookmarkTimer?.cancel();
-      state.watchers.delete(watcher);
-      metrics.cacheWatchers.dec({ resource });
+      this.#leave();
     }
   }
 
+  #begun(): Promise<Iterable<ResourceEvent>> {
+    this.#initial ??= this.#begin();
+    return this.#initial;
+  }
+
   /** Registers the watcher and, without a turn of the event loop in between, takes the state that it begins with. */
-  async #begin(): Promise<InitialState> {
+  async #begin(): Promise<Iterable<ResourceEvent>> {
     const { watch, reach, state, prefix } = this.#options;
     const { version } = watch;
     const start = prefix + watch.scope;
@@ -78,9 +83,9 @@ export class WatchSession implements ResourceWatch {
       if (!state.filled) await reach({ kind: 'any' }, watch.signal);
       if (version.revision < state.ring.floor) throw watchTooOld(version.revision, state.ring.floor);
       const missed = state.ring.after(version.revision);
-      const watcher = this.#register(version.revision);
-      for (const change of missed) watcher.offer(change);
-      return { entries: [], revision: version.revision };
+      // The kept changes may be more than a buffer holds; they are handed over like an initial state.
+      this.#register(missed.at(-1)?.revision ?? version.revision);
+      return missedEvents(missed, start, watch);
     }
     await reach(
       version.kind === 'exact' ? { kind: 'notOlderThan', revision: version.revision } : version,
@@ -88,18 +93,33 @@ export class WatchSession implements ResourceWatch {
     );
     const entries = state.entries.slice({ start, end: prefixEnd(start) });
     this.#register(state.revision);
-    return { entries, revision: state.revision };
+    return initialEvents(entries, state.revision, watch);
   }
 
-  #register(after: Revision): Watcher {
-    const { watch, state, prefix, bufferSize } = this.#options;
+  #register(seen: Revision): void {
+    this.#options.watch.signal.throwIfAborted();
+    const { watch, state, prefix, bufferSize, metrics, resource } = this.#options;
     const { match, bookmarks } = watch;
-    const watcher = new Watcher({ scope: prefix + watch.scope, match, after, bufferSize, bookmarks });
+    const watcher = new Watcher({ scope: prefix + watch.scope, match, seen, bufferSize, bookmarks });
     state.watchers.add(watcher);
+    metrics.cacheWatchers.inc({ resource });
     this.#watcher = watcher;
+    watch.signal.addEventListener('abort', this.#leave, { once: true });
     if (bookmarks) this.#scheduleBookmark();
-    return watcher;
   }
+
+  /** Takes the watcher out again. Idempotent. */
+  readonly #leave = (): void => {
+    const { state, metrics, resource, watch } = this.#options;
+    const watcher = this.#watcher;
+    if (watcher === undefined) return;
+    this.#watcher = undefined;
+    watch.signal.removeEventListener('abort', this.#leave);
+    this.#bookmarkTimer?.cancel();
+    state.watchers.delete(watcher);
+    watcher.end();
+    metrics.cacheWatchers.dec({ resource });
+  };
 
   #scheduleBookmark(): void {
     const { clock, bookmarkPeriodMs } = this.#options;
@@ -110,21 +130,37 @@ export class WatchSession implements ResourceWatch {
   }
 }
 
-interface InitialState {
-  readonly entries: readonly CacheEntry[];
-  readonly revision: Revision;
+/** Lazily, so that a large state takes memory only as fast as it is read. */
+function* initialEvents(
+  entries: readonly CacheEntry[],
+  revision: Revision,
+  { match, sendInitialEvents = false }: ResourceWatchOptions,
+): Generator<ResourceEvent> {
+  for (const entry of entries) {
+    if (match?.(entry) !== false) yield { type: 'ADDED', entry, revision: entry.revision };
+  }
+  if (sendInitialEvents) yield { type: 'BOOKMARK', revision, initialEventsEnd: true };
 }
 
-function* initialEvents(initial: InitialState, watch: ResourceWatchOptions): Generator<readonly ResourceEvent[]> {
-  const { match, sendInitialEvents = false } = watch;
+function* missedEvents(
+  changes: readonly Change[],
+  start: string,
+  { match }: ResourceWatchOptions,
+): Generator<ResourceEvent> {
+  for (const change of changes) {
+    if (!change.entry.key.startsWith(start)) continue;
+    const event = eventFor(change, match);
+    if (event !== undefined) yield event;
+  }
+}
+
+function* batches(events: Iterable<ResourceEvent>): Generator<readonly ResourceEvent[]> {
   let batch: ResourceEvent[] = [];
-  for (const entry of initial.entries) {
-    if (match?.(entry) === false) continue;
-    batch.push({ type: 'ADDED', entry, revision: entry.revision });
+  for (const event of events) {
+    batch.push(event);
     if (batch.length < initialBatch) continue;
     yield batch;
     batch = [];
   }
-  if (sendInitialEvents) batch.push({ type: 'BOOKMARK', revision: initial.revision, initialEventsEnd: true });
   if (batch.length > 0) yield batch;
 }

@@ -15,8 +15,8 @@ export interface WatcherOptions {
   /** Keys (below the resource's prefix) that start with this. */
   readonly scope: string;
   readonly match: ((entry: Entry) => boolean) | undefined;
-  /** Changes up to this revision are not for this watcher. */
-  readonly after: Revision;
+  /** What the client has seen or will see without this watcher: changes up to this revision are not for it. */
+  readonly seen: Revision;
   /** Events that may wait at once. */
   readonly bufferSize: number;
   readonly bookmarks: boolean;
@@ -42,7 +42,7 @@ export class Watcher {
 
   constructor(options: WatcherOptions) {
     this.options = options;
-    this.sentRevision = options.after;
+    this.sentRevision = options.seen;
   }
 
   get ended(): boolean {
@@ -70,7 +70,7 @@ export class Watcher {
 
   /** Delivers a change if it is new to this watcher and concerns it. */
   offer(change: Change): void {
-    if (change.revision <= this.options.after || !change.entry.key.startsWith(this.options.scope)) return;
+    if (change.revision <= this.options.seen || !change.entry.key.startsWith(this.options.scope)) return;
     const event = eventFor(change, this.options.match);
     if (event !== undefined) this.push(event);
   }

@@ -1,0 +1,129 @@
+/** Reads of one resource: which version they may return, how long they wait for it, and where it comes from. */
+import type { Clock } from '#apimachinery/clock.js';
+import { tooManyRequests } from '#apimachinery/errors/status.js';
+import type { Decode } from '#storage/cache/cache-entry.js';
+import { deadline } from '#storage/cache/deadline.js';
+import { keyRange, listResult, listStore, listView, type Selection } from '#storage/cache/listing.js';
+import type { CacheState } from '#storage/cache/state.js';
+import { yielding } from '#storage/cache/turns.js';
+import { notReached, statusFromStore } from '#storage/errors.js';
+import type { StorageMetrics } from '#storage/metrics.js';
+import type { Entry, ListOptions, ListResult, ReadVersion } from '#storage/resource-storage.js';
+import type { Revision, Store } from '#storage/store.js';
+
+export interface CacheReadsOptions {
+  readonly store: Store;
+  readonly state: CacheState;
+  readonly prefix: string;
+  readonly resource: string;
+  readonly decode: Decode;
+  readonly clock: Clock;
+  readonly metrics: StorageMetrics;
+  /** How long a read waits for a version or for the cache to fill. */
+  readonly waitMs: number;
+}
+
+/** Any version but an exact one. */
+export type FreshEnough = Exclude<ReadVersion, { kind: 'exact' }>;
+
+export class CacheReads {
+  readonly #options: CacheReadsOptions;
+
+  constructor(options: CacheReadsOptions) {
+    this.#options = options;
+  }
+
+  async get(key: string, version: ReadVersion, signal: AbortSignal | undefined): Promise<Entry | undefined> {
+    const { state, prefix } = this.#options;
+    const fullKey = prefix + key;
+    if (version.kind === 'exact') {
+      const selection = { start: fullKey, end: `${fullKey}\0`, limit: 1, match: undefined };
+      return (await this.#exact(selection, version.revision, signal)).entries[0];
+    }
+    if (version.kind === 'notOlderThan') {
+      const newest = state.newest(fullKey);
+      if (newest !== undefined && newest.revision >= version.revision) return newest;
+    }
+    await this.reach(version, signal);
+    return state.newest(fullKey);
+  }
+
+  async list(options: ListOptions): Promise<ListResult> {
+    const { prefix, metrics, resource } = this.#options;
+    const { scope, version, limit = 0, startKey, match, signal } = options;
+    const selection = { ...keyRange(prefix, scope, startKey), limit, match };
+    metrics.listTotal.inc({ resource });
+    if (version.kind === 'exact') return this.#exact(selection, version.revision, signal);
+    await this.reach(version, signal);
+    return this.#fromMemory(selection);
+  }
+
+  /** Waits until the cache satisfies a read of that version. Throws 429, 503 or 504. */
+  async reach(version: FreshEnough, signal: AbortSignal | undefined): Promise<void> {
+    const { state, store } = this.#options;
+    if (!state.filled) await this.#waitFilled(signal);
+    if (version.kind === 'any') return;
+    const target = version.kind === 'latest' ? await translated(() => store.currentRevision(signal)) : version.revision;
+    if (state.revision < target) await this.#waitRevision(target, signal);
+  }
+
+  async #waitFilled(signal: AbortSignal | undefined): Promise<void> {
+    await this.#within(signal, (bounded) => this.#options.state.reached(0n, bounded));
+    if (!this.#options.state.filled) throw tooManyRequests('storage is (re)initializing', 1);
+  }
+
+  async #waitRevision(target: Revision, signal: AbortSignal | undefined): Promise<void> {
+    const { state, store, prefix } = this.#options;
+    const reached = this.#within(signal, (bounded) => state.reached(target, bounded));
+    store.requestProgress(prefix);
+    await reached;
+    if (state.revision < target) throw notReached(target, state.revision);
+  }
+
+  async #within(signal: AbortSignal | undefined, wait: (bounded: AbortSignal) => Promise<void>): Promise<void> {
+    const bounded = deadline(this.#options.clock, this.#options.waitMs, signal);
+    try {
+      await wait(bounded.signal);
+    } finally {
+      bounded.release();
+    }
+    signal?.throwIfAborted();
+  }
+
+  async #fromMemory(selection: Selection): Promise<ListResult> {
+    const { state, clock, metrics, resource, prefix } = this.#options;
+    const { revision, changedAt } = state;
+    const view = state.entries.snapshot();
+    const page = await listView(view, selection, yielding(clock));
+    if (page.next !== undefined) state.snapshots.add({ view, revision, changedAt });
+    metrics.listReturned.inc({ resource }, page.entries.length);
+    return listResult(page, prefix, revision);
+  }
+
+  /** Exactly that version: from memory if the resource was in that state lately, else from the store's history. */
+  async #exact(selection: Selection, revision: Revision, signal: AbortSignal | undefined): Promise<ListResult> {
+    const { state, store, decode, clock, prefix } = this.#options;
+    if (!state.filled) await this.#waitFilled(signal);
+    if (state.revision < revision) await this.#waitRevision(revision, signal);
+    const snapshot =
+      revision >= state.changedAt
+        ? { view: state.entries.snapshot(), revision: state.revision, changedAt: state.changedAt }
+        : state.snapshots.at(revision);
+    if (snapshot !== undefined) {
+      const page = await listView(snapshot.view, selection, yielding(clock));
+      if (page.next !== undefined) state.snapshots.add(snapshot);
+      return listResult(page, prefix, revision);
+    }
+    const known = (key: string, at: Revision) => state.known(key, at);
+    const listing = { ...selection, store, revision, decode, known, signal };
+    return listResult(await translated(() => listStore(listing)), prefix, revision);
+  }
+}
+
+async function translated<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (err) {
+    throw statusFromStore(err);
+  }
+}

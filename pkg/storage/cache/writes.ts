@@ -1,0 +1,91 @@
+/** Writes of one resource: to the store, and their results into the cache before the store's watch reports them. */
+import type { Clock } from '#apimachinery/clock.js';
+import { CacheEntry, type Decode } from '#storage/cache/cache-entry.js';
+import type { CacheState } from '#storage/cache/state.js';
+import { statusFromStore } from '#storage/errors.js';
+import type { StorageMetrics } from '#storage/metrics.js';
+import type { ConditionalResult } from '#storage/resource-storage.js';
+import type { KeyValue, Revision, Store, WriteOptions, WriteResult } from '#storage/store.js';
+
+export interface CacheWritesOptions {
+  readonly store: Store;
+  readonly state: CacheState;
+  readonly decode: Decode;
+  readonly clock: Clock;
+  readonly metrics: StorageMetrics;
+  readonly resource: string;
+}
+
+/** See ResourceStorage; keys are full ones here. */
+export class CacheWrites {
+  readonly #options: CacheWritesOptions;
+
+  constructor(options: CacheWritesOptions) {
+    this.#options = options;
+  }
+
+  async create(key: string, stored: Buffer, options: WriteOptions = {}): Promise<CacheEntry | undefined> {
+    const result = await this.#timed('create', () => this.#options.store.create(key, stored, options));
+    return result.ok ? this.#wrote(key, stored, result.revision) : undefined;
+  }
+
+  async update(
+    key: string,
+    stored: Buffer,
+    expected: Revision,
+    options: WriteOptions = {},
+  ): Promise<ConditionalResult> {
+    const result = await this.#timed('update', () => this.#options.store.update(key, stored, expected, options));
+    if (!result.ok) return { ok: false, current: this.#current(result.current) };
+    return { ok: true, entry: this.#wrote(key, stored, result.revision) };
+  }
+
+  async delete(key: string, expected: Revision, signal: AbortSignal | undefined): Promise<ConditionalResult> {
+    const { store, state } = this.#options;
+    const options = signal === undefined ? {} : { signal };
+    const last = await this.#lastState(key, expected, options);
+    if (last?.revision !== expected) return { ok: false, current: last };
+    const result = await this.#timed('delete', () => store.delete(key, expected, options));
+    if (!result.ok) return { ok: false, current: this.#current(result.current) };
+    state.wrote(key, result.revision, undefined);
+    return { ok: true, entry: last.at(result.revision) };
+  }
+
+  async #timed<T extends WriteResult | undefined>(operation: string, call: () => Promise<T>): Promise<T> {
+    const { clock, metrics, resource } = this.#options;
+    const startedMs = clock.monotonic();
+    try {
+      return await call();
+    } catch (err) {
+      throw statusFromStore(err);
+    } finally {
+      metrics.requestDuration.observe({ operation, type: resource }, (clock.monotonic() - startedMs) / 1000);
+    }
+  }
+
+  #wrote(key: string, stored: Buffer, revision: Revision): CacheEntry {
+    const { state, decode } = this.#options;
+    const entry = state.known(key, revision) ?? new CacheEntry(key, stored, revision, decode);
+    state.wrote(key, revision, entry);
+    return entry;
+  }
+
+  #current(kv: KeyValue | undefined): CacheEntry | undefined {
+    const { state, decode } = this.#options;
+    if (kv === undefined) return undefined;
+    return state.known(kv.key, kv.modRevision) ?? new CacheEntry(kv.key, kv.value, kv.modRevision, decode);
+  }
+
+  /** The state that a deletion at `expected` would remove, or what is there instead. */
+  async #lastState(key: string, expected: Revision, options: WriteOptions): Promise<CacheEntry | undefined> {
+    const { store, state } = this.#options;
+    const known = state.known(key, expected);
+    if (known !== undefined) return known;
+    try {
+      const { kvs } = await store.range({ start: key, end: `${key}\0`, ...options });
+      return this.#current(kvs[0]);
+    } catch (err) {
+      throw statusFromStore(err);
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import t from 'tap';
+import { WireError, WireReader, WireWriter } from '#storage/etcd/wire.js';
+
+void t.test('numbers of all sizes', async (t) => {
+  const numbers = [0n, 1n, 127n, 128n, 2n ** 32n, 2n ** 49n - 1n, 2n ** 49n, 2n ** 53n + 1n, 2n ** 63n - 1n, -1n];
+  for (const number of numbers) {
+    const reader = new WireReader(new WireWriter().int(3, number).finish());
+    if (number === 0n) t.equal(reader.next(), false, 'zero is left out');
+    else {
+      t.ok(reader.next());
+      t.equal(reader.field, 3);
+      t.equal(reader.int64(), number);
+      t.equal(reader.next(), false);
+    }
+  }
+});
+
+void t.test('fields that nobody reads are skipped', async (t) => {
+  const bytes = Buffer.concat([
+    new WireWriter()
+      .int(1, 2n ** 63n - 1n)
+      .bytes(2, 'skipped')
+      .finish(),
+    Buffer.from([(4 << 3) | 1, 1, 2, 3, 4, 5, 6, 7, 8, (5 << 3) | 5, 1, 2, 3, 4]),
+    new WireWriter().message(70, new WireWriter().bool(1, true).finish()).finish(),
+  ]);
+  const reader = new WireReader(bytes);
+  const fields: number[] = [];
+  while (reader.next()) {
+    fields.push(reader.field);
+    if (reader.field !== 70) continue;
+    const inner = reader.message();
+    t.ok(inner.next() && inner.bool());
+  }
+  t.same(fields, [1, 2, 4, 5, 70]);
+});
+
+void t.test('broken bytes give an error', async (t) => {
+  const broken = [
+    [0x08], // a number that is missing
+    [0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], // one without an end
+    [0x12, 0x05, 0x01], // bytes that are cut off
+    [0x0b], // a group
+  ];
+  for (const bytes of broken) {
+    t.throws(
+      () => {
+        const reader = new WireReader(Buffer.from(bytes));
+        while (reader.next());
+      },
+      WireError,
+      bytes.join(' '),
+    );
+  }
+});
