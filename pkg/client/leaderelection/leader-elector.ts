@@ -1,0 +1,213 @@
+/**
+ * Of several candidates one leads.
+ *
+ * Flow: read the lock → take it when it is free, run out or ours → lead, renewing every retry period → when no renewal
+ * succeeds within the renew deadline, stop leading, and become a candidate again.
+ *
+ * Guarantees: a candidate takes a lock only after it has itself seen it unchanged for the whole lease duration; a
+ * leader stops before that time has passed, counted from the start of its last successful write. So two never lead at
+ * once as long as their clocks run at about the same speed; what the clocks show does not matter.
+ */
+import type { Registry } from 'prom-client';
+import { type Clock, formatMicroTime } from '#apimachinery/clock.js';
+import { jittered } from '#client/backoff.js';
+import type { LeaderLock } from '#client/leaderelection/lock.js';
+import { decide, type Observation, observe, released } from '#client/leaderelection/record.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { gauge } from '#daemon/metrics/metric.js';
+
+export interface LeaderElectorOptions {
+  readonly lock: LeaderLock;
+  /** Unique among the candidates, such as `<host>_<uuid>`. */
+  readonly identity: string;
+  /** 15 s in the daemons. */
+  readonly leaseDurationMs: number;
+  /** 10 s in the daemons; less than the lease duration. */
+  readonly renewDeadlineMs: number;
+  /** 2 s in the daemons. */
+  readonly retryPeriodMs: number;
+  readonly clock: Clock;
+  /** Returns [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly onNewLeader?: (identity: string) => void;
+  readonly metrics?: Registry;
+  /** Label of the series. */
+  readonly name?: string;
+}
+
+/** The leader's work: runs until its signal aborts, which means that leadership is lost or no longer wanted. */
+export type LeaderWork = (signal: AbortSignal) => Promise<void>;
+
+/** client-go's jitter of the candidates' retry period. */
+const retryJitter = 1.2;
+
+export class LeaderElector {
+  readonly #options: LeaderElectorOptions;
+  readonly #setMaster: (leading: boolean) => void;
+  #observation: Observation | undefined;
+  #reportedLeader: string | undefined;
+  /** Monotonic start of the last successful write; undefined while not leading. */
+  #renewedAtMs: number | undefined;
+
+  /** Throws RangeError when the times do not fit together. */
+  constructor(options: LeaderElectorOptions) {
+    const { leaseDurationMs, renewDeadlineMs, retryPeriodMs, metrics } = options;
+    if (!(leaseDurationMs > renewDeadlineMs)) throw new RangeError('leaseDuration must be greater than renewDeadline');
+    if (!(renewDeadlineMs > retryPeriodMs * retryJitter)) {
+      throw new RangeError(`renewDeadline must be greater than retryPeriod times ${retryJitter}`);
+    }
+    if (!(retryPeriodMs > 0)) throw new RangeError('retryPeriod must be greater than zero');
+    if (options.identity === '') throw new RangeError('identity must not be empty');
+    this.#options = options;
+    const name = options.name ?? options.lock.description;
+    if (metrics === undefined) this.#setMaster = () => undefined;
+    else {
+      const master = gauge(metrics, {
+        name: 'leader_election_master_status',
+        help: 'Whether this process leads (1) or not (0), by lock',
+        labelNames: ['name'],
+      });
+      this.#setMaster = (leading) => master.set({ name }, leading ? 1 : 0);
+    }
+    this.#setMaster(false);
+  }
+
+  get isLeader(): boolean {
+    return this.#renewedAtMs !== undefined;
+  }
+
+  /** Who holds the lock as far as this candidate knows; empty when unknown or nobody. */
+  get leader(): string {
+    return this.#observation?.record.holderIdentity ?? '';
+  }
+
+  /** False for a leader that has not renewed for longer than the lease and `toleranceMs`: it hangs. */
+  isHealthy(toleranceMs = 0): boolean {
+    if (this.#renewedAtMs === undefined) return true;
+    return this.#options.clock.monotonic() - this.#renewedAtMs <= this.#options.leaseDurationMs + toleranceMs;
+  }
+
+  /**
+   * Leads whenever it can until `signal` aborts; then the work is stopped, the lock released, and it resolves. When
+   * leadership is lost, the work's signal aborts, its end is awaited, and the candidacy begins again. When the work
+   * ends by itself, the lock is released and the work's outcome is the outcome.
+   */
+  async run(work: LeaderWork, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#acquire(signal);
+      if (signal.aborted) break;
+      this.#options.log.info({ lock: this.#options.lock.description }, 'Became leader');
+      if ((await this.#lead(work, signal)) === 'workEnded') return;
+    }
+  }
+
+  async #acquire(signal: AbortSignal): Promise<void> {
+    const { clock, retryPeriodMs, renewDeadlineMs, random } = this.#options;
+    while (!signal.aborted) {
+      if (await this.#attempt(signal, clock.monotonic() + renewDeadlineMs)) return;
+      await clock.sleep(jittered(retryPeriodMs, retryJitter, random), signal);
+    }
+  }
+
+  async #lead(work: LeaderWork, signal: AbortSignal): Promise<'lost' | 'workEnded'> {
+    const { log, lock } = this.#options;
+    this.#setMaster(true);
+    const stopWork = new AbortController();
+    const stopRenewing = new AbortController();
+    const abort = () => stopRenewing.abort();
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) abort();
+    let ended = false;
+    const working = work(stopWork.signal).finally(() => {
+      ended = true;
+      stopRenewing.abort();
+    });
+    // Handled below; until then the rejection must not count as unhandled.
+    working.catch(() => undefined);
+    try {
+      await this.#renewUntilLost(stopRenewing.signal);
+      const lost = !ended && !signal.aborted;
+      if (lost) log.error({ lock: lock.description }, 'Lost leadership');
+      stopWork.abort();
+      await working;
+      return lost ? 'lost' : 'workEnded';
+    } finally {
+      signal.removeEventListener('abort', abort);
+      this.#renewedAtMs = undefined;
+      this.#setMaster(false);
+      await this.#release();
+    }
+  }
+
+  async #renewUntilLost(signal: AbortSignal): Promise<void> {
+    const { clock, retryPeriodMs, renewDeadlineMs, identity } = this.#options;
+    for (;;) {
+      const deadlineMs = (this.#renewedAtMs ?? 0) + renewDeadlineMs;
+      await clock.sleep(Math.min(retryPeriodMs, deadlineMs - clock.monotonic()), signal);
+      if (signal.aborted) return;
+      const renewed = clock.monotonic() < deadlineMs && (await this.#attempt(signal, deadlineMs));
+      if (renewed) continue;
+      if (clock.monotonic() >= deadlineMs || this.leader !== identity) return;
+    }
+  }
+
+  /** One read and write of the lock, given up at `deadlineMs`. True when this candidate holds it afterwards. */
+  async #attempt(signal: AbortSignal, deadlineMs: number): Promise<boolean> {
+    const { lock, clock, log, identity, leaseDurationMs } = this.#options;
+    const startedAtMs = clock.monotonic();
+    const controller = new AbortController();
+    const abort = () => controller.abort();
+    signal.addEventListener('abort', abort, { once: true });
+    const timer = clock.setTimer(abort, deadlineMs - startedAtMs);
+    try {
+      const read = await lock.read(controller.signal);
+      this.#observation = read === undefined ? undefined : observe(this.#observation, read, clock.monotonic());
+      const now = { monotonicMs: clock.monotonic(), time: formatMicroTime(clock.now()) };
+      const decision = decide({ identity, leaseDurationMs }, this.#observation, now);
+      if (decision.kind === 'write') {
+        await lock.write(decision.record, controller.signal);
+        this.#observation = { record: decision.record, seenAtMs: startedAtMs };
+        // From the start of the attempt: others may have seen the write at any moment since.
+        this.#renewedAtMs = startedAtMs;
+      }
+      this.#report();
+      // An answer that came after the deadline is no renewal: others may be about to take over.
+      return decision.kind === 'write' && clock.monotonic() < deadlineMs;
+    } catch (error) {
+      if (!signal.aborted) log.warn({ err: error, lock: lock.description }, 'Could not acquire or renew the lock');
+      return false;
+    } finally {
+      timer.cancel();
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  /** Gives the lock up so that others need not wait for it to run out. Best effort: it runs out anyway. */
+  async #release(): Promise<void> {
+    const { lock, clock, log, identity, renewDeadlineMs } = this.#options;
+    if (this.leader !== identity) return;
+    const controller = new AbortController();
+    const timer = clock.setTimer(() => controller.abort(), renewDeadlineMs);
+    try {
+      const record = await lock.read(controller.signal);
+      if (record === undefined || record.holderIdentity !== identity) return;
+      const free = released(record, formatMicroTime(clock.now()));
+      await lock.write(free, controller.signal);
+      this.#observation = { record: free, seenAtMs: clock.monotonic() };
+      log.info({ lock: lock.description }, 'Released the lock');
+    } catch (error) {
+      log.warn({ err: error, lock: lock.description }, 'Could not release the lock');
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  #report(): void {
+    const { leader } = this;
+    if (leader === '' || leader === this.#reportedLeader) return;
+    this.#reportedLeader = leader;
+    this.#options.log.info({ leader, lock: this.#options.lock.description }, 'New leader');
+    this.#options.onNewLeader?.(leader);
+  }
+}

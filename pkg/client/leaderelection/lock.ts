@@ -1,0 +1,75 @@
+/** Where the leader's record is kept. */
+import { leases } from '#api/coordination/v1/resources.gen.js';
+import type { Lease } from '#api/coordination/v1/types.gen.js';
+import { isNotFound } from '#apimachinery/errors/status.js';
+import type { Client, ResourceClient } from '#client/client.js';
+import type { LeaderRecord } from '#client/leaderelection/record.js';
+
+export interface LeaderLock {
+  /** `namespace/name` of the lock, for logs and metrics. */
+  readonly description: string;
+  /** The record; undefined when there is none. Remembers the version that `write` expects. */
+  read(signal: AbortSignal): Promise<LeaderRecord | undefined>;
+  /** Writes over the version read last; rejects with Conflict or AlreadyExists when somebody else wrote meanwhile. */
+  write(record: LeaderRecord, signal: AbortSignal): Promise<void>;
+}
+
+export interface LeaseLockOptions {
+  readonly client: Client;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The lock as a Lease object. */
+export class LeaseLock implements LeaderLock {
+  readonly #client: ResourceClient<Lease>;
+  readonly #namespace: string;
+  readonly #name: string;
+  #lease: Lease | undefined;
+
+  constructor(options: LeaseLockOptions) {
+    this.#client = options.client.resource(leases);
+    this.#namespace = options.namespace;
+    this.#name = options.name;
+  }
+
+  get description(): string {
+    return `${this.#namespace}/${this.#name}`;
+  }
+
+  async read(signal: AbortSignal): Promise<LeaderRecord | undefined> {
+    try {
+      this.#lease = await this.#client.get(this.#name, { namespace: this.#namespace, signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      this.#lease = undefined;
+      return undefined;
+    }
+    return recordOf(this.#lease);
+  }
+
+  async write(record: LeaderRecord, signal: AbortSignal): Promise<void> {
+    const known = this.#lease;
+    const spec = {
+      holderIdentity: record.holderIdentity,
+      leaseDurationSeconds: record.leaseDurationSeconds,
+      acquireTime: record.acquireTime,
+      renewTime: record.renewTime,
+      leaseTransitions: record.leaderTransitions,
+    };
+    const metadata = known?.metadata ?? { name: this.#name, namespace: this.#namespace };
+    const lease: Lease = { metadata, spec };
+    this.#lease =
+      known === undefined ? await this.#client.create(lease, { signal }) : await this.#client.update(lease, { signal });
+  }
+}
+
+function recordOf({ spec }: Lease): LeaderRecord {
+  return {
+    holderIdentity: spec?.holderIdentity ?? '',
+    leaseDurationSeconds: spec?.leaseDurationSeconds ?? 0,
+    acquireTime: spec?.acquireTime ?? '',
+    renewTime: spec?.renewTime ?? '',
+    leaderTransitions: spec?.leaseTransitions ?? 0,
+  };
+}
