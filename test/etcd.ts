@@ -24,6 +24,8 @@ export interface TestEtcd {
 export interface TestEtcdOptions {
   /** More command-line options: `['--quota-backend-bytes', '16777216']`. */
   readonly args?: readonly string[];
+  /** Data of another one that does not run at the moment; `stop` removes it too. */
+  readonly dataDir?: string;
 }
 
 const binary = '/usr/bin/etcd';
@@ -31,7 +33,7 @@ const startTimeoutMs = 30_000;
 
 /** Resolves when etcd answers. */
 export async function startEtcd(options: TestEtcdOptions = {}): Promise<TestEtcd> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'etcd-test-'));
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'etcd-test-')));
   const [clientPort, peerPort] = await freePorts(2);
   const endpoint = `http://127.0.0.1:${clientPort}`;
   const peer = `http://127.0.0.1:${peerPort}`;
