@@ -1,0 +1,142 @@
+/** The status of each container, from what the runtime holds and why it does not run. */
+import type { Container, ContainerState, ContainerStatus, Pod } from '#api/core/v1/types.gen.js';
+import { formatTime } from '#apimachinery/clock.js';
+import { containersNamed, type PodRuntime, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
+
+/** Why a container waits: `CrashLoopBackOff`, `ErrImagePull`, … */
+export interface WaitingReason {
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface ContainerStatusInput {
+  readonly pod: Pod;
+  readonly runtime: PodRuntime;
+  readonly runtimeName: string;
+  /** Container name → why it does not start. */
+  readonly waiting: ReadonlyMap<string, WaitingReason>;
+  /** Text that a container left in its termination message file, by container id. */
+  readonly terminationMessages: ReadonlyMap<string, string>;
+  /** Names of started containers whose startup probe has succeeded, or which have none. */
+  readonly isStarted: (container: RuntimeContainer) => boolean;
+  readonly isReady: (container: RuntimeContainer) => boolean;
+  /** The init containers were done once: main containers no longer wait for them. */
+  readonly initialized: boolean;
+}
+
+const time = (ms: number): { startedAt: string } => ({ startedAt: formatTime(ms) });
+
+function terminated(container: RuntimeContainer, input: ContainerStatusInput): ContainerState {
+  const message = input.terminationMessages.get(container.id) ?? container.message;
+  return {
+    terminated: {
+      exitCode: container.exitCode,
+      reason: container.reason !== '' ? container.reason : container.exitCode === 0 ? 'Completed' : 'Error',
+      ...(message === '' ? {} : { message }),
+      ...(container.startedAt > 0 ? time(container.startedAt) : {}),
+      finishedAt: formatTime(container.finishedAt),
+      containerID: `${input.runtimeName}://${container.id}`,
+    },
+  };
+}
+
+function stateOf(container: RuntimeContainer, input: ContainerStatusInput): ContainerState {
+  switch (container.state) {
+    case 'CONTAINER_RUNNING':
+      return { running: time(container.startedAt) };
+    case 'CONTAINER_EXITED':
+      return terminated(container, input);
+    case 'CONTAINER_CREATED':
+    case 'CONTAINER_UNKNOWN':
+      return { waiting: { reason: 'ContainerCreating' } };
+    default:
+      return container.state satisfies never;
+  }
+}
+
+function waitingState(waiting: WaitingReason): ContainerState {
+  const { reason, message } = waiting;
+  return { waiting: message === '' ? { reason } : { reason, message } };
+}
+
+/** A container that the runtime knows nothing of. */
+function unknownContainer(container: Container, kind: 'init' | 'main' | 'ephemeral', input: ContainerStatusInput): ContainerStatus {
+  const old = oldStatus(input.pod, container.name);
+  const hasInit = (input.pod.spec.initContainers ?? []).length > 0;
+  const pending = kind === 'main' && hasInit && !input.initialized ? 'PodInitializing' : 'ContainerCreating';
+  const reason = input.waiting.get(container.name) ?? {
+    reason: kind === 'init' && hasInit ? 'PodInitializing' : pending,
+    message: '',
+  };
+  const status: ContainerStatus = {
+    name: container.name,
+    state: waitingState(reason),
+    ready: false,
+    restartCount: old?.restartCount ?? 0,
+    image: container.image ?? '',
+    imageID: '',
+  };
+  if (kind === 'main') status.started = false;
+  if (old === undefined) return status;
+  // What ended before its remains were collected keeps its end; what ran and is gone without a trace was lost.
+  if (old.state?.terminated !== undefined) {
+    if (kind === 'init') return { ...old };
+    return { ...status, lastState: { terminated: old.state.terminated } };
+  }
+  if (old.state?.running !== undefined) {
+    status.lastState = {
+      terminated: {
+        exitCode: 137,
+        reason: 'ContainerStatusUnknown',
+        message: 'The container could not be located when the pod was terminated',
+      },
+    };
+  } else if (old.lastState !== undefined) status.lastState = old.lastState;
+  return status;
+}
+
+function oldStatus(pod: Pod, name: string): ContainerStatus | undefined {
+  const { containerStatuses = [], initContainerStatuses = [], ephemeralContainerStatuses = [] } = pod.status ?? {};
+  return [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses].find((s) => s.name === name);
+}
+
+function knownContainer(
+  container: Container,
+  kind: 'init' | 'main' | 'ephemeral',
+  runs: readonly [RuntimeContainer, ...RuntimeContainer[]],
+  input: ContainerStatusInput,
+): ContainerStatus {
+  const [newest, ...older] = runs;
+  const previous = older.find((run) => run.state === 'CONTAINER_EXITED');
+  const status: ContainerStatus = {
+    name: container.name,
+    state: stateOf(newest, input),
+    ready: kind === 'init' ? newest.state === 'CONTAINER_EXITED' && newest.exitCode === 0 : input.isReady(newest),
+    restartCount: newest.metadata.attempt,
+    image: container.image ?? newest.image,
+    imageID: newest.imageRef,
+    containerID: `${input.runtimeName}://${newest.id}`,
+  };
+  if (previous !== undefined) status.lastState = terminated(previous, input);
+  const waiting = input.waiting.get(container.name);
+  if (waiting !== undefined && newest.state !== 'CONTAINER_RUNNING') {
+    if (newest.state === 'CONTAINER_EXITED') status.lastState = terminated(newest, input);
+    status.state = waitingState(waiting);
+  }
+  if (kind === 'main') status.started = newest.state === 'CONTAINER_RUNNING' && input.isStarted(newest);
+  return status;
+}
+
+/** Statuses in the order of the containers in the spec. */
+export function containerStatuses(
+  containers: readonly Container[],
+  kind: 'init' | 'main' | 'ephemeral',
+  input: ContainerStatusInput,
+): ContainerStatus[] {
+  return containers.map((container) => {
+    const [newest, ...older] = containersNamed(input.runtime, container.name);
+    return newest === undefined
+      ? unknownContainer(container, kind, input)
+      : knownContainer(container, kind, [newest, ...older], input);
+  });
+}

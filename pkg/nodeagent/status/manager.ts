@@ -1,0 +1,138 @@
+/** Brings the statuses of this node's pods to the API: only what changed, one write per pod at a time. */
+import { pods } from '#api/core/v1/resources.gen.js';
+import type { Pod, PodStatus } from '#api/core/v1/types.gen.js';
+import type { Clock } from '#apimachinery/clock.js';
+import { isNotFound } from '#apimachinery/errors/status.js';
+import type { Client, ResourceClient } from '#client/client.js';
+import { done, type Outcome, retry } from '#client/workqueue/outcome.js';
+import { WorkQueue } from '#client/workqueue/queue.js';
+import { runWorkers } from '#client/workqueue/workers.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { statusPatch } from '#nodeagent/status/patch.js';
+
+export interface StatusManagerOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** The pod as last seen from the API. */
+  readonly getPod: (uid: string) => Pod | undefined;
+}
+
+/** Writes under way at once. */
+const workers = 4;
+
+interface Entry {
+  status: PodStatus;
+  /** What the API holds as far as this manager knows: the answer of its last write. */
+  written: Pod | undefined;
+  waiters: (() => void)[];
+}
+
+export class StatusManager {
+  readonly #pods: ResourceClient<Pod>;
+  readonly #log: Logger;
+  readonly #getPod: (uid: string) => Pod | undefined;
+  readonly #queue: WorkQueue;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(options: StatusManagerOptions) {
+    this.#pods = options.client.resource(pods);
+    this.#log = options.log;
+    this.#getPod = options.getPod;
+    this.#queue = new WorkQueue({ clock: options.clock });
+  }
+
+  /** Writes until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await runWorkers(
+      { queue: this.#queue, concurrency: workers, reconcile: (uid) => this.#write(uid), log: this.#log },
+      signal,
+    );
+  }
+
+  /** The status to report for a pod; written when it differs from what the API has. */
+  set(uid: string, status: PodStatus): void {
+    const entry = this.#entries.get(uid);
+    if (entry === undefined) this.#entries.set(uid, { status, written: undefined, waiters: [] });
+    else entry.status = status;
+    if (this.#patchFor(uid) !== undefined) this.#queue.add(uid);
+  }
+
+  get(uid: string): PodStatus | undefined {
+    return this.#entries.get(uid)?.status;
+  }
+
+  /** The pod with the newest status: the one set here, else the API's. */
+  latest(pod: Pod): Pod {
+    const status = this.get(pod.metadata.uid ?? '');
+    return status === undefined ? pod : { ...pod, status: { ...pod.status, ...status } };
+  }
+
+  /** Somebody else may have written over it. */
+  reconcile(uid: string): void {
+    if (this.#entries.has(uid) && this.#patchFor(uid) !== undefined) this.#queue.add(uid);
+  }
+
+  forget(uid: string): void {
+    const entry = this.#entries.get(uid);
+    this.#entries.delete(uid);
+    for (const resolve of entry?.waiters ?? []) resolve();
+  }
+
+  /** Resolves when the API has the status set last, or the pod is gone from it. */
+  async flush(uid: string): Promise<void> {
+    const entry = this.#entries.get(uid);
+    if (entry === undefined || this.#patchFor(uid) === undefined) return;
+    this.#queue.add(uid);
+    await new Promise<void>((resolve) => entry.waiters.push(resolve));
+  }
+
+  #current(uid: string): Pod | undefined {
+    const seen = this.#getPod(uid);
+    const written = this.#entries.get(uid)?.written;
+    if (seen === undefined || written === undefined) return written ?? seen;
+    // Versions are compared only for which of two answers of one server is newer.
+    return newer(written, seen) ? written : seen;
+  }
+
+  #patchFor(uid: string): Record<string, unknown> | undefined {
+    const entry = this.#entries.get(uid);
+    const pod = this.#current(uid);
+    return entry === undefined || pod === undefined ? undefined : statusPatch(pod.status, entry.status);
+  }
+
+  async #write(uid: string): Promise<Outcome> {
+    const entry = this.#entries.get(uid);
+    const pod = this.#current(uid);
+    const patch = this.#patchFor(uid);
+    if (entry === undefined || pod === undefined || patch === undefined) {
+      this.#release(entry);
+      return done;
+    }
+    const { name = '', namespace = '' } = pod.metadata;
+    try {
+      entry.written = await this.#pods.patch(
+        name,
+        // The UID refuses the write to another pod of the same name.
+        { metadata: { uid }, status: patch },
+        { type: 'strategic', namespace, subresource: 'status' },
+      );
+    } catch (error) {
+      if (!isNotFound(error)) return retry(error);
+      this.forget(uid);
+      return done;
+    }
+    if (this.#patchFor(uid) !== undefined) this.#queue.add(uid);
+    else this.#release(entry);
+    return done;
+  }
+
+  #release(entry: Entry | undefined): void {
+    for (const resolve of entry?.waiters.splice(0) ?? []) resolve();
+  }
+}
+
+function newer(a: Pod, b: Pod): boolean {
+  const [left = '0', right = '0'] = [a.metadata.resourceVersion, b.metadata.resourceVersion];
+  return left.length === right.length ? left > right : left.length > right.length;
+}

@@ -1,0 +1,37 @@
+/** hostPath volumes: what the type demands of the path. */
+import { mkdir, open, stat } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { VolumeError } from '#nodeagent/volumes/payload.js';
+
+async function find(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+const checks: Readonly<Record<string, { what: string; is: (stats: Stats) => boolean }>> = {
+  Directory: { what: 'a directory', is: (stats) => stats.isDirectory() },
+  DirectoryOrCreate: { what: 'a directory', is: (stats) => stats.isDirectory() },
+  File: { what: 'a file', is: (stats) => stats.isFile() },
+  FileOrCreate: { what: 'a file', is: (stats) => stats.isFile() },
+  Socket: { what: 'a socket file', is: (stats) => stats.isSocket() },
+  CharDevice: { what: 'a character device', is: (stats) => stats.isCharacterDevice() },
+  BlockDevice: { what: 'a block device', is: (stats) => stats.isBlockDevice() },
+};
+
+/** Makes what the type says is made, and throws VolumeError when the path is not what the type says it is. */
+export async function checkHostPath(path: string, type: string): Promise<void> {
+  if (type === '') return;
+  let stats = await find(path);
+  if (stats === undefined && type === 'DirectoryOrCreate') await mkdir(path, { recursive: true, mode: 0o755 });
+  if (stats === undefined && type === 'FileOrCreate') await (await open(path, 'a', 0o644)).close();
+  stats ??= await find(path);
+  const check = checks[type];
+  if (check === undefined) throw new VolumeError(`hostPath type "${type}" is not known`);
+  if (stats === undefined || !check.is(stats)) {
+    throw new VolumeError(`hostPath type check failed: ${path} is not ${check.what}`);
+  }
+}

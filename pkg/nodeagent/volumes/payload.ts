@@ -1,0 +1,147 @@
+/** What the files of configMap, secret, downwardAPI and projected volumes hold. */
+import { configmaps, secrets } from '#api/core/v1/resources.gen.js';
+import type {
+  ConfigMap,
+  DownwardAPIVolumeFile,
+  KeyToPath,
+  Pod,
+  ProjectedVolumeSource,
+  Secret,
+  Volume,
+} from '#api/core/v1/types.gen.js';
+import { fieldValue, type PodFacts, resourceValue } from '#nodeagent/environment/field-ref.js';
+import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
+import { defaultExpirationSeconds, type TokenManager } from '#nodeagent/volumes/tokens.js';
+
+export interface PayloadFile {
+  readonly data: Buffer;
+  readonly mode: number;
+}
+
+export interface Payload {
+  /** Relative path → file. */
+  readonly files: ReadonlyMap<string, PayloadFile>;
+  /** Instant (ms) when something in it is due to be renewed. */
+  readonly renewAt?: number;
+}
+
+export interface PayloadSources {
+  readonly objects: ReferencedObjects;
+  /** Absent: tokens are left out, for nodes that write no files. */
+  readonly tokens?: TokenManager;
+  readonly facts: PodFacts;
+}
+
+const defaultMode = 0o644;
+
+/** What a pod's volume needs is not there, or wrong; becomes a FailedMount event. */
+export class VolumeError extends Error {
+  override readonly name = 'VolumeError';
+}
+
+class Builder {
+  readonly files = new Map<string, PayloadFile>();
+  renewAt = Number.POSITIVE_INFINITY;
+  readonly #pod: Pod;
+  readonly #sources: PayloadSources;
+
+  constructor(pod: Pod, sources: PayloadSources) {
+    this.#pod = pod;
+    this.#sources = sources;
+  }
+
+  #add(path: string, data: Buffer, mode: number): void {
+    const parts = path.split('/');
+    if (path === '' || path.startsWith('/') || parts.includes('..')) throw new VolumeError(`invalid path "${path}"`);
+    this.files.set(path, { data, mode });
+  }
+
+  #keys(
+    what: string,
+    data: ReadonlyMap<string, Buffer> | undefined,
+    source: { items?: KeyToPath[]; optional?: boolean; mode: number },
+  ): void {
+    if (data === undefined) {
+      if (source.optional === true) return;
+      throw new VolumeError(`${what} not found`);
+    }
+    if ((source.items ?? []).length === 0) {
+      for (const [key, bytes] of data) this.#add(key, bytes, source.mode);
+      return;
+    }
+    for (const item of source.items ?? []) {
+      const bytes = data.get(item.key);
+      if (bytes !== undefined) this.#add(item.path, bytes, item.mode ?? source.mode);
+      else if (source.optional !== true) throw new VolumeError(`${what.split(' ')[0]} references non-existent ${what.startsWith('secret') ? 'secret' : 'config'} key: ${item.key}`);
+    }
+  }
+
+  async configMap(source: { name?: string; items?: KeyToPath[]; optional?: boolean }, mode: number): Promise<void> {
+    const { namespace = '', uid = '' } = this.#pod.metadata;
+    const object = await this.#sources.objects.get<ConfigMap>(configmaps, { namespace, name: source.name ?? '' }, uid);
+    const data =
+      object === undefined
+        ? undefined
+        : new Map([
+            ...Object.entries(object.data ?? {}).map(([key, text]): [string, Buffer] => [key, Buffer.from(text)]),
+            ...Object.entries(object.binaryData ?? {}).map(([k, b]): [string, Buffer] => [k, Buffer.from(b, 'base64')]),
+          ]);
+    this.#keys(`configmap "${source.name ?? ''}"`, data, { ...source, mode });
+  }
+
+  async secret(source: { name: string; items?: KeyToPath[]; optional?: boolean }, mode: number): Promise<void> {
+    const { namespace = '', uid = '' } = this.#pod.metadata;
+    const object = await this.#sources.objects.get<Secret>(secrets, { namespace, name: source.name }, uid);
+    const data =
+      object === undefined
+        ? undefined
+        : new Map(Object.entries(object.data ?? {}).map(([k, b]): [string, Buffer] => [k, Buffer.from(b, 'base64')]));
+    this.#keys(`secret "${source.name}"`, data, { ...source, mode });
+  }
+
+  downwardAPI(items: readonly DownwardAPIVolumeFile[], mode: number): void {
+    for (const item of items) {
+      let text = '';
+      try {
+        if (item.fieldRef !== undefined) text = fieldValue(this.#pod, item.fieldRef.fieldPath, this.#sources.facts);
+        else if (item.resourceFieldRef !== undefined) {
+          text = resourceValue(this.#pod, item.resourceFieldRef, undefined, this.#sources.facts);
+        }
+      } catch (error) {
+        throw new VolumeError((error as Error).message, { cause: error });
+      }
+      this.#add(item.path, Buffer.from(text), item.mode ?? mode);
+    }
+  }
+
+  async projected(source: ProjectedVolumeSource): Promise<void> {
+    const mode = source.defaultMode ?? defaultMode;
+    for (const part of source.sources ?? []) {
+      if (part.configMap !== undefined) await this.configMap(part.configMap, mode);
+      if (part.secret !== undefined) await this.secret({ ...part.secret, name: part.secret.name ?? '' }, mode);
+      if (part.downwardAPI !== undefined) this.downwardAPI(part.downwardAPI.items ?? [], mode);
+      if (part.serviceAccountToken !== undefined && this.#sources.tokens !== undefined) {
+        const { path, audience = '', expirationSeconds = defaultExpirationSeconds } = part.serviceAccountToken;
+        const { token, renewAt } = await this.#sources.tokens.get(this.#pod, { audience, expirationSeconds });
+        this.renewAt = Math.min(this.renewAt, renewAt);
+        // Readable by the pod's group only where it has one of its own.
+        const context = this.#pod.spec.securityContext;
+        this.#add(path, Buffer.from(token), context?.fsGroup !== undefined ? 0o640 : mode);
+      }
+    }
+  }
+}
+
+/** The files of a volume; undefined for a volume that has none of its own. Throws VolumeError and StatusError. */
+export async function volumePayload(pod: Pod, volume: Volume, sources: PayloadSources): Promise<Payload | undefined> {
+  const builder = new Builder(pod, sources);
+  if (volume.configMap !== undefined) await builder.configMap(volume.configMap, volume.configMap.defaultMode ?? defaultMode);
+  else if (volume.secret !== undefined) {
+    const { secretName = '', ...rest } = volume.secret;
+    await builder.secret({ ...rest, name: secretName }, volume.secret.defaultMode ?? defaultMode);
+  } else if (volume.downwardAPI !== undefined) {
+    builder.downwardAPI(volume.downwardAPI.items ?? [], volume.downwardAPI.defaultMode ?? defaultMode);
+  } else if (volume.projected !== undefined) await builder.projected(volume.projected);
+  else return undefined;
+  return Number.isFinite(builder.renewAt) ? { files: builder.files, renewAt: builder.renewAt } : { files: builder.files };
+}

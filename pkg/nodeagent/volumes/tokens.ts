@@ -1,0 +1,82 @@
+/** Service account tokens bound to pods: asked for once, renewed before they end. */
+import type { TokenRequest } from '#api/authentication/v1/types.gen.js';
+import { serviceaccounts } from '#api/core/v1/resources.gen.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { type Clock, parseTime } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { Client } from '#client/client.js';
+
+export interface TokenManagerOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+}
+
+interface Token {
+  readonly token: string;
+  readonly expiresAt: number;
+  readonly renewAt: number;
+}
+
+/** Of their life, after which tokens are renewed; a day at the latest. */
+const renewFraction = 0.8;
+const maxAgeMs = 24 * 60 * 60 * 1000;
+export const defaultExpirationSeconds = 3600;
+
+export class TokenManager {
+  readonly #client: Client;
+  readonly #clock: Clock;
+  readonly #dialect: Dialect;
+  /** Pod UID → request → token. */
+  readonly #tokens = new Map<string, Map<string, Token>>();
+
+  constructor(options: TokenManagerOptions) {
+    this.#client = options.client;
+    this.#clock = options.clock;
+    this.#dialect = options.client.dialect;
+  }
+
+  /** A token for the pod, and the instant (ms) when the next is due. Throws StatusError. */
+  async get(pod: Pod, request: { audience: string; expirationSeconds: number }): Promise<{ token: string; renewAt: number }> {
+    const uid = pod.metadata.uid ?? '';
+    const known = this.#tokens.get(uid) ?? new Map<string, Token>();
+    this.#tokens.set(uid, known);
+    const key = JSON.stringify(request);
+    const now = this.#clock.now();
+    const old = known.get(key);
+    if (old !== undefined && now < old.renewAt) return old;
+    try {
+      const fresh = await this.#ask(pod, request, now);
+      known.set(key, fresh);
+      return fresh;
+    } catch (error) {
+      // An old token is better than none for as long as it lives; it is tried again soon.
+      if (old !== undefined && now < old.expiresAt) return { token: old.token, renewAt: now + 60_000 };
+      throw error;
+    }
+  }
+
+  async #ask(pod: Pod, request: { audience: string; expirationSeconds: number }, now: number): Promise<Token> {
+    const { name = '', namespace = '', uid = '' } = pod.metadata;
+    const answer = await this.#client.resource(serviceaccounts).createSubresource<TokenRequest>(
+      pod.spec.serviceAccountName ?? 'default',
+      'token',
+      {
+        apiVersion: this.#dialect.apiVersion('authentication', 'v1'),
+        kind: 'TokenRequest',
+        spec: {
+          audiences: request.audience === '' ? [] : [request.audience],
+          expirationSeconds: request.expirationSeconds,
+          boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name, uid },
+        },
+      } as TokenRequest,
+      { namespace },
+    );
+    const token = answer.status?.token ?? '';
+    const expiresAt = parseTime(answer.status?.expirationTimestamp ?? '') || now + request.expirationSeconds * 1000;
+    return { token, expiresAt, renewAt: now + Math.min((expiresAt - now) * renewFraction, maxAgeMs) };
+  }
+
+  release(podUID: string): void {
+    this.#tokens.delete(podUID);
+  }
+}
