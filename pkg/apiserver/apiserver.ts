@@ -22,6 +22,7 @@ import { Pipeline } from '#apiserver/http/pipeline.js';
 import { Responder } from '#apiserver/http/respond.js';
 import { HttpsServer, type TLSMaterial } from '#apiserver/http/server.js';
 import { upgradeHandler } from '#apiserver/http/upgrade.js';
+import { OpenApi } from '#apiserver/openapi/openapi.js';
 import { buildResources, type StoredResource } from '#apiserver/registry/build-resources.js';
 import type { ConnectEndpoint, VirtualResource } from '#apiserver/registry/endpoints.js';
 import type { RegistryContext, WriteHook } from '#apiserver/registry/registry-context.js';
@@ -230,6 +231,7 @@ export class ApiServer implements Daemon {
       resources: this.resources,
       serverAddress: () => (this.#address === undefined ? '' : `${this.#address.address}:${this.#address.port}`),
     });
+    const openapi = new OpenApi({ scheme: this.scheme, dialect, resources: this.resources });
     const health = new Health([...this.#ownChecks(store), ...healthChecks], log);
     return async (context) => {
       if (context.info.resourceRequest) return router.serve(context);
@@ -241,7 +243,7 @@ export class ApiServer implements Daemon {
         return this.#responder.object(context, versionDocument(dialect), 200, form);
       }
       if (path === '/metrics') return metricsResponse(metrics);
-      const answer = discovery.serve(context) ?? health.serve(context);
+      const answer = discovery.serve(context) ?? health.serve(context) ?? openapi.serve(context);
       if (answer === undefined) throw pathNotFound();
       return answer;
     };

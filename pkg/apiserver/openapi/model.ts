@@ -1,0 +1,43 @@
+/** The parts of OpenAPI documents (2.0 and 3.0) that are made here. Extensions are members whose names begin with `x-`. */
+
+export interface SchemaDocument {
+  $ref?: string;
+  type?: string;
+  format?: string;
+  description?: string;
+  default?: unknown;
+  enum?: readonly unknown[];
+  required?: readonly string[];
+  items?: SchemaDocument;
+  additionalProperties?: SchemaDocument;
+  properties?: Record<string, SchemaDocument>;
+  allOf?: readonly SchemaDocument[];
+  oneOf?: readonly SchemaDocument[];
+  [extension: `x-${string}`]: unknown;
+}
+
+export interface ParameterDocument {
+  readonly name: string;
+  readonly in: 'query' | 'path' | 'body';
+  readonly description?: string;
+  readonly required?: boolean;
+  /** 2.0, query and path. */
+  readonly type?: string;
+  readonly uniqueItems?: boolean;
+  /** 2.0 body, and everything in 3.0. */
+  readonly schema?: SchemaDocument;
+}
+
+export interface OperationDocument {
+  readonly description: string;
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly consumes?: readonly string[];
+  readonly produces?: readonly string[];
+  readonly parameters?: readonly ParameterDocument[];
+  readonly requestBody?: object;
+  readonly responses: Readonly<Record<string, object>>;
+  [extension: `x-${string}`]: unknown;
+}
+
+export type PathDocument = Record<string, OperationDocument | readonly ParameterDocument[]>;

@@ -1,0 +1,22 @@
+/** Names of definitions and of extensions. */
+import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
+
+/** `io.k8s.api.apps.v1.Deployment`; the types that all groups share stand apart, as clients know it. */
+export function definitionName(type: Pick<TypeInfo, 'name'>, dialect: Dialect): string {
+  const root = dialect.apiDomain.split('.').reverse().join('.');
+  const [group = '', ...rest] = type.name.split('.');
+  const tail = rest.filter((part) => part !== '').join('.');
+  if (group === 'meta') return `${root}.apimachinery.pkg.apis.meta.${tail}`;
+  if (group === 'resource') return `${root}.apimachinery.pkg.api.resource.${tail}`;
+  if (group === 'runtime') return `${root}.apimachinery.pkg.runtime.${tail}`;
+  if (group === 'intstr') return `${root}.apimachinery.pkg.util.intstr.${tail}`;
+  return `${root}.api.${group}.${tail}`;
+}
+
+/** Sets an extension under the dialect's prefix, and under the one that existing clients look for. */
+export function extend(target: Record<`x-${string}`, unknown>, dialect: Dialect, name: string, value: unknown): void {
+  for (const prefix of new Set([dialect.extensionPrefix, kubernetesDialect.extensionPrefix])) {
+    target[`${prefix}${name}` as `x-${string}`] = value;
+  }
+}

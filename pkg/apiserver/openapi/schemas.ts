@@ -1,0 +1,139 @@
+/** Types as OpenAPI schemas. */
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { Scalar } from '#apimachinery/schema/schema.js';
+import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
+import type { SchemaDocument } from '#apiserver/openapi/model.js';
+import { definitionName, extend } from '#apiserver/openapi/names.js';
+
+export type OpenApiVersion = 2 | 3;
+
+const scalars: Readonly<Record<Scalar, { readonly type: string; readonly format?: string }>> = {
+  string: { type: 'string' },
+  bytes: { type: 'string', format: 'byte' },
+  bool: { type: 'boolean' },
+  int32: { type: 'integer', format: 'int32' },
+  int64: { type: 'integer', format: 'int64' },
+  uint32: { type: 'integer', format: 'int64' },
+  uint64: { type: 'integer', format: 'int64' },
+  double: { type: 'number', format: 'double' },
+  float: { type: 'number', format: 'float' },
+};
+
+/** Collects the definitions that one document needs, following references. */
+export class SchemaCollector {
+  readonly schemas: Record<string, SchemaDocument> = {};
+  readonly #dialect: Dialect;
+  readonly #version: OpenApiVersion;
+
+  constructor(dialect: Dialect, version: OpenApiVersion) {
+    this.#dialect = dialect;
+    this.#version = version;
+  }
+
+  /** A reference to the type's definition, which is added with all that it refers to. */
+  reference(type: TypeInfo): SchemaDocument {
+    const name = definitionName(type, this.#dialect);
+    if (this.schemas[name] === undefined) {
+      // Set before its fields are followed: types refer to themselves.
+      this.schemas[name] = {};
+      this.schemas[name] = this.#definition(type);
+    }
+    return { $ref: this.#version === 2 ? `#/definitions/${name}` : `#/components/schemas/${name}` };
+  }
+
+  /** Marks a definition as that of a kind; a shared one (`DeleteOptions`) is that of many. */
+  markKind(type: TypeInfo, kind: { group: string; version: string; kind: string }): void {
+    this.reference(type);
+    const schema = this.schemas[definitionName(type, this.#dialect)];
+    if (schema === undefined) return;
+    const key = `${this.#dialect.extensionPrefix}group-version-kind` as const;
+    const known = (schema as Record<string, unknown>)[key] as (typeof kind)[] | undefined;
+    extend(schema, this.#dialect, 'group-version-kind', [...(known ?? []), kind]);
+  }
+
+  #definition(type: TypeInfo): SchemaDocument {
+    switch (type.shape) {
+      case 'time':
+      case 'microTime':
+        return { type: 'string', format: 'date-time' };
+      case 'duration':
+        return { type: 'string' };
+      case 'quantity':
+        return this.#version === 2 ? { type: 'string' } : { oneOf: [{ type: 'string' }, { type: 'number' }] };
+      case 'intOrString':
+        return this.#version === 2
+          ? { type: 'string', format: 'int-or-string' }
+          : { format: 'int-or-string', oneOf: [{ type: 'integer' }, { type: 'string' }] };
+      case 'rawJSON':
+        return type.shortName === 'JSON' ? {} : { type: 'object' };
+      case 'bareList':
+        return { type: 'array', items: this.#element(type.fields[0]) };
+      case 'schemaOrArray':
+      case 'schemaOrBool':
+      case 'schemaOrStringArray':
+        return {};
+      case 'struct':
+        return this.#struct(type);
+    }
+  }
+
+  #struct(type: TypeInfo): SchemaDocument {
+    const properties: Record<string, SchemaDocument> = {};
+    const required: string[] = [];
+    if (type.isKind) {
+      properties['apiVersion'] = { type: 'string', description: 'Version of the representation of this object.' };
+      properties['kind'] = { type: 'string', description: 'Kind of this object.' };
+    }
+    for (const [name, field] of type.byName) {
+      properties[name] = this.#field(field);
+      if (!field.optional && !field.omitempty) required.push(name);
+    }
+    const schema: SchemaDocument = { type: 'object' };
+    if (Object.keys(properties).length > 0) schema.properties = properties;
+    if (required.length > 0) schema.required = required;
+    return schema;
+  }
+
+  #field(field: FieldInfo): SchemaDocument {
+    const schema = this.#container(field);
+    // Next to a reference nothing else may stand.
+    const needsMore = field.doc !== undefined || field.default !== undefined || hasExtensions(field);
+    const target: SchemaDocument =
+      schema.$ref !== undefined && needsMore && this.#version === 3 ? { allOf: [schema] } : schema;
+    if (field.doc !== undefined) target.description = field.doc;
+    if (field.default !== undefined) target.default = field.default;
+    if (field.enumValues !== undefined && field.container === 'single') target.enum = field.enumValues;
+    this.#extensions(target, field);
+    return target;
+  }
+
+  #extensions(schema: SchemaDocument, field: FieldInfo): void {
+    const dialect = this.#dialect;
+    const strategies = [field.patchRetainKeys ? 'retainKeys' : '', field.patchMerge ? 'merge' : ''].filter(
+      (s) => s !== '',
+    );
+    if (strategies.length > 0) extend(schema, dialect, 'patch-strategy', strategies.join(','));
+    if (field.patchMergeKey !== undefined) extend(schema, dialect, 'patch-merge-key', field.patchMergeKey);
+    if (field.container === 'list' && field.listKind !== 'atomic') {
+      extend(schema, dialect, 'list-type', field.listKind);
+      if (field.listKind === 'map') extend(schema, dialect, 'list-map-keys', field.listMapKeys);
+    }
+    if (field.container !== 'list' && field.atomic) extend(schema, dialect, 'map-type', 'atomic');
+  }
+
+  #container(field: FieldInfo): SchemaDocument {
+    if (field.container === 'list') return { type: 'array', items: this.#element(field) };
+    if (field.container === 'map') return { type: 'object', additionalProperties: this.#element(field) };
+    return this.#element(field);
+  }
+
+  #element(field: FieldInfo | undefined): SchemaDocument {
+    if (field === undefined) return {};
+    if (field.type !== undefined) return this.reference(field.type);
+    return field.scalar === undefined ? {} : { ...scalars[field.scalar] };
+  }
+}
+
+function hasExtensions(field: FieldInfo): boolean {
+  return field.patchMerge || field.patchRetainKeys || field.patchMergeKey !== undefined || field.atomic;
+}
