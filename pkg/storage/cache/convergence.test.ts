@@ -1,12 +1,23 @@
 /** Many watchers through many random writes: each sees exactly what its selector makes of the store's history. */
+import { isDeepStrictEqual } from 'node:util';
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import { latest, objectOf, readWatch, runCache, show, thing, type WatchReader } from '#storage/cache/cache-fixture.js';
+import { StatusError } from '#apimachinery/errors/status.js';
+import {
+  latest,
+  objectOf,
+  readWatch,
+  runCache,
+  show,
+  type Thing,
+  thing,
+  type WatchReader,
+} from '#storage/cache/cache-fixture.js';
 import type { WatchCache } from '#storage/cache/watch-cache.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import type { Entry } from '#storage/resource-storage.js';
-import type { Revision, Store } from '#storage/store.js';
+import { prefixEnd, type Revision, type Store, type StoreEvent } from '#storage/store.js';
 import { startEtcd } from '#test/etcd.js';
 
 const watcherCount = 50;
@@ -35,32 +46,67 @@ interface Written {
 
 const colors = ['red', 'green', 'blue'];
 
-/** Random writes from several writers at once, each on keys of its own; returns what was acknowledged. */
-async function write(cache: WatchCache, random: () => number): Promise<Written[]> {
-  const history: Written[] = [];
-  const one = async (writer: number) => {
-    for (let i = 0; i < writeCount / writers; i++) {
-      const name = `${writer}-${Math.floor(random() * (keyCount / writers))}`;
-      const color = colors[Math.floor(random() * colors.length)] as string;
-      const current = await cache.get(`ns/${name}`, { kind: 'any' });
-      const state = { color, value: i };
-      const stored = thing(name, i, { color });
-      if (current === undefined) {
-        const entry = await cache.create(`ns/${name}`, stored);
-        if (entry === undefined) throw new Error(`${name} exists already`);
-        history.push({ name, revision: entry.revision, state });
-        continue;
-      }
-      const remove = random() < 0.2;
+/**
+ * Random writes from several writers at once, each on keys of its own; returns what was acknowledged. A write that failed
+ * may have happened or not: the next one looks.
+ */
+async function write(cache: WatchCache, random: () => number, onWrite: (count: number) => void): Promise<Written[]> {
+  const acknowledged: Written[] = [];
+  const attempt = async (name: string, value: number) => {
+    const color = colors[Math.floor(random() * colors.length)] as string;
+    const remove = random() < 0.2;
+    const current = await cache.get(`ns/${name}`, latest);
+    const stored = thing(name, value, { color });
+    let entry: Entry | undefined;
+    if (current === undefined) entry = await cache.create(`ns/${name}`, stored);
+    else {
       const result = remove
         ? await cache.delete(`ns/${name}`, current.revision)
         : await cache.update(`ns/${name}`, stored, current.revision);
-      if (!result.ok) throw new Error(`${name} was changed by somebody else`);
-      history.push({ name, revision: result.entry.revision, ...(remove ? {} : { state }) });
+      if (result.ok) entry = result.entry;
+    }
+    if (entry === undefined) throw new Error(`${name} was changed by somebody else`);
+    const removed = remove && current !== undefined;
+    acknowledged.push({ name, revision: entry.revision, ...(removed ? {} : { state: { color, value } }) });
+  };
+  const one = async (writer: number) => {
+    for (let i = 0; i < writeCount / writers; ) {
+      const name = `${writer}-${Math.floor(random() * (keyCount / writers))}`;
+      try {
+        await attempt(name, i);
+        onWrite(acknowledged.length);
+        i++;
+      } catch (err) {
+        if (!(err instanceof StatusError && [503, 504].includes(err.code))) throw err;
+      }
     }
   };
   await Promise.all(Array.from({ length: writers }, (_, writer) => one(writer)));
-  return history.sort((a, b) => (a.revision < b.revision ? -1 : 1));
+  return acknowledged;
+}
+
+/** The store's own account of what was written. */
+async function storeHistory(store: Store, from: Revision): Promise<Written[]> {
+  const history: Written[] = [];
+  const last = await store.currentRevision();
+  const controller = new AbortController();
+  const range = { start: '/registry/things/', end: prefixEnd('/registry/things/') };
+  const watch = store.watch({ ...range, fromRevision: from + 1n, signal: controller.signal });
+  store.requestProgress();
+  for await (const message of watch) {
+    if (message.type === 'events') history.push(...message.events.map(writtenBy));
+    if (message.revision >= last) break;
+  }
+  controller.abort();
+  return history;
+}
+
+function writtenBy(event: StoreEvent): Written {
+  const key = event.type === 'put' ? event.kv.key : event.key;
+  const name = key.slice('/registry/things/ns/'.length);
+  if (event.type === 'delete') return { name, revision: event.modRevision };
+  const { metadata, value } = JSON.parse(event.kv.value.toString()) as Thing;
+  return { name, revision: event.kv.modRevision, state: { color: metadata.labels['color'] ?? '', value } };
 }
 
 /** The events that one who selects a color must see. */
@@ -77,7 +123,11 @@ function expected(history: readonly Written[], color: string | undefined): strin
   return events;
 }
 
-async function everyWatcherSeesEverything(t: Test, store: Store): Promise<void> {
+async function everyWatcherSeesEverything(
+  t: Test,
+  store: Store,
+  onWrite: (count: number) => void = () => {},
+): Promise<void> {
   const seed = 20_241;
   t.comment(`seed ${seed}`);
   const cache = runCache(t, store, { watchBufferSize: 10_000 });
@@ -92,8 +142,15 @@ async function everyWatcherSeesEverything(t: Test, store: Store): Promise<void> 
     await watch.opened();
     readers.push({ color, watch });
   }
-  const history = await write(cache, seeded(seed));
-  t.equal(history.length, writeCount);
+  const begin = await store.currentRevision();
+  const acknowledged = await write(cache, seeded(seed), onWrite);
+  t.equal(acknowledged.length, writeCount);
+  const history = await storeHistory(store, begin);
+  const byRevision = new Map(history.map((written) => [written.revision, written]));
+  t.ok(
+    acknowledged.every((written) => isDeepStrictEqual(byRevision.get(written.revision), written)),
+    'what was acknowledged is in the store',
+  );
   for (const [i, { color, watch }] of readers.entries()) {
     const wanted = expected(history, color);
     const seen = await watch.until((events) => events.length >= wanted.length);
@@ -119,4 +176,17 @@ void t.test('on etcd', async (t) => {
   const store = new EtcdStore({ endpoints: [etcd.endpoint], clock: realClock, random: Math.random });
   t.teardown(() => store.close());
   await everyWatcherSeesEverything(t, store);
+});
+
+void t.test('on etcd that is killed on the way', async (t) => {
+  const etcd = await startEtcd();
+  t.teardown(() => etcd.stop());
+  const options = { endpoints: [etcd.endpoint], clock: realClock, random: Math.random, callTimeoutMs: 1000 };
+  const store = new EtcdStore(options);
+  t.teardown(() => store.close());
+  let restarted: Promise<void> | undefined;
+  await everyWatcherSeesEverything(t, store, (count) => {
+    if (count >= writeCount / 2) restarted ??= etcd.kill().then(() => etcd.restart());
+  });
+  await restarted;
 });
