@@ -8,6 +8,12 @@ export interface ProgressEvent {
   readonly note?: string;
 }
 
+/** What the background process tells the one that started it. */
+export type ServeMessage =
+  | ProgressEvent
+  | { readonly state: 'ready' }
+  | { readonly state: 'error'; readonly message: string };
+
 export type ProgressSink = (event: ProgressEvent) => void;
 
 /** Runs the step and reports it; a failure is reported and rethrown. */

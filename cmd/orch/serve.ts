@@ -3,26 +3,21 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
+import type { Closable } from '#cmd/orch/closable.js';
 import { startInfrastructure } from '#cmd/orch/infrastructure.js';
 import { layoutOf } from '#cmd/orch/layout.js';
 import { untilNodesReady } from '#cmd/orch/nodes-ready.js';
 import { writeIdentity } from '#cmd/orch/process/identity.js';
-import { type ProgressSink, step } from '#cmd/orch/progress.js';
+import { type ProgressSink, type ServeMessage, step } from '#cmd/orch/progress.js';
 import { runSeparately } from '#cmd/orch/separate.js';
 import { type ClusterSettings, readSettings } from '#cmd/orch/settings.js';
 import type { StartOptions } from '#cmd/orch/start-options.js';
 import { runTogether } from '#cmd/orch/together.js';
-import type { ServeMessage } from '#cmd/orch/up.js';
 import { createLogger } from '#daemon/log/create-logger.js';
 
 export interface ServeHooks {
   readonly progress: ProgressSink;
   onReady(): Promise<void>;
-}
-
-/** What is running, to be ended in reverse order of its start. */
-export interface Closable {
-  close(): Promise<void>;
 }
 
 /** Longest time from the API server's first answer until all nodes are Ready; ms. */

@@ -10,7 +10,7 @@ import { type Layout, layoutOf } from '#cmd/orch/layout.js';
 import { upOptions } from '#cmd/orch/options.js';
 import { whyNoContainers, whyNoEtcd } from '#cmd/orch/preflight.js';
 import { readIdentity } from '#cmd/orch/process/identity.js';
-import { type ProgressEvent, type ProgressSink, progressPrinter } from '#cmd/orch/progress.js';
+import { type ProgressSink, progressPrinter, type ServeMessage } from '#cmd/orch/progress.js';
 import { serveCluster } from '#cmd/orch/serve.js';
 import { type ClusterSettings, choosePort, type RuntimeName, readSettings, writeSettings } from '#cmd/orch/settings.js';
 import type { StartOptions } from '#cmd/orch/start-options.js';
@@ -22,12 +22,6 @@ type UpOptions = OptionValues<typeof upOptions>;
 
 const preferredApiPort = 6443;
 const preferredEtcdPort = 2379;
-
-/** What the background process tells the one that started it. */
-export type ServeMessage =
-  | ProgressEvent
-  | { readonly state: 'ready' }
-  | { readonly state: 'error'; readonly message: string };
 
 export async function up(argv: readonly string[]): Promise<number> {
   const parsed = parseOptions(upOptions, argv, { program: 'orch up' });
