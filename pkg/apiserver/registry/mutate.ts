@@ -8,7 +8,7 @@ import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
 import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
 import { keyOf, objectOf, type ServedResource, storedBytes } from '#apiserver/registry/served-resource.js';
 import { TransientEntry } from '#apiserver/registry/transient-entry.js';
-import { beginUpdate, deleted, undoAll } from '#apiserver/registry/write-hooks.js';
+import { beginUpdate, deleted, undoAll, updated } from '#apiserver/registry/write-hooks.js';
 import type { WriteOptions } from '#apiserver/registry/write-options.js';
 import type { Entry } from '#storage/resource-storage.js';
 
@@ -155,7 +155,9 @@ async function write(
   if (dryRun) return { written: { entry: answer(known.revision), created: false } };
   const lifetime = resource.ttlSeconds === undefined ? {} : { ttlSeconds: resource.ttlSeconds };
   const result = await resource.storage.update(key, bytes, known.revision, { ...lifetime, signal: context.signal });
-  return result.ok ? { written: { entry: result.entry, created: false } } : { raced: result.current };
+  if (!result.ok) return { raced: result.current };
+  await updated(registry, resource, object, old);
+  return { written: { entry: result.entry, created: false } };
 }
 
 /** Metadata that belongs to the system: filled in where the client left it out, refused where it names another object. */

@@ -26,6 +26,8 @@ export interface WriteHook {
     old: ApiObjectShape,
     options: { readonly dryRun: boolean },
   ): Promise<Undo | undefined>;
+  /** After the update is stored: time to give back what only the old object held. */
+  afterUpdate?(object: ApiObjectShape, old: ApiObjectShape): Promise<void>;
   /** After the object is gone for good. */
   afterDelete?(object: ApiObjectShape): Promise<void>;
 }

@@ -51,6 +51,23 @@ export async function undoAll(registry: RegistryContext, undos: readonly Undo[])
   }
 }
 
+/** Tells the hooks that an update is stored. */
+export async function updated(
+  registry: RegistryContext,
+  resource: ServedResource,
+  object: ApiObjectShape,
+  old: ApiObjectShape,
+): Promise<void> {
+  for (const hook of registry.hooks) {
+    if (hook.afterUpdate === undefined || !hook.handles(resource.declaration)) continue;
+    try {
+      await hook.afterUpdate(object, old);
+    } catch (err) {
+      registry.log.error({ err, name: object.metadata.name }, 'could not release what an updated object no longer holds');
+    }
+  }
+}
+
 /** Tells the hooks that an object is gone for good. */
 export async function deleted(
   registry: RegistryContext,
