@@ -23,22 +23,22 @@ import { Responder } from '#apiserver/http/respond.js';
 import { HttpsServer, type TLSMaterial } from '#apiserver/http/server.js';
 import { upgradeHandler } from '#apiserver/http/upgrade.js';
 import { OpenApi } from '#apiserver/openapi/openapi.js';
-import { buildResources, type StoredResource } from '#apiserver/registry/build-resources.js';
 import type { ConnectEndpoint, VirtualResource } from '#apiserver/registry/endpoints.js';
 import type { RegistryContext, WriteHook } from '#apiserver/registry/registry-context.js';
 import { ResourceTable } from '#apiserver/registry/resource-table.js';
 import { ResourceRouter } from '#apiserver/registry/router.js';
+import { serveResources } from '#apiserver/registry/serve-resources.js';
+import type { ResourceStorages } from '#apiserver/registry/storages.js';
 import { noManagedFields, simplePatches } from '#apiserver/representation/adapters.js';
 import { Codec } from '#apiserver/representation/codec.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { createStorageMetrics } from '#storage/metrics.js';
-import type { Store } from '#storage/store.js';
 
 /** What the server needs from the rest of the process. */
 export interface ApiServerDependencies {
   readonly dialect: Dialect;
-  readonly store: Store;
+  /** Also what authenticator, authorizer and admission read from. Started and closed by the server. */
+  readonly storages: ResourceStorages;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Registry;
@@ -69,8 +69,6 @@ export interface ListenOptions {
 export interface ApiServerOptions {
   /** Absent: no socket; requests come through `handler` alone. */
   readonly listen?: ListenOptions;
-  /** `/registry`. */
-  readonly storagePrefix?: string;
   readonly maxRequestsInFlight?: number;
   readonly maxMutatingRequestsInFlight?: number;
   readonly requestTimeoutMs?: number;
@@ -82,7 +80,6 @@ export interface ApiServerOptions {
 }
 
 const defaults = {
-  storagePrefix: '/registry',
   maxRequestsInFlight: 400,
   maxMutatingRequestsInFlight: 200,
   requestTimeoutMs: 60_000,
@@ -100,7 +97,6 @@ export class ApiServer implements Daemon {
   readonly resources = new ResourceTable();
   readonly #options: Required<Omit<ApiServerOptions, 'listen'>> & Pick<ApiServerOptions, 'listen'>;
   readonly #deps: ApiServerDependencies;
-  readonly #stored: readonly StoredResource[];
   readonly #closing = new AbortController();
   readonly #ready = deferred();
   readonly #responder: Responder;
@@ -137,18 +133,14 @@ export class ApiServer implements Daemon {
       minWatchTimeoutMs: this.#options.minRequestTimeoutMs,
       closing: this.#closing.signal,
     };
-    this.#stored = buildResources({
+    const served = serveResources({
       scheme: this.scheme,
-      store: dependencies.store,
-      prefix: this.#options.storagePrefix,
-      clock,
-      random,
-      log,
-      metrics: createStorageMetrics(dependencies.metrics),
+      storages: dependencies.storages,
       strategyFor,
+      conversionFor: () => undefined,
       eventTTLSeconds: this.#options.eventTTLSeconds,
     });
-    for (const { served } of this.#stored) for (const resource of served) this.resources.add(resource);
+    for (const resource of served) this.resources.add(resource);
     const pipeline = new Pipeline({
       dialect,
       clock,
@@ -192,7 +184,7 @@ export class ApiServer implements Daemon {
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#server?.close(this.#options.shutdownGraceMs, (ms, signal) => this.#deps.clock.sleep(ms, signal));
-    await Promise.all(this.#stored.map(({ cache }) => cache.close()));
+    await this.#deps.storages.close();
     this.#ready.reject(new Error('closed before it was ready'));
   }
 
@@ -202,11 +194,11 @@ export class ApiServer implements Daemon {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { log } = this.#deps;
+    const { log, storages } = this.#deps;
     const stop = () => void this.close();
     if (signal.aborted) stop();
     else signal.addEventListener('abort', stop, { once: true });
-    const caches = this.#stored.map(({ cache }) => cache.start(this.#closing.signal));
+    const caches = storages.start(this.#closing.signal);
     const { listen } = this.#options;
     if (listen !== undefined && !this.#closing.signal.aborted) {
       const { handler, upgrade } = this;
@@ -216,15 +208,15 @@ export class ApiServer implements Daemon {
       this.#address = await this.#server.listen();
       log.info({ host: listen.host, port: this.#address.port }, 'listening');
     }
-    await Promise.all(this.#stored.map(({ cache }) => cache.waitReady(this.#closing.signal)));
+    await storages.waitReady(this.#closing.signal);
     this.#ready.resolve();
-    log.info({ resources: this.#stored.length }, 'serving');
-    await Promise.all(caches);
+    log.info('serving');
+    await caches;
     await this.close();
   }
 
   #endpoint(router: ResourceRouter): (context: RequestContext) => Promise<ApiResponse> {
-    const { dialect, paths = {}, store, healthChecks = [], log, metrics } = this.#deps;
+    const { dialect, paths = {}, healthChecks = [], log, metrics } = this.#deps;
     const discovery = new Discovery({
       dialect,
       responder: this.#responder,
@@ -232,7 +224,7 @@ export class ApiServer implements Daemon {
       serverAddress: () => (this.#address === undefined ? '' : `${this.#address.address}:${this.#address.port}`),
     });
     const openapi = new OpenApi({ scheme: this.scheme, dialect, resources: this.resources });
-    const health = new Health([...this.#ownChecks(store), ...healthChecks], log);
+    const health = new Health([...this.#ownChecks(), ...healthChecks], log);
     return async (context) => {
       if (context.info.resourceRequest) return router.serve(context);
       const { path } = context.info;
@@ -249,17 +241,18 @@ export class ApiServer implements Daemon {
     };
   }
 
-  #ownChecks(store: Store): HealthCheck[] {
+  #ownChecks(): HealthCheck[] {
+    const { storages } = this.#deps;
     return [
       { name: 'ping', endpoints: ['healthz', 'livez', 'readyz'], check: () => Promise.resolve() },
       { name: 'log', endpoints: ['healthz', 'livez', 'readyz'], check: () => Promise.resolve() },
-      { name: 'etcd', endpoints: ['healthz', 'livez', 'readyz'], check: (signal) => store.health(signal) },
+      { name: 'etcd', endpoints: ['healthz', 'livez', 'readyz'], check: (signal) => storages.store.health(signal) },
       {
         name: 'informer-sync',
         endpoints: ['readyz'],
         check: async () => {
-          const waiting = this.#stored.find(({ cache }) => !cache.ready());
-          if (waiting !== undefined) throw serviceUnavailable(`cache of ${waiting.cache.prefix} is not filled yet`);
+          const waiting = storages.notReady();
+          if (waiting.length > 0) throw serviceUnavailable(`caches are not filled yet: ${waiting.join(', ')}`);
         },
       },
       {

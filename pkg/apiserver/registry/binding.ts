@@ -18,15 +18,18 @@ import { writeOptions } from '#apiserver/registry/write-options.js';
 export async function bindPod(
   registry: RegistryContext,
   context: RequestContext,
-  resource: ServedResource,
+  addressed: ServedResource,
 ): Promise<ApiResponse> {
   const options = writeOptions(context, 'CreateOptions');
+  const resource = registry.resources.find('', 'v1', 'pods') ?? addressed;
   const type = subresourceType(registry, resource, 'binding');
   const object = readBody(registry, context, type, options.fieldValidation);
-  requireName(resource, object, context.info);
+  const { namespace } = context.info;
+  // The collection `bindings` names no pod in its path.
+  const name = context.info.name === '' ? (object.metadata.name ?? '') : context.info.name;
+  requireName(resource, object, { namespace, name });
   const binding = object as unknown as Binding;
   const node = targetNode(binding);
-  const { namespace, name } = context.info;
   const call = {
     operation: 'CREATE',
     subresource: 'binding',

@@ -2,6 +2,7 @@
 import { methodNotAllowed, pathNotFound } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { bindPod } from '#apiserver/registry/binding.js';
 import { createObject } from '#apiserver/registry/create.js';
 import { deleteObject } from '#apiserver/registry/delete.js';
 import { deleteCollection } from '#apiserver/registry/delete-collection.js';
@@ -75,7 +76,7 @@ export class ResourceRouter {
         return watchObjects(registry, context, resource);
       case 'create':
         if (context.info.name !== '') throw methodNotAllowed(resource.qualified, 'POST');
-        return createObject(registry, context, resource);
+        return isBindings(resource) ? bindPod(registry, context, resource) : createObject(registry, context, resource);
       case 'update':
         return updateObject(registry, context, resource, mainProfile(resource));
       case 'patch':
@@ -94,6 +95,11 @@ const collectionVerbs = new Set(['list', 'watch', 'deletecollection']);
 
 function isNamespaces(resource: ServedResource): boolean {
   return resource.group === '' && resource.declaration.resource === 'namespaces';
+}
+
+/** POST to `bindings` is the old form of `pods/…/binding`. */
+function isBindings(resource: ServedResource): boolean {
+  return resource.group === '' && resource.declaration.resource === 'bindings';
 }
 
 function endpointKey(group: string, resource: string, subresource: string): string {

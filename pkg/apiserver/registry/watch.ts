@@ -1,4 +1,5 @@
 /** Watches: a stream of changes as JSON lines or Protobuf frames, of objects, Tables or metadata. */
+import { isExpired } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { mediaTypeOf, type Negotiated, type Transform } from '#apiserver/http/media-type.js';
@@ -16,14 +17,17 @@ const watchTransforms: readonly Transform['kind'][] = ['Table', 'PartialObjectMe
 /** A bookmark is asked for this long before a watch's time is over, so that the client can go on from there. */
 const lastBookmarkMs = 2000;
 
-/** The answer to a watch: 200 at once; later failures arrive as ERROR events. */
-export function watchObjects(
+/**
+ * The answer to a watch. A server that cannot watch now (429, 504) says so at once; a version that is too old (410) and
+ * everything later arrives as an ERROR event behind status 200, as clients of 1.24 expect it.
+ */
+export async function watchObjects(
   registry: RegistryContext,
   context: RequestContext,
   resource: ServedResource,
-): ApiResponse {
+): Promise<ApiResponse> {
   const form = negotiateWatch(registry, context, resource);
-  const frames = openWatch(registry, context, resource, form);
+  const frames = await openWatch(registry, context, resource, form);
   const media = mediaTypeOf(form.format, registry.dialect);
   const contentType = form.format === 'json' ? media : `${media};stream=watch`;
   return { status: 200, headers: { 'content-type': contentType }, body: frames };
@@ -36,15 +40,16 @@ function negotiateWatch(registry: RegistryContext, context: RequestContext, reso
 }
 
 /** The frames of a watch, one buffer per batch of events. Throws 400 and 422 at once for bad options. */
-export function openWatch(
+export async function openWatch(
   registry: RegistryContext,
   context: RequestContext,
   resource: ServedResource,
   form: Negotiated,
-): AsyncIterable<Buffer> {
+): Promise<AsyncIterable<Buffer>> {
   const { query, namespace, name } = context.info;
   const { version, bookmarks, sendInitialEvents, timeoutMs } = watchRequest(query);
   const match = selection(resource, query, name);
+  const encoder = encoderFor(registry, context, resource, form);
   const lifetimeMs = timeoutMs ?? registry.minWatchTimeoutMs * (1 + registry.random());
   const end = new AbortController();
   const session = resource.storage.watch({
@@ -55,15 +60,25 @@ export function openWatch(
     ...(sendInitialEvents ? { sendInitialEvents } : {}),
     ...(match === undefined ? {} : { match }),
   });
+  const release = endWith([context.signal, registry.closing], end);
+  try {
+    await session.opened();
+  } catch (error) {
+    if (!isExpired(error)) {
+      release();
+      end.abort();
+      throw error;
+    }
+  }
   return run({
+    release,
     registry,
-    context,
     resource,
     session,
     end,
     lifetimeMs,
     bookmarks,
-    encoder: encoderFor(registry, context, resource, form),
+    encoder,
   });
 }
 
@@ -81,9 +96,23 @@ function encoderFor(
   return jsonFrames(registry, resource, transform);
 }
 
+/** Aborts `end` when one of the signals does; the result stops listening to them. */
+function endWith(signals: readonly AbortSignal[], end: AbortController): () => void {
+  const release = () => {
+    for (const signal of signals) signal.removeEventListener('abort', stop);
+  };
+  const stop = () => {
+    release();
+    end.abort();
+  };
+  for (const signal of signals) signal.addEventListener('abort', stop, { once: true });
+  if (signals.some((signal) => signal.aborted)) stop();
+  return release;
+}
+
 interface Run {
   readonly registry: RegistryContext;
-  readonly context: RequestContext;
+  readonly release: () => void;
   readonly resource: ServedResource;
   readonly session: ResourceWatch;
   readonly end: AbortController;
@@ -93,13 +122,8 @@ interface Run {
 }
 
 async function* run(watch: Run): AsyncGenerator<Buffer> {
-  const { registry, context, resource, session, end, lifetimeMs, encoder } = watch;
+  const { registry, resource, session, end, lifetimeMs, encoder } = watch;
   const stop = () => end.abort();
-  const signals = [context.signal, registry.closing];
-  for (const signal of signals) {
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
-  }
   const timer = registry.clock.setTimer(stop, lifetimeMs);
   const bookmark = watch.bookmarks
     ? registry.clock.setTimer(() => session.requestBookmark(), Math.max(0, lifetimeMs - lastBookmarkMs))
@@ -117,7 +141,7 @@ async function* run(watch: Run): AsyncGenerator<Buffer> {
     closed();
     timer.cancel();
     bookmark?.cancel();
-    for (const signal of signals) signal.removeEventListener('abort', stop);
+    watch.release();
     stop();
   }
 }

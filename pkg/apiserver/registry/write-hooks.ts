@@ -63,7 +63,10 @@ export async function updated(
     try {
       await hook.afterUpdate(object, old);
     } catch (err) {
-      registry.log.error({ err, name: object.metadata.name }, 'could not release what an updated object no longer holds');
+      registry.log.error(
+        { err, name: object.metadata.name },
+        'could not release what an updated object no longer holds',
+      );
     }
   }
 }

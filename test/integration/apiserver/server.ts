@@ -6,9 +6,11 @@ import type { Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
 import { ApiServer, type ApiServerDependencies, type ApiServerOptions } from '#apiserver/apiserver.js';
+import { ResourceStorages } from '#apiserver/registry/storages.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { createSelfSigned } from '#daemon/pki/self-signed.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
+import { createStorageMetrics } from '#storage/metrics.js';
 
 export interface StartOptions {
   readonly dialect?: Dialect;
@@ -34,15 +36,24 @@ export async function runServer(start: StartOptions = {}): Promise<{ server: Api
     now: realClock.now(),
   });
   const store = new MemoryStore({ clock: realClock });
+  const metrics = new Registry();
+  const storages = new ResourceStorages({
+    dialect,
+    store,
+    clock: realClock,
+    random: Math.random,
+    log: silentLogger,
+    metrics: createStorageMetrics(metrics),
+  });
   const listen = { host: '127.0.0.1', port: 0, tls: { cert: made.certificate, key: made.privateKey } };
   const server = new ApiServer(
     { shutdownGraceMs: 1000, ...(start.https === true ? { listen } : {}), ...start.options },
     {
       dialect,
-      store,
+      storages,
       clock: realClock,
       log: silentLogger,
-      metrics: new Registry(),
+      metrics,
       random: Math.random,
       newUID: randomUUID,
       authenticator: { authenticate: async () => ({ name: 'admin', groups: [dialect.groups.masters] }) },

@@ -1,0 +1,61 @@
+/** The storage of resources that have no objects: reads find nothing, writes are refused. */
+import { methodNotAllowed, type Qualified } from '#apimachinery/errors/status.js';
+import type {
+  ConditionalResult,
+  Entry,
+  ListResult,
+  ResourceEvent,
+  ResourceStorage,
+  ResourceWatch,
+  ResourceWatchOptions,
+} from '#storage/resource-storage.js';
+
+export class EmptyStorage implements ResourceStorage {
+  readonly prefix: string;
+  readonly #resource: Qualified;
+
+  constructor(resource: Qualified) {
+    this.#resource = resource;
+    this.prefix = `/${resource.resource}/`;
+  }
+
+  ready(): boolean {
+    return true;
+  }
+
+  async waitReady(): Promise<void> {
+    // There is nothing to wait for.
+  }
+
+  async get(): Promise<Entry | undefined> {
+    return undefined;
+  }
+
+  async list(): Promise<ListResult> {
+    return { entries: [], revision: 1n };
+  }
+
+  watch({ signal }: ResourceWatchOptions): ResourceWatch {
+    return {
+      opened: () => Promise.resolve(),
+      requestBookmark: () => undefined,
+      async *[Symbol.asyncIterator](): AsyncGenerator<readonly ResourceEvent[]> {
+        yield [];
+        if (signal.aborted) return;
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      },
+    };
+  }
+
+  async create(): Promise<Entry | undefined> {
+    throw methodNotAllowed(this.#resource, 'create');
+  }
+
+  async update(): Promise<ConditionalResult> {
+    throw methodNotAllowed(this.#resource, 'update');
+  }
+
+  async delete(): Promise<ConditionalResult> {
+    throw methodNotAllowed(this.#resource, 'delete');
+  }
+}

@@ -1,0 +1,38 @@
+/** Puts strategy and storage together for every resource of the scheme. */
+import type { Strategy } from '#api/strategy.js';
+import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
+import { EmptyStorage } from '#apiserver/registry/empty-storage.js';
+import type { Conversion, ServedResource } from '#apiserver/registry/served-resource.js';
+import type { ResourceStorages } from '#apiserver/registry/storages.js';
+
+export interface ServeOptions {
+  readonly scheme: Scheme;
+  readonly storages: ResourceStorages;
+  readonly strategyFor: (declaration: ResourceDeclaration) => Strategy;
+  /** Between a served version and the stored one; undefined where their objects are the same. */
+  readonly conversionFor: (served: ResourceInfo, stored: ResourceInfo) => Conversion | undefined;
+  readonly eventTTLSeconds: number;
+}
+
+export function serveResources(options: ServeOptions): ServedResource[] {
+  return options.scheme.resources.map((info) => serve(options, info));
+}
+
+function serve(options: ServeOptions, info: ResourceInfo): ServedResource {
+  const { declaration, groupName, apiVersion } = info;
+  const stored = options.storages.storedForm(declaration) ?? info;
+  const conversion = info === stored ? undefined : options.conversionFor(info, stored);
+  return {
+    declaration,
+    group: groupName,
+    apiVersion,
+    qualified: { group: groupName, resource: declaration.resource },
+    strategy: options.strategyFor(declaration),
+    storage:
+      options.storages.find(declaration) ?? new EmptyStorage({ group: groupName, resource: declaration.resource }),
+    storedAs: `${stored.apiVersion}/${stored.declaration.kind}`,
+    ...(conversion === undefined ? {} : { conversion }),
+    ...(declaration.resource === 'events' ? { ttlSeconds: options.eventTTLSeconds } : {}),
+  };
+}

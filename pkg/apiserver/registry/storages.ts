@@ -1,0 +1,118 @@
+/**
+ * The cached storage of every resource that has objects. Made before the API server, because authentication,
+ * authorization and admission read from the same caches. Versions and groups that share a stored form share a cache.
+ */
+import { setMaxListeners } from 'node:events';
+import { schemeFor } from '#api/scheme.js';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { WatchCache } from '#storage/cache/watch-cache.js';
+import type { StorageMetrics } from '#storage/metrics.js';
+import type { ResourceStorage } from '#storage/resource-storage.js';
+import type { Store } from '#storage/store.js';
+
+export interface ResourceStoragesOptions {
+  readonly dialect: Dialect;
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics: StorageMetrics;
+  /** `/registry`. */
+  readonly prefix?: string;
+}
+
+/** Resources that are served in several forms: which one is stored. */
+const storedForms: Readonly<Record<string, { readonly group: string; readonly version: string }>> = {
+  events: { group: 'core', version: 'v1' },
+  horizontalpodautoscalers: { group: 'autoscaling', version: 'v2' },
+};
+
+/** Resources whose lists are made up rather than stored. */
+const notStored = new Set(['componentstatuses']);
+
+interface Stored {
+  readonly cache: WatchCache;
+  readonly form: ResourceInfo;
+}
+
+export class ResourceStorages {
+  readonly store: Store;
+  /** By the resource's plural name, which is unique among stored resources. */
+  readonly #stored: ReadonlyMap<string, Stored>;
+  readonly #stop = new AbortController();
+
+  constructor(options: ResourceStoragesOptions) {
+    const { prefix = '/registry', ...rest } = options;
+    this.store = options.store;
+    // Every cache listens to it.
+    setMaxListeners(0, this.#stop.signal);
+    const versions = new Map<string, ResourceInfo[]>();
+    for (const info of schemeFor(options.dialect).resources) {
+      const { resource: name, verbs } = info.declaration;
+      if (verbs.includes('list') && !notStored.has(name)) versions.set(name, [...(versions.get(name) ?? []), info]);
+    }
+    this.#stored = new Map(
+      [...versions].map(([name, infos]) => {
+        const form = storedForm(name, infos);
+        const resource = form.groupName === '' ? name : `${name}.${form.groupName}`;
+        return [name, { form, cache: new WatchCache({ ...rest, resource, prefix: `${prefix}/${name}/` }) }];
+      }),
+    );
+  }
+
+  /** The storage of a resource that has objects; undefined for operations such as `tokenreviews`. */
+  find(declaration: ResourceDeclaration): ResourceStorage | undefined {
+    return this.#stored.get(declaration.resource)?.cache;
+  }
+
+  /** The same for resources that are known to have objects. Throws a RangeError for others. */
+  storageOf(declaration: ResourceDeclaration): ResourceStorage {
+    const storage = this.find(declaration);
+    if (storage === undefined) throw new RangeError(`${declaration.resource} have no objects`);
+    return storage;
+  }
+
+  /** The version that a resource's objects are stored as; undefined for resources without objects. */
+  storedForm(declaration: ResourceDeclaration): ResourceInfo | undefined {
+    return this.#stored.get(declaration.resource)?.form;
+  }
+
+  /** Fills the caches and follows the store; resolves when `signal` aborts or `close` is called. */
+  async start(signal: AbortSignal): Promise<void> {
+    const stop = () => this.#stop.abort();
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+    await Promise.all([...this.#stored.values()].map(({ cache }) => cache.start(this.#stop.signal)));
+    signal.removeEventListener('abort', stop);
+  }
+
+  async waitReady(signal: AbortSignal): Promise<void> {
+    await Promise.all([...this.#stored.values()].map(({ cache }) => cache.waitReady(signal)));
+  }
+
+  /** Names of resources whose cache is not filled yet. */
+  notReady(): string[] {
+    return [...this.#stored].filter(([, { cache }]) => !cache.ready()).map(([name]) => name);
+  }
+
+  /** Ends the caches and their watches. The store stays open: it is the caller's. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all([...this.#stored.values()].map(({ cache }) => cache.close()));
+  }
+}
+
+function storedForm(name: string, infos: readonly ResourceInfo[]): ResourceInfo {
+  const wanted = storedForms[name];
+  const found = infos.find(
+    ({ declaration }) => declaration.group === wanted?.group && declaration.version === wanted.version,
+  );
+  const [first] = infos;
+  if (first === undefined) throw new RangeError(`${name}: a resource without versions`);
+  return found ?? first;
+}
