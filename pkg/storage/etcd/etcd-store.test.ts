@@ -1,7 +1,8 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
-import { prefixEnd, type Store } from '#storage/store.js';
+import { revisionOf } from '#storage/etcd/recent-events.js';
+import { prefixEnd, type Store, StoreError, type StoreErrorCode } from '#storage/store.js';
 import { storeContract } from '#storage/store-contract.js';
 import { startEtcd, type TestEtcd } from '#test/etcd.js';
 
@@ -12,6 +13,35 @@ async function clear(store: Store): Promise<void> {
 
 function connect(etcd: TestEtcd, options: { watchQueueSize?: number } = {}): EtcdStore {
   return new EtcdStore({ endpoints: [etcd.endpoint], clock: realClock, random: Math.random, ...options });
+}
+
+async function fails(t: Test, promise: Promise<unknown>, code: StoreErrorCode): Promise<void> {
+  const error = await promise.then(
+    () => undefined,
+    (err: unknown) => err,
+  );
+  t.ok(error instanceof StoreError && error.code === code, `fails with ${code}`, { error });
+}
+
+/** Asks etcd's own JSON gateway, so that this program's codec is not its own witness. */
+async function gateway(etcd: TestEtcd, path: string, body: object): Promise<Record<string, unknown>> {
+  const response = await fetch(`${etcd.endpoint}/v3/${path}`, { method: 'POST', body: JSON.stringify(body) });
+  return (await response.json()) as Record<string, unknown>;
+}
+
+/** Creates the keys with a time to live and returns the ids of their leases. */
+async function leaseOf(etcd: TestEtcd, store: Store, keys: string[], ttlSeconds: number): Promise<string[]> {
+  const leases: string[] = [];
+  for (const key of keys) {
+    await store.create(key, Buffer.from('x'), { ttlSeconds });
+    const { kvs } = await gateway(etcd, 'kv/range', { key: Buffer.from(key).toString('base64') });
+    leases.push((kvs as { lease?: string }[])[0]?.lease ?? '0');
+  }
+  return leases;
+}
+
+async function revoke(etcd: TestEtcd, id: string): Promise<void> {
+  await gateway(etcd, 'kv/lease/revoke', { ID: id });
 }
 
 void t.test('the store on etcd', async (t) => {
@@ -26,4 +56,56 @@ void t.test('the store on etcd', async (t) => {
   await t.test('contract with watches that keep falling behind', (t) =>
     storeContract(t, () => newStore({ watchQueueSize: 1 })),
   );
+  await t.test('a value that etcd does not take', async (t) => {
+    const store = await newStore();
+    t.teardown(() => store.close());
+    await fails(t, store.create('/registry/huge', Buffer.alloc(2 * 1024 * 1024)), 'tooLarge');
+    t.same((await store.range({ start: '/registry/', end: prefixEnd('/registry/') })).kvs, []);
+  });
+  await t.test('keys that expire at about the same time share a lease', async (t) => {
+    const store = await newStore();
+    t.teardown(() => store.close());
+    const leases = await leaseOf(etcd, store, ['/registry/a', '/registry/b'], 1000);
+    t.equal(new Set(leases).size, 1);
+    t.not(leases[0], '0');
+    await revoke(etcd, leases[0] ?? '');
+    const [again] = await leaseOf(etcd, store, ['/registry/c'], 1000);
+    t.not(again, leases[0], 'one that was ended by somebody else is replaced');
+  });
+});
+
+void t.test('one of two endpoints is away', async (t) => {
+  const etcd = await startEtcd();
+  t.teardown(() => etcd.stop());
+  const away = await startEtcd();
+  await away.stop();
+  for (const random of [0, 0.9]) {
+    const endpoints = [away.endpoint, etcd.endpoint];
+    const store = new EtcdStore({ endpoints, clock: realClock, random: () => random });
+    t.teardown(() => store.close());
+    const from = (await store.currentRevision()) + 1n;
+    const controller = new AbortController();
+    const range = { start: '/registry/', end: prefixEnd('/registry/') };
+    const watch = store.watch({ ...range, fromRevision: from, signal: controller.signal })[Symbol.asyncIterator]();
+    const written = await store.create(`/registry/${random}`, Buffer.from('x'));
+    const seen: bigint[] = [];
+    while (!seen.includes(written.revision)) {
+      const message = await watch.next();
+      if (!message.done) seen.push(...(message.value.type === 'events' ? message.value.events : []).map(revisionOf));
+    }
+    t.equal(seen[0], written.revision);
+    controller.abort();
+    await watch.return?.();
+  }
+});
+
+void t.test('no endpoint is there', async (t) => {
+  const away = await startEtcd();
+  await away.stop();
+  const store = connect(away);
+  t.teardown(() => store.close());
+  await fails(t, store.health(), 'unavailable');
+  await fails(t, store.currentRevision(), 'unavailable');
+  t.throws(() => new EtcdStore({ endpoints: [], clock: realClock, random: Math.random }), TypeError);
+  t.throws(() => new EtcdStore({ endpoints: ['ftp://127.0.0.1'], clock: realClock, random: Math.random }), TypeError);
 });

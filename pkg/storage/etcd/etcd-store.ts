@@ -195,7 +195,10 @@ export class EtcdStore implements Store {
       signal,
     });
     this.#see(revision);
-    if (succeeded) return { ok: true, revision };
+    if (succeeded) {
+      if (this.#hub.covers(key, `${key}\0`)) this.#hub.wrote(revision);
+      return { ok: true, revision };
+    }
     return { ok: false, revision, ...(current && { current }) };
   }
 
@@ -217,12 +220,13 @@ export class EtcdStore implements Store {
     }
   }
 
-  async #stir(): Promise<void> {
+  async #stir(): Promise<Revision> {
     const request = putRequest(this.#root + stirKey, nothing);
     try {
-      await this.#call({ path: `${kv}Put`, request, read: readRevision, repeatable: true });
+      return await this.#call({ path: `${kv}Put`, request, read: readRevision, repeatable: true });
     } catch (err) {
       if (!this.#stop.signal.aborted) this.#log.info({ err }, 'cannot write the key that moves watches along');
+      return 0n;
     }
   }
 

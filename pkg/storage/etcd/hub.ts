@@ -24,8 +24,8 @@ export interface HubOptions {
   readonly seen: () => Revision;
   /** A current revision, when none has been seen. */
   readonly currentRevision: () => Promise<Revision>;
-  /** Writes something within the range, so that the watch gets an event. Never rejects. */
-  readonly stir: () => Promise<void>;
+  /** Writes something within the range, so that the watch gets an event; 0 when it failed. Never rejects. */
+  readonly stir: () => Promise<Revision>;
   /** Events that may wait for one watch. */
   readonly queueSize: number;
 }
@@ -49,6 +49,8 @@ export class Hub {
   readonly #recent = new RecentEvents();
   /** Complete up to here. */
   #revision: Revision = 0n;
+  /** There is an event of that revision within the range: the watch gets at least so far by itself. */
+  #coming: Revision = 0n;
   /** Open watches, whatever they do at the moment. */
   #users = 0;
   #running: AbortController | undefined;
@@ -81,6 +83,11 @@ export class Hub {
       this.#users--;
       if (this.#users === 0) this.#stop();
     }
+  }
+
+  /** Something within the range was written at that revision. */
+  wrote(revision: Revision): void {
+    if (revision > this.#coming) this.#coming = revision;
   }
 
   requestProgress(start: string | undefined): void {
@@ -131,7 +138,6 @@ export class Hub {
     try {
       for await (const { events, revision } of this.#options.follow(next, signal)) {
         const wanted = events.filter((event) => keyOf(event) >= start && keyOf(event) < end);
-        if (straggler.wanted <= revision) straggler.wanted = 0n;
         yield wanted.length > 0 ? { type: 'events', events: wanted, revision } : { type: 'progress', revision };
         if (revision >= this.#recent.floor) return;
       }
@@ -190,6 +196,8 @@ export class Hub {
 
   #deliver({ events, revision }: UpstreamBatch): void {
     this.#revision = revision;
+    // After a progress notification, which has no event, those behind the hub still need one to get there.
+    if (events.length > 0) this.wrote(revision);
     this.#recent.add(events);
     for (const subscription of this.#subscriptions) {
       subscription.offer(events);
@@ -197,10 +205,10 @@ export class Hub {
     }
   }
 
-  /** True when somebody waits for news that nobody may ever write: what moved the revision lies outside of the range. */
+  /** True when somebody waits for news that may never come: what moved etcd's revision lies outside of the range. */
   #someoneWaits(): boolean {
-    for (const subscription of this.#subscriptions) if (subscription.waitsBeyond(this.#revision)) return true;
-    for (const straggler of this.#stragglers) if (straggler.wanted > 0n) return true;
+    for (const subscription of this.#subscriptions) if (subscription.waitsBeyond(this.#coming)) return true;
+    for (const straggler of this.#stragglers) if (straggler.wanted > this.#coming) return true;
     return false;
   }
 
@@ -212,7 +220,7 @@ export class Hub {
 
   async #stir(): Promise<void> {
     try {
-      if (this.#running !== undefined && this.#someoneWaits()) await this.#options.stir();
+      if (this.#running !== undefined && this.#someoneWaits()) this.wrote(await this.#options.stir());
     } finally {
       this.#stirring = false;
       this.#stirIfNeeded();
