@@ -1,0 +1,152 @@
+/** Brings a container's image to the node, as its pull policy says. Events and errors are those of release 1.24. */
+import type { Container, Pod } from '#api/core/v1/types.gen.js';
+import type { Clock } from '#apimachinery/clock.js';
+import { formatDuration } from '#apimachinery/duration.js';
+import type { Image, ImageAuth, ImageService, PodSandboxConfig } from '#nodeagent/cri/cri.js';
+import { BackOff } from '#nodeagent/pods/backoff.js';
+import { isImageName, pullPolicy, withDefaultTag } from '#nodeagent/pods/image-name.js';
+import type { PodEvents } from '#nodeagent/pods/pod-events.js';
+
+export type ImageErrorReason =
+  | 'ErrImagePull'
+  | 'ImagePullBackOff'
+  | 'ErrImageNeverPull'
+  | 'InvalidImageName'
+  | 'ImageInspectError';
+
+export class ImageError extends Error {
+  override readonly name = 'ImageError';
+  readonly reason: ImageErrorReason;
+  /** Instant (ms) before which trying again is useless. */
+  readonly retryAt: number;
+
+  constructor(reason: ImageErrorReason, message: string, retryAt: number, options?: { cause?: unknown }) {
+    super(message, options);
+    this.reason = reason;
+    this.retryAt = retryAt;
+  }
+}
+
+export interface ImagePullerOptions {
+  readonly images: ImageService;
+  readonly clock: Clock;
+  readonly events: PodEvents;
+  /** One pull at a time on this node. */
+  readonly serialize: boolean;
+  /** Credentials for an image, the most specific first. */
+  readonly credentials: (pod: Pod, image: string) => Promise<readonly ImageAuth[]>;
+}
+
+const initialBackOffMs = 10_000;
+const maxBackOffMs = 300_000;
+/** Of errors that no waiting heals; the pod is looked at again all the same. */
+const slowRetryMs = 60_000;
+
+export class ImagePuller {
+  readonly #options: ImagePullerOptions;
+  readonly #backOff: BackOff;
+  /** Pulls under way, by image: all who want it wait for the same. */
+  readonly #pulls = new Map<string, Promise<string>>();
+  /** Pod and image → instant before which it is not pulled again. */
+  readonly #waiting = new Map<string, number>();
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: ImagePullerOptions) {
+    this.#options = options;
+    this.#backOff = new BackOff({
+      initialMs: initialBackOffMs,
+      maxMs: maxBackOffMs,
+      now: () => options.clock.now(),
+    });
+  }
+
+  /** The image, present on the node. Throws ImageError. */
+  async ensure(pod: Pod, container: Container, sandbox: PodSandboxConfig): Promise<Image> {
+    const { images, events, clock } = this.#options;
+    const slow = clock.now() + slowRetryMs;
+    const image = container.image ?? '';
+    if (!isImageName(image)) {
+      const message = `Failed to apply default image tag "${image}": couldn't parse image reference "${image}": invalid reference format`;
+      events.container(pod, container, 'Warning', 'InspectFailed', message);
+      throw new ImageError('InvalidImageName', message, slow);
+    }
+    const name = withDefaultTag(image);
+    const policy = pullPolicy(container);
+    const present = await images.imageStatus(name);
+    if (present !== undefined && policy !== 'Always') {
+      events.container(pod, container, 'Normal', 'Pulled', `Container image "${image}" already present on machine`);
+      return present;
+    }
+    if (policy === 'Never') {
+      const message = `Container image "${image}" is not present with pull policy of Never`;
+      events.container(pod, container, 'Warning', 'ErrImageNeverPull', message);
+      throw new ImageError('ErrImageNeverPull', message, slow);
+    }
+    await this.#pull(pod, container, { image, name, sandbox });
+    const pulled = await images.imageStatus(name);
+    if (pulled === undefined) throw new ImageError('ImageInspectError', `image "${image}" vanished`, slow);
+    return pulled;
+  }
+
+  async #pull(
+    pod: Pod,
+    container: Container,
+    what: { image: string; name: string; sandbox: PodSandboxConfig },
+  ): Promise<void> {
+    const { events, clock } = this.#options;
+    const { image, name } = what;
+    const key = `${pod.metadata.uid}_${image}`;
+    const waiting = this.#waiting.get(key) ?? 0;
+    if (waiting > clock.now()) {
+      const message = `Back-off pulling image "${image}"`;
+      events.container(pod, container, 'Normal', 'BackOff', message);
+      throw new ImageError('ImagePullBackOff', message, waiting);
+    }
+    events.container(pod, container, 'Normal', 'Pulling', `Pulling image "${image}"`);
+    const started = clock.monotonic();
+    try {
+      await this.#shared(pod, name, what.sandbox);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      events.container(pod, container, 'Warning', 'Failed', `Failed to pull image "${image}": ${reason}`);
+      this.#backOff.next(key, clock.now());
+      const retryAt = clock.now() + this.#backOff.delay(key);
+      this.#waiting.set(key, retryAt);
+      throw new ImageError('ErrImagePull', reason, retryAt, { cause: error });
+    }
+    const elapsed = formatDuration(Math.round(clock.monotonic() - started));
+    events.container(pod, container, 'Normal', 'Pulled', `Successfully pulled image "${image}" in ${elapsed}`);
+    this.forget(key);
+  }
+
+  #shared(pod: Pod, name: string, sandbox: PodSandboxConfig): Promise<string> {
+    const running = this.#pulls.get(name);
+    if (running !== undefined) return running;
+    const turn = this.#options.serialize ? this.#last : Promise.resolve();
+    const pull = turn.then(() => this.#withCredentials(pod, name, sandbox)).finally(() => this.#pulls.delete(name));
+    this.#pulls.set(name, pull);
+    this.#last = pull.catch(() => undefined);
+    return pull;
+  }
+
+  async #withCredentials(pod: Pod, name: string, sandbox: PodSandboxConfig): Promise<string> {
+    const { images, credentials } = this.#options;
+    const known = await credentials(pod, name);
+    const attempts: (ImageAuth | undefined)[] = known.length === 0 ? [undefined] : [...known];
+    let failure: unknown;
+    for (const auth of attempts) {
+      try {
+        return await images.pullImage(name, auth, sandbox);
+      } catch (error) {
+        failure = error;
+      }
+    }
+    throw failure;
+  }
+
+  /** Forgets the back-offs of a pod's images. @param prefix Its UID. */
+  forget(prefix: string): void {
+    this.#backOff.forget(prefix);
+    for (const key of this.#waiting.keys()) if (key.startsWith(prefix)) this.#waiting.delete(key);
+  }
+}

@@ -1,0 +1,88 @@
+/** Runs one check of a probe or a lifecycle hook against a container. */
+import type { Container, LifecycleHandler, Pod, ProbeHandler } from '#api/core/v1/types.gen.js';
+import type { IntOrString } from '#apimachinery/intstr.js';
+import type { CRI } from '#nodeagent/cri/cri.js';
+import { isCRIError } from '#nodeagent/cri/errors.js';
+import { type CheckResult, checkGRPC, checkHTTP, checkTCP } from '#nodeagent/probes/network.js';
+
+export interface CheckTarget {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly containerId: string;
+  /** Empty while it has none. */
+  readonly podIP: string;
+}
+
+export interface Checker {
+  /** Never rejects: what cannot be checked has failed. */
+  check(handler: ProbeHandler | LifecycleHandler, target: CheckTarget, timeoutMs: number): Promise<CheckResult>;
+}
+
+const maxOutput = 10 * 1024;
+
+/** A port's number, by number or by name in the container. */
+export function portNumber(port: IntOrString, container: Container): number | undefined {
+  const number = typeof port === 'number' ? port : container.ports?.find((p) => p.name === port)?.containerPort;
+  const found = number ?? (/^\d+$/.test(String(port)) ? Number(port) : undefined);
+  return found !== undefined && found > 0 && found < 65_536 ? found : undefined;
+}
+
+export class RuntimeChecker implements Checker {
+  readonly #cri: CRI;
+  readonly #agent: string;
+
+  /** @param agent What probes call themselves towards HTTP servers. */
+  constructor(cri: CRI, agent: string) {
+    this.#cri = cri;
+    this.#agent = agent;
+  }
+
+  async check(
+    handler: ProbeHandler | LifecycleHandler,
+    target: CheckTarget,
+    timeoutMs: number,
+  ): Promise<CheckResult> {
+    const fail = (output: string): CheckResult => ({ success: false, output });
+    if (handler.exec !== undefined) return this.#exec(handler.exec.command ?? [], target.containerId, timeoutMs);
+    const action = handler.httpGet ?? handler.tcpSocket;
+    if (action !== undefined) {
+      const port = portNumber(action.port, target.container);
+      if (port === undefined) return fail(`couldn't find port: ${action.port}`);
+      const host = action.host !== undefined && action.host !== '' ? action.host : target.podIP;
+      if (host === '') return fail('the pod has no address');
+      if (handler.httpGet === undefined) return checkTCP(host, port, timeoutMs);
+      const { path = '/', scheme = 'HTTP', httpHeaders = [] } = handler.httpGet;
+      return checkHTTP(
+        {
+          scheme: scheme === 'HTTPS' ? 'https' : 'http',
+          host,
+          port,
+          path: path.startsWith('/') ? path : `/${path}`,
+          headers: httpHeaders,
+          timeoutMs,
+        },
+        this.#agent,
+      );
+    }
+    if ('grpc' in handler && handler.grpc !== undefined) {
+      const { port, service = '' } = handler.grpc;
+      return checkGRPC({ host: target.podIP, port, service }, timeoutMs);
+    }
+    return fail('missing probe handler');
+  }
+
+  async #exec(cmd: readonly string[], containerId: string, timeoutMs: number): Promise<CheckResult> {
+    try {
+      const timeoutSeconds = Math.ceil(timeoutMs / 1000);
+      const { stdout, stderr, exitCode } = await this.#cri.execSync({ containerId, cmd, timeoutSeconds });
+      const output = Buffer.concat([stdout, stderr]).toString().slice(0, maxOutput);
+      return { success: exitCode === 0, output: exitCode === 0 || output !== '' ? output : `exit code ${exitCode}` };
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      const output = isCRIError(error, 'DeadlineExceeded')
+        ? `command ${JSON.stringify(cmd.join(' '))} timed out`
+        : text;
+      return { success: false, output };
+    }
+  }
+}
