@@ -5,7 +5,7 @@ import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { forbiddenLabels } from '#apiserver/admission/node-labels.js';
-import { concerns, refusal } from '#apiserver/admission/refusal.js';
+import { refusal } from '#apiserver/admission/refusal.js';
 import { nodeOf } from '#apiserver/authorization/node/node-identity.js';
 import { podReferences } from '#apiserver/authorization/node/pod-references.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';

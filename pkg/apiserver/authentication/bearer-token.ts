@@ -36,16 +36,18 @@ export class BearerTokenAuthenticator implements Authenticator, TokenAuthenticat
     return user;
   }
 
-  async authenticateToken(token: string): Promise<UserInfo | undefined> {
+  async authenticateToken(token: string, audiences?: readonly string[]): Promise<UserInfo | undefined> {
     if (token.length > maxTokenLength) return undefined;
     // Tokens are secrets: only their digests are kept.
-    const key = createHash('sha256').update(token).digest('base64');
+    const key = createHash('sha256')
+      .update(JSON.stringify([token, audiences ?? null]))
+      .digest('base64');
     const known = this.#cache.get(key);
     if (known !== undefined) return known;
     let failure: { readonly error: unknown } | undefined;
     for (const kind of this.#options.kinds) {
       try {
-        const user = await kind.authenticateToken(token);
+        const user = await kind.authenticateToken(token, audiences);
         if (user === undefined) continue;
         this.#cache.set(key, user);
         return user;

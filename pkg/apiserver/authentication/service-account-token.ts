@@ -34,13 +34,18 @@ export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
     this.#options = options;
   }
 
-  async authenticateToken(token: string): Promise<UserInfo | undefined> {
+  async authenticateToken(token: string, audiences = this.#options.audiences): Promise<UserInfo | undefined> {
     const { dialect, keys, issuers, lookup } = this.#options;
     const issuer = readJwt(token)?.claims['iss'];
     if (typeof issuer !== 'string' || !issuers.includes(issuer)) return undefined;
     const verified = verifyJwt(keys, token);
     const claims = verified === undefined ? undefined : readClaims(dialect, verified);
-    if (claims === undefined || !this.#timely(claims) || !this.#meantForUs(claims)) throw unauthorized();
+    if (
+      claims === undefined ||
+      !this.#timely(claims) ||
+      !claims.audiences.some((audience) => audiences.includes(audience))
+    )
+      throw unauthorized();
     if (lookup) await this.#checkObjects(claims);
     return userOf(dialect, claims);
   }
@@ -48,10 +53,6 @@ export class ServiceAccountTokenAuthenticator implements TokenAuthenticator {
   #timely(claims: TokenClaims): boolean {
     const now = this.#options.clock.now();
     return now < claims.expirySeconds * 1000 + leewayMs && now > claims.notBeforeSeconds * 1000 - leewayMs;
-  }
-
-  #meantForUs(claims: TokenClaims): boolean {
-    return claims.audiences.some((audience) => this.#options.audiences.includes(audience));
   }
 
   async #checkObjects(claims: TokenClaims): Promise<void> {

@@ -60,7 +60,7 @@ export class RequestAuthenticator implements Authenticator {
 }
 
 /** Everybody known belongs to `system:authenticated`, except those who say they are not. */
-function withGeneralGroup(user: UserInfo, dialect: Dialect): UserInfo {
+export function withGeneralGroup(user: UserInfo, dialect: Dialect): UserInfo {
   const { authenticated, unauthenticated } = dialect.groups;
   if (user.name === anonymousUser) return user;
   if (user.groups.includes(authenticated) || user.groups.includes(unauthenticated)) return user;

@@ -1,0 +1,63 @@
+/** `tokenreviews`: tells other daemons whose token somebody showed them. */
+import type { TokenReview, TokenReviewStatus } from '#api/authentication/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { badRequest, statusOf } from '#apimachinery/errors/status.js';
+import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
+import { withGeneralGroup } from '#apiserver/authentication/union.js';
+import type { UserInfo } from '#apiserver/http/exchange.js';
+import type { VirtualResource } from '#apiserver/registry/endpoints.js';
+import { readJwt } from '#apiserver/serviceaccount/jwt.js';
+
+export interface TokenReviewOptions {
+  readonly dialect: Dialect;
+  readonly tokens: TokenAuthenticator;
+  /** Audiences of this API server: what tokens without audiences of their own are for. */
+  readonly audiences: readonly string[];
+}
+
+export function tokenReviews(options: TokenReviewOptions): VirtualResource {
+  return {
+    group: 'authentication',
+    resource: 'tokenreviews',
+    subresource: '',
+    async handle({ object }) {
+      const review = object as TokenReview;
+      const { token = '' } = review.spec ?? {};
+      if (token === '') throw badRequest('token is required for TokenReview in authentication');
+      return { ...review, status: await statusFor(options, token, review.spec.audiences ?? []) };
+    },
+  };
+}
+
+async function statusFor(
+  options: TokenReviewOptions,
+  token: string,
+  wanted: readonly string[],
+): Promise<TokenReviewStatus> {
+  const asked = wanted.length > 0 ? wanted : options.audiences;
+  let user: UserInfo | undefined;
+  try {
+    user = await options.tokens.authenticateToken(token, asked);
+  } catch (error) {
+    if (statusOf(error)?.code !== 401) throw error;
+    return { authenticated: false, error: 'invalid bearer token' };
+  }
+  const audiences = tokenAudiences(options, token).filter((audience) => asked.includes(audience));
+  if (user === undefined || (wanted.length > 0 && audiences.length === 0)) return { authenticated: false };
+  const { name, uid, groups, extra } = withGeneralGroup(user, options.dialect);
+  return {
+    authenticated: true,
+    user: {
+      username: name,
+      ...(uid === undefined ? {} : { uid }),
+      groups: [...groups],
+      ...(extra === undefined ? {} : { extra: Object.fromEntries(Object.entries(extra).map(([k, v]) => [k, [...v]])) }),
+    },
+    audiences,
+  };
+}
+
+function tokenAudiences({ audiences }: TokenReviewOptions, token: string): readonly string[] {
+  const own = readJwt(token)?.claims['aud'];
+  return Array.isArray(own) ? own.filter((item): item is string => typeof item === 'string') : audiences;
+}
