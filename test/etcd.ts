@@ -1,7 +1,7 @@
 /** A real etcd for tests: on loopback ports picked by the system, in a temporary directory, ended by its pid. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,6 +26,8 @@ export interface TestEtcdOptions {
   readonly args?: readonly string[];
   /** Data of another one that does not run at the moment; `stop` removes it too. */
   readonly dataDir?: string;
+  /** Serves over TLS and asks clients for a certificate of that authority. All PEM. */
+  readonly tls?: { readonly ca: string; readonly certificate: string; readonly privateKey: string };
 }
 
 const binary = '/usr/bin/etcd';
@@ -34,13 +36,16 @@ const startTimeoutMs = 30_000;
 /** Resolves when etcd answers. */
 export async function startEtcd(options: TestEtcdOptions = {}): Promise<TestEtcd> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'etcd-test-')));
-  const [clientPort, peerPort] = await freePorts(2);
-  const endpoint = `http://127.0.0.1:${clientPort}`;
+  const [clientPort, peerPort, metricsPort] = await freePorts(3);
+  const endpoint = `${options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${clientPort}`;
+  const health = `http://127.0.0.1:${metricsPort}`;
   const peer = `http://127.0.0.1:${peerPort}`;
   const args = [
     ...['--name', 'test', '--data-dir', dataDir, '--log-level', 'error', '--logger', 'zap'],
     ...['--listen-client-urls', endpoint, '--advertise-client-urls', endpoint],
     ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', `test=${peer}`],
+    ...['--listen-metrics-urls', health],
+    ...(options.tls === undefined ? [] : await tlsArgs(dataDir, options.tls)),
     ...(options.args ?? []),
   ];
   let child: ChildProcess | undefined;
@@ -62,7 +67,7 @@ export async function startEtcd(options: TestEtcdOptions = {}): Promise<TestEtcd
     starting.stderr?.on('data', (text: Buffer) => {
       output = (output + text.toString()).slice(-4000);
     });
-    await healthy(endpoint, starting, () => output);
+    await healthy(health, starting, () => output);
   };
   const stop = async () => {
     // Nothing of it is needed any more, so there is no point in a slow goodbye.
@@ -90,6 +95,21 @@ export async function startEtcd(options: TestEtcdOptions = {}): Promise<TestEtcd
     },
     stop,
   };
+}
+
+async function tlsArgs(dataDir: string, tls: NonNullable<TestEtcdOptions['tls']>): Promise<string[]> {
+  const files = { ca: tls.ca, cert: tls.certificate, key: tls.privateKey };
+  for (const [name, text] of Object.entries(files)) await writeFile(join(dataDir, `${name}.pem`), text);
+  const file = (name: keyof typeof files) => join(dataDir, `${name}.pem`);
+  return [
+    '--client-cert-auth',
+    '--trusted-ca-file',
+    file('ca'),
+    '--cert-file',
+    file('cert'),
+    '--key-file',
+    file('key'),
+  ];
 }
 
 async function healthy(endpoint: string, child: ChildProcess, output: () => string): Promise<void> {

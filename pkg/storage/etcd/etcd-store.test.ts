@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
+import { createAuthority, issueCertificate } from '#daemon/pki/certificate.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { revisionOf } from '#storage/etcd/recent-events.js';
 import { prefixEnd, type Store, StoreError, type StoreErrorCode } from '#storage/store.js';
@@ -108,4 +109,33 @@ void t.test('no endpoint is there', async (t) => {
   await fails(t, store.currentRevision(), 'unavailable');
   t.throws(() => new EtcdStore({ endpoints: [], clock: realClock, random: Math.random }), TypeError);
   t.throws(() => new EtcdStore({ endpoints: ['ftp://127.0.0.1'], clock: realClock, random: Math.random }), TypeError);
+});
+
+void t.test('over TLS with client certificates', async (t) => {
+  const now = Date.now();
+  const authority = await createAuthority({ commonName: 'etcd-ca', now });
+  const server = { subject: { commonName: 'etcd', organizations: [] }, ips: ['127.0.0.1'], now };
+  const etcd = await startEtcd({
+    tls: {
+      ca: authority.certificate,
+      ...(await issueCertificate(authority, { ...server, usages: ['server', 'client'] })),
+    },
+  });
+  t.teardown(() => etcd.stop());
+  const subject = { commonName: 'apiserver', organizations: [] };
+  const client = await issueCertificate(authority, { subject, usages: ['client'], now });
+  const options = { endpoints: [etcd.endpoint], clock: realClock, random: Math.random, callTimeoutMs: 1000 };
+  const ca = Buffer.from(authority.certificate);
+  const cert = Buffer.from(client.certificate);
+  const key = Buffer.from(client.privateKey);
+
+  const store = new EtcdStore({ ...options, tls: { ca, cert, key } });
+  t.teardown(() => store.close());
+  t.equal((await store.create('/registry/a', Buffer.from('x'))).ok, true);
+  const stranger = new EtcdStore({ ...options, tls: { ca } });
+  t.teardown(() => stranger.close());
+  await fails(t, stranger.range({ start: '/registry/', end: prefixEnd('/registry/') }), 'unavailable');
+  const trustless = new EtcdStore({ ...options, tls: { cert, key } });
+  t.teardown(() => trustless.close());
+  await fails(t, trustless.health(), 'unavailable');
 });
