@@ -130,7 +130,7 @@ export class JsonWalk {
               ? value
               : this.#message(field.type, value)
             : this.#scalar(field.scalar, value);
-    return field.omitempty && !field.pointer && isEmptyValue(field, result) ? undefined : result;
+    return saysNothing(field, result) ? undefined : result;
   }
 
   #list(field: FieldInfo | undefined, value: unknown, goName?: string): unknown[] {
@@ -283,14 +283,32 @@ export function zeroElement(field: FieldInfo): unknown {
   return field.type.shape === 'intOrString' ? 0 : null;
 }
 
-/** True for a value that a field without presence of its own leaves out. */
-export function isEmptyValue(field: FieldInfo, value: unknown): boolean {
-  if (value === undefined || value === '' || value === 0 || value === false) return field.type?.shape !== 'intOrString';
+/**
+ * True for a value that says nothing because its field may be absent and cannot tell zero from absent: the same value
+ * is on the wire either way.
+ */
+export function saysNothing(field: FieldInfo, value: unknown): boolean {
+  return (field.omitempty || field.optional) && !field.pointer && isZero(field, value);
+}
+
+function isZero(field: FieldInfo, value: unknown): boolean {
+  if (value === undefined) return true;
+  const type = field.container === 'single' ? field.type : undefined;
+  if (type !== undefined && type.shape !== 'struct') return false;
+  if (value === '' || value === 0 || value === false) return true;
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) return value.length === 0;
-  if (field.container !== 'map' && field.type?.shape !== 'struct') return false;
-  for (const _ in value) return false;
+  for (const key in value) if (type === undefined || !isZeroMember(type, key, (value as JsonObject)[key])) return false;
   return true;
+}
+
+/** A message is zero when all that it holds is. */
+function isZeroMember(type: TypeInfo, key: string, value: unknown): boolean {
+  const field = type.byName.get(key);
+  if (field === undefined || field.pointer) return false;
+  if (field.container === 'single' && field.type?.shape === 'quantity') return value === '0';
+  if (field.container === 'single' && field.type?.shape === 'intOrString') return value === 0;
+  return isZero(field, value);
 }
 
 function withoutUndefined(object: JsonObject): JsonObject {
@@ -311,7 +329,7 @@ export function completeKind(type: TypeInfo, object: JsonObject): void {
 }
 
 /** Throws a DecodeError for a value nested deeper than `left`. */
-function checkDepth(value: unknown, left: number): void {
+export function checkDepth(value: unknown, left: number): void {
   if (typeof value !== 'object' || value === null) return;
   if (left <= 0) throw new DecodeError('exceeded max depth');
   for (const member of Object.values(value)) checkDepth(member, left - 1);

@@ -1,0 +1,52 @@
+/** Recorded objects in both encodings: each must decode to the same object and encode to the same bytes. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { schemeFor } from '#api/scheme.js';
+import { decodeEnvelope } from '#apimachinery/codec/envelope.js';
+import { decodeValue } from '#apimachinery/codec/json.js';
+import { decodeProtobuf, encodeProtobuf } from '#apimachinery/codec/protobuf/protobuf.js';
+import { kubernetesDialect } from '#apimachinery/dialect.js';
+
+const scheme = schemeFor(kubernetesDialect);
+const folders = [
+  fileURLToPath(new URL('../../../../../pkg/apimachinery/codec/testdata', import.meta.url)),
+  process.env.ORCH_API_FIXTURES ?? '',
+];
+
+function without(object: object): object {
+  const { apiVersion: _, kind: __, ...rest } = object as { apiVersion?: string; kind?: string };
+  return rest;
+}
+
+for (const folder of folders) {
+  if (folder === '' || !existsSync(folder)) {
+    t.test('more fixtures', { skip: 'ORCH_API_FIXTURES names no folder' }, async () => undefined);
+    continue;
+  }
+  const names = readdirSync(folder)
+    .filter((name) => name.endsWith('.pb'))
+    .map((name) => name.slice(0, -3));
+  t.not(names.length, 0, `${folder} holds fixtures`);
+  for (const name of names) {
+    t.test(name, async (t) => {
+      const [group = '', version = '', kindName = ''] = name.split('.');
+      const apiVersion = group === 'core' ? version : `${group}/${version}`;
+      const kind = scheme.kind(apiVersion, kindName);
+      if (kind === undefined) throw new Error(`unknown kind ${kindName}`);
+      const bytes = readFileSync(join(folder, `${name}.pb`));
+      const json: unknown = JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'));
+      const fromJSON = decodeValue(structuredClone(json), kind.type, 'Strict').object;
+      t.strictSame(fromJSON, json, 'JSON comes out as it went in');
+      const fromProtobuf = decodeProtobuf(scheme, bytes, kind).object;
+      t.strictSame(fromProtobuf, json, 'Protobuf decodes to the same object');
+      const envelope = decodeEnvelope(bytes);
+      const names = { apiVersion: envelope.apiVersion, kind: envelope.kind, type: kind.type };
+      t.ok(
+        encodeProtobuf(names, without(fromJSON)).equals(bytes) || encodeProtobuf(names, fromJSON).equals(bytes),
+        'and encodes to the same bytes',
+      );
+    });
+  }
+}

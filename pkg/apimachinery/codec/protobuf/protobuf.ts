@@ -1,0 +1,83 @@
+/** Whole objects as Protobuf: enveloped, one by one or as lists of messages that are encoded already. */
+import { DecodeError, decodeFailure } from '#apimachinery/codec/decode-error.js';
+import { decodeEnvelope, encodeEnvelope, envelopeAround, hasEnvelope } from '#apimachinery/codec/envelope.js';
+import type { JsonObject } from '#apimachinery/codec/json-walk.js';
+import { decodeMessage, type RawReader } from '#apimachinery/codec/protobuf/decode.js';
+import { encodeMessage, writeMessage } from '#apimachinery/codec/protobuf/encode.js';
+import { ReverseWriter, tag, wire } from '#apimachinery/codec/protobuf/writer.js';
+import { badRequest } from '#apimachinery/errors/status.js';
+import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
+
+/** What an encoder must know about an object. */
+export interface KindNames {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly type: TypeInfo;
+}
+
+/** The enveloped bytes of an object. Throws an EncodeError for an object that is not of the type. */
+export function encodeProtobuf(names: KindNames, object: unknown): Buffer {
+  return encodeEnvelope(names.apiVersion, names.kind, (writer) => writeMessage(writer, names.type, object));
+}
+
+/**
+ * An enveloped list out of its metadata and of items that `encodeMessage` has encoded: the buffers, in order, that
+ * make it up. Items are not copied.
+ */
+export function encodeProtobufList(names: KindNames, metadata: unknown, items: readonly Buffer[]): Buffer[] {
+  const head = encodeMessage(names.type, { metadata });
+  const keys = items.map((item) => {
+    const writer = new ReverseWriter();
+    writer.varint(item.length);
+    writer.varint(tag(2, wire.delimited));
+    return writer.finish();
+  });
+  let size = head.length;
+  for (const [i, item] of items.entries()) size += item.length + (keys[i]?.length ?? 0);
+  const { before, after } = envelopeAround(names.apiVersion, names.kind, size);
+  const parts = [before, head];
+  for (const [i, item] of items.entries()) parts.push(keys[i] ?? Buffer.alloc(0), item);
+  parts.push(after);
+  return parts;
+}
+
+/** Reads enveloped objects in raw fields; their `apiVersion` and `kind` join the object. */
+export function rawReader(scheme: Scheme): RawReader {
+  return (bytes) => (hasEnvelope(bytes) ? decodeEnveloped(scheme, bytes, undefined).object : undefined);
+}
+
+/**
+ * An object out of enveloped bytes, with `apiVersion` and `kind` as its envelope says. An envelope that names no kind
+ * holds an object of `expected`. Throws 400 BadRequest.
+ */
+export function decodeProtobuf(
+  scheme: Scheme,
+  bytes: Buffer,
+  expected?: KindInfo,
+): { kind: KindInfo; object: JsonObject } {
+  try {
+    return decodeEnveloped(scheme, bytes, expected);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw expected === undefined ? badRequest(error.message, error) : decodeFailure(expected.type, error);
+  }
+}
+
+function decodeEnveloped(
+  scheme: Scheme,
+  bytes: Buffer,
+  expected: KindInfo | undefined,
+): { kind: KindInfo; object: JsonObject } {
+  const envelope = decodeEnvelope(bytes);
+  if (envelope.contentType !== '' && envelope.contentType !== scheme.dialect.protobufMediaType) {
+    throw new DecodeError(`content type ${JSON.stringify(envelope.contentType)} inside Protobuf is not supported`);
+  }
+  const { apiVersion, kind } = envelope;
+  const info = kind === '' && apiVersion === '' && expected !== undefined ? expected : scheme.kind(apiVersion, kind);
+  if (info === undefined)
+    throw new DecodeError(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
+  const message = decodeMessage(info.type, envelope.raw, rawReader(scheme)) as JsonObject;
+  if (!info.type.isKind) return { kind: info, object: message };
+  return { kind: info, object: { kind: info.kind, apiVersion: info.apiVersion, ...message } };
+}

@@ -1,0 +1,146 @@
+/** What holds for every type: JSON and Protobuf carry the same, and no input makes a decoder do more than refuse. */
+import t from 'tap';
+import { schemeFor } from '#api/scheme.js';
+import { decodeEnvelope } from '#apimachinery/codec/envelope.js';
+import { decodeJSON } from '#apimachinery/codec/json.js';
+import { decodeMessage } from '#apimachinery/codec/protobuf/decode.js';
+import { encodeMessage } from '#apimachinery/codec/protobuf/encode.js';
+import { decodeProtobuf, encodeProtobuf, encodeProtobufList } from '#apimachinery/codec/protobuf/protobuf.js';
+import { RandomObjects, seededRandom } from '#apimachinery/codec/random-object.js';
+import { encodeWatchFrame, WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
+import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+t.comment(`SEED=${seed}`);
+const scheme = schemeFor(orchDialect);
+
+/** Types of the wire that no JSON object stands for (parts of the envelope). */
+const wireOnly = new Set(['runtime.Unknown', 'core.v1.NodeResources']);
+
+t.test('objects of every type survive both encodings', async (t) => {
+  const objects = new RandomObjects(seededRandom(seed));
+  for (const name of scheme.typeNames()) {
+    const type = scheme.type(name);
+    if (type.shape !== 'struct' || wireOnly.has(name)) continue;
+    for (let i = 0; i < 4; i++) {
+      const object = objects.object(type);
+      const text = JSON.stringify(object);
+      const fromJSON = decodeJSON(text, type, 'Strict').object;
+      if (JSON.stringify(fromJSON) !== text) t.strictSame(fromJSON, object, `JSON of ${name}, SEED=${seed}`);
+      const bytes = encodeMessage(type, object);
+      const fromProtobuf = decodeMessage(type, bytes);
+      t.strictSame(fromProtobuf, object, `Protobuf of ${name}, SEED=${seed}`);
+      if (!encodeMessage(type, fromProtobuf).equals(bytes)) t.fail(`bytes of ${name} differ, SEED=${seed}`);
+    }
+  }
+});
+
+t.test('the zero object of every type', async (t) => {
+  for (const name of scheme.typeNames()) {
+    if (wireOnly.has(name)) continue;
+    const type = scheme.type(name);
+    const bytes = encodeMessage(type, undefined);
+    const value = decodeMessage(type, bytes);
+    t.ok(encodeMessage(type, value).equals(bytes), `${name} is stable`);
+  }
+});
+
+t.test('broken messages give typed errors', async (t) => {
+  const random = seededRandom(seed);
+  const objects = new RandomObjects(random);
+  const kinds = ['core.v1.Pod', 'apps.v1.Deployment', 'apiextensions.v1.CustomResourceDefinition', 'core.v1.Node'];
+  let refused = 0;
+  const attempt = (name: string, bytes: Buffer) => {
+    try {
+      decodeMessage(scheme.type(name), bytes);
+    } catch (error) {
+      refused++;
+      if (!(error instanceof Error) || error.name !== 'DecodeError') throw error;
+    }
+  };
+  for (const name of kinds) {
+    const bytes = encodeMessage(scheme.type(name), objects.object(scheme.type(name)));
+    for (let i = 0; i < 300; i++) attempt(name, bytes.subarray(0, Math.floor(random() * bytes.length)));
+    for (let i = 0; i < 300; i++) {
+      const broken = Buffer.from(bytes);
+      for (let n = 0; n < 3; n++) broken[Math.floor(random() * broken.length)] = Math.floor(random() * 256);
+      attempt(name, broken);
+    }
+    for (let i = 0; i < 300; i++) {
+      attempt(name, Buffer.from(Array.from({ length: 40 }, () => Math.floor(random() * 256))));
+    }
+  }
+  t.not(refused, 0);
+  attempt('core.v1.Pod', Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f]));
+  attempt('core.v1.Pod', Buffer.from([0x0b]));
+  // A schema inside a schema inside a schema …
+  let nested = Buffer.alloc(0);
+  for (let i = 0; i < 2000; i++) {
+    const length: number[] = [];
+    for (let n = nested.length; ; n >>>= 7) {
+      length.push(n < 128 ? n : (n & 127) | 128);
+      if (n < 128) break;
+    }
+    nested = Buffer.concat([Buffer.from([0xe2, 0x01, ...length]), nested]);
+  }
+  t.throws(() => decodeMessage(scheme.type('apiextensions.v1.JSONSchemaProps'), nested), /exceeded max depth/);
+});
+
+t.test('envelopes', async (t) => {
+  const info = scheme.kind('v1', 'ConfigMap');
+  if (info === undefined) throw new Error('no ConfigMap');
+  const object = { metadata: { name: 'a' }, data: { x: 'y' } };
+  const bytes = encodeProtobuf(info, object);
+  t.strictSame(decodeProtobuf(scheme, bytes).object, { kind: 'ConfigMap', apiVersion: 'v1', ...object });
+  t.throws(() => decodeProtobuf(scheme, Buffer.from('{}')), { code: 400 });
+  t.throws(() => decodeProtobuf(scheme, Buffer.from('k8s\0\x0a\x7f')), { code: 400 });
+  t.throws(() => decodeProtobuf(scheme, encodeProtobuf({ ...info, kind: 'Nothing' }, object)), /no kind "Nothing"/);
+  t.equal(decodeEnvelope(bytes).kind, 'ConfigMap');
+  const crd = schemeFor(kubernetesDialect).type('apiextensions.v1.JSONSchemaProps');
+  const listType = { 'x-kubernetes-list-type': 'set' };
+  t.strictSame(decodeMessage(crd, encodeMessage(crd, listType)), listType, 'extensions have the names of the dialect');
+});
+
+t.test('lists out of encoded items', async (t) => {
+  const list = scheme.kind('v1', 'ConfigMapList');
+  const item = scheme.kind('v1', 'ConfigMap');
+  if (list === undefined || item === undefined) throw new Error('no ConfigMap');
+  const metadata = { resourceVersion: '7' };
+  for (const count of [0, 1, 300]) {
+    const items = Array.from({ length: count }, (_, i) => ({
+      metadata: { name: `c${i}` },
+      data: { a: 'x'.repeat(i) },
+    }));
+    const parts = encodeProtobufList(
+      list,
+      metadata,
+      items.map((object) => encodeMessage(item.type, object)),
+    );
+    t.ok(Buffer.concat(parts).equals(encodeProtobuf(list, { metadata, items })), `${count} items`);
+  }
+});
+
+t.test('watch frames', async (t) => {
+  const objects = ['a', 'b'.repeat(1000), ''].map((text) => Buffer.from(text));
+  const stream = Buffer.concat(objects.map((object) => encodeWatchFrame('ADDED', object)));
+  const event = scheme.type('meta.v1.WatchEvent');
+  const json = Buffer.from('{"a":1}');
+  t.strictSame(decodeMessage(event, encodeWatchFrame('ADDED', json).subarray(4)), { type: 'ADDED', object: { a: 1 } });
+  for (const size of [1, 3, 7, 1000, stream.length]) {
+    const reader = new WatchFrameReader();
+    const seen: string[] = [];
+    for (let at = 0; at < stream.length; at += size) {
+      for (const frame of reader.push(stream.subarray(at, at + size)))
+        seen.push(`${frame.type} ${frame.object.toString()}`);
+    }
+    t.strictSame(
+      seen,
+      objects.map((object) => `ADDED ${object.toString()}`),
+      `pieces of ${size}`,
+    );
+    t.ok(reader.isComplete);
+  }
+  t.throws(() => new WatchFrameReader({ maxFrameBytes: 10 }).push(encodeWatchFrame('ADDED', Buffer.alloc(100))), {
+    name: 'DecodeError',
+  });
+});

@@ -1,0 +1,101 @@
+/**
+ * Writes Protobuf from the end to the beginning, as gogo does: a message's length is known by the time it is written,
+ * so that nothing is measured beforehand.
+ */
+export class ReverseWriter {
+  #buffer = Buffer.allocUnsafe(2048);
+  #at = this.#buffer.length;
+
+  /** Bytes written so far: the difference of two readings is the length of what came between. */
+  get length(): number {
+    return this.#buffer.length - this.#at;
+  }
+
+  /** Everything that was written. The writer must not be used afterwards. */
+  finish(): Buffer {
+    return this.#buffer.subarray(this.#at);
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#at >= bytes) return;
+    const written = this.length;
+    const larger = Buffer.allocUnsafe(Math.max(this.#buffer.length * 2, written + bytes + 1024));
+    this.#buffer.copy(larger, larger.length - written, this.#at);
+    this.#buffer = larger;
+    this.#at = larger.length - written;
+  }
+
+  /** An unsigned number below 2^53. */
+  varint(value: number): void {
+    this.#reserve(8);
+    if (value < 0x80) {
+      this.#buffer[--this.#at] = value;
+      return;
+    }
+    let size = 1;
+    for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) size++;
+    this.#at -= size;
+    let at = this.#at;
+    let rest = value;
+    while (rest >= 0x80) {
+      this.#buffer[at++] = (rest % 0x80) | 0x80;
+      rest = Math.floor(rest / 0x80);
+    }
+    this.#buffer[at] = rest;
+  }
+
+  /** Any 64-bit number; negative ones in two's complement. Numbers beyond the range become its ends. */
+  varint64(value: number | bigint, signed: boolean): void {
+    if (typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER) {
+      this.varint(value);
+      return;
+    }
+    const low = signed ? -(2n ** 63n) : 0n;
+    const high = signed ? 2n ** 63n - 1n : 2n ** 64n - 1n;
+    const exact = BigInt(value);
+    let rest = BigInt.asUintN(64, exact < low ? low : exact > high ? high : exact);
+    const bytes: number[] = [];
+    while (rest >= 0x80n) {
+      bytes.push(Number(rest & 0x7fn) | 0x80);
+      rest >>= 7n;
+    }
+    bytes.push(Number(rest));
+    this.#reserve(bytes.length);
+    this.#at -= bytes.length;
+    for (const [i, byte] of bytes.entries()) this.#buffer[this.#at + i] = byte;
+  }
+
+  /** The text's UTF-8 bytes, without a length. */
+  string(text: string): void {
+    const size = Buffer.byteLength(text);
+    this.#reserve(size);
+    this.#at -= size;
+    this.#buffer.write(text, this.#at, size, 'utf8');
+  }
+
+  bytes(data: Uint8Array): void {
+    this.#reserve(data.length);
+    this.#at -= data.length;
+    this.#buffer.set(data, this.#at);
+  }
+
+  double(value: number): void {
+    this.#reserve(8);
+    this.#at -= 8;
+    this.#buffer.writeDoubleLE(value, this.#at);
+  }
+
+  float(value: number): void {
+    this.#reserve(4);
+    this.#at -= 4;
+    this.#buffer.writeFloatLE(value, this.#at);
+  }
+}
+
+/** How a field's bytes are laid out on the wire. */
+export const wire = { varint: 0, fixed64: 1, delimited: 2, fixed32: 5 } as const;
+
+/** The key in front of a field. */
+export function tag(number: number, wireType: number): number {
+  return number * 8 + wireType;
+}
