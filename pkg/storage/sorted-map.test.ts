@@ -71,3 +71,24 @@ void t.test('an empty map', async (t) => {
   t.equal(map.size, 0);
   t.same(map.snapshot().slice({}), []);
 });
+
+void t.test('loading replaces everything', async (t) => {
+  const map = new SortedMap<number>();
+  map.set('old', 1);
+  const before = map.snapshot();
+  const keys = Array.from({ length: 2000 }, (_, i) => `k${String(i).padStart(4, '0')}`);
+  map.load(
+    keys,
+    keys.map((_, i) => i),
+  );
+  t.same(
+    map.slice({}),
+    keys.map((_, i) => i),
+  );
+  t.equal(map.get('old'), undefined);
+  t.equal(before.get('old'), 1);
+  t.equal(map.set('k0100x', -1), undefined);
+  t.equal(map.count({ start: 'k0100', end: 'k0101' }), 2);
+  map.load([], []);
+  t.equal(map.size, 0);
+});

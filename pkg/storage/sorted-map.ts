@@ -6,6 +6,8 @@
 
 /** Keys per chunk after which it is split in two. */
 const maxChunkKeys = 512;
+/** Keys per chunk after loading: room for some more before chunks are split. */
+const loadedChunkKeys = 384;
 
 interface Chunk<V> {
   readonly keys: string[];
@@ -93,6 +95,20 @@ export class SortedMap<V> {
     this.#size--;
     if (chunk.keys.length === 0) this.#chunks.splice(at, 1);
     return before;
+  }
+
+  /** Replaces everything by these pairs, whose keys are sorted and distinct. */
+  load(keys: readonly string[], values: readonly V[]): void {
+    this.#chunks = [];
+    for (let from = 0; from < keys.length; from += loadedChunkKeys) {
+      const to = from + loadedChunkKeys;
+      this.#chunks.push({
+        keys: keys.slice(from, to),
+        values: values.slice(from, to),
+        generation: this.#generation,
+      });
+    }
+    this.#size = keys.length;
   }
 
   slice(range: KeyRange, limit = 0): V[] {

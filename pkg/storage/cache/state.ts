@@ -114,14 +114,17 @@ export class CacheState {
   }
 
   /** Takes in the whole state at `revision`, sorted by key; what differs becomes events. */
-  replace(now: readonly CacheEntry[], revision: Revision): void {
+  replace(listed: readonly CacheEntry[], revision: Revision): void {
     if (this.#filled && revision < this.#revision) this.#startOver();
+    const now = listed.map((entry) => this.#kept(entry));
     const before = this.entries.slice({});
     const changes = this.#filled
       ? changesBetween({ before, since: this.#revision, now, sameObject: this.#options.sameObject })
       : [];
-    for (const entry of before) this.entries.delete(entry.key);
-    for (const entry of now) this.entries.set(entry.key, entry);
+    this.entries.load(
+      now.map((entry) => entry.key),
+      now,
+    );
     for (const key of this.#ahead.keys()) this.#settleAhead(key, revision);
     if (!this.#filled) {
       this.ring.reset(revision);
@@ -170,6 +173,12 @@ export class CacheState {
     }
     const previous = this.entries.delete(key);
     return previous && new Change({ revision, entry: previous.at(revision), previous, deleted: true });
+  }
+
+  /** The entry that is known already, if it is the same to the byte: what was made from it is not made again. */
+  #kept(entry: CacheEntry): CacheEntry {
+    const known = this.known(entry.key, entry.revision);
+    return known?.json().equals(entry.json()) === true ? known : entry;
   }
 
   #settleAhead(key: string, revision: Revision): void {

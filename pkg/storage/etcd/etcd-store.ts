@@ -121,7 +121,9 @@ export class EtcdStore implements Store {
 
   async currentRevision(signal?: AbortSignal): Promise<Revision> {
     signal?.throwIfAborted();
-    return this.#newest.read();
+    const revision = await this.#newest.read();
+    signal?.throwIfAborted();
+    return revision;
   }
 
   async compact(revision: Revision): Promise<void> {
