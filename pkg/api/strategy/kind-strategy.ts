@@ -17,10 +17,12 @@ export interface KindRules<T extends ApiObjectShape> {
   /** Rule of names; absent: a DNS subdomain. */
   readonly name?: NameValidator;
   /**
-   * Top-level fields whose change bumps metadata.generation, which then starts at 1; absent: the kind keeps none.
-   * `metadata.annotations` stands for the annotations.
+   * Fields whose change bumps metadata.generation, which then starts at 1; absent: the kind keeps none. Top-level
+   * fields, or dotted paths such as `metadata.annotations`.
    */
   readonly generationFields?: readonly string[];
+  /** A client may create the object with its status, as node agents do. */
+  readonly keepStatusOnCreate?: boolean;
   /** Labels do not change with the status. */
   readonly statusUpdateKeepsLabels?: boolean;
   defaults?(object: T, context: StrategyContext): void;
@@ -61,7 +63,7 @@ export function kindStrategy<T extends ApiObjectShape>(
   const strategy: Strategy<T> = {
     allowUnconditionalUpdate: rules.allowUnconditionalUpdate ?? true,
     prepareForCreate(object, context) {
-      if (hasStatus) Reflect.deleteProperty(object, 'status');
+      if (hasStatus && !rules.keepStatusOnCreate) Reflect.deleteProperty(object, 'status');
       if (rules.generationFields !== undefined) object.metadata.generation = 1;
       rules.prepareForCreate?.(object, context);
     },
@@ -129,6 +131,11 @@ function carryGeneration(object: ApiObjectShape, old: ApiObjectShape): void {
 }
 
 function changed(object: ApiObjectShape, old: ApiObjectShape, field: string): boolean {
-  if (field === 'metadata.annotations') return !semanticEqual(object.metadata.annotations, old.metadata.annotations);
-  return !semanticEqual(Reflect.get(object, field), Reflect.get(old, field));
+  const at = (root: object): unknown =>
+    field.split('.').reduce<unknown>((value, step) => (isObject(value) ? Reflect.get(value, step) : undefined), root);
+  return !semanticEqual(at(object), at(old));
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }

@@ -1,0 +1,54 @@
+/** What is particular to deployments. */
+import { validateDeployment, validateDeploymentStatus } from '#api/apps/v1/deployment/validation.js';
+import { deployments } from '#api/apps/v1/resources.gen.js';
+import type { Deployment } from '#api/apps/v1/types.gen.js';
+import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
+import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
+import type { TableRowCells } from '#api/object.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { age } from '#api/table/age.js';
+import { containerCells, formatLabelSelector } from '#api/table/text.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const selectorPath = FieldPath.of('spec', 'selector');
+
+/** Fills in place. */
+export function defaultDeployment(deployment: Deployment, dialect: Dialect): void {
+  const { spec } = deployment;
+  spec.replicas ??= 1;
+  spec.strategy ??= {};
+  spec.strategy.type ||= 'RollingUpdate';
+  if (spec.strategy.type === 'RollingUpdate') {
+    spec.strategy.rollingUpdate ??= {};
+    spec.strategy.rollingUpdate.maxUnavailable ??= '25%';
+    spec.strategy.rollingUpdate.maxSurge ??= '25%';
+  }
+  spec.revisionHistoryLimit ??= 10;
+  spec.progressDeadlineSeconds ??= 600;
+  defaultPodTemplate(spec.template, dialect);
+}
+
+export const deploymentStrategy: Strategy<Deployment> = kindStrategy<Deployment>(deployments, {
+  generationFields: ['spec', 'metadata.annotations'],
+  statusUpdateKeepsLabels: true,
+  defaults: (deployment, context) => defaultDeployment(deployment, context.dialect),
+  validate: (deployment, context) => validateDeployment(deployment, context.dialect),
+  validateUpdate: (deployment, old) => validateImmutable(deployment.spec.selector, old.spec.selector, selectorPath),
+  validateStatusUpdate: (deployment, old) => validateDeploymentStatus(deployment, old),
+  cells: (deployment, context) => deploymentCells(deployment, context.now),
+});
+
+function deploymentCells(deployment: Deployment, now: number): TableRowCells {
+  const { metadata, spec, status } = deployment;
+  return [
+    metadata.name ?? '',
+    `${status?.readyReplicas ?? 0}/${spec.replicas ?? 0}`,
+    status?.updatedReplicas ?? 0,
+    status?.availableReplicas ?? 0,
+    age(metadata.creationTimestamp, now),
+    ...containerCells(spec.template?.spec?.containers),
+    formatLabelSelector(spec.selector),
+  ];
+}

@@ -1,0 +1,88 @@
+/** Rules of deployments. */
+import type { Deployment, DeploymentStatus, DeploymentStrategy } from '#api/apps/v1/types.gen.js';
+import {
+  checkAtMost100Percent,
+  checkIntOrPercent,
+  isZero,
+  validateCollisionCount,
+  validateStatusCounts,
+  validateWorkloadSelector,
+  validateWorkloadTemplate,
+} from '#api/apps/v1/workload/validation.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkNonNegative } from '#apimachinery/validation/checks.js';
+import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const specPath = FieldPath.of('spec');
+const statusPath = FieldPath.of('status');
+
+export function validateDeployment(deployment: Deployment, dialect: Dialect): FieldFailure[] {
+  const { spec } = deployment;
+  const minReady = spec.minReadySeconds ?? 0;
+  const deadline = spec.progressDeadlineSeconds;
+  const failures = [
+    ...checkNonNegative(specPath.child('replicas'), spec.replicas),
+    ...validateWorkloadSelector(spec.selector, 'deployment', specPath.child('selector')),
+    ...validateWorkloadTemplate(
+      spec.template,
+      { dialect, selector: spec.selector, kind: 'ReplicaSet' },
+      specPath.child('template'),
+    ),
+    ...validateStrategy(spec.strategy ?? {}, specPath.child('strategy')),
+    ...checkNonNegative(specPath.child('minReadySeconds'), minReady),
+    ...checkNonNegative(specPath.child('revisionHistoryLimit'), spec.revisionHistoryLimit),
+    ...checkNonNegative(specPath.child('progressDeadlineSeconds'), deadline),
+  ];
+  if (deadline !== undefined && deadline <= minReady) {
+    const text = 'must be greater than minReadySeconds';
+    failures.push(invalidValue(specPath.child('progressDeadlineSeconds'), deadline, text));
+  }
+  return failures;
+}
+
+function validateStrategy(strategy: DeploymentStrategy, path: FieldPath): FieldFailure[] {
+  const rolling = strategy.rollingUpdate;
+  const at = path.child('rollingUpdate');
+  switch (strategy.type) {
+    case 'Recreate':
+      if (rolling === undefined) return [];
+      return [forbiddenField(at, "may not be specified when strategy `type` is 'Recreate'")];
+    case 'RollingUpdate': {
+      if (rolling === undefined) return [required(at, 'this should be defaulted and never be nil')];
+      const failures = [
+        ...checkIntOrPercent(at.child('maxUnavailable'), rolling.maxUnavailable),
+        ...checkIntOrPercent(at.child('maxSurge'), rolling.maxSurge),
+      ];
+      if (isZero(rolling.maxUnavailable) && isZero(rolling.maxSurge)) {
+        const text = 'may not be 0 when `maxSurge` is 0';
+        failures.push(invalidValue(at.child('maxUnavailable'), rolling.maxUnavailable, text));
+      }
+      failures.push(...checkAtMost100Percent(at.child('maxUnavailable'), rolling.maxUnavailable));
+      return failures;
+    }
+    default:
+      return [notSupported(path, strategy, ['Recreate', 'RollingUpdate'])];
+  }
+}
+
+export function validateDeploymentStatus(deployment: Deployment, old: Deployment): FieldFailure[] {
+  const status: DeploymentStatus = deployment.status ?? {};
+  const replicas = 'status.replicas';
+  return [
+    ...checkNonNegative(statusPath.child('observedGeneration'), status.observedGeneration),
+    ...validateStatusCounts(
+      status,
+      ['replicas', 'updatedReplicas', 'readyReplicas', 'availableReplicas', 'unavailableReplicas'],
+      [
+        ['updatedReplicas', 'replicas', replicas],
+        ['readyReplicas', 'replicas', replicas],
+        ['availableReplicas', 'replicas', replicas],
+        ['availableReplicas', 'readyReplicas', 'readyReplicas'],
+      ],
+      statusPath,
+    ),
+    ...validateCollisionCount(status.collisionCount, old.status?.collisionCount, statusPath.child('collisionCount')),
+  ];
+}

@@ -1,0 +1,77 @@
+/** What is particular to replica sets. */
+import { replicasets } from '#api/apps/v1/resources.gen.js';
+import type { ReplicaSet, ReplicaSetStatus } from '#api/apps/v1/types.gen.js';
+import {
+  validateStatusCounts,
+  validateWorkloadSelector,
+  validateWorkloadTemplate,
+} from '#api/apps/v1/workload/validation.js';
+import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
+import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
+import type { TableRowCells } from '#api/object.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { age } from '#api/table/age.js';
+import { containerCells, formatLabelSelector } from '#api/table/text.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkNonNegative } from '#apimachinery/validation/checks.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const specPath = FieldPath.of('spec');
+const statusPath = FieldPath.of('status');
+
+export const replicaSetStrategy: Strategy<ReplicaSet> = kindStrategy<ReplicaSet>(replicasets, {
+  generationFields: ['spec'],
+  defaults(set, context) {
+    set.spec.replicas ??= 1;
+    defaultPodTemplate(set.spec.template, context.dialect);
+  },
+  prepareForCreate(set) {
+    set.status = { replicas: 0 };
+  },
+  validate: (set, context) => validateReplicaSet(set, context.dialect),
+  validateUpdate: (set, old) => validateImmutable(set.spec.selector, old.spec.selector, specPath.child('selector')),
+  validateStatusUpdate: (set) => validateReplicaSetStatus(set.status ?? { replicas: 0 }),
+  selectableFields: (set) => ({ 'status.replicas': String(set.status?.replicas ?? 0) }),
+  cells: (set, context) => replicaSetCells(set, context.now),
+});
+
+function validateReplicaSet(set: ReplicaSet, dialect: Dialect): FieldFailure[] {
+  const { replicas, minReadySeconds, selector, template } = set.spec;
+  return [
+    ...checkNonNegative(specPath.child('replicas'), replicas),
+    ...checkNonNegative(specPath.child('minReadySeconds'), minReadySeconds),
+    // The word is what 1.24 says for this kind, too.
+    ...validateWorkloadSelector(selector, 'deployment', specPath.child('selector')),
+    ...validateWorkloadTemplate(template, { dialect, selector, kind: 'ReplicaSet' }, specPath.child('template')),
+  ];
+}
+
+function validateReplicaSetStatus(status: ReplicaSetStatus): FieldFailure[] {
+  const replicas = 'status.replicas';
+  return validateStatusCounts(
+    status,
+    ['replicas', 'fullyLabeledReplicas', 'readyReplicas', 'availableReplicas', 'observedGeneration'],
+    [
+      ['fullyLabeledReplicas', 'replicas', replicas],
+      ['readyReplicas', 'replicas', replicas],
+      ['availableReplicas', 'replicas', replicas],
+      ['availableReplicas', 'readyReplicas', 'readyReplicas'],
+    ],
+    statusPath,
+  );
+}
+
+function replicaSetCells(set: ReplicaSet, now: number): TableRowCells {
+  const { metadata, spec, status } = set;
+  return [
+    metadata.name ?? '',
+    spec.replicas ?? 0,
+    status?.replicas ?? 0,
+    status?.readyReplicas ?? 0,
+    age(metadata.creationTimestamp, now),
+    ...containerCells(spec.template?.spec?.containers),
+    formatLabelSelector(spec.selector),
+  ];
+}

@@ -1,0 +1,112 @@
+/** Rules that workloads share: selectors that match their templates, counts that fit each other. */
+import { validatePodTemplate } from '#api/core/v1/podtemplate/template.js';
+import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
+import { isEmptySelector, validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
+import type { LabelSelector } from '#api/meta/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { type IntOrString, parsePercent } from '#apimachinery/intstr.js';
+import { selectorFromObject } from '#apimachinery/selectors/labels.js';
+import { checkNonNegative } from '#apimachinery/validation/checks.js';
+import { forbiddenField, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { percentErrors } from '#apimachinery/validation/identifiers.js';
+import type { FieldPath } from '#apimachinery/validation/path.js';
+
+/** A selector that must be there and must select something in particular; `kind` is part of the message. */
+export function validateWorkloadSelector(
+  selector: LabelSelector | undefined,
+  kind: string,
+  path: FieldPath,
+): FieldFailure[] {
+  if (selector === undefined) return [required(path)];
+  const failures = validateLabelSelector(selector, path);
+  if (isEmptySelector(selector)) failures.push(invalidValue(path, selector, `empty selector is invalid for ${kind}`));
+  return failures;
+}
+
+export interface TemplateRules {
+  readonly dialect: Dialect;
+  readonly selector: LabelSelector | undefined;
+  /** Name of the kind in the message about deadlines. */
+  readonly kind: string;
+}
+
+/** A template whose pods the selector selects and that restart for ever. */
+export function validateWorkloadTemplate(
+  template: PodTemplateSpec | undefined,
+  rules: TemplateRules,
+  path: FieldPath,
+): FieldFailure[] {
+  if (template === undefined) return [required(path)];
+  const failures = templateMatchesSelector(template, rules.selector, path);
+  failures.push(...validatePodTemplate(template, rules.dialect, path));
+  const restartPolicy = template.spec?.restartPolicy ?? '';
+  if (restartPolicy !== 'Always') {
+    failures.push(notSupported(path.child('spec', 'restartPolicy'), restartPolicy, ['Always']));
+  }
+  if (template.spec?.activeDeadlineSeconds !== undefined) {
+    const text = `activeDeadlineSeconds in ${rules.kind} is not Supported`;
+    failures.push(forbiddenField(path.child('spec', 'activeDeadlineSeconds'), text));
+  }
+  return failures;
+}
+
+/** A selector that is itself malformed has been reported already, so it is not asked. */
+export function templateMatchesSelector(
+  template: PodTemplateSpec,
+  selector: LabelSelector | undefined,
+  path: FieldPath,
+): FieldFailure[] {
+  if (selector === undefined || isEmptySelector(selector)) return [];
+  if (validateLabelSelector(selector, path).length > 0) return [];
+  const labels = template.metadata?.labels ?? {};
+  if (selectorFromObject(selector).matches(labels)) return [];
+  const text = '`selector` does not match template `labels`';
+  return [invalidValue(path.child('metadata', 'labels'), labels, text)];
+}
+
+/** A count or a percentage, neither negative. */
+export function checkIntOrPercent(path: FieldPath, value: IntOrString | undefined): FieldFailure[] {
+  if (typeof value === 'string') return invalidEach(path, value, percentErrors(value));
+  return checkNonNegative(path, value);
+}
+
+/** A percentage of at most 100. */
+export function checkAtMost100Percent(path: FieldPath, value: IntOrString | undefined): FieldFailure[] {
+  const percent = value === undefined ? undefined : parsePercent(value);
+  return percent === undefined || percent <= 100 ? [] : [invalidValue(path, value, 'must not be greater than 100%')];
+}
+
+/** True for `0` and `0%`. */
+export function isZero(value: IntOrString | undefined): boolean {
+  return value === 0 || (value !== undefined && parsePercent(value) === 0);
+}
+
+/** Counts in a status: none negative, and none above the count that it is a part of. */
+export function validateStatusCounts<K extends string>(
+  status: Partial<Record<K, number>>,
+  fields: readonly K[],
+  limits: readonly (readonly [part: K, whole: K, wholeName: string])[],
+  path: FieldPath,
+): FieldFailure[] {
+  const failures = fields.flatMap((field) => checkNonNegative(path.child(field), status[field]));
+  for (const [part, whole, wholeName] of limits) {
+    const value = status[part] ?? 0;
+    if (value > (status[whole] ?? 0)) {
+      failures.push(invalidValue(path.child(part), value, `cannot be greater than ${wholeName}`));
+    }
+  }
+  return failures;
+}
+
+/** The counter of name collisions only grows. */
+export function validateCollisionCount(
+  count: number | undefined,
+  old: number | undefined,
+  path: FieldPath,
+): FieldFailure[] {
+  const failures = checkNonNegative(path, count);
+  if (old === undefined) return failures;
+  if (count === undefined) return [...failures, invalidValue(path, undefined, 'cannot be unset')];
+  return count < old ? [...failures, invalidValue(path, count, 'cannot be decremented')] : failures;
+}

@@ -1,0 +1,36 @@
+/** What is particular to config maps. */
+import { base64Bytes, maxDataBytes, validateDataKeys, validateImmutableData } from '#api/core/v1/data-validation.js';
+import { configmaps } from '#api/core/v1/resources.gen.js';
+import type { ConfigMap } from '#api/core/v1/types.gen.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { age } from '#api/table/age.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { invalidValue, tooLong } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+export const configMapStrategy: Strategy<ConfigMap> = kindStrategy<ConfigMap>(configmaps, {
+  validate: (map) => validateConfigMap(map),
+  validateUpdate: (map, old) => validateImmutableData(map, old, ['data', 'binaryData']),
+  cells: (map, context) => [
+    map.metadata.name ?? '',
+    Object.keys(map.data ?? {}).length + Object.keys(map.binaryData ?? {}).length,
+    age(map.metadata.creationTimestamp, context.now),
+  ],
+});
+
+function validateConfigMap(map: ConfigMap): FieldFailure[] {
+  const { data = {}, binaryData = {} } = map;
+  const dataPath = FieldPath.of('data');
+  const failures = validateDataKeys(data, dataPath);
+  for (const key of Object.keys(data)) {
+    if (!Object.hasOwn(binaryData, key)) continue;
+    failures.push(invalidValue(dataPath.key(key), key, 'duplicate of key present in binaryData'));
+  }
+  failures.push(...validateDataKeys(binaryData, FieldPath.of('binaryData')));
+  let bytes = 0;
+  for (const value of Object.values(data)) bytes += Buffer.byteLength(value);
+  for (const value of Object.values(binaryData)) bytes += base64Bytes(value);
+  if (bytes > maxDataBytes) failures.push(tooLong(FieldPath.of(''), maxDataBytes));
+  return failures;
+}

@@ -1,0 +1,37 @@
+/** Rules that config maps and secrets share: keys, total size, immutability. */
+import { semanticEqual } from '#apimachinery/equality.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { forbiddenField, invalidEach } from '#apimachinery/validation/failure.js';
+import { configKeyErrors } from '#apimachinery/validation/identifiers.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+/** All values together. */
+export const maxDataBytes = 1024 * 1024;
+
+export type DataMap = Readonly<Record<string, string>>;
+
+export function validateDataKeys(data: DataMap | undefined, path: FieldPath): FieldFailure[] {
+  return Object.keys(data ?? {}).flatMap((key) => invalidEach(path.key(key), key, configKeyErrors(key)));
+}
+
+/** Length of the bytes that a base64 text stands for. */
+export function base64Bytes(text: string): number {
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
+  return Math.max(0, Math.floor((text.length * 3) / 4) - padding);
+}
+
+/** What is marked immutable stays so, and stays what it is. */
+export function validateImmutableData<T extends { immutable?: boolean }>(
+  object: T,
+  old: T,
+  fields: readonly (keyof T & string)[],
+): FieldFailure[] {
+  if (old.immutable !== true) return [];
+  const text = 'field is immutable when `immutable` is set';
+  const failures: FieldFailure[] = [];
+  if (object.immutable !== true) failures.push(forbiddenField(FieldPath.of('immutable'), text));
+  for (const field of fields) {
+    if (!semanticEqual(object[field], old[field])) failures.push(forbiddenField(FieldPath.of(field), text));
+  }
+  return failures;
+}

@@ -1,0 +1,85 @@
+/** What is particular to endpoints. */
+import { validateNonSpecialIP } from '#api/core/v1/non-special-ip.js';
+import { endpoints } from '#api/core/v1/resources.gen.js';
+import type { EndpointAddress, EndpointPort, EndpointSubset, Endpoints } from '#api/core/v1/types.gen.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { age } from '#api/table/age.js';
+import { none } from '#api/table/text.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkDNSLabel, checkDNSSubdomain, checkEnum, checkQualifiedName } from '#apimachinery/validation/checks.js';
+import { invalidEach, required } from '#apimachinery/validation/failure.js';
+import { portNumberErrors } from '#apimachinery/validation/identifiers.js';
+import { ipErrors, ipFamily } from '#apimachinery/validation/ip.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+/** More are only counted in tables. */
+const shownInTable = 3;
+
+export const endpointsStrategy: Strategy<Endpoints> = kindStrategy<Endpoints>(endpoints, {
+  allowCreateOnUpdate: true,
+  defaults(object) {
+    for (const subset of object.subsets ?? []) for (const port of subset.ports ?? []) port.protocol ||= 'TCP';
+  },
+  validate: (object) =>
+    (object.subsets ?? []).flatMap((subset, i) => validateSubset(subset, FieldPath.of('subsets').index(i))),
+  cells: (object, context) => [
+    object.metadata.name ?? '',
+    formatEndpoints(object),
+    age(object.metadata.creationTimestamp, context.now),
+  ],
+});
+
+function validateSubset(subset: EndpointSubset, path: FieldPath): FieldFailure[] {
+  const { addresses = [], notReadyAddresses = [], ports = [] } = subset;
+  const failures: FieldFailure[] = [];
+  if (addresses.length === 0 && notReadyAddresses.length === 0) {
+    failures.push(required(path, 'must specify `addresses` or `notReadyAddresses`'));
+  }
+  addresses.forEach((address, i) => {
+    failures.push(...validateAddress(address, path.child('addresses').index(i)));
+  });
+  notReadyAddresses.forEach((address, i) => {
+    failures.push(...validateAddress(address, path.child('notReadyAddresses').index(i)));
+  });
+  ports.forEach((port, i) => {
+    failures.push(...validatePort(port, ports.length > 1, path.child('ports').index(i)));
+  });
+  return failures;
+}
+
+function validateAddress(address: EndpointAddress, path: FieldPath): FieldFailure[] {
+  const { ip = '', hostname = '', nodeName } = address;
+  const failures = invalidEach(path.child('ip'), ip, ipErrors(ip));
+  if (hostname !== '') failures.push(...checkDNSLabel(path.child('hostname'), hostname));
+  if (nodeName !== undefined) failures.push(...checkDNSSubdomain(path.child('nodeName'), nodeName));
+  if (ipFamily(ip) !== 0) failures.push(...validateNonSpecialIP(path.child('ip'), ip));
+  return failures;
+}
+
+function validatePort(port: EndpointPort, nameRequired: boolean, path: FieldPath): FieldFailure[] {
+  const name = port.name ?? '';
+  const failures: FieldFailure[] = [];
+  if (name === '') {
+    if (nameRequired) failures.push(required(path.child('name')));
+  } else failures.push(...checkDNSLabel(path.child('name'), name));
+  failures.push(...invalidEach(path.child('port'), port.port ?? 0, portNumberErrors(port.port ?? 0)));
+  failures.push(...checkEnum(path.child('protocol'), port.protocol, ['SCTP', 'TCP', 'UDP']));
+  if (port.appProtocol !== undefined) failures.push(...checkQualifiedName(path.child('appProtocol'), port.appProtocol));
+  return failures;
+}
+
+function formatEndpoints(object: Endpoints): string {
+  const all = (object.subsets ?? []).flatMap((subset) => {
+    const addresses = (subset.addresses ?? []).map((address) => address.ip ?? '');
+    if ((subset.ports ?? []).length === 0) return addresses;
+    return (subset.ports ?? []).flatMap((port) => addresses.map((ip) => joinHostPort(ip, port.port)));
+  });
+  if (all.length === 0) return none;
+  const list = all.slice(0, shownInTable).join(',');
+  return all.length > shownInTable ? `${list} + ${all.length - shownInTable} more...` : list;
+}
+
+function joinHostPort(ip: string, port: number): string {
+  return ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`;
+}

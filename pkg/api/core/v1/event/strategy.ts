@@ -1,0 +1,74 @@
+/** What is particular to events in their older form, which is also the one that is stored. */
+import { events } from '#api/core/v1/resources.gen.js';
+import type { Event, ObjectReference } from '#api/core/v1/types.gen.js';
+import type { TableRowCells } from '#api/object.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { age } from '#api/table/age.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { invalidValue } from '#apimachinery/validation/failure.js';
+import { pathSegmentErrors } from '#apimachinery/validation/names.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+export const eventStrategy: Strategy<Event> = kindStrategy<Event>(events, {
+  name: pathSegmentErrors,
+  allowCreateOnUpdate: true,
+  validate: (event, context) => validateInvolvedNamespace(event, context.dialect),
+  selectableFields: (event) => ({
+    ...referenceFields('involvedObject', event.involvedObject),
+    reason: event.reason ?? '',
+    reportingComponent: event.reportingComponent ?? '',
+    source: event.source?.component || event.reportingComponent || '',
+    type: event.type ?? '',
+  }),
+  cells: (event, context) => eventCells(event, context.now),
+});
+
+/** Selectable fields of the object that an event is about. */
+export function referenceFields(prefix: string, reference: ObjectReference | undefined): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (const field of ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'] as const) {
+    fields[`${prefix}.${field}`] = reference?.[field] ?? '';
+  }
+  return fields;
+}
+
+/** An event lies in the namespace of what it is about; those about cluster-wide objects lie in the default one. */
+export function validateInvolvedNamespace(event: Event, dialect: Dialect): FieldFailure[] {
+  const namespace = event.metadata.namespace ?? '';
+  const involved = event.involvedObject?.namespace ?? '';
+  const fits = involved === '' ? ['', dialect.namespaces.default].includes(namespace) : involved === namespace;
+  if (fits) return [];
+  return [invalidValue(FieldPath.of('involvedObject', 'namespace'), involved, 'does not match event.namespace')];
+}
+
+/** Last seen, type, reason, object, subobject, source, message, first seen, count, name. `now` in ms. */
+export function eventCells(event: Event, now: number): TableRowCells {
+  const first = age(event.firstTimestamp ?? event.eventTime, now);
+  let last = event.lastTimestamp === undefined ? first : age(event.lastTimestamp, now);
+  let count = event.count || 1;
+  if (event.series !== undefined) {
+    last = age(event.series.lastObservedTime, now);
+    count = event.series.count ?? 0;
+  }
+  const { kind = '', name = '', fieldPath = '' } = event.involvedObject ?? {};
+  return [
+    last,
+    event.type ?? '',
+    event.reason ?? '',
+    name === '' ? kind.toLowerCase() : `${kind.toLowerCase()}/${name}`,
+    fieldPath,
+    sourceText(event),
+    (event.message ?? '').trim(),
+    first,
+    count,
+    event.metadata.name ?? '',
+  ];
+}
+
+function sourceText(event: Event): string {
+  const component = event.source?.component || event.reportingComponent || '';
+  const host = event.source?.host || event.reportingInstance || '';
+  return [component, host].filter((part) => part !== '').join(', ');
+}

@@ -1,0 +1,69 @@
+/** What is particular to namespaces. */
+import { namespaces } from '#api/core/v1/resources.gen.js';
+import type { Namespace } from '#api/core/v1/types.gen.js';
+import { validateKnownFinalizer } from '#api/meta/v1/objectmeta/validation.js';
+import { copyField, kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy.js';
+import { age } from '#api/table/age.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkQualifiedName } from '#apimachinery/validation/checks.js';
+import { invalidValue } from '#apimachinery/validation/failure.js';
+import { dns1123LabelErrors } from '#apimachinery/validation/names.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+export const namespaceStrategy: Strategy<Namespace> = kindStrategy<Namespace>(namespaces, {
+  name: dns1123LabelErrors,
+  defaults: (namespace, context) => labelWithName(namespace, context.dialect),
+  prepareForCreate(namespace, context) {
+    // A generated name is known only now.
+    labelWithName(namespace, context.dialect);
+    namespace.status = { phase: 'Active' };
+    const finalizer = context.dialect.namespaceFinalizer;
+    const finalizers = namespace.spec.finalizers ?? [];
+    if (!finalizers.includes(finalizer)) namespace.spec.finalizers = [...finalizers, finalizer];
+  },
+  prepareForUpdate(namespace, old) {
+    copyField(namespace.spec, old.spec, 'finalizers');
+  },
+  validate: (namespace, context) => validateFinalizers(namespace, context.dialect),
+  validateStatusUpdate: (namespace) => validatePhase(namespace),
+  selectableFields: (namespace) => ({ 'status.phase': namespace.status?.phase ?? '' }),
+  cells: (namespace, context) => [
+    namespace.metadata.name ?? '',
+    namespace.status?.phase ?? '',
+    age(namespace.metadata.creationTimestamp, context.now),
+  ],
+});
+
+function labelWithName(namespace: Namespace, dialect: Dialect): void {
+  const name = namespace.metadata.name ?? '';
+  if (name !== '') namespace.metadata.labels = { ...namespace.metadata.labels, [dialect.labels.metadataName]: name };
+}
+
+function validateFinalizers(namespace: Namespace, dialect: Dialect): FieldFailure[] {
+  const path = FieldPath.of('spec', 'finalizers');
+  return (namespace.spec.finalizers ?? []).flatMap((finalizer) => [
+    ...checkQualifiedName(path, finalizer),
+    ...validateKnownFinalizer(finalizer, dialect, path),
+  ]);
+}
+
+function validatePhase(namespace: Namespace): FieldFailure[] {
+  const phase = namespace.status?.phase ?? '';
+  const deleted = namespace.metadata.deletionTimestamp !== undefined;
+  const wanted = deleted ? 'Terminating' : 'Active';
+  if (phase === wanted) return [];
+  const text = `may only be '${wanted}' if \`deletionTimestamp\` is ${deleted ? 'not ' : ''}empty`;
+  return [invalidValue(FieldPath.of('status', 'Phase'), phase, text)];
+}
+
+/** An update of `finalize` changes nothing but the spec's finalizers; in place, still to be validated. */
+export function prepareFinalize(namespace: Namespace, old: Namespace): void {
+  copyField(namespace, old, 'status');
+}
+
+/** Rules of an update of `finalize`. */
+export function validateFinalize(namespace: Namespace, context: StrategyContext): FieldFailure[] {
+  return validateFinalizers(namespace, context.dialect);
+}

@@ -1,0 +1,35 @@
+/** What is particular to nodes. */
+import { nodeCells } from '#api/core/v1/node/cells.js';
+import { validateNode, validateNodeStatus, validateNodeUpdate } from '#api/core/v1/node/validation.js';
+import { nodes } from '#api/core/v1/resources.gen.js';
+import type { Node } from '#api/core/v1/types.gen.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { roundUpToMilli } from '#apimachinery/quantity.js';
+
+export const nodeStrategy: Strategy<Node> = kindStrategy<Node>(nodes, {
+  keepStatusOnCreate: true,
+  defaults: (node) => defaultNode(node),
+  validate: (node, context) => validateNode(node, context.dialect),
+  validateUpdate: (node, old) => validateNodeUpdate(node, old),
+  validateStatusUpdate: (node, old, context) => [
+    ...validateNodeUpdate(node, old),
+    ...validateNodeStatus(node, context.dialect),
+  ],
+  selectableFields: (node) => ({ 'spec.unschedulable': String(node.spec.unschedulable ?? false) }),
+  cells: (node, context) => nodeCells(node, context.dialect, context.now),
+});
+
+function defaultNode(node: Node): void {
+  const { spec, status } = node;
+  // The singular block is the first of the list.
+  if ((spec.podCIDR ?? '') === '') {
+    if (spec.podCIDRs?.[0] !== undefined) spec.podCIDR = spec.podCIDRs[0];
+  } else if (spec.podCIDRs?.[0] !== spec.podCIDR) spec.podCIDRs = [spec.podCIDR ?? ''];
+  if (status === undefined) return;
+  if (status.allocatable === undefined && status.capacity !== undefined) status.allocatable = { ...status.capacity };
+  for (const list of [status.capacity, status.allocatable]) {
+    for (const [name, quantity] of Object.entries(list ?? {}))
+      if (list !== undefined) list[name] = roundUpToMilli(quantity);
+  }
+}

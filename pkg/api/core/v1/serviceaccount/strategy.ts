@@ -1,0 +1,22 @@
+/** What is particular to service accounts. */
+import { serviceaccounts } from '#api/core/v1/resources.gen.js';
+import type { ServiceAccount } from '#api/core/v1/types.gen.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { age } from '#api/table/age.js';
+
+export const serviceAccountStrategy: Strategy<ServiceAccount> = kindStrategy<ServiceAccount>(serviceaccounts, {
+  prepareForCreate: keepNamesOnly,
+  prepareForUpdate: keepNamesOnly,
+  cells: (account, context) => [
+    account.metadata.name ?? '',
+    account.secrets?.length ?? 0,
+    age(account.metadata.creationTimestamp, context.now),
+  ],
+});
+
+/** Secrets are referred to by name; nothing else of a reference means anything. */
+function keepNamesOnly(account: ServiceAccount): void {
+  if (account.secrets === undefined) return;
+  account.secrets = account.secrets.map(({ name }) => (name === undefined ? {} : { name }));
+}

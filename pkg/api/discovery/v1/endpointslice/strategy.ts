@@ -1,0 +1,133 @@
+/** What is particular to endpoint slices. */
+import { validateNonSpecialIP } from '#api/core/v1/non-special-ip.js';
+import { endpointslices } from '#api/discovery/v1/resources.gen.js';
+import type { Endpoint, EndpointPort, EndpointSlice } from '#api/discovery/v1/types.gen.js';
+import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { age } from '#api/table/age.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import {
+  checkDNSLabel,
+  checkDNSSubdomain,
+  checkEnum,
+  checkQualifiedName,
+  checkRequired,
+} from '#apimachinery/validation/checks.js';
+import { duplicate, invalidEach, invalidValue, required, tooMany } from '#apimachinery/validation/failure.js';
+import { ipFamily } from '#apimachinery/validation/ip.js';
+import { dns1123LabelErrors } from '#apimachinery/validation/names.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const maxEndpoints = 1000;
+const maxPorts = 100;
+const maxAddresses = 100;
+const maxZoneHints = 8;
+/** More are only counted in tables. */
+const shownInTable = 3;
+
+const path = FieldPath.of('endpoints');
+const portsPath = FieldPath.of('ports');
+const addressTypePath = FieldPath.of('addressType');
+
+export const endpointSliceStrategy: Strategy<EndpointSlice> = kindStrategy<EndpointSlice>(endpointslices, {
+  // Labels say whose slice it is, so a change of theirs counts as one of the endpoints.
+  generationFields: ['addressType', 'endpoints', 'ports', 'metadata.labels'],
+  defaults(slice) {
+    for (const port of slice.ports ?? []) {
+      port.name ??= '';
+      port.protocol ??= 'TCP';
+    }
+  },
+  validate: (slice) => [
+    ...checkEnum(addressTypePath, slice.addressType, ['FQDN', 'IPv4', 'IPv6']),
+    ...validateEndpoints(slice.endpoints ?? [], slice.addressType),
+    ...validatePorts(slice.ports ?? []),
+  ],
+  validateUpdate: (slice, old) => validateImmutable(slice.addressType, old.addressType, addressTypePath),
+  cells: (slice, context) => [
+    slice.metadata.name ?? '',
+    slice.addressType ?? '',
+    listWithMore((slice.ports ?? []).map((port) => String(port.port ?? (port.name || '*')))),
+    listWithMore((slice.endpoints ?? []).flatMap((endpoint) => endpoint.addresses ?? [])),
+    age(slice.metadata.creationTimestamp, context.now),
+  ],
+});
+
+function validateEndpoints(endpoints: Endpoint[], addressType: string): FieldFailure[] {
+  if (endpoints.length > maxEndpoints) return [tooMany(path, endpoints.length, maxEndpoints)];
+  return endpoints.flatMap((endpoint, i) => validateEndpoint(endpoint, addressType, path.index(i)));
+}
+
+function validateEndpoint(endpoint: Endpoint, addressType: string, at: FieldPath): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  const addresses = endpoint.addresses ?? [];
+  const addressesPath = at.child('addresses');
+  if (addresses.length === 0) failures.push(required(addressesPath, 'must contain at least 1 address'));
+  else if (addresses.length > maxAddresses) failures.push(tooMany(addressesPath, addresses.length, maxAddresses));
+  else {
+    addresses.forEach((address, i) => {
+      failures.push(...validateAddress(address, addressType, addressesPath.index(i)));
+    });
+  }
+  if (endpoint.nodeName !== undefined) failures.push(...checkDNSSubdomain(at.child('nodeName'), endpoint.nodeName));
+  if (endpoint.hostname !== undefined) failures.push(...checkDNSLabel(at.child('hostname'), endpoint.hostname));
+  return [...failures, ...validateHints(endpoint, at.child('hints', 'forZones'))];
+}
+
+function validateAddress(address: string, addressType: string, at: FieldPath): FieldFailure[] {
+  switch (addressType) {
+    case 'IPv4':
+      if (ipFamily(address) !== 4) return [invalidValue(at, address, 'must be a valid IPv4 address')];
+      return validateNonSpecialIP(at, address);
+    case 'IPv6':
+      if (ipFamily(address) !== 6) return [invalidValue(at, address, 'must be a valid IPv6 address')];
+      return validateNonSpecialIP(at, address);
+    case 'FQDN':
+      return validateDomainName(address, at);
+    default:
+      return [];
+  }
+}
+
+function validateDomainName(name: string, at: FieldPath): FieldFailure[] {
+  if (name === '') return [required(at)];
+  const labels = name.replace(/\.$/, '').split('.');
+  if (labels.length < 2) {
+    return [invalidValue(at, name, 'should be a domain with at least two segments separated by dots')];
+  }
+  return labels.flatMap((label) => invalidEach(at, label, dns1123LabelErrors(label)));
+}
+
+function validateHints(endpoint: Endpoint, at: FieldPath): FieldFailure[] {
+  const zones = endpoint.hints?.forZones ?? [];
+  if (zones.length > maxZoneHints) return [tooMany(at, zones.length, maxZoneHints)];
+  return zones.flatMap((zone, i) => {
+    const here = at.index(i);
+    const failures = checkRequired(here.child('name'), zone.name);
+    const first = zones.findIndex((other) => other.name === zone.name);
+    return first < i ? [...failures, duplicate(here, zone.name)] : failures;
+  });
+}
+
+function validatePorts(ports: EndpointPort[]): FieldFailure[] {
+  if (ports.length > maxPorts) return [tooMany(portsPath, ports.length, maxPorts)];
+  const failures: FieldFailure[] = [];
+  const names = new Set<string>();
+  ports.forEach((port, i) => {
+    const at = portsPath.index(i);
+    const name = port.name ?? '';
+    if (name !== '') failures.push(...checkDNSLabel(at.child('name'), name));
+    if (names.has(name)) failures.push(duplicate(at.child('name'), name));
+    names.add(name);
+    failures.push(...checkEnum(at.child('protocol'), port.protocol, ['SCTP', 'TCP', 'UDP']));
+    if (port.appProtocol !== undefined) failures.push(...checkQualifiedName(at.child('appProtocol'), port.appProtocol));
+  });
+  return failures;
+}
+
+function listWithMore(all: string[]): string {
+  if (all.length === 0) return '<unset>';
+  const list = all.slice(0, shownInTable).join(',');
+  return all.length > shownInTable ? `${list} + ${all.length - shownInTable} more...` : list;
+}

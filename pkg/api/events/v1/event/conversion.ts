@@ -1,0 +1,61 @@
+/** The two views of one event: the newer kind on the wire, the older one in the store. */
+import type { Event as CoreEvent } from '#api/core/v1/types.gen.js';
+import type { Event } from '#api/events/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+
+/** Fields that only have another name in the other view: newer name, older name. */
+const renamed = [
+  ['regarding', 'involvedObject'],
+  ['note', 'message'],
+  ['reportingController', 'reportingComponent'],
+  ['deprecatedSource', 'source'],
+  ['deprecatedFirstTimestamp', 'firstTimestamp'],
+  ['deprecatedLastTimestamp', 'lastTimestamp'],
+  ['deprecatedCount', 'count'],
+] as const satisfies readonly (readonly [keyof Event, keyof CoreEvent])[];
+
+const same = [
+  'metadata',
+  'eventTime',
+  'series',
+  'reportingInstance',
+  'action',
+  'reason',
+  'related',
+  'type',
+] as const satisfies readonly (keyof Event & keyof CoreEvent)[];
+
+/** The newer view of a stored event. Nested values are shared with the argument. */
+export function eventFromCore(event: CoreEvent, dialect: Dialect): Event {
+  const result = { apiVersion: dialect.apiVersion('events', 'v1'), kind: 'Event' };
+  copy(
+    event,
+    result,
+    same.map((field) => [field, field]),
+  );
+  copy(
+    event,
+    result,
+    renamed.map(([newer, older]) => [older, newer]),
+  );
+  return result as Event;
+}
+
+/** What is stored for the newer view of an event. Nested values are shared with the argument. */
+export function eventToCore(event: Event, dialect: Dialect): CoreEvent {
+  const result = { apiVersion: dialect.apiVersion('core', 'v1'), kind: 'Event', involvedObject: {} };
+  copy(
+    event,
+    result,
+    same.map((field) => [field, field]),
+  );
+  copy(event, result, renamed);
+  return result as unknown as CoreEvent;
+}
+
+function copy(from: object, to: object, fields: readonly (readonly [from: string, to: string])[]): void {
+  for (const [source, target] of fields) {
+    const value: unknown = Reflect.get(from, source);
+    if (value !== undefined) Reflect.set(to, target, value);
+  }
+}

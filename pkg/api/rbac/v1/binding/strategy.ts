@@ -1,0 +1,102 @@
+/** What is particular to bindings of roles, in a namespace and in the whole cluster. */
+import type { TableRowCells } from '#api/object.js';
+import { clusterrolebindings, rolebindings } from '#api/rbac/v1/resources.gen.js';
+import type { ClusterRoleBinding, RoleBinding, Subject } from '#api/rbac/v1/types.gen.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { age } from '#api/table/age.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkDNSSubdomain } from '#apimachinery/validation/checks.js';
+import { invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { pathSegmentErrors } from '#apimachinery/validation/names.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const roleRefPath = FieldPath.of('roleRef');
+const subjectsPath = FieldPath.of('subjects');
+
+type AnyBinding = RoleBinding | ClusterRoleBinding;
+
+export const roleBindingStrategy: Strategy<RoleBinding> = kindStrategy<RoleBinding>(
+  rolebindings,
+  bindingRules(['Role', 'ClusterRole']),
+);
+
+export const clusterRoleBindingStrategy: Strategy<ClusterRoleBinding> = kindStrategy<ClusterRoleBinding>(
+  clusterrolebindings,
+  bindingRules(['ClusterRole']),
+);
+
+function bindingRules(roleKinds: readonly string[]) {
+  return {
+    name: pathSegmentErrors,
+    defaults: (binding: AnyBinding, context: { dialect: Dialect }) => defaultGroups(binding, context.dialect),
+    validate: (binding: AnyBinding, context: { dialect: Dialect }) =>
+      validateBinding(binding, roleKinds, context.dialect),
+    validateUpdate: (binding: AnyBinding, old: AnyBinding) =>
+      semanticEqual(binding.roleRef, old.roleRef)
+        ? []
+        : [invalidValue(roleRefPath, binding.roleRef, 'cannot change roleRef')],
+    cells: (binding: AnyBinding, context: { now: number }) => bindingCells(binding, context.now),
+  };
+}
+
+function defaultGroups(binding: AnyBinding, dialect: Dialect): void {
+  const group = dialect.groupName('rbac');
+  if (binding.roleRef !== undefined) binding.roleRef.apiGroup ||= group;
+  for (const subject of binding.subjects ?? []) {
+    if (subject.kind === 'User' || subject.kind === 'Group') subject.apiGroup ||= group;
+  }
+}
+
+function validateBinding(binding: AnyBinding, roleKinds: readonly string[], dialect: Dialect): FieldFailure[] {
+  const group = dialect.groupName('rbac');
+  const { apiGroup = '', kind = '', name = '' } = binding.roleRef ?? {};
+  const failures: FieldFailure[] = [];
+  if (apiGroup !== group) failures.push(notSupported(roleRefPath.child('apiGroup'), apiGroup, [group]));
+  if (!roleKinds.includes(kind)) failures.push(notSupported(roleRefPath.child('kind'), kind, roleKinds));
+  if (name === '') failures.push(required(roleRefPath.child('name')));
+  else failures.push(...invalidEach(roleRefPath.child('name'), name, pathSegmentErrors(name)));
+  binding.subjects?.forEach((subject, i) => {
+    failures.push(...validateSubject(subject, group, subjectsPath.index(i)));
+  });
+  return failures;
+}
+
+function validateSubject(subject: Subject, group: string, path: FieldPath): FieldFailure[] {
+  const { kind = '', name = '', apiGroup = '', namespace = '' } = subject;
+  const failures: FieldFailure[] = [];
+  if (name === '') failures.push(required(path.child('name')));
+  switch (kind) {
+    case 'ServiceAccount':
+      if (name !== '') failures.push(...checkDNSSubdomain(path.child('name'), name));
+      if (apiGroup !== '') failures.push(notSupported(path.child('apiGroup'), apiGroup, ['']));
+      if (namespace === '') failures.push(required(path.child('namespace')));
+      break;
+    case 'User':
+    case 'Group':
+      if (apiGroup !== group) failures.push(notSupported(path.child('apiGroup'), apiGroup, [group]));
+      break;
+    default:
+      failures.push(notSupported(path.child('kind'), kind, ['ServiceAccount', 'User', 'Group']));
+  }
+  return failures;
+}
+
+function bindingCells(binding: AnyBinding, now: number): TableRowCells {
+  const subjects = binding.subjects ?? [];
+  const names = (kind: string): string =>
+    subjects
+      .filter((subject) => subject.kind === kind)
+      .map((subject) => (kind === 'ServiceAccount' ? `${subject.namespace ?? ''}/${subject.name}` : subject.name))
+      .join(', ');
+  return [
+    binding.metadata.name ?? '',
+    `${binding.roleRef.kind}/${binding.roleRef.name}`,
+    age(binding.metadata.creationTimestamp, now),
+    names('User'),
+    names('Group'),
+    names('ServiceAccount'),
+  ];
+}

@@ -1,0 +1,63 @@
+/** What is particular to roles of a namespace and of the cluster. */
+import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
+import { clusterroles, roles } from '#api/rbac/v1/resources.gen.js';
+import type { ClusterRole, PolicyRule, Role } from '#api/rbac/v1/types.gen.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { invalidValue, required } from '#apimachinery/validation/failure.js';
+import { pathSegmentErrors } from '#apimachinery/validation/names.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const rulesPath = FieldPath.of('rules');
+
+export const roleStrategy: Strategy<Role> = kindStrategy<Role>(roles, {
+  name: pathSegmentErrors,
+  validate: (role) => validateRules(role.rules, true),
+  cells: (role) => [role.metadata.name ?? '', role.metadata.creationTimestamp ?? ''],
+});
+
+export const clusterRoleStrategy: Strategy<ClusterRole> = kindStrategy<ClusterRole>(clusterroles, {
+  name: pathSegmentErrors,
+  validate: (role) => [...validateRules(role.rules, false), ...validateAggregation(role)],
+  cells: (role) => [role.metadata.name ?? '', role.metadata.creationTimestamp ?? ''],
+});
+
+function validateRules(rules: PolicyRule[] | undefined, namespaced: boolean): FieldFailure[] {
+  return (rules ?? []).flatMap((rule, i) => validatePolicyRule(rule, namespaced, rulesPath.index(i)));
+}
+
+/** A rule speaks either of resources or, in the cluster's own roles, of URLs. */
+export function validatePolicyRule(rule: PolicyRule, namespaced: boolean, path: FieldPath): FieldFailure[] {
+  const { verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
+  const failures: FieldFailure[] = [];
+  if (verbs.length === 0) failures.push(required(path.child('verbs'), 'verbs must contain at least one value'));
+  if (nonResourceURLs.length > 0) {
+    const at = path.child('nonResourceURLs');
+    if (namespaced) {
+      failures.push(invalidValue(at, nonResourceURLs, 'namespaced rules cannot apply to non-resource URLs'));
+    }
+    if (apiGroups.length > 0 || resources.length > 0 || resourceNames.length > 0) {
+      const text = 'rules cannot apply to both regular resources and non-resource URLs';
+      failures.push(invalidValue(at, nonResourceURLs, text));
+    }
+    return failures;
+  }
+  if (apiGroups.length === 0) {
+    failures.push(required(path.child('apiGroups'), 'resource rules must supply at least one api group'));
+  }
+  if (resources.length === 0) {
+    failures.push(required(path.child('resources'), 'resource rules must supply at least one resource'));
+  }
+  return failures;
+}
+
+function validateAggregation(role: ClusterRole): FieldFailure[] {
+  if (role.aggregationRule === undefined) return [];
+  const path = FieldPath.of('aggregationRule', 'clusterRoleSelectors');
+  const selectors = role.aggregationRule.clusterRoleSelectors ?? [];
+  if (selectors.length === 0) {
+    return [required(path, 'at least one clusterRoleSelector required if aggregationRule is non-nil')];
+  }
+  return selectors.flatMap((selector, i) => validateLabelSelector(selector, path.index(i)));
+}

@@ -1,0 +1,68 @@
+/** What is particular to priority classes. */
+import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
+import { priorityclasses } from '#api/scheduling/v1/resources.gen.js';
+import type { PriorityClass } from '#api/scheduling/v1/types.gen.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { age } from '#api/table/age.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkEnum } from '#apimachinery/validation/checks.js';
+import { forbiddenField } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+/** Priorities above are the system's own. */
+export const highestUserPriority = 1_000_000_000;
+const systemPrefix = 'system-';
+
+/** The classes that may carry the reserved prefix, with their values. */
+export const systemPriorities: Readonly<Record<string, number>> = {
+  'system-cluster-critical': 2 * highestUserPriority,
+  'system-node-critical': 2 * highestUserPriority + 1000,
+};
+
+const preemptionPath = FieldPath.of('preemptionPolicy');
+
+export const priorityClassStrategy: Strategy<PriorityClass> = kindStrategy<PriorityClass>(priorityclasses, {
+  // It starts at 1 and stays there: nothing of a class that counts can change.
+  generationFields: [],
+  defaults(object) {
+    object.preemptionPolicy ??= 'PreemptLowerPriority';
+  },
+  validate: (object) => [
+    ...validateValue(object),
+    ...checkEnum(preemptionPath, object.preemptionPolicy, ['PreemptLowerPriority', 'Never']),
+  ],
+  validateUpdate: (object, old) => [
+    ...((object.value ?? 0) === (old.value ?? 0)
+      ? []
+      : [forbiddenField(FieldPath.of('value'), 'may not be changed in an update.')]),
+    ...validateImmutable(object.preemptionPolicy, old.preemptionPolicy, preemptionPath),
+  ],
+  cells: (object, context) => [
+    object.metadata.name ?? '',
+    object.value ?? 0,
+    object.globalDefault ?? false,
+    age(object.metadata.creationTimestamp, context.now),
+  ],
+});
+
+function validateValue(object: PriorityClass): FieldFailure[] {
+  const name = object.metadata.name ?? '';
+  if (name.startsWith(systemPrefix)) {
+    const why = whyNotSystemClass(object, name);
+    if (why === undefined) return [];
+    const text = `priority class names with '${systemPrefix}' prefix are reserved for system use only. error: ${why}`;
+    return [forbiddenField(FieldPath.of('metadata', 'name'), text)];
+  }
+  if ((object.value ?? 0) <= highestUserPriority) return [];
+  const text = `maximum allowed value of a user defined priority is ${highestUserPriority}`;
+  return [forbiddenField(FieldPath.of('value'), text)];
+}
+
+function whyNotSystemClass(object: PriorityClass, name: string): string | undefined {
+  const value = Object.hasOwn(systemPriorities, name) ? systemPriorities[name] : undefined;
+  if (value === undefined) return `${name} is not a known system priority class`;
+  if (object.value !== value) return `value of ${name} PriorityClass must be ${value}`;
+  if (object.globalDefault === true) return `globalDefault of ${name} PriorityClass must be false`;
+  return undefined;
+}

@@ -1,0 +1,75 @@
+/** For tests of strategies: an object goes through the steps of a request, and its failures come back as texts. */
+import type { ApiObjectShape } from '#api/object.js';
+import type { Strategy, StrategyContext } from '#api/strategy.js';
+import { orchDialect } from '#apimachinery/dialect.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+
+/** An object as a client writes it: any shape, since rules exist for what does not fit. */
+export type Draft = Record<string, unknown>;
+
+export const testContext: StrategyContext = {
+  dialect: orchDialect,
+  now: Date.parse('2024-06-01T00:00:00Z'),
+  gate: () => false,
+};
+
+function texts(failures: FieldFailure[] | undefined): string[] {
+  return (failures ?? []).map((failure) => `${failure.field}: ${failure.message}`);
+}
+
+/** The object as it would be stored. */
+export function created(strategy: Strategy, draft: Draft): ApiObjectShape {
+  const object = structuredClone(draft) as unknown as ApiObjectShape;
+  strategy.defaults?.(object, testContext);
+  strategy.prepareForCreate?.(object, testContext);
+  return object;
+}
+
+/** `path: message` of every failure of a create. */
+export function createFailures(strategy: Strategy, draft: Draft): string[] {
+  return texts(strategy.validateCreate?.(created(strategy, draft), testContext));
+}
+
+/** The object as an update would store it. */
+export function updated(strategy: Strategy, draft: Draft, old: ApiObjectShape): ApiObjectShape {
+  const object = structuredClone(draft) as unknown as ApiObjectShape;
+  strategy.defaults?.(object, testContext);
+  strategy.prepareForUpdate?.(object, old, testContext);
+  return object;
+}
+
+/** `path: message` of every failure of an update from one draft to another. */
+export function updateFailures(strategy: Strategy, before: Draft, after: Draft): string[] {
+  const old = created(strategy, before);
+  return texts(strategy.validateUpdate?.(updated(strategy, after, old), old, testContext));
+}
+
+/** `path: message` of every failure of an update of the status of what `before` became. */
+export function statusFailures(strategy: Strategy, before: Draft, status: { old?: unknown; new: unknown }): string[] {
+  const old = created(strategy, before);
+  if (status.old !== undefined) Object.assign(old, { status: status.old });
+  const object = structuredClone(old);
+  Object.assign(object, { status: status.new });
+  strategy.prepareForStatusUpdate?.(object, old, testContext);
+  return texts(strategy.validateStatusUpdate?.(object, old, testContext));
+}
+
+/** A deep copy with the value at the dotted path replaced; `undefined` removes it. Numbers index lists. */
+export function withField(draft: Draft, path: string, value: unknown): Draft {
+  const copy = structuredClone(draft);
+  const steps = path.split('.');
+  const last = steps.pop() ?? '';
+  let at: object = copy;
+  for (const step of steps) {
+    const next: unknown = Reflect.get(at, step);
+    if (typeof next === 'object' && next !== null) at = next;
+    else {
+      const made = {};
+      Reflect.set(at, step, made);
+      at = made;
+    }
+  }
+  if (value === undefined) Reflect.deleteProperty(at, last);
+  else Reflect.set(at, last, value);
+  return copy;
+}
