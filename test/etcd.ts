@@ -1,6 +1,7 @@
 /** A real etcd for tests: on loopback ports picked by the system, in a temporary directory, ended by its pid. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -49,7 +50,11 @@ export async function startEtcd(options: TestEtcdOptions = {}): Promise<TestEtcd
     ...(options.args ?? []),
   ];
   let child: ChildProcess | undefined;
-  const killNow = () => child?.kill('SIGKILL');
+  /** For a test that ends without calling `stop`. */
+  const killNow = () => {
+    child?.kill('SIGKILL');
+    rmSync(dataDir, { recursive: true, force: true });
+  };
   process.on('exit', killNow);
 
   const end = async (signal: 'SIGTERM' | 'SIGKILL') => {
