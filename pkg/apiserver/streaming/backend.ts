@@ -1,0 +1,58 @@
+/** A server behind this one: where it is and how to be sure that it is the one. */
+import type { ConnectionOptions } from 'node:tls';
+
+export interface BackendTLS {
+  /** PEM of the client certificate and key to show. */
+  readonly cert?: string;
+  readonly key?: string;
+  /** PEM of the authorities that may vouch for the server; absent: its certificate is not checked. */
+  readonly ca?: string;
+}
+
+export interface Backend {
+  readonly host: string;
+  readonly port: number;
+  /** Absent: plain HTTP. */
+  readonly tls?: BackendTLS;
+}
+
+export function tlsOptions(tls: BackendTLS): Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'rejectUnauthorized'> {
+  return {
+    rejectUnauthorized: tls.ca !== undefined,
+    ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+    ...(tls.cert === undefined ? {} : { cert: tls.cert }),
+    ...(tls.key === undefined ? {} : { key: tls.key }),
+  };
+}
+
+/** `host:port`, with brackets around IPv6 addresses. */
+export function authority({ host, port }: Pick<Backend, 'host' | 'port'>): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** Headers of the client's request that the backend must not see: they are for this server, or for this connection. */
+const ownHeaders = new Set([
+  'authorization',
+  'connection',
+  'content-length',
+  'cookie',
+  'expect',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+const ownPrefixes = [':', 'impersonate-', 'x-remote-'];
+
+export function forwardedHeaders(headers: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined && !ownHeaders.has(name) && !ownPrefixes.some((prefix) => name.startsWith(prefix)))
+      kept[name] = value;
+  return kept;
+}

@@ -1,0 +1,86 @@
+/** One plain HTTP request to a backend; the answer is streamed. */
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { serviceUnavailable } from '#apimachinery/errors/status.js';
+import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { type Backend, tlsOptions } from '#apiserver/streaming/backend.js';
+
+export interface ProxyRequest {
+  readonly backend: Backend;
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Buffer;
+  /** Aborting it ends the request, and with it the streamed answer. */
+  readonly signal: AbortSignal;
+}
+
+const hopHeaders = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** The backend's answer as its head arrives. Throws 503 when it cannot be reached. */
+export async function openRequest(request: ProxyRequest): Promise<IncomingMessage> {
+  const { backend, method, path, body, signal } = request;
+  const headers = {
+    ...request.headers,
+    ...(body === undefined || body.length === 0 ? {} : { 'content-length': String(body.length) }),
+  };
+  const options: RequestOptions = {
+    host: backend.host,
+    port: backend.port,
+    method,
+    path,
+    headers,
+    signal,
+    agent: false,
+  };
+  return new Promise((resolve, reject) => {
+    const outgoing =
+      backend.tls === undefined ? httpRequest(options) : httpsRequest({ ...options, ...tlsOptions(backend.tls) });
+    outgoing.once('response', resolve);
+    outgoing.once('error', (error) => reject(serviceUnavailable(`error trying to reach service: ${error.message}`)));
+    outgoing.end(body);
+  });
+}
+
+/** Passes the request on, and the answer back. */
+export async function proxyRequest(request: ProxyRequest): Promise<ApiResponse> {
+  const response = await openRequest(request);
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(response.headers))
+    if (value !== undefined && !hopHeaders.has(name)) headers[name] = Array.isArray(value) ? value.join(', ') : value;
+  return { status: response.statusCode ?? 502, headers, body: chunks(response) };
+}
+
+/** The body as it arrives. Ends without an error when the backend breaks off: the client got what there was. */
+export async function* chunks(response: IncomingMessage, limit = Number.POSITIVE_INFINITY): AsyncGenerator<Buffer> {
+  let left = limit;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      const part = chunk.length > left ? chunk.subarray(0, left) : chunk;
+      yield part;
+      left -= part.length;
+      if (left <= 0) return;
+    }
+  } catch (error) {
+    // A stream that its reader ended, or that the other side reset: there is nobody left to tell.
+    if (!response.destroyed && !response.aborted) throw error;
+  } finally {
+    response.destroy();
+  }
+}
+
+/** The text of a short body, for messages. */
+export async function bodyText(response: IncomingMessage, limit = 2048): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const chunk of chunks(response, limit)) parts.push(chunk);
+  return Buffer.concat(parts).toString('utf8');
+}

@@ -1,0 +1,52 @@
+/** Where a node's agent is, and how this server shows itself to it. */
+import { nodes } from '#api/core/v1/resources.gen.js';
+import type { Node } from '#api/core/v1/types.gen.js';
+import { internalError, notFound } from '#apimachinery/errors/status.js';
+import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+import type { Backend, BackendTLS } from '#apiserver/streaming/backend.js';
+
+export interface NodeAgentsOptions {
+  readonly reader: ObjectReader;
+  /** What to show and whom to believe; without a `ca` any serving certificate is taken. */
+  readonly tls: BackendTLS;
+  /** Types of node addresses, the best one first. */
+  readonly addressTypes: readonly string[];
+  /** Port for nodes that do not say theirs. */
+  readonly defaultPort: number;
+}
+
+export const defaultAddressTypes = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'] as const;
+
+export class NodeAgents {
+  readonly #options: NodeAgentsOptions;
+
+  constructor(options: NodeAgentsOptions) {
+    this.#options = options;
+  }
+
+  /** Throws 404 for an unknown node and 500 for one without a usable address. */
+  async backend(nodeName: string, options: { readonly insecure?: boolean } = {}): Promise<Backend> {
+    const { reader, tls, defaultPort } = this.#options;
+    const node = (await reader.get(nodes, '', nodeName)) ?? (await reader.get(nodes, '', nodeName, 'latest'));
+    if (node === undefined) throw notFound({ group: '', resource: 'nodes' }, nodeName);
+    const host = this.#address(node);
+    if (host === undefined)
+      throw internalError(new Error(`no preferred addresses found; known addresses: ${known(node)}`));
+    const port = node.status?.daemonEndpoints?.kubeletEndpoint?.Port ?? defaultPort;
+    const { ca, ...shown } = tls;
+    return { host, port, tls: options.insecure === true || ca === undefined ? shown : { ...shown, ca } };
+  }
+
+  #address(node: Node): string | undefined {
+    const addresses = node.status?.addresses ?? [];
+    for (const type of this.#options.addressTypes) {
+      const found = addresses.find((each) => each.type === type);
+      if (found !== undefined) return found.address;
+    }
+    return undefined;
+  }
+}
+
+function known(node: Node): string {
+  return JSON.stringify((node.status?.addresses ?? []).map(({ type, address }) => `${type} ${address}`));
+}

@@ -1,0 +1,76 @@
+/** `pods/exec`, `pods/attach`, `pods/portforward`: tunnels to the node agent. */
+import type { Dialect } from '#apimachinery/dialect.js';
+import { badRequest } from '#apimachinery/errors/status.js';
+import type { RequestContext } from '#apiserver/http/context.js';
+import { flag } from '#apiserver/http/request-info.js';
+import type { ConnectEndpoint } from '#apiserver/registry/endpoints.js';
+import type { PodStreamOptions } from '#apiserver/streaming/pod-log.js';
+import { chooseContainer, findPod, nodeOfPod } from '#apiserver/streaming/pod-target.js';
+import { openTunnel } from '#apiserver/streaming/tunnel.js';
+
+export interface PodConnectOptions extends PodStreamOptions {
+  readonly dialect: Dialect;
+}
+
+/** Path and query at the node agent. */
+type AgentPath = (context: RequestContext, container: () => string) => string;
+
+const encode = encodeURIComponent;
+
+export function podConnects(options: PodConnectOptions): ConnectEndpoint[] {
+  return [
+    connectEndpoint(options, 'exec', (context, container) => {
+      const { info } = context;
+      if (info.query.getAll('command').length === 0)
+        throw badRequest('you must specify at least 1 command for the container');
+      return `/exec/${encode(info.namespace)}/${encode(info.name)}/${encode(container())}${streamQuery(info.query)}`;
+    }),
+    connectEndpoint(options, 'attach', ({ info }, container) => {
+      return `/attach/${encode(info.namespace)}/${encode(info.name)}/${encode(container())}${streamQuery(info.query)}`;
+    }),
+    connectEndpoint(options, 'portforward', ({ info }) => {
+      const ports = info.query.getAll('ports').flatMap((text) => text.split(','));
+      const bad = ports.find((port) => !(Number(port) >= 1 && Number(port) <= 65_535));
+      if (bad !== undefined) throw badRequest(`${JSON.stringify(bad)} is no port`);
+      const query = new URLSearchParams(ports.map((port): [string, string] => ['port', port]));
+      const text = query.toString();
+      return `/portForward/${encode(info.namespace)}/${encode(info.name)}${text === '' ? '' : `?${text}`}`;
+    }),
+  ];
+}
+
+function connectEndpoint(
+  { reader, nodeAgents, dialect }: PodConnectOptions,
+  subresource: string,
+  agentPath: AgentPath,
+): ConnectEndpoint {
+  return {
+    group: 'core',
+    resource: 'pods',
+    subresource,
+    connect: () => Promise.reject(badRequest('Upgrade request required')),
+    async upgrade(context, socket, head) {
+      const { info, request } = context;
+      const pod = await findPod(reader, info.namespace, info.name);
+      const path = agentPath(context, () => chooseContainer(pod, info.query.get('container') ?? ''));
+      const backend = await nodeAgents.backend(nodeOfPod(pod));
+      const tokenProtocolPrefix = `base64url.bearer.authorization.${dialect.apiDomain}.`;
+      await openTunnel({ backend, request, path, tokenProtocolPrefix, socket, head, signal: request.signal });
+    },
+  };
+}
+
+/** The node agent's names of the streams. Throws 400 when none is wanted. */
+function streamQuery(query: URLSearchParams): string {
+  const out = new URLSearchParams();
+  const [stdin, stdout, stderr, tty] = ['stdin', 'stdout', 'stderr', 'tty'].map((name) => flag(query, name));
+  if (stdin !== true && stdout !== true && stderr !== true)
+    throw badRequest('you must specify at least one of stdin, stdout, stderr');
+  if (tty === true && stderr === true) throw badRequest('tty and stderr cannot both be true');
+  if (stdin === true) out.set('input', '1');
+  if (stdout === true) out.set('output', '1');
+  if (stderr === true) out.set('error', '1');
+  if (tty === true) out.set('tty', '1');
+  for (const word of query.getAll('command')) out.append('command', word);
+  return `?${out.toString()}`;
+}
