@@ -1,0 +1,37 @@
+import { Gauge } from 'prom-client';
+import t from 'tap';
+import { orchDialect } from '#apimachinery/dialect.js';
+import { counter, exponentialBuckets, gauge } from '#daemon/metrics/metric.js';
+import { createRegistry, metricsText } from '#daemon/metrics/registry.js';
+
+t.test('build, process and runtime', async (t) => {
+  const registry = createRegistry({ dialect: orchDialect, process });
+  const text = await metricsText(registry);
+  t.match(text, 'orch_build_info{major="1",minor="24",git_version="v1.24.0"} 1');
+  t.match(text, /^process_cpu_seconds_total \d/m);
+  t.match(text, /^process_resident_memory_bytes \d{7,}/m);
+  t.match(text, /^process_open_fds \d/m);
+  t.match(text, /^nodejs_eventloop_utilization \d/m);
+  const first = Number(/^process_cpu_seconds_total (\S+)/m.exec(text)?.[1]);
+  const second = Number(/^process_cpu_seconds_total (\S+)/m.exec(await metricsText(registry))?.[1]);
+  t.ok(second >= first && second < first + 60, 'a counter, not a sum of readings');
+});
+
+t.test('disabled metrics are left out, registries are apart', async (t) => {
+  const registry = createRegistry({ dialect: orchDialect });
+  gauge(registry, { name: 'a', help: 'A' }).set(1);
+  counter(registry, { name: 'b', help: 'B' }).inc();
+  const text = await metricsText(registry, new Set(['a']));
+  t.notMatch(text, /^a /m);
+  t.match(text, /^b 1$/m);
+  t.notMatch(await metricsText(createRegistry({ dialect: orchDialect })), /^b /m);
+});
+
+t.test('metrics are made once per registry', async (t) => {
+  const registry = createRegistry({ dialect: orchDialect });
+  const first = gauge(registry, { name: 'a', help: 'A' });
+  t.equal(gauge(registry, { name: 'a', help: 'A' }), first);
+  t.ok(first instanceof Gauge);
+  t.throws(() => counter(registry, { name: 'a', help: 'A' }), /already been registered/);
+  t.same(exponentialBuckets(0.001, 2, 4), [0.001, 0.002, 0.004, 0.008]);
+});

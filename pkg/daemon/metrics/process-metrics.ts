@@ -1,0 +1,104 @@
+/** Series about the process and the runtime, computed when they are read: no timer, no observer. */
+import { readdir, readFile } from 'node:fs/promises';
+import { performance } from 'node:perf_hooks';
+import type { Registry } from 'prom-client';
+import { counter, gauge } from '#daemon/metrics/metric.js';
+
+/** What of the process the series tell; the process itself fits. */
+export interface ProcessFacts {
+  readonly version: string;
+  cpuUsage(): { readonly user: number; readonly system: number };
+  memoryUsage(): {
+    readonly rss: number;
+    readonly heapTotal: number;
+    readonly heapUsed: number;
+    readonly external: number;
+  };
+  /** Seconds since the process began. */
+  uptime(): number;
+}
+
+export function registerProcessMetrics(registry: Registry, facts: ProcessFacts): void {
+  registerCpu(registry, facts);
+  const single = (name: string, help: string, value: () => number) => {
+    gauge(registry, {
+      name,
+      help,
+      collect() {
+        this.set(value());
+      },
+    });
+  };
+  single('process_resident_memory_bytes', 'Resident memory in bytes', () => facts.memoryUsage().rss);
+  single('nodejs_heap_size_total_bytes', 'Size of the heap in bytes', () => facts.memoryUsage().heapTotal);
+  single('nodejs_heap_size_used_bytes', 'Used part of the heap in bytes', () => facts.memoryUsage().heapUsed);
+  single('nodejs_external_memory_bytes', 'Memory outside of the heap in bytes', () => facts.memoryUsage().external);
+  const startSeconds = Math.floor(performance.timeOrigin / 1000);
+  single('process_start_time_seconds', 'Start of the process, in seconds since the epoch', () => startSeconds);
+  single('process_uptime_seconds', 'Seconds since the process began', () => facts.uptime());
+  registerFiles(registry);
+  registerLoop(registry);
+  gauge(registry, {
+    name: 'nodejs_version_info',
+    help: 'Always 1; the label tells the version of the runtime',
+    labelNames: ['version'],
+  }).set({ version: facts.version }, 1);
+}
+
+function registerCpu(registry: Registry, facts: ProcessFacts): void {
+  let counted = 0;
+  counter(registry, {
+    name: 'process_cpu_seconds_total',
+    help: 'User and system CPU time in seconds',
+    collect() {
+      const { user, system } = facts.cpuUsage();
+      const seconds = (user + system) / 1e6;
+      this.inc(Math.max(0, seconds - counted));
+      counted = seconds;
+    },
+  });
+}
+
+/** From /proc; where there is none the series are missing. */
+function registerFiles(registry: Registry): void {
+  gauge(registry, {
+    name: 'process_open_fds',
+    help: 'Open file descriptors',
+    async collect() {
+      const names = await orMissing(readdir('/proc/self/fd'));
+      if (names !== undefined) this.set(names.length);
+    },
+  });
+  gauge(registry, {
+    name: 'process_max_fds',
+    help: 'Largest number of open file descriptors',
+    async collect() {
+      const limits = await orMissing(readFile('/proc/self/limits', 'utf8'));
+      const match = /^Max open files\s+(\d+)/m.exec(limits ?? '');
+      if (match !== null) this.set(Number(match[1]));
+    },
+  });
+}
+
+function registerLoop(registry: Registry): void {
+  let last = performance.eventLoopUtilization();
+  gauge(registry, {
+    name: 'nodejs_eventloop_utilization',
+    help: 'Part of the time since the last reading in which the event loop was busy',
+    collect() {
+      const now = performance.eventLoopUtilization();
+      const { utilization } = performance.eventLoopUtilization(now, last);
+      last = now;
+      this.set(Number.isFinite(utilization) ? utilization : 0);
+    },
+  });
+}
+
+async function orMissing<T>(promise: Promise<T>): Promise<T | undefined> {
+  try {
+    return await promise;
+  } catch {
+    // This system has no /proc: the series stays away rather than being wrong.
+    return undefined;
+  }
+}

@@ -1,0 +1,52 @@
+/** Builds a daemon's server from the common options. */
+import type { Registry } from 'prom-client';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { Logger } from '#daemon/log/logger.js';
+import type { DelegatedAuthValues } from '#daemon/options/groups/authentication.js';
+import type { MetricsValues } from '#daemon/options/groups/metrics.js';
+import type { ServingValues } from '#daemon/options/groups/serving.js';
+import { DaemonServer, type DaemonServerOptions } from '#daemon/serving/daemon-server.js';
+import { createDelegatedAuth } from '#daemon/serving/delegated-auth.js';
+import type { HealthChecks } from '#daemon/serving/health.js';
+import { loadServingCertificates } from '#daemon/serving/serving-certificate.js';
+import type { ReviewClient } from '#daemon/serving/user.js';
+
+export interface CreateDaemonServerOptions extends Pick<DaemonServerOptions, 'attributes' | 'routes' | 'upgrade'> {
+  /** The daemon's name: of the self-signed certificate and its files. */
+  readonly name: string;
+  readonly values: ServingValues & DelegatedAuthValues & Partial<MetricsValues>;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly health: HealthChecks;
+  readonly metrics?: Registry;
+  readonly authenticationClient?: ReviewClient | undefined;
+  readonly authorizationClient?: ReviewClient | undefined;
+  /** Instead of the option, where 0 means any free port; for daemons that share a machine with others of their kind. */
+  readonly port?: number;
+}
+
+/** The server, not yet listening; undefined when `--secure-port` is 0. Throws OptionsError for unusable files. */
+export async function createDaemonServer(options: CreateDaemonServerOptions): Promise<DaemonServer | undefined> {
+  const { values, name, dialect, clock, log, health, metrics, attributes, routes, upgrade } = options;
+  if (options.port === undefined && values['secure-port'] === 0) return undefined;
+  const certificates = await loadServingCertificates({ values, name, clock });
+  const { authenticationClient, authorizationClient } = options;
+  const auth = await createDelegatedAuth({ values, dialect, clock, log, authenticationClient, authorizationClient });
+  return new DaemonServer({
+    bindAddress: values['bind-address'],
+    port: options.port ?? values['secure-port'],
+    certificates,
+    cipherSuites: values['tls-cipher-suites'],
+    minVersion: values['tls-min-version'],
+    auth,
+    health,
+    log,
+    disabledMetrics: values['disabled-metrics'] ?? [],
+    ...(metrics === undefined ? {} : { metrics }),
+    ...(attributes === undefined ? {} : { attributes }),
+    ...(routes === undefined ? {} : { routes }),
+    ...(upgrade === undefined ? {} : { upgrade }),
+  });
+}

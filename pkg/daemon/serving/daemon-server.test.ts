@@ -1,0 +1,239 @@
+import { once } from 'node:events';
+import { request as httpsRequest } from 'node:https';
+import { connect } from 'node:tls';
+import t, { type Test } from 'tap';
+import type { TokenReview } from '#api/authentication/v1/types.gen.js';
+import type { SubjectAccessReview } from '#api/authorization/v1/types.gen.js';
+import { realClock } from '#apimachinery/clock.js';
+import { orchDialect } from '#apimachinery/dialect.js';
+import { serviceUnavailable } from '#apimachinery/errors/status.js';
+import { VirtualClock } from '#client/testing/virtual-clock.js';
+import { silentLogger } from '#daemon/log/logger.js';
+import { createRegistry } from '#daemon/metrics/registry.js';
+import { delegatedAuthOptions } from '#daemon/options/groups/authentication.js';
+import { servingOptions } from '#daemon/options/groups/serving.js';
+import { parseOptions } from '#daemon/options/parse.js';
+import { createAuthority, issueCertificate, type KeyCertificate } from '#daemon/pki/certificate.js';
+import { type CreateDaemonServerOptions, createDaemonServer } from '#daemon/serving/create-daemon-server.js';
+import { HealthChecks } from '#daemon/serving/health.js';
+import type { ReviewClient } from '#daemon/serving/user.js';
+
+const table = { ...servingOptions({ securePort: 10_259 }), ...delegatedAuthOptions({ tolerateLookupFailure: false }) };
+
+function valuesOf(...argv: string[]) {
+  const result = parseOptions(table, argv, { program: 'tester' });
+  if (result.kind !== 'run') throw new Error(result.kind);
+  return result.values;
+}
+
+/** An API server that knows the token `good` and lets only its user, and `cert-user`, read metrics. */
+class FakeReviews implements ReviewClient {
+  readonly asked: string[] = [];
+  down = false;
+  published: Record<string, string> = {};
+
+  request<R>(method: string, path: string, body?: unknown): Promise<R> {
+    this.asked.push(`${method} ${path}`);
+    if (this.down) return Promise.reject(serviceUnavailable('down'));
+    return Promise.resolve(this.#answer(path, body) as R);
+  }
+
+  count(part: string): number {
+    return this.asked.filter((line) => line.includes(part)).length;
+  }
+
+  #answer(path: string, body: unknown): unknown {
+    if (path.includes('configmaps')) return { metadata: {}, data: this.published };
+    if (path.includes('tokenreviews')) {
+      const good = (body as TokenReview).spec.token === 'good';
+      return {
+        status: good
+          ? { authenticated: true, user: { username: 'token-user', groups: ['g'] } }
+          : { authenticated: false },
+      };
+    }
+    const { user, groups, nonResourceAttributes } = (body as SubjectAccessReview).spec;
+    const known =
+      ['token-user', 'cert-user', 'spoken-for'].includes(user ?? '') && groups?.includes('system:authenticated');
+    return { status: { allowed: known === true && nonResourceAttributes?.path === '/metrics', reason: 'because' } };
+  }
+}
+
+async function setUp(t: Test, argv: string[] = [], options: Partial<CreateDaemonServerOptions> = {}) {
+  const clock = new VirtualClock(realClock.now());
+  const reviews = new FakeReviews();
+  const server = await createDaemonServer({
+    name: 'tester',
+    values: valuesOf('--bind-address=127.0.0.1', ...argv),
+    port: 0,
+    dialect: orchDialect,
+    clock,
+    log: silentLogger,
+    health: new HealthChecks(),
+    metrics: createRegistry({ dialect: orchDialect }),
+    authenticationClient: reviews,
+    authorizationClient: reviews,
+    routes: (app) => {
+      app.get('/broken', () => Promise.reject(new Error('oops')));
+    },
+    ...options,
+  });
+  if (server === undefined) throw new Error('no server');
+  const { port } = await server.start();
+  t.teardown(() => server.close());
+  return { clock, reviews, server, port };
+}
+
+interface Answer {
+  status: number;
+  body: string;
+}
+
+async function get(
+  port: number,
+  path: string,
+  options: { headers?: Record<string, string>; identity?: KeyCertificate } = {},
+): Promise<Answer> {
+  const { headers = {}, identity } = options;
+  const request = httpsRequest({
+    host: '127.0.0.1',
+    port,
+    path,
+    headers,
+    agent: false,
+    rejectUnauthorized: false,
+    cert: identity?.certificate,
+    key: identity?.privateKey,
+  });
+  request.end();
+  const [response] = await once(request, 'response');
+  let body = '';
+  for await (const chunk of response) body += chunk;
+  return { status: response.statusCode, body };
+}
+
+t.test('health needs no credentials, metrics do', async (t) => {
+  const { port } = await setUp(t);
+  t.same(await get(port, '/healthz'), { status: 200, body: 'ok' });
+  t.match(await get(port, '/readyz?verbose'), { status: 200, body: /\[\+\]ping ok/ });
+  const denied = await get(port, '/metrics');
+  t.equal(denied.status, 403);
+  t.match(JSON.parse(denied.body), {
+    kind: 'Status',
+    reason: 'Forbidden',
+    message: 'forbidden: User "system:anonymous" cannot get path "/metrics": because',
+  });
+  t.match(await get(port, '/metrics', { headers: { authorization: 'Bearer good' } }), {
+    status: 200,
+    body: /orch_build_info/,
+  });
+  t.equal((await get(port, '/metrics', { headers: { authorization: 'Bearer bad' } })).status, 401);
+  t.equal((await get(port, '/healthz', { headers: { authorization: 'Bearer bad' } })).status, 401);
+});
+
+t.test('answers are kept for their time', async (t) => {
+  const { port, reviews, clock } = await setUp(t);
+  const ask = () => get(port, '/metrics', { headers: { authorization: 'Bearer good' } });
+  await Promise.all([ask(), ask()]);
+  await ask();
+  t.equal(reviews.count('tokenreviews'), 1);
+  t.equal(reviews.count('subjectaccessreviews'), 1);
+  reviews.down = true;
+  t.equal((await ask()).status, 200, 'also while the API server is down');
+  await clock.advance(11_000);
+  t.equal((await ask()).status, 500);
+  reviews.down = false;
+  t.equal((await ask()).status, 200, 'failures are not kept');
+});
+
+t.test('client certificates and front proxies', async (t) => {
+  const now = realClock.now();
+  const authority = await createAuthority({ commonName: 'ca', now });
+  const proxyAuthority = await createAuthority({ commonName: 'proxy-ca', now });
+  const issue = (by: KeyCertificate, commonName: string, organizations: string[] = []) =>
+    issueCertificate(by, { subject: { commonName, organizations }, usages: ['client'], now });
+  const directory = t.testdir({ 'ca.crt': authority.certificate, 'proxy.crt': proxyAuthority.certificate });
+  const { port } = await setUp(t, [
+    `--client-ca-file=${directory}/ca.crt`,
+    `--requestheader-client-ca-file=${directory}/proxy.crt`,
+    '--requestheader-allowed-names=front-proxy',
+  ]);
+  const headers = { 'x-remote-user': 'spoken-for', 'x-remote-group': 'a, b', 'x-remote-extra-k': 'v' };
+  const rows: [string, Parameters<typeof get>[2], number][] = [
+    ['a user', { identity: await issue(authority, 'cert-user') }, 200],
+    ['another user', { identity: await issue(authority, 'other') }, 403],
+    ['a master', { identity: await issue(authority, 'admin', [orchDialect.groups.masters]) }, 200],
+    ['a stranger', { identity: await issue(await createAuthority({ commonName: 'ca', now }), 'cert-user') }, 401],
+    ['a front proxy', { identity: await issue(proxyAuthority, 'front-proxy'), headers }, 200],
+    ['a proxy that is not allowed', { identity: await issue(proxyAuthority, 'cert-user'), headers }, 401],
+    ['a user with headers', { identity: await issue(authority, 'other'), headers }, 403],
+    ['headers without a certificate', { headers }, 403],
+  ];
+  for (const [name, options, status] of rows) t.equal((await get(port, '/metrics', options)).status, status, name);
+});
+
+t.test('settings are looked up in the cluster', async (t) => {
+  const now = realClock.now();
+  const authority = await createAuthority({ commonName: 'ca', now });
+  const reviews = new FakeReviews();
+  reviews.published = { 'client-ca-file': authority.certificate, 'requestheader-allowed-names': '["a"]' };
+  const { port } = await setUp(t, [], { authenticationClient: reviews, authorizationClient: reviews });
+  const identity = await issueCertificate(authority, {
+    subject: { commonName: 'cert-user', organizations: [] },
+    usages: ['client'],
+    now,
+  });
+  t.equal((await get(port, '/metrics', { identity })).status, 200);
+  reviews.down = true;
+  await t.rejects(setUp(t, [], { authenticationClient: reviews }), /down/);
+  const tolerant = await setUp(t, ['--authentication-tolerate-lookup-failure'], { authenticationClient: reviews });
+  t.equal((await get(tolerant.port, '/healthz')).status, 200);
+  const skipped = await setUp(t, ['--authentication-skip-lookup'], { authenticationClient: reviews });
+  t.equal((await get(skipped.port, '/healthz')).status, 200);
+});
+
+t.test('without clients tokens are ignored and all but the allowed paths forbidden', async (t) => {
+  const { port } = await setUp(t, ['--authorization-always-allow-paths=/healthz,/brok*'], {
+    authenticationClient: undefined,
+    authorizationClient: undefined,
+  });
+  const headers = { authorization: 'Bearer good' };
+  t.equal((await get(port, '/healthz', { headers })).status, 200);
+  t.equal((await get(port, '/readyz', { headers })).status, 403);
+  t.equal((await get(port, '/metrics', { headers })).status, 403);
+  t.match(await get(port, '/broken'), { status: 500, body: /"reason":"InternalError"/ });
+  t.match(await get(port, '/brok'), { status: 404, body: /"reason":"NotFound"/ });
+});
+
+t.test('upgrades pass the same gate', async (t) => {
+  const { port } = await setUp(t, [], {
+    upgrade: (_request, socket, _head, user) => {
+      socket.end(`HTTP/1.1 101 Switching Protocols\r\nx-user: ${user.name}\r\n\r\n`);
+    },
+  });
+  const ask = async (...lines: string[]) => {
+    const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
+    await once(socket, 'secureConnect');
+    socket.write(
+      `GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: y\r\n${lines.map((l) => `${l}\r\n`).join('')}\r\n`,
+    );
+    let text = '';
+    for await (const chunk of socket) text += chunk;
+    return text;
+  };
+  t.match(await ask(), /^HTTP\/1\.1 403 /);
+  t.match(await ask('authorization: Bearer bad'), /^HTTP\/1\.1 401 /);
+  t.match(await ask('authorization: Bearer good'), /^HTTP\/1\.1 101 .*\r\nx-user: token-user/);
+});
+
+t.test('no port, no server', async (t) => {
+  const server = await createDaemonServer({
+    name: 'tester',
+    values: valuesOf('--secure-port=0'),
+    dialect: orchDialect,
+    clock: realClock,
+    log: silentLogger,
+    health: new HealthChecks(),
+  });
+  t.equal(server, undefined);
+});

@@ -1,0 +1,215 @@
+/**
+ * A daemon's HTTPS port: health, metrics and the daemon's own routes, each request authenticated and authorized.
+ *
+ * Order for every request: who asks (401 when a credential is wrong) → whether they may (403) → the route.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Server as HttpsServer, ServerOptions } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
+import type { Registry } from 'prom-client';
+import {
+  forbidden,
+  internalError,
+  pathNotFound,
+  type Status,
+  type StatusError,
+  statusOf,
+} from '#apimachinery/errors/status.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { metricsText } from '#daemon/metrics/registry.js';
+import type { AccessAttributes } from '#daemon/serving/authorizer.js';
+import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
+import type { HealthChecks, HealthEndpoint } from '#daemon/serving/health.js';
+import { contextsOf, type ServingCertificates } from '#daemon/serving/serving-certificate.js';
+import { opensslCipher, secureVersion } from '#daemon/serving/tls-names.js';
+import type { ServingUser } from '#daemon/serving/user.js';
+
+export type DaemonApp = FastifyInstance<HttpsServer>;
+
+export interface DaemonServerOptions {
+  readonly bindAddress: string;
+  /** 0 lets the system choose. */
+  readonly port: number;
+  readonly certificates: ServingCertificates;
+  /** IANA names; empty: the runtime's choice. */
+  readonly cipherSuites?: readonly string[];
+  /** `VersionTLS12` and so on. */
+  readonly minVersion?: string | undefined;
+  readonly auth: DelegatedAuth;
+  readonly health: HealthChecks;
+  readonly metrics?: Registry;
+  readonly disabledMetrics?: readonly string[];
+  readonly log: Logger;
+  /** What a request asks for; absent: its path and lower-case method. */
+  readonly attributes?: (method: string, path: string) => AccessAttributes;
+  /** Adds the daemon's own routes. */
+  readonly routes?: (app: DaemonApp) => void;
+  /** Takes an upgraded connection, after authentication and authorization; owns the socket from then on. */
+  readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer, user: ServingUser) => void;
+}
+
+const endpoints: readonly HealthEndpoint[] = ['healthz', 'livez', 'readyz'];
+
+export class DaemonServer {
+  readonly #options: DaemonServerOptions;
+  readonly #app: DaemonApp;
+  readonly #users = new WeakMap<IncomingMessage, ServingUser>();
+
+  constructor(options: DaemonServerOptions) {
+    this.#options = options;
+    this.#app = fastify<HttpsServer>({
+      https: tlsOptions(options),
+      forceCloseConnections: true,
+      routerOptions: { ignoreTrailingSlash: true },
+    });
+    this.#app.addHook('onRequest', async (request, reply) => {
+      const refusal = await this.#admit(request.raw);
+      if (refusal === undefined) return;
+      await sendStatus(reply, refusal.status);
+      return reply;
+    });
+    this.#app.setNotFoundHandler((_request, reply) => sendStatus(reply, pathNotFound().status));
+    this.#app.setErrorHandler((error, request, reply) => {
+      const known = statusOf(error);
+      if (known === undefined) options.log.error({ err: error, path: request.url }, 'Request failed');
+      return sendStatus(reply, known ?? internalError(error).status);
+    });
+    this.#addHealth();
+    this.#addMetrics();
+    options.routes?.(this.#app);
+    this.#app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      this.#onUpgrade(request, socket, head).catch((error) => {
+        options.log.error({ err: error }, 'Upgrade failed');
+        socket.destroy();
+      });
+    });
+  }
+
+  /** Listens. Rejects when the address is taken or not this machine's. */
+  async start(): Promise<AddressInfo> {
+    const { port, bindAddress, log } = this.#options;
+    await this.#app.listen({ port, host: bindAddress === '' ? '::' : bindAddress });
+    const address = this.#app.server.address() as AddressInfo;
+    log.info({ address: address.address, port: address.port }, 'Serving securely');
+    return address;
+  }
+
+  /** Who makes the request; undefined for one that this server did not admit. */
+  userOf(request: IncomingMessage): ServingUser | undefined {
+    return this.#users.get(request);
+  }
+
+  /** Ends all connections and stops listening. Idempotent. */
+  async close(): Promise<void> {
+    await this.#app.close();
+  }
+
+  /** Uses new certificates for connections from now on. */
+  replaceCertificates(certificates: ServingCertificates): void {
+    this.#app.server.setSecureContext(tlsOptions({ ...this.#options, certificates }));
+  }
+
+  #addHealth(): void {
+    const { health, log } = this.#options;
+    for (const endpoint of endpoints) {
+      const answer = async (request: { url: string }, reply: FastifyReply, name?: string) => {
+        const query = new URL(request.url, 'https://localhost').searchParams;
+        const { status, body, failures } = await health.respond(endpoint, query, name);
+        for (const { name: check, error } of failures) log.warn({ endpoint, check, err: error }, 'Health check failed');
+        await reply
+          .code(status)
+          .header('content-type', 'text/plain; charset=utf-8')
+          .header('x-content-type-options', 'nosniff')
+          .send(body);
+      };
+      this.#app.get(`/${endpoint}`, (request, reply) => answer(request, reply));
+      this.#app.get(`/${endpoint}/*`, (request, reply) =>
+        answer(request, reply, (request.params as { '*': string })['*']),
+      );
+    }
+  }
+
+  #addMetrics(): void {
+    const { metrics, disabledMetrics } = this.#options;
+    if (metrics === undefined) return;
+    const disabled = new Set(disabledMetrics);
+    this.#app.get('/metrics', async (_request, reply) => {
+      await reply.header('content-type', metrics.contentType).send(await metricsText(metrics, disabled));
+    });
+  }
+
+  /** The refusal, or undefined when the request may go on; its user is remembered. */
+  async #admit(request: IncomingMessage): Promise<StatusError | undefined> {
+    const { auth, attributes = pathAttributes, log } = this.#options;
+    const path = new URL(request.url ?? '/', 'https://localhost').pathname;
+    try {
+      const certificate = (request.socket as TLSSocket).getPeerX509Certificate?.();
+      const user = await auth.authenticator.authenticate({
+        headers: request.headers,
+        clientCertificate: certificate?.raw,
+      });
+      this.#users.set(request, user);
+      const wanted = attributes(request.method ?? 'GET', path);
+      const decision = await auth.authorizer.authorize(user, wanted);
+      if (decision.allowed) return undefined;
+      const subject = 'path' in wanted ? `path "${wanted.path}"` : `resource "${wanted.resource}"`;
+      const reason = decision.reason === '' ? '' : `: ${decision.reason}`;
+      const why = `User "${user.name}" cannot ${wanted.verb} ${subject}${reason}`;
+      return forbidden({ group: '', resource: '' }, '', why);
+    } catch (error) {
+      if (statusOf(error)?.code === 401) return error as StatusError;
+      log.error({ err: error, path }, 'Could not authenticate or authorize');
+      return internalError(error);
+    }
+  }
+
+  async #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const { upgrade } = this.#options;
+    socket.on('error', () => socket.destroy());
+    const refusal = upgrade === undefined ? pathNotFound() : await this.#admit(request);
+    const user = this.#users.get(request);
+    if (refusal !== undefined || upgrade === undefined || user === undefined) {
+      const body = JSON.stringify(refusal?.status ?? {});
+      socket.end(
+        `HTTP/1.1 ${refusal?.code ?? 500} Refused\r\ncontent-type: application/json\r\n` +
+          `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+      );
+      return;
+    }
+    upgrade(request, socket, head, user);
+  }
+}
+
+function pathAttributes(method: string, path: string): AccessAttributes {
+  return { path, verb: method.toLowerCase() };
+}
+
+async function sendStatus(reply: FastifyReply, status: Status): Promise<void> {
+  await reply
+    .code(status.code ?? 500)
+    .header('content-type', 'application/json')
+    .header('x-content-type-options', 'nosniff')
+    .send(JSON.stringify(status));
+}
+
+function tlsOptions(
+  options: Pick<DaemonServerOptions, 'certificates' | 'auth' | 'cipherSuites' | 'minVersion'>,
+): ServerOptions {
+  const { certificates, auth, cipherSuites = [], minVersion } = options;
+  const version = minVersion === undefined || minVersion === '' ? undefined : secureVersion(minVersion);
+  const contextFor = contextsOf(certificates);
+  return {
+    cert: certificates.pair.cert,
+    key: certificates.pair.key,
+    // Who signed it is judged per request: another bundle counts for front proxies than for users.
+    requestCert: auth.clientCaPems.length > 0,
+    rejectUnauthorized: false,
+    ...(auth.clientCaPems.length > 0 ? { ca: [...auth.clientCaPems] } : {}),
+    ...(cipherSuites.length > 0 ? { ciphers: cipherSuites.map(opensslCipher).join(':') } : {}),
+    ...(version === undefined ? {} : { minVersion: version }),
+    SNICallback: (serverName, done) => done(null, contextFor(serverName)),
+  };
+}

@@ -1,0 +1,104 @@
+/** Builds a daemon's authenticator and authorizer from its options. */
+import { readFile } from 'node:fs/promises';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { OptionsError } from '#daemon/options/errors.js';
+import type { DelegatedAuthValues } from '#daemon/options/groups/authentication.js';
+import { lookUpAuthentication, type PublishedAuthentication } from '#daemon/serving/auth-lookup.js';
+import { DelegatedAuthenticator } from '#daemon/serving/authenticator.js';
+import { DelegatedAuthorizer } from '#daemon/serving/authorizer.js';
+import { CertificateAuthorities } from '#daemon/serving/certificate-authorities.js';
+import type { ReviewClient } from '#daemon/serving/user.js';
+
+export interface DelegatedAuth {
+  readonly authenticator: DelegatedAuthenticator;
+  readonly authorizer: DelegatedAuthorizer;
+  /** Authorities to name in the TLS handshake; empty: clients are not asked for certificates. */
+  readonly clientCaPems: readonly string[];
+}
+
+export interface DelegatedAuthDependencies {
+  readonly values: DelegatedAuthValues;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** For token reviews and the lookup; absent: tokens are ignored. */
+  readonly authenticationClient?: ReviewClient | undefined;
+  /** For access reviews; absent: what is not always allowed is denied. */
+  readonly authorizationClient?: ReviewClient | undefined;
+}
+
+/** Throws OptionsError for files that cannot be used; with the client's errors for a lookup that must not fail. */
+export async function createDelegatedAuth(dependencies: DelegatedAuthDependencies): Promise<DelegatedAuth> {
+  const { values, dialect, clock } = dependencies;
+  const published = await lookUp(dependencies);
+  const clientCa = (await readBundle('client-ca-file', values['client-ca-file'])) ?? published?.clientCa;
+  const ownHeaderCa = await readBundle('requestheader-client-ca-file', values['requestheader-client-ca-file']);
+  const headerCa = ownHeaderCa ?? published?.requestHeaderClientCa;
+  const headers = ownHeaderCa === undefined && published !== undefined ? published : optionsOf(values);
+  const authenticator = new DelegatedAuthenticator({
+    dialect,
+    clock,
+    tokenTtlMs: values['authentication-token-webhook-cache-ttl'],
+    reviewClient: dependencies.authenticationClient,
+    clientAuthorities: clientCa === undefined ? undefined : authoritiesOf('client-ca-file', clientCa),
+    requestHeader:
+      headerCa === undefined
+        ? undefined
+        : { authorities: authoritiesOf('requestheader-client-ca-file', headerCa), ...headers },
+  });
+  const authorizer = new DelegatedAuthorizer({
+    dialect,
+    clock,
+    reviewClient: dependencies.authorizationClient,
+    allowedTtlMs: values['authorization-webhook-cache-authorized-ttl'],
+    deniedTtlMs: values['authorization-webhook-cache-unauthorized-ttl'],
+    alwaysAllowPaths: values['authorization-always-allow-paths'],
+  });
+  const clientCaPems = [clientCa, headerCa].filter((pem) => pem !== undefined);
+  return { authenticator, authorizer, clientCaPems };
+}
+
+async function lookUp(dependencies: DelegatedAuthDependencies): Promise<PublishedAuthentication | undefined> {
+  const { values, dialect, log, authenticationClient } = dependencies;
+  if (authenticationClient === undefined || values['authentication-skip-lookup']) return undefined;
+  // Everything that could be looked up is given.
+  if ((values['client-ca-file'] ?? '') !== '' && (values['requestheader-client-ca-file'] ?? '') !== '')
+    return undefined;
+  try {
+    return await lookUpAuthentication(authenticationClient, dialect);
+  } catch (error) {
+    if (!values['authentication-tolerate-lookup-failure']) throw error;
+    log.warn({ err: error }, 'Looking up authentication settings failed; all requests may be anonymous');
+    return undefined;
+  }
+}
+
+function optionsOf(values: DelegatedAuthValues): Omit<PublishedAuthentication, 'clientCa' | 'requestHeaderClientCa'> {
+  return {
+    allowedNames: values['requestheader-allowed-names'],
+    usernameHeaders: values['requestheader-username-headers'],
+    groupHeaders: values['requestheader-group-headers'],
+    extraPrefixes: values['requestheader-extra-headers-prefix'],
+  };
+}
+
+async function readBundle(option: string, path: string | undefined): Promise<string | undefined> {
+  if (path === undefined || path === '') return undefined;
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new OptionsError([
+      `--${option}: cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`,
+    ]);
+  }
+}
+
+function authoritiesOf(option: string, pem: string): CertificateAuthorities {
+  try {
+    return new CertificateAuthorities(pem);
+  } catch (error) {
+    throw new OptionsError([`--${option}: ${error instanceof Error ? error.message : String(error)}`]);
+  }
+}

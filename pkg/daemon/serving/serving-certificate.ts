@@ -1,0 +1,137 @@
+/** A daemon's serving certificates: from files, which may be replaced while it runs, or made by itself. */
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createSecureContext, type SecureContext } from 'node:tls';
+import type { Clock } from '#apimachinery/clock.js';
+import { OptionsError } from '#daemon/options/errors.js';
+import type { ServingValues } from '#daemon/options/groups/serving.js';
+import { directoryStore, memoryFileStore } from '#daemon/pki/file-store.js';
+import { createSelfSigned } from '#daemon/pki/self-signed.js';
+
+export interface CertificatePair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface SniCertificate extends CertificatePair {
+  /** Names it is used for, in lower case; a leading `*.` stands for one label. */
+  readonly names: readonly string[];
+  /** Given by option, rather than taken from the certificate. */
+  readonly explicit: boolean;
+}
+
+export interface ServingCertificates {
+  readonly pair: CertificatePair;
+  readonly sni: readonly SniCertificate[];
+}
+
+export interface LoadOptions {
+  readonly values: Pick<
+    ServingValues,
+    'tls-cert-file' | 'tls-private-key-file' | 'tls-sni-cert-key' | 'cert-dir' | 'bind-address'
+  >;
+  /** Name of the self-signed pair's files and subject. */
+  readonly name: string;
+  readonly clock: Clock;
+}
+
+/** Reads the files, or finds or makes the self-signed pair. Throws OptionsError for files that cannot be used. */
+export async function loadServingCertificates(options: LoadOptions): Promise<ServingCertificates> {
+  const { values } = options;
+  const cert = values['tls-cert-file'] ?? '';
+  const key = values['tls-private-key-file'] ?? '';
+  const pair =
+    cert === '' ? await selfSigned(options) : await readPair(cert, key, '--tls-cert-file and --tls-private-key-file');
+  const sni = await Promise.all(values['tls-sni-cert-key'].map(readSni));
+  return { pair, sni };
+}
+
+async function selfSigned({ values, name, clock }: LoadOptions): Promise<CertificatePair> {
+  const directory = values['cert-dir'] ?? '';
+  const store = directory === '' ? memoryFileStore() : directoryStore(directory);
+  const [cert, key] = await Promise.all([store.read(`${name}.crt`), store.read(`${name}.key`)]);
+  if (cert !== undefined && key !== undefined && isCurrent(cert, clock.now())) return { cert, key };
+  const address = values['bind-address'];
+  const anywhere = address === '' || address === '0.0.0.0' || address === '::';
+  const made = await createSelfSigned({
+    commonName: name,
+    names: ['localhost'],
+    ips: [...new Set(['127.0.0.1', ...(anywhere ? [] : [address])])],
+    now: clock.now(),
+  });
+  await store.write(`${name}.key`, made.privateKey, 0o600);
+  await store.write(`${name}.crt`, made.certificate, 0o644);
+  return { cert: made.certificate, key: made.privateKey };
+}
+
+function isCurrent(pem: string, nowMs: number): boolean {
+  return Date.parse(new X509Certificate(pem).validTo) > nowMs;
+}
+
+/** `cert,key` or `cert,key:name,name`. */
+async function readSni(text: string): Promise<SniCertificate> {
+  const option = `--tls-sni-cert-key ${JSON.stringify(text)}`;
+  const colon = text.indexOf(':');
+  const files = colon < 0 ? text : text.slice(0, colon);
+  const list = colon < 0 ? '' : text.slice(colon + 1);
+  const [cert, key, ...more] = files.split(',');
+  if (cert === undefined || key === undefined || more.length > 0 || cert === '' || key === '') {
+    throw new OptionsError([`${option}: expected comma separated certificate and key file paths`]);
+  }
+  const pair = await readPair(cert.trim(), key.trim(), option);
+  const explicit = list
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '');
+  if (explicit.length > 0) return { ...pair, names: explicit, explicit: true };
+  return { ...pair, names: namesIn(pair.cert), explicit: false };
+}
+
+async function readPair(certFile: string, keyFile: string, option: string): Promise<CertificatePair> {
+  try {
+    const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
+    createSecureContext({ cert, key });
+    return { cert, key };
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    throw new OptionsError([`${option}: cannot use ${certFile} and ${keyFile}: ${text}`]);
+  }
+}
+
+function namesIn(pem: string): string[] {
+  const { subjectAltName = '', subject } = new X509Certificate(pem);
+  const names = [...subjectAltName.matchAll(/(?:DNS|IP Address):([^,\s]+)/g)].map((match) => match[1] ?? '');
+  const common = /^CN=(.+)$/m.exec(subject)?.[1];
+  return [...names, ...(names.length === 0 && common !== undefined ? [common] : [])].map((name) => name.toLowerCase());
+}
+
+/**
+ * The certificate for a server name: explicit patterns before names taken from certificates, full names before
+ * wildcards; undefined for the default pair.
+ */
+export function pickSni(sni: readonly SniCertificate[], serverName: string): SniCertificate | undefined {
+  const name = serverName.toLowerCase();
+  const wildcard = name.replace(/^[^.]+/, '*');
+  for (const pattern of [name, wildcard]) {
+    for (const explicit of [true, false]) {
+      const found = sni.find((item) => item.explicit === explicit && item.names.includes(pattern));
+      if (found !== undefined) return found;
+    }
+  }
+  return undefined;
+}
+
+/** TLS contexts of a set of certificates, made once each. */
+export function contextsOf(certificates: ServingCertificates): (serverName: string) => SecureContext | undefined {
+  const contexts = new Map<SniCertificate, SecureContext>();
+  return (serverName) => {
+    const found = pickSni(certificates.sni, serverName);
+    if (found === undefined) return undefined;
+    let context = contexts.get(found);
+    if (context === undefined) {
+      context = createSecureContext({ cert: found.cert, key: found.key });
+      contexts.set(found, context);
+    }
+    return context;
+  };
+}

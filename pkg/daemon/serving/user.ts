@@ -1,0 +1,17 @@
+/** Who asks. */
+export interface ServingUser {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+export const anonymousUser: ServingUser = Object.freeze({
+  name: 'system:anonymous',
+  groups: Object.freeze(['system:unauthenticated']),
+});
+
+/** Reads and asks through a client of the API server; declared here so that this package does not import the client. */
+export interface ReviewClient {
+  request<R>(method: string, path: string, body?: unknown, options?: { signal?: AbortSignal }): Promise<R>;
+}
