@@ -14,6 +14,7 @@ import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import { Discovery } from '#apiserver/discovery/discovery.js';
 import { Health, type HealthCheck } from '#apiserver/discovery/health.js';
+import { groupsOf } from '#apiserver/discovery/resource-list.js';
 import { versionDocument } from '#apiserver/discovery/version.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiHandler, ApiRequest, ApiResponse, UpgradeHandler } from '#apiserver/http/exchange.js';
@@ -88,6 +89,9 @@ const defaults = {
   eventTTLSeconds: 3600,
   shutdownGraceMs: 5000,
 } as const;
+
+/** Documents that have no other form. */
+const jsonForm = { format: 'json', pretty: true } as const;
 
 export class ApiServer implements Daemon {
   readonly name: string;
@@ -231,14 +235,35 @@ export class ApiServer implements Daemon {
       const own = paths[path];
       if (own !== undefined) return own(context);
       if (path === '/version' || path === '/version/') {
-        const form = this.#responder.negotiate(context, [], ['json']);
-        return this.#responder.object(context, versionDocument(dialect), 200, form);
+        return this.#responder.object(context, versionDocument(dialect), 200, jsonForm);
       }
       if (path === '/metrics') return metricsResponse(metrics);
+      if (path === '/') return this.#responder.object(context, { paths: this.#paths(paths) }, 200, jsonForm);
       const answer = discovery.serve(context) ?? health.serve(context) ?? openapi.serve(context);
       if (answer === undefined) throw pathNotFound();
       return answer;
     };
+  }
+
+  /** What can be asked for, for people who look around. */
+  #paths(extra: object): string[] {
+    const groups = groupsOf(this.resources).filter(({ name }) => name !== '');
+    const versions = groups.flatMap(({ name, versions: served }) => [
+      name,
+      ...served.map((version) => `${name}/${version}`),
+    ]);
+    const fixed = [
+      '/api',
+      '/api/v1',
+      '/apis',
+      '/healthz',
+      '/livez',
+      '/metrics',
+      '/openapi/v2',
+      '/openapi/v3',
+      '/readyz',
+    ];
+    return [...fixed, '/version', ...versions.map((name) => `/apis/${name}`), ...Object.keys(extra)].sort();
   }
 
   #ownChecks(): HealthCheck[] {

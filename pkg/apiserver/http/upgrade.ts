@@ -5,6 +5,7 @@ import type { ApiRequest, ApiResponse, UpgradeHandler } from '#apiserver/http/ex
 import type { Pipeline } from '#apiserver/http/pipeline.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import type { ResourceRouter } from '#apiserver/registry/router.js';
+import { watchOverWebSocket } from '#apiserver/registry/watch-websocket.js';
 
 export interface UpgradeOptions {
   readonly pipeline: Pipeline;
@@ -15,10 +16,14 @@ export interface UpgradeOptions {
 /** Stands for an answer that is on the socket already. */
 const switched: ApiResponse = { status: 101, headers: {}, body: undefined };
 
-export function upgradeHandler({ pipeline, router }: UpgradeOptions): UpgradeHandler {
+export function upgradeHandler({ pipeline, router, registry }: UpgradeOptions): UpgradeHandler {
   return async (request: ApiRequest, socket: Duplex, head: Buffer) => {
     const response = await pipeline.run(request, async (context) => {
       const resource = router.find(context);
+      if (context.info.verb === 'watch') {
+        await watchOverWebSocket(registry, context, resource, { socket, head });
+        return { ...switched, headers: {} };
+      }
       const endpoint = router.connect(context, resource);
       if (endpoint?.upgrade === undefined) throw badRequest('this path does not take upgraded connections');
       await endpoint.upgrade(context, socket, head);

@@ -33,7 +33,12 @@ export async function watchObjects(
   return { status: 200, headers: { 'content-type': contentType }, body: frames };
 }
 
-function negotiateWatch(registry: RegistryContext, context: RequestContext, resource: ServedResource): Negotiated {
+/** The form that a watch is wanted in; 406 when there is none. */
+export function negotiateWatch(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+): Negotiated {
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const formats = registry.codec.hasProtobuf(type) ? (['json', 'protobuf'] as const) : (['json'] as const);
   return registry.responder.negotiate(context, watchTransforms, formats);

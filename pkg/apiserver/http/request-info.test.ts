@@ -1,0 +1,50 @@
+import t from 'tap';
+import { type RequestInfo, requestInfo } from '#apiserver/http/request-info.js';
+
+type Row = [method: string, url: string, expected: Partial<RequestInfo>];
+
+const rows: Row[] = [
+  [
+    'GET',
+    '/api/v1/namespaces/a/pods',
+    { verb: 'list', group: '', version: 'v1', namespace: 'a', resource: 'pods', name: '' },
+  ],
+  ['GET', '/api/v1/namespaces/a/pods?watch=true', { verb: 'watch', namespace: 'a', resource: 'pods' }],
+  ['GET', '/api/v1/namespaces/a/pods?watch', { verb: 'watch' }],
+  ['GET', '/api/v1/namespaces/a/pods?watch=0', { verb: 'list' }],
+  ['GET', '/api/v1/pods', { verb: 'list', namespace: '', resource: 'pods' }],
+  ['GET', '/api/v1/watch/namespaces/a/pods', { verb: 'watch', namespace: 'a', resource: 'pods', name: '' }],
+  ['GET', '/api/v1/watch/namespaces/a/pods/b', { verb: 'watch', namespace: 'a', resource: 'pods', name: 'b' }],
+  [
+    'GET',
+    '/apis/apps/v1/namespaces/a/deployments/b',
+    { verb: 'get', group: 'apps', resource: 'deployments', name: 'b' },
+  ],
+  ['HEAD', '/apis/apps/v1/namespaces/a/deployments/b', { verb: 'get' }],
+  ['PUT', '/apis/apps/v1/namespaces/a/deployments/b/scale', { verb: 'update', name: 'b', subresource: 'scale' }],
+  ['PATCH', '/apis/apps/v1/namespaces/a/deployments/b', { verb: 'patch' }],
+  ['POST', '/api/v1/namespaces/a/pods', { verb: 'create', resource: 'pods', name: '' }],
+  ['POST', '/api/v1/namespaces/a/pods/b/binding', { verb: 'create', name: 'b', subresource: 'binding' }],
+  ['DELETE', '/api/v1/namespaces/a/pods', { verb: 'deletecollection' }],
+  ['DELETE', '/api/v1/namespaces/a/pods/b', { verb: 'delete', name: 'b' }],
+  ['GET', '/api/v1/namespaces', { verb: 'list', resource: 'namespaces', namespace: '' }],
+  ['GET', '/api/v1/namespaces/a', { verb: 'get', resource: 'namespaces', name: 'a', namespace: 'a', subresource: '' }],
+  ['PUT', '/api/v1/namespaces/a/finalize', { resource: 'namespaces', name: 'a', subresource: 'finalize' }],
+  ['PUT', '/api/v1/namespaces/a/status', { resource: 'namespaces', name: 'a', subresource: 'status' }],
+  ['GET', '/api/v1/nodes/n/proxy/a/b', { resource: 'nodes', name: 'n', subresource: 'proxy', rest: ['a', 'b'] }],
+  ['GET', '/api/v1/pods?fieldSelector=metadata.name%3Dx', { verb: 'list', name: 'x' }],
+  ['GET', '/api/v1/pods?fieldSelector=metadata.name%3Dx,spec.nodeName%3Dn', { verb: 'list', name: '' }],
+  ['GET', '/api/v1/namespaces/a%20b/pods', { namespace: 'a b' }],
+  ['GET', '/api/v1', { resourceRequest: false, verb: 'get' }],
+  ['GET', '/apis/apps/v1', { resourceRequest: false }],
+  ['POST', '/version', { resourceRequest: false, verb: 'post', path: '/version' }],
+  ['GET', '/', { resourceRequest: false, path: '/' }],
+];
+
+t.test('what paths and methods ask for', async (t) => {
+  for (const [method, url, expected] of rows) t.match(requestInfo({ method, url }), expected, `${method} ${url}`);
+});
+
+t.test('malformed percent-encoding is refused', async (t) => {
+  t.throws(() => requestInfo({ method: 'GET', url: '/api/v1/namespaces/%zz/pods' }), { code: 400 });
+});
