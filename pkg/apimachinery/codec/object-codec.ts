@@ -1,0 +1,131 @@
+/** Objects of a scheme in any encoding: what the API server and its clients read and write. */
+import { DecodeError } from '#apimachinery/codec/decode-error.js';
+import { decodeJSON, decodeValue, encodeJSON, type FieldValidation } from '#apimachinery/codec/json.js';
+import type { JsonObject } from '#apimachinery/codec/json-walk.js';
+import type { Encoding } from '#apimachinery/codec/negotiate.js';
+import { decodeProtobuf, encodeProtobuf, type KindNames } from '#apimachinery/codec/protobuf/protobuf.js';
+import { encodeYAML, parseYAML } from '#apimachinery/codec/yaml.js';
+import { badRequest } from '#apimachinery/errors/status.js';
+import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
+
+export interface DecodeOptions {
+  readonly encoding: Encoding;
+  /** What the object must be. An object that does not say its kind is taken for one. */
+  readonly expected?: KindInfo;
+  readonly validation?: FieldValidation;
+}
+
+export interface DecodedObject {
+  /** Canonical, with `apiVersion` and `kind`. */
+  readonly object: JsonObject;
+  readonly kind: KindInfo;
+  /** Texts for `Warning` headers. */
+  readonly warnings: string[];
+}
+
+/** Beginning of a text for messages. */
+function excerpt(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+export class ObjectCodec {
+  readonly scheme: Scheme;
+
+  constructor(scheme: Scheme) {
+    this.scheme = scheme;
+  }
+
+  /** Reads an object. Throws 400 BadRequest. */
+  decode(bytes: Buffer, options: DecodeOptions): DecodedObject {
+    if (options.encoding === 'protobuf') {
+      const { kind, object } = decodeProtobuf(this.scheme, bytes, options.expected);
+      this.#check(kind, options.expected);
+      return { object, kind, warnings: [] };
+    }
+    const text = bytes.toString('utf8');
+    if (options.encoding === 'yaml') return this.#decodeYAML(text, options);
+    if (options.expected !== undefined) {
+      const { expected } = options;
+      // The kind is only known once the text is parsed, and nearly always it is the expected one.
+      const { object, warnings } = decodeJSON(text, expected.type, options.validation);
+      if (textOf(object.kind) === expected.kind && object.apiVersion === expected.apiVersion) {
+        return { object, kind: expected, warnings };
+      }
+      const kind = this.#kindOf(object, text, expected);
+      this.#check(kind, expected);
+      return { object: { kind: kind.kind, apiVersion: kind.apiVersion, ...object }, kind, warnings };
+    }
+    return this.decodeValue(parseJSON(text), options);
+  }
+
+  /** The same for a parsed value, which is taken over. */
+  decodeValue(value: unknown, options: Omit<DecodeOptions, 'encoding'>): DecodedObject {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw badRequest(
+        `couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of an object`,
+      );
+    }
+    const kind = this.#kindOf(value as JsonObject, JSON.stringify(value), options.expected);
+    this.#check(kind, options.expected);
+    const { object, warnings } = decodeValue(value, kind.type, options.validation);
+    if (!kind.type.isKind) return { object, kind, warnings };
+    return { object: { kind: kind.kind, apiVersion: kind.apiVersion, ...object }, kind, warnings };
+  }
+
+  #decodeYAML(text: string, options: DecodeOptions): DecodedObject {
+    let value: unknown;
+    try {
+      value = parseYAML(text);
+    } catch (error) {
+      if (error instanceof DecodeError) throw badRequest(error.message, error);
+      throw error;
+    }
+    return this.decodeValue(value, options);
+  }
+
+  #kindOf(object: JsonObject, text: string, expected: KindInfo | undefined): KindInfo {
+    const kind = textOf(object.kind) || (expected?.kind ?? '');
+    const apiVersion = textOf(object.apiVersion) || (expected?.apiVersion ?? '');
+    if (kind === '') throw badRequest(`Object 'Kind' is missing in '${excerpt(text)}'`);
+    if (apiVersion === '') throw badRequest(`Object 'apiVersion' is missing in '${excerpt(text)}'`);
+    const info = this.scheme.kind(apiVersion, kind);
+    if (info === undefined) {
+      throw badRequest(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
+    }
+    return info;
+  }
+
+  #check(kind: KindInfo, expected: KindInfo | undefined): void {
+    if (expected === undefined || kind.type === expected.type) return;
+    if (kind.kind === expected.kind) {
+      throw badRequest(
+        `the API version in the data (${kind.apiVersion}) does not match the expected API version (${expected.apiVersion})`,
+      );
+    }
+    throw badRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${expected.kind}`);
+  }
+
+  /** The bytes of an object. `names` say what it is, in case the object itself does not. */
+  encode(object: JsonObject, names: KindNames, encoding: Encoding, options: { pretty?: boolean } = {}): Buffer {
+    if (encoding === 'protobuf') return encodeProtobuf(names, object);
+    const complete =
+      object.kind === undefined && names.type.isKind
+        ? { kind: names.kind, apiVersion: names.apiVersion, ...object }
+        : object;
+    if (encoding === 'yaml') return encodeYAML(complete);
+    return options.pretty === true ? Buffer.from(`${JSON.stringify(complete, undefined, 2)}\n`) : encodeJSON(complete);
+  }
+}
+
+function parseJSON(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw badRequest(`couldn't get version/kind; json parse error: ${reason}`, error);
+  }
+}
