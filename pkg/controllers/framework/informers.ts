@@ -1,4 +1,5 @@
 /** The caches that controllers share: one per resource, without what no controller reads. */
+import type { Pod } from '#api/core/v1/types.gen.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject } from '#client/client.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
@@ -16,6 +17,17 @@ export function sharedInformer<T extends ApiObject>(informers: InformerFactory, 
 const controllerIndex = 'controllerUID';
 /** Index of the objects of a namespace that have no managing owner. */
 const orphanIndex = 'orphansOfNamespace';
+
+/** Index of pods by the node they are bound to; those bound to none are under the empty name. */
+const nodeIndex = 'nodeName';
+
+export function indexByNode(pods: Informer<Pod>): void {
+  pods.addIndexers({ [nodeIndex]: (pod) => [pod.spec.nodeName ?? ''] });
+}
+
+export function podsOfNode(pods: Informer<Pod>, node: string): Pod[] {
+  return pods.byIndex(nodeIndex, node);
+}
 
 export function indexByController<T extends ApiObject>(informer: Informer<T>): void {
   informer.addIndexers({

@@ -1,0 +1,79 @@
+/** Fills cluster roles that are made of others with the others' rules. */
+import { clusterroles } from '#api/rbac/v1/resources.gen.js';
+import type { ClusterRole, PolicyRule } from '#api/rbac/v1/types.gen.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import { isNotFound } from '#apimachinery/errors/status.js';
+import { selectorFromObject } from '#apimachinery/selectors/labels.js';
+import type { Informer } from '#client/informer/informer.js';
+import { done, type Outcome } from '#client/workqueue/outcome.js';
+import type { Controller, ControllerContext } from '#controllers/framework/context.js';
+import { sharedInformer } from '#controllers/framework/informers.js';
+import { keyOf } from '#controllers/framework/keys.js';
+import { ReconcileLoop } from '#controllers/framework/loop.js';
+
+/** Roles worked on at once. */
+const concurrency = 5;
+
+export class ClusterRoleAggregationController implements Controller {
+  readonly name = 'clusterrole-aggregation';
+  readonly #context: ControllerContext;
+  readonly #roles: Informer<ClusterRole>;
+  readonly #loop: ReconcileLoop;
+
+  constructor(context: ControllerContext) {
+    this.#context = context;
+    this.#roles = sharedInformer(context.informers, clusterroles);
+    this.#loop = new ReconcileLoop(context, {
+      name: 'ClusterRoleAggregator',
+      concurrency,
+      reconcile: (name) => this.#reconcile(name),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    // Any role may be a part of any other.
+    const addAll = () => {
+      for (const role of this.#roles.list()) {
+        if (role.aggregationRule !== undefined) this.#loop.queue.add(keyOf(role));
+      }
+    };
+    const unwatch = this.#roles.addHandler({ onAdd: addAll, onUpdate: addAll, onDelete: addAll });
+    try {
+      await this.#loop.run(signal);
+    } finally {
+      unwatch();
+    }
+  }
+
+  async #reconcile(name: string): Promise<Outcome> {
+    const role = this.#roles.get(name);
+    if (role?.aggregationRule === undefined) return done;
+    const rules = aggregateRules(role, this.#roles.list());
+    if (semanticEqual(role.rules, rules)) return done;
+    try {
+      await this.#context.client.resource(clusterroles).update({ ...role, rules });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    return done;
+  }
+}
+
+/** The rules of all roles that the role's selectors match, by the roles' names, each rule once. Pure. */
+export function aggregateRules(role: ClusterRole, roles: readonly ClusterRole[]): PolicyRule[] {
+  const result: PolicyRule[] = [];
+  const seen = new Set<string>();
+  for (const selectorObject of role.aggregationRule?.clusterRoleSelectors ?? []) {
+    const selector = selectorFromObject(selectorObject);
+    const parts = roles
+      .filter((part) => part.metadata.name !== role.metadata.name && selector.matches(part.metadata.labels))
+      .sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
+    for (const rule of parts.flatMap((part) => part.rules ?? [])) {
+      const id = JSON.stringify(rule);
+      if (seen.has(id)) continue;
+      seen.add(id);
+      result.push(rule);
+    }
+  }
+  return result;
+}

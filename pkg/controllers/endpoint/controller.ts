@@ -1,0 +1,106 @@
+/** Keeps the Endpoints object of each service that selects pods. */
+import { endpoints as endpointsType } from '#api/core/v1/resources.gen.js';
+import type { Endpoints } from '#api/core/v1/types.gen.js';
+import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
+import type { Informer } from '#client/informer/informer.js';
+import { done, type Outcome, retry } from '#client/workqueue/outcome.js';
+import { selectsPods } from '#controllers/endpoint/members.js';
+import { planEndpoints } from '#controllers/endpoint/plan.js';
+import { ServicesOfPods } from '#controllers/endpoint/services-of-pods.js';
+import type { Controller, ControllerContext } from '#controllers/framework/context.js';
+import { isNamespaceTerminating, messageOf } from '#controllers/framework/errors.js';
+import { sharedInformer } from '#controllers/framework/informers.js';
+import { keyOf, splitKey } from '#controllers/framework/keys.js';
+import { ReconcileLoop } from '#controllers/framework/loop.js';
+
+export interface EndpointOptions {
+  readonly concurrency: number;
+  /** How long changes of pods are gathered. */
+  readonly batchPeriodMs: number;
+}
+
+/** Failures after which a service waits for a change, as in 1.24. */
+const maxRetries = 15;
+
+export class EndpointController implements Controller {
+  readonly name = 'endpoint';
+  readonly #context: ControllerContext;
+  readonly #options: EndpointOptions;
+  readonly #members: ServicesOfPods;
+  readonly #endpoints: Informer<Endpoints>;
+  readonly #loop: ReconcileLoop;
+
+  constructor(context: ControllerContext, options: EndpointOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#members = new ServicesOfPods(context);
+    this.#endpoints = sharedInformer(context.informers, endpointsType);
+    this.#loop = new ReconcileLoop(context, {
+      name: 'endpoint',
+      concurrency: options.concurrency,
+      maxRetries,
+      reconcile: (key) => this.#reconcile(key),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { queue } = this.#loop;
+    const remove = [
+      this.#members.watch((key, because) => {
+        if (because === 'pod' && this.#options.batchPeriodMs > 0) queue.addAfter(key, this.#options.batchPeriodMs);
+        else queue.add(key);
+      }),
+      this.#endpoints.addHandler({
+        // Those left from a time when nobody watched: their service may be gone.
+        onAdd: (object, initial) => {
+          if (initial) queue.add(keyOf(object));
+        },
+        onUpdate: (object) => queue.add(keyOf(object)),
+        onDelete: (object) => queue.add(keyOf(object)),
+      }),
+    ];
+    try {
+      await this.#loop.run(signal);
+    } finally {
+      for (const unwatch of remove) unwatch();
+    }
+  }
+
+  async #reconcile(key: string): Promise<Outcome> {
+    const { client, dialect, events } = this.#context;
+    const service = this.#members.services.get(key);
+    const current = this.#endpoints.get(key);
+    if (service === undefined) return this.#deleteLeftover(current);
+    if (!selectsPods(service)) return done;
+    const pods = this.#members.pods.list(splitKey(key).namespace);
+    const action = planEndpoints({ dialect, service, pods, current });
+    const resource = client.resource(endpointsType);
+    try {
+      if (action.kind === 'create') await resource.create(action.endpoints);
+      else if (action.kind === 'update') await resource.update(action.endpoints);
+      return done;
+    } catch (error) {
+      if (isNamespaceTerminating(error)) return done;
+      // The cache lags behind; the next pass finds the object.
+      if (action.kind === 'create' && isAlreadyExists(error)) return retry(error);
+      const [reason, verb] =
+        action.kind === 'create' ? ['FailedToCreateEndpoint', 'create'] : ['FailedToUpdateEndpoint', 'update'];
+      const message = `Failed to ${verb} endpoint ${key}: ${messageOf(error)}`;
+      events.record(action.kind === 'none' ? service : action.endpoints, 'Warning', reason ?? '', message);
+      return retry(error);
+    }
+  }
+
+  /** Without a service nobody needs them, unless they are the lock of a leader election. */
+  async #deleteLeftover(current: Endpoints | undefined): Promise<Outcome> {
+    const { client, dialect } = this.#context;
+    if (current === undefined || current.metadata.annotations?.[dialect.annotations.leader] !== undefined) return done;
+    const { name = '', namespace = '', uid = '' } = current.metadata;
+    try {
+      await client.resource(endpointsType).delete(name, { namespace, preconditions: { uid } });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    return done;
+  }
+}

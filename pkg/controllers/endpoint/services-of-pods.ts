@@ -1,0 +1,48 @@
+/** Tells which services have to be looked at when pods change. */
+import { pods as podType, services as serviceType } from '#api/core/v1/resources.gen.js';
+import type { Pod, Service } from '#api/core/v1/types.gen.js';
+import { selectorFromLabels } from '#apimachinery/selectors/labels.js';
+import type { Informer } from '#client/informer/informer.js';
+import { changesEndpoints, selectsPods } from '#controllers/endpoint/members.js';
+import type { ControllerContext } from '#controllers/framework/context.js';
+import { sharedInformer } from '#controllers/framework/informers.js';
+import { keyOf } from '#controllers/framework/keys.js';
+
+export class ServicesOfPods {
+  readonly services: Informer<Service>;
+  readonly pods: Informer<Pod>;
+
+  constructor(context: ControllerContext) {
+    this.services = sharedInformer(context.informers, serviceType);
+    this.pods = sharedInformer(context.informers, podType);
+  }
+
+  /** Calls `changed` with the key of each service whose endpoints may have changed. */
+  watch(changed: (serviceKey: string, because: 'service' | 'pod') => void): () => void {
+    const service = (object: Service) => changed(keyOf(object), 'service');
+    const pod = (object: Pod) => {
+      for (const each of this.servicesOf(object)) changed(keyOf(each), 'pod');
+    };
+    const remove = [
+      this.services.addHandler({ onAdd: service, onUpdate: service, onDelete: service }),
+      this.pods.addHandler({
+        onAdd: pod,
+        onDelete: pod,
+        onUpdate: (object, old) => {
+          if (!changesEndpoints(object, old)) return;
+          pod(object);
+          pod(old);
+        },
+      }),
+    ];
+    return () => {
+      for (const unwatch of remove) unwatch();
+    };
+  }
+
+  servicesOf(pod: Pod): Service[] {
+    return this.services
+      .list(pod.metadata.namespace)
+      .filter((each) => selectsPods(each) && selectorFromLabels(each.spec.selector).matches(pod.metadata.labels));
+  }
+}

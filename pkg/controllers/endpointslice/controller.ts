@@ -1,0 +1,184 @@
+/** Keeps the endpoint slices of each service that selects pods. */
+import { nodes as nodeType, services as serviceType } from '#api/core/v1/resources.gen.js';
+import type { Node, Service } from '#api/core/v1/types.gen.js';
+import { endpointslices } from '#api/discovery/v1/resources.gen.js';
+import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
+import { isNotFound } from '#apimachinery/errors/status.js';
+import type { Informer } from '#client/informer/informer.js';
+import { done, type Outcome, requeueAfter, retry } from '#client/workqueue/outcome.js';
+import { familiesOf, isHeadless, selectsPods } from '#controllers/endpoint/members.js';
+import { ServicesOfPods } from '#controllers/endpoint/services-of-pods.js';
+import { desiredGroups, type EndpointGroup } from '#controllers/endpointslice/desired.js';
+import { planSlices, type SlicePlan } from '#controllers/endpointslice/plan.js';
+import { SliceTracker } from '#controllers/endpointslice/tracker.js';
+import type { Controller, ControllerContext } from '#controllers/framework/context.js';
+import { isNamespaceTerminating, messageOf } from '#controllers/framework/errors.js';
+import { indexByNode, podsOfNode, sharedInformer } from '#controllers/framework/informers.js';
+import { keyFor, keyOf, splitKey } from '#controllers/framework/keys.js';
+import { ReconcileLoop } from '#controllers/framework/loop.js';
+import { controllerReference } from '#controllers/framework/owners.js';
+
+export interface EndpointSliceOptions {
+  readonly concurrency: number;
+  /** How long changes of pods are gathered. */
+  readonly batchPeriodMs: number;
+  readonly maxEndpointsPerSlice: number;
+}
+
+/** Failures after which a service waits for a change, as in 1.24. */
+const maxRetries = 15;
+/** Index of slices by service. */
+const serviceIndex = 'service';
+
+export class EndpointSliceController implements Controller {
+  readonly name = 'endpointslice';
+  readonly #context: ControllerContext;
+  readonly #options: EndpointSliceOptions;
+  readonly #members: ServicesOfPods;
+  readonly #nodes: Informer<Node>;
+  readonly #slices: Informer<EndpointSlice>;
+  readonly #loop: ReconcileLoop;
+  readonly #tracker: SliceTracker;
+
+  constructor(context: ControllerContext, options: EndpointSliceOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#members = new ServicesOfPods(context);
+    this.#tracker = new SliceTracker(context.clock);
+    this.#nodes = sharedInformer(context.informers, nodeType);
+    this.#slices = sharedInformer(context.informers, endpointslices);
+    indexByNode(this.#members.pods);
+    this.#slices.addIndexers({ [serviceIndex]: (slice) => [this.#serviceOf(slice) ?? ''] });
+    this.#loop = new ReconcileLoop(context, {
+      name: 'endpoint_slice',
+      concurrency: options.concurrency,
+      maxRetries,
+      reconcile: (key) => this.#reconcile(key),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { queue } = this.#loop;
+    const { batchPeriodMs } = this.#options;
+    const sliceSeen = (slice: EndpointSlice) => {
+      const service = this.#serviceOf(slice);
+      if (service !== undefined) queue.add(service);
+    };
+    const remove = [
+      this.#members.watch((key, because) => {
+        if (because === 'pod' && batchPeriodMs > 0) queue.addAfter(key, batchPeriodMs);
+        else queue.add(key);
+      }),
+      this.#slices.addHandler({
+        onAdd: sliceSeen,
+        onUpdate: (slice, old) => {
+          if (this.#serviceOf(old) !== this.#serviceOf(slice)) sliceSeen(old);
+          sliceSeen(slice);
+        },
+        onDelete: (slice) => {
+          this.#tracker.sawDeletion(this.#serviceOf(slice) ?? '', slice);
+          sliceSeen(slice);
+        },
+      }),
+      this.#nodes.addHandler({
+        onAdd: (node) => this.#zoneChanged(node),
+        onUpdate: (node, old) => {
+          if (this.#zone(node) !== this.#zone(old)) this.#zoneChanged(node);
+        },
+      }),
+    ];
+    try {
+      await this.#loop.run(signal);
+    } finally {
+      for (const unwatch of remove) unwatch();
+    }
+  }
+
+  /** The service whose slice this controller manages, undefined for slices of others. */
+  #serviceOf({ metadata }: EndpointSlice): string | undefined {
+    const { labels, endpointSliceManager } = this.#context.dialect;
+    const service = metadata.labels?.[labels.serviceName];
+    if (service === undefined || metadata.labels?.[labels.endpointSliceManagedBy] !== endpointSliceManager) {
+      return undefined;
+    }
+    return keyFor(metadata.namespace, service);
+  }
+
+  #zone(node: Node): string | undefined {
+    return node.metadata.labels?.[this.#context.dialect.labels.zone];
+  }
+
+  #zoneChanged(node: Node): void {
+    for (const pod of podsOfNode(this.#members.pods, node.metadata.name ?? '')) {
+      for (const service of this.#members.servicesOf(pod)) this.#loop.queue.add(keyOf(service));
+    }
+  }
+
+  async #reconcile(key: string): Promise<Outcome> {
+    const { dialect, events } = this.#context;
+    const service = this.#members.services.get(key);
+    if (service === undefined) {
+      // Its slices go with it: they are owned by it.
+      this.#tracker.forget(key);
+      return done;
+    }
+    if (!selectsPods(service) || service.metadata.deletionTimestamp !== undefined) return done;
+    const slices = this.#slices.byIndex(serviceIndex, key);
+    const staleMs = this.#tracker.staleMs(key, slices);
+    if (staleMs > 0) return requeueAfter(staleMs);
+    const pods = this.#members.pods.list(splitKey(key).namespace);
+    const plan = planSlices({
+      groups: desiredGroups(dialect, service, pods, (name) => this.#nodes.get(name)),
+      slices: slices.filter((slice) => slice.metadata.deletionTimestamp === undefined),
+      blank: (group) => this.#blank(service, group),
+      maxEndpoints: this.#options.maxEndpointsPerSlice,
+      addressTypes: familiesOf(service),
+    });
+    try {
+      await this.#execute(key, plan);
+      return done;
+    } catch (error) {
+      if (isNamespaceTerminating(error)) return done;
+      const message = `Error updating Endpoint Slices for Service ${key}: ${messageOf(error)}`;
+      events.record(service, 'Warning', 'FailedToUpdateEndpointSlices', message);
+      return retry(error);
+    }
+  }
+
+  async #execute(key: string, { creates, updates, deletes }: SlicePlan): Promise<void> {
+    const resource = this.#context.client.resource(endpointslices);
+    // New endpoints come before old ones go, so that a service never has fewer than it must.
+    for (const slice of creates) this.#tracker.wrote(key, await resource.create(slice));
+    for (const slice of updates) this.#tracker.wrote(key, await resource.update(slice));
+    for (const slice of deletes) {
+      const { name = '', namespace = '', uid = '' } = slice.metadata;
+      try {
+        await resource.delete(name, { namespace, preconditions: { uid } });
+        if (this.#slices.get(keyOf(slice))?.metadata.uid === uid) this.#tracker.deleted(key, slice);
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+      }
+    }
+  }
+
+  #blank(service: Service, { addressType, ports }: Pick<EndpointGroup, 'addressType' | 'ports'>): EndpointSlice {
+    const { dialect } = this.#context;
+    const { name = '', namespace = '' } = service.metadata;
+    return {
+      metadata: {
+        generateName: `${name}-`,
+        namespace,
+        labels: {
+          ...service.metadata.labels,
+          ...(isHeadless(service) ? { [dialect.labels.headlessService]: '' } : {}),
+          [dialect.labels.serviceName]: name,
+          [dialect.labels.endpointSliceManagedBy]: dialect.endpointSliceManager,
+        },
+        ownerReferences: [controllerReference(dialect, serviceType, service)],
+      },
+      addressType,
+      endpoints: [],
+      ports: [...ports],
+    };
+  }
+}

@@ -1,0 +1,68 @@
+/** What resources the API serves right now, built in or not. */
+import type { APIGroupList, APIResource, APIResourceList } from '#api/meta/v1/types.gen.js';
+import type { GroupKey } from '#apimachinery/dialect.js';
+import type { ResourceType } from '#apimachinery/schema/schema.js';
+import type { ApiObject, Client } from '#client/client.js';
+
+export interface DiscoveredResources {
+  /** One per resource, in the group's preferred version where that has it. */
+  readonly resources: readonly ResourceType<ApiObject>[];
+  /** Group versions that did not answer, with the reason. */
+  readonly failures: ReadonlyMap<string, unknown>;
+}
+
+/** Asks for all groups. Throws when not even the list of groups can be had. */
+export async function discoverResources(client: Client, signal?: AbortSignal): Promise<DiscoveredResources> {
+  const options = signal === undefined ? {} : { signal };
+  const { groups } = await client.request<APIGroupList>('GET', '/apis', undefined, options);
+  // In each group the preferred version first, so that the others only add what it lacks.
+  const versions = [
+    { group: '', groupVersion: 'v1', version: 'v1' },
+    ...groups.flatMap(({ name, preferredVersion, versions: all }) =>
+      [...all]
+        .sort(
+          (a, b) => Number(b.version === preferredVersion?.version) - Number(a.version === preferredVersion?.version),
+        )
+        .map(({ groupVersion, version }) => ({ group: name, groupVersion, version })),
+    ),
+  ];
+  const failures = new Map<string, unknown>();
+  const lists = await Promise.all(
+    versions.map(async ({ group, groupVersion, version }) => {
+      const path = group === '' ? '/api/v1' : `/apis/${groupVersion}`;
+      try {
+        const list = await client.request<APIResourceList>('GET', path, undefined, options);
+        return { group, version, resources: list.resources ?? [] };
+      } catch (error) {
+        failures.set(groupVersion, error);
+        return { group, version, resources: [] };
+      }
+    }),
+  );
+  const found = new Map<string, ResourceType<ApiObject>>();
+  for (const { group, version, resources } of lists) {
+    for (const resource of resources) {
+      const id = `${group}/${resource.name}`;
+      if (resource.name.includes('/') || found.has(id)) continue;
+      found.set(id, resourceType(client, group, version, resource));
+    }
+  }
+  return { resources: [...found.values()], failures };
+}
+
+function resourceType(client: Client, group: string, version: string, resource: APIResource): ResourceType<ApiObject> {
+  return {
+    group: groupKeyOf(client, group),
+    version,
+    resource: resource.name,
+    singular: resource.singularName,
+    kind: resource.kind,
+    namespaced: resource.namespaced,
+    verbs: resource.verbs ?? [],
+  };
+}
+
+/** Groups that are not built in stand for themselves: the dialect gives back a name that it does not know. */
+export function groupKeyOf(client: Client, group: string): GroupKey {
+  return client.dialect.groupKey(group) ?? (group as GroupKey);
+}

@@ -1,0 +1,158 @@
+/** Watches every resource that can be deleted and feeds the graph with what it sees. */
+
+import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
+import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
+import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
+import type { ResourceType } from '#apimachinery/schema/schema.js';
+import type { ApiObject } from '#client/client.js';
+import { SharedInformerFactory } from '#client/informer/factory.js';
+import type { ControllerContext } from '#controllers/framework/context.js';
+import { discoverResources } from '#controllers/framework/discovery.js';
+import { sharedInformer } from '#controllers/framework/informers.js';
+import { type Graph, groupOf, type ObjectFacts } from '#controllers/garbagecollector/graph.js';
+
+interface Monitor {
+  readonly type: ResourceType<ApiObject>;
+  readonly stop: AbortController;
+  readonly running: Promise<void>;
+  readonly synced: Promise<void>;
+}
+
+export class Monitors {
+  readonly #context: ControllerContext;
+  readonly #graph: Graph;
+  readonly #monitors = new Map<string, Monitor>();
+
+  constructor(context: ControllerContext, graph: Graph) {
+    this.#context = context;
+    this.#graph = graph;
+  }
+
+  /** Calls `changed` whenever the API may have come to serve other resources. Returns the function that ends it. */
+  watchResources(changed: () => void): () => void {
+    const { informers } = this.#context;
+    const generationOf = (object: ApiObject & { status?: unknown }) => JSON.stringify(object.status);
+    const handler = {
+      onAdd: changed,
+      onDelete: changed,
+      onUpdate: (object: ApiObject, old: ApiObject) => {
+        if (generationOf(object) !== generationOf(old)) changed();
+      },
+    };
+    const remove = [
+      sharedInformer(informers, customresourcedefinitions).addHandler(handler),
+      sharedInformer(informers, apiservices).addHandler(handler),
+    ];
+    return () => {
+      for (const unwatch of remove) unwatch();
+    };
+  }
+
+  /** Begins to watch resources that appeared and stops with those that vanished. Throws when discovery fails. */
+  async refresh(signal: AbortSignal): Promise<void> {
+    const { client, dialect } = this.#context;
+    const { resources, failures } = await discoverResources(client, signal);
+    const wanted = new Map<string, ResourceType<ApiObject>>();
+    for (const type of resources) {
+      // Events own nothing and nothing owns them, but they are many.
+      if (type.resource === 'events') continue;
+      if (!['delete', 'list', 'watch'].every((verb) => type.verbs.includes(verb))) continue;
+      wanted.set(idOf(dialect.apiVersion(type.group, type.version), type.kind), type);
+    }
+    for (const [id, monitor] of this.#monitors) {
+      const group = dialect.apiVersion(monitor.type.group, monitor.type.version);
+      // A group that does not answer has not lost its resources.
+      if (!wanted.has(id) && !failures.has(group)) await this.#stop(id, monitor);
+    }
+    for (const [id, type] of wanted) if (!this.#monitors.has(id)) this.#start(id, type, signal);
+    if (failures.size > 0) {
+      this.#context.log.warn({ groups: [...failures.keys()] }, 'Some resources are not known; their garbage stays');
+    }
+  }
+
+  /** Resolves when all that is watched has been listed, or when `signal` aborts. */
+  async synced(signal: AbortSignal): Promise<void> {
+    const aborted = new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    await Promise.race([aborted, Promise.all([...this.#monitors.values()].map(({ synced }) => synced))]);
+  }
+
+  async close(): Promise<void> {
+    for (const [id, monitor] of [...this.#monitors]) await this.#stop(id, monitor);
+  }
+
+  /** The resource of objects of that kind; any version of the group will do. */
+  resourceOf(apiVersion: string, kind: string): ResourceType<ApiObject> | undefined {
+    const exact = this.#monitors.get(idOf(apiVersion, kind));
+    if (exact !== undefined) return exact.type;
+    const { dialect } = this.#context;
+    for (const { type } of this.#monitors.values()) {
+      if (type.kind === kind && dialect.groupName(type.group) === groupOf(apiVersion)) return type;
+    }
+    return undefined;
+  }
+
+  #start(id: string, type: ResourceType<ApiObject>, signal: AbortSignal): void {
+    const { client, clock, random, log, dialect } = this.#context;
+    // A factory of its own, so that it can end when the resource vanishes, and so that no other part waits for it.
+    const factory = new SharedInformerFactory({ client, clock, random, log, transform: identityOnly });
+    const apiVersion = dialect.apiVersion(type.group, type.version);
+    const stop = new AbortController();
+    const observe = (object: ApiObject) =>
+      this.#graph.observe(factsOf(object.metadata, apiVersion, type.kind, dialect.finalizers));
+    factory.informer(type).addHandler({
+      onAdd: observe,
+      onUpdate: observe,
+      onDelete: ({ metadata }) => this.#graph.remove(metadata.uid ?? ''),
+    });
+    const running = factory.start(AbortSignal.any([stop.signal, signal]));
+    this.#monitors.set(id, { type, stop, running, synced: factory.waitForSync() });
+  }
+
+  async #stop(id: string, monitor: Monitor): Promise<void> {
+    this.#monitors.delete(id);
+    monitor.stop.abort();
+    await monitor.running;
+  }
+}
+
+function idOf(apiVersion: string, kind: string): string {
+  return `${apiVersion}/${kind}`;
+}
+
+/** All that the collector needs of an object; the rest would fill memory. */
+export function identityOnly<T extends ApiObject>(object: T): T {
+  const { name, namespace, uid, resourceVersion, ownerReferences, finalizers, deletionTimestamp } = object.metadata;
+  const metadata: ObjectMeta = {};
+  if (name !== undefined) metadata.name = name;
+  if (namespace !== undefined) metadata.namespace = namespace;
+  if (uid !== undefined) metadata.uid = uid;
+  if (resourceVersion !== undefined) metadata.resourceVersion = resourceVersion;
+  if (ownerReferences !== undefined) metadata.ownerReferences = ownerReferences;
+  if (finalizers !== undefined) metadata.finalizers = finalizers;
+  if (deletionTimestamp !== undefined) metadata.deletionTimestamp = deletionTimestamp;
+  // The informer's type says more than is there; only this file sees these objects.
+  return { metadata } as T;
+}
+
+function factsOf(
+  metadata: ObjectMeta,
+  apiVersion: string,
+  kind: string,
+  names: { readonly orphan: string; readonly foreground: string },
+): ObjectFacts {
+  const finalizers = metadata.finalizers ?? [];
+  return {
+    uid: metadata.uid ?? '',
+    apiVersion,
+    kind,
+    namespace: metadata.namespace ?? '',
+    name: metadata.name ?? '',
+    owners: metadata.ownerReferences ?? [],
+    deleting: metadata.deletionTimestamp !== undefined,
+    foreground: finalizers.includes(names.foreground),
+    orphaning: finalizers.includes(names.orphan),
+  };
+}

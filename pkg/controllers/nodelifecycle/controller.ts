@@ -1,0 +1,194 @@
+/** Notices nodes that fall silent, says so in their conditions, taints and pods, and evicts pods from them. */
+import { leases as leaseType } from '#api/coordination/v1/resources.gen.js';
+import type { Lease } from '#api/coordination/v1/types.gen.js';
+import { getNodeCondition } from '#api/core/v1/node/conditions.js';
+import { isPodReady, setPodCondition } from '#api/core/v1/pod/conditions.js';
+import { nodes as nodeType, pods as podType } from '#api/core/v1/resources.gen.js';
+import type { Node, Pod } from '#api/core/v1/types.gen.js';
+import { formatTime } from '#apimachinery/clock.js';
+import { isNotFound } from '#apimachinery/errors/status.js';
+import type { Informer } from '#client/informer/informer.js';
+import { done, type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
+import type { Controller, ControllerContext } from '#controllers/framework/context.js';
+import { indexByNode, podsOfNode, sharedInformer } from '#controllers/framework/informers.js';
+import { keyFor } from '#controllers/framework/keys.js';
+import { ReconcileLoop } from '#controllers/framework/loop.js';
+import {
+  type GracePeriods,
+  type Health,
+  observeHealth,
+  readinessOf,
+  silentAt,
+  silentConditions,
+} from '#controllers/nodelifecycle/health.js';
+import { TaintManager } from '#controllers/nodelifecycle/taint-manager.js';
+import { type Eviction, needsLeave, planTaints } from '#controllers/nodelifecycle/taints.js';
+import { type ZoneOptions, Zones, zoneOf } from '#controllers/nodelifecycle/zones.js';
+
+export interface NodeLifecycleOptions {
+  readonly grace: GracePeriods;
+  readonly zones: ZoneOptions;
+  readonly taintManager: boolean;
+}
+
+/** Nodes worked on at once. */
+const concurrency = 8;
+
+export class NodeLifecycleController implements Controller {
+  readonly name = 'nodelifecycle';
+  readonly #context: ControllerContext;
+  readonly #options: NodeLifecycleOptions;
+  readonly #nodes: Informer<Node>;
+  readonly #leases: Informer<Lease>;
+  readonly #pods: Informer<Pod>;
+  readonly #loop: ReconcileLoop;
+  readonly #taintManager: TaintManager | undefined;
+  readonly #zones: Zones;
+  readonly #health = new Map<string, Health>();
+  /** Node → the transition of its readiness that its pods have been told. */
+  readonly #told = new Map<string, string>();
+
+  constructor(context: ControllerContext, options: NodeLifecycleOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#zones = new Zones(options.zones);
+    this.#nodes = sharedInformer(context.informers, nodeType);
+    this.#pods = sharedInformer(context.informers, podType);
+    this.#leases = context.informers.informer(leaseType, { namespace: context.dialect.namespaces.nodeLease });
+    indexByNode(this.#pods);
+    this.#taintManager = options.taintManager ? new TaintManager(context) : undefined;
+    this.#loop = new ReconcileLoop(context, {
+      name: 'node_lifecycle_controller',
+      concurrency,
+      reconcile: (name) => this.#reconcile(name),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const observe = (node: Node) => {
+      this.#observe(node);
+      this.#loop.queue.add(node.metadata.name ?? '');
+    };
+    // A renewal is no news: it only moves the deadline, which is looked up when the old one has come.
+    const renewed = (lease: Lease) => {
+      const node = this.#nodes.get(lease.metadata.name ?? '');
+      if (node !== undefined) this.#note(node, lease);
+    };
+    const remove = [
+      this.#nodes.addHandler({ onAdd: observe, onUpdate: observe, onDelete: (node) => this.#forget(node) }),
+      this.#leases.addHandler({ onAdd: renewed, onUpdate: renewed }),
+    ];
+    try {
+      await Promise.all([this.#loop.run(signal), this.#taintManager?.run(signal)]);
+    } finally {
+      for (const unwatch of remove) unwatch();
+    }
+  }
+
+  #observe(node: Node): void {
+    const { dialect } = this.#context;
+    const name = node.metadata.name ?? '';
+    this.#note(node, this.#leases.get(keyFor(dialect.namespaces.nodeLease, name)));
+    this.#zoneChanged(() => this.#zones.set(name, zoneOf(dialect, node), readinessOf(node)));
+  }
+
+  #forget(node: Node): void {
+    const name = node.metadata.name ?? '';
+    this.#health.delete(name);
+    this.#told.delete(name);
+    this.#zoneChanged(() => this.#zones.remove(name));
+  }
+
+  #note(node: Node, lease: Lease | undefined): void {
+    const name = node.metadata.name ?? '';
+    this.#health.set(name, observeHealth(this.#health.get(name), node, lease, this.#context.clock.now()));
+  }
+
+  #zoneChanged(change: () => readonly string[]): void {
+    const wasDisrupted = this.#zones.allDisrupted;
+    const affected = change();
+    const now = this.#context.clock.now();
+    // The first node that is heard again shows that the others could not be heard, not that they were silent.
+    if (wasDisrupted && !this.#zones.allDisrupted) {
+      for (const [name, health] of this.#health) this.#health.set(name, { ...health, seenMs: now });
+    }
+    for (const name of affected) this.#loop.queue.add(name);
+  }
+
+  async #reconcile(name: string): Promise<Outcome> {
+    const { clock, dialect } = this.#context;
+    const node = this.#nodes.get(name);
+    const health = this.#health.get(name);
+    if (node === undefined || health === undefined) return done;
+    const silentInMs = silentAt(health, node, this.#options.grace) - clock.now();
+    if (silentInMs <= 0) {
+      const conditions = silentConditions(dialect, node, clock.now());
+      // The cache will show the new conditions and call again.
+      if (conditions !== undefined) {
+        await this.#write(() =>
+          this.#context.client.resource(nodeType).updateStatus({ ...node, status: { ...node.status, conditions } }),
+        );
+        return done;
+      }
+    }
+    const waitMs = await this.#taint(node);
+    await this.#tellPods(node);
+    const due = [silentInMs, waitMs].filter((ms): ms is number => ms !== undefined && ms > 0);
+    return due.length === 0 ? done : requeueAfter(Math.min(...due));
+  }
+
+  /** Milliseconds until the zone may give leave to evict, undefined when that is not waited for. */
+  async #taint(node: Node): Promise<number | undefined> {
+    const { clock, client, dialect } = this.#context;
+    let eviction: Eviction = this.#zones.allDisrupted ? 'suspended' : 'wait';
+    let waitMs: number | undefined;
+    if (eviction === 'wait' && needsLeave(dialect, node)) {
+      const leave = this.#zones.leave(node.metadata.name ?? '', clock.now());
+      if (leave.kind === 'allowed') eviction = 'allowed';
+      if (leave.kind === 'wait') waitMs = leave.ms;
+    }
+    const taints = planTaints(dialect, node, eviction, clock.now());
+    if (taints === undefined) return waitMs;
+    await this.#write(() => client.resource(nodeType).update({ ...node, spec: { ...node.spec, taints } }));
+    return waitMs;
+  }
+
+  /** Pods of a node that is not ready are not ready either, so that no service sends them anything. */
+  async #tellPods(node: Node): Promise<void> {
+    const name = node.metadata.name ?? '';
+    const ready = getNodeCondition(node.status, 'Ready');
+    if (ready === undefined || ready.status === 'True') {
+      this.#told.delete(name);
+      return;
+    }
+    const transition = `${ready.status} ${ready.lastTransitionTime ?? ''}`;
+    // A node that still reports may say otherwise of its pods afterwards; that is not ours to fight.
+    if (this.#told.get(name) === transition) return;
+    if (!this.#told.has(name)) {
+      const message = `Node ${name} status is now: NodeNotReady`;
+      this.#context.events.record(node, 'Normal', 'NodeNotReady', message);
+    }
+    await Promise.all(
+      podsOfNode(this.#pods, name)
+        .filter(isPodReady)
+        .map((pod) => this.#markNotReady(pod)),
+    );
+    this.#told.set(name, transition);
+  }
+
+  async #markNotReady(pod: Pod): Promise<void> {
+    const { client, clock, events } = this.#context;
+    const ready = pod.status?.conditions?.find((condition) => condition.type === 'Ready');
+    const status = setPodCondition(pod.status, { ...ready, type: 'Ready', status: 'False' }, formatTime(clock.now()));
+    await this.#write(() => client.resource(podType).updateStatus({ ...pod, status }));
+    events.record(pod, 'Warning', 'NodeNotReady', 'Node is not ready');
+  }
+
+  async #write(call: () => Promise<unknown>): Promise<void> {
+    try {
+      await call();
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+}

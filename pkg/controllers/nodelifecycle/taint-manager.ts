@@ -1,0 +1,103 @@
+/** Deletes pods that do not, or no longer, tolerate the NoExecute taints of their node. */
+import { nodes as nodeType, pods as podType } from '#api/core/v1/resources.gen.js';
+import type { Node, Pod } from '#api/core/v1/types.gen.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import { isNotFound } from '#apimachinery/errors/status.js';
+import type { Informer } from '#client/informer/informer.js';
+import { done, type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
+import type { ControllerContext } from '#controllers/framework/context.js';
+import { indexByNode, podsOfNode, sharedInformer } from '#controllers/framework/informers.js';
+import { keyOf } from '#controllers/framework/keys.js';
+import { ReconcileLoop } from '#controllers/framework/loop.js';
+import { noExecuteTaints, planEviction } from '#controllers/nodelifecycle/eviction.js';
+
+/** Pods worked on at once. */
+const concurrency = 8;
+
+export class TaintManager {
+  readonly #context: ControllerContext;
+  readonly #nodes: Informer<Node>;
+  readonly #pods: Informer<Pod>;
+  readonly #loop: ReconcileLoop;
+  /** Pods that are to leave: UID → since when they are under the taints. */
+  readonly #leaving = new Map<string, number>();
+
+  constructor(context: ControllerContext) {
+    this.#context = context;
+    this.#nodes = sharedInformer(context.informers, nodeType);
+    this.#pods = sharedInformer(context.informers, podType);
+    indexByNode(this.#pods);
+    this.#loop = new ReconcileLoop(context, {
+      name: 'noexec_taint_pod',
+      concurrency,
+      reconcile: (key) => this.#reconcile(key),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { queue } = this.#loop;
+    const addPodsOf = (node: Node) => {
+      for (const pod of podsOfNode(this.#pods, node.metadata.name ?? '')) queue.add(keyOf(pod));
+    };
+    const remove = [
+      this.#nodes.addHandler({
+        onAdd: (node) => {
+          if (noExecuteTaints(node).length > 0) addPodsOf(node);
+        },
+        onUpdate: (node, old) => {
+          if (!semanticEqual(noExecuteTaints(node), noExecuteTaints(old))) addPodsOf(node);
+        },
+      }),
+      this.#pods.addHandler({
+        onAdd: (pod) => this.#podSeen(pod),
+        onUpdate: (pod, old) => {
+          const moved = pod.spec.nodeName !== old.spec.nodeName;
+          if (moved || !semanticEqual(pod.spec.tolerations, old.spec.tolerations)) this.#podSeen(pod);
+        },
+        onDelete: ({ metadata }) => this.#leaving.delete(metadata.uid ?? ''),
+      }),
+    ];
+    try {
+      await this.#loop.run(signal);
+    } finally {
+      for (const unwatch of remove) unwatch();
+    }
+  }
+
+  #podSeen(pod: Pod): void {
+    const tainted = noExecuteTaints(this.#nodes.get(pod.spec.nodeName ?? '')).length > 0;
+    if (tainted || this.#leaving.has(pod.metadata.uid ?? '')) this.#loop.queue.add(keyOf(pod));
+  }
+
+  async #reconcile(key: string): Promise<Outcome> {
+    const { clock, events } = this.#context;
+    const pod = this.#pods.get(key);
+    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return done;
+    const uid = pod.metadata.uid ?? '';
+    const plan = planEviction(pod, noExecuteTaints(this.#nodes.get(pod.spec.nodeName ?? '')));
+    if (plan.kind === 'stay') {
+      if (this.#leaving.delete(uid)) {
+        events.record(pod, 'Normal', 'TaintManagerEviction', `Cancelling deletion of Pod ${key}`);
+      }
+      return done;
+    }
+    const sinceMs = this.#leaving.get(uid) ?? clock.monotonic();
+    this.#leaving.set(uid, sinceMs);
+    const waitMs = sinceMs + plan.afterMs - clock.monotonic();
+    if (waitMs > 0) return requeueAfter(waitMs);
+    await this.#evict(pod, key);
+    return done;
+  }
+
+  async #evict(pod: Pod, key: string): Promise<void> {
+    const { client, events, metrics } = this.#context;
+    const { name = '', namespace = '', uid = '' } = pod.metadata;
+    events.record(pod, 'Normal', 'TaintManagerEviction', `Marking for deletion Pod ${key}`);
+    try {
+      await client.resource(podType).delete(name, { namespace, preconditions: { uid } });
+      metrics.count('taint_manager_evictions_total', 'Pods deleted because of taints of their node');
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+}
