@@ -1,5 +1,6 @@
 import t from 'tap';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { configFromOptions } from '#client/rest/config-from-options.js';
 import { inClusterConfig, NotInClusterError } from '#client/rest/in-cluster.js';
 import {
   formatKubeconfig,
@@ -151,4 +152,14 @@ t.test('in a pod', async (t) => {
   t.equal(await config.token?.token(), 'tok');
   t.equal(String((await config.tls?.current())?.ca), 'CA');
   await t.rejects(inClusterConfig({ dialect: orchDialect, clock, env, readFile }), { name: NotInClusterError.name });
+});
+
+t.test('from options: the file, the address, or the pod', async (t) => {
+  const clock = new VirtualClock();
+  const { readFile } = disk({ '/c': yaml });
+  const options = { dialect: orchDialect, clock, env: {}, readFile };
+  t.equal((await configFromOptions({ file: '/c' }, options)).server, 'https://one:6443');
+  t.equal((await configFromOptions({ file: '/c', master: 'https://x:1' }, options)).server, 'https://x:1');
+  t.equal((await configFromOptions({ file: '', master: 'x:8080' }, options)).server, 'http://x:8080');
+  await t.rejects(configFromOptions({}, options), { name: NotInClusterError.name });
 });
