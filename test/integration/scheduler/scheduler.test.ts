@@ -1,0 +1,155 @@
+/** The scheduler against a real API server (in process, store in memory). */
+
+import { Registry } from 'prom-client';
+import t, { type Test } from 'tap';
+import { events as eventsResource, nodes, pods } from '#api/core/v1/resources.gen.js';
+import type { Node, Pod } from '#api/core/v1/types.gen.js';
+import { realClock } from '#apimachinery/clock.js';
+import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import type { Client } from '#client/client.js';
+import { ApiEventRecorder } from '#client/events/recorder.js';
+import { SharedInformerFactory } from '#client/informer/factory.js';
+import { InProcessTransport } from '#client/rest/in-process-transport.js';
+import { RestClient } from '#client/rest/rest-client.js';
+import { silentLogger as log } from '#daemon/log/logger.js';
+import { schedulerMetrics } from '#scheduler/metrics.js';
+import { Scheduler } from '#scheduler/scheduler.js';
+import { startServer } from '#test/integration/apiserver/server.js';
+
+const clock = realClock;
+const random = Math.random;
+const user = { name: 'tester', groups: [dialect.groups.masters] };
+
+interface Cluster {
+  client: Client;
+  node(name: string, more?: Partial<Node['spec']>, labels?: Record<string, string>): Promise<void>;
+  pod(name: string, spec?: Partial<Pod['spec']>): Promise<void>;
+  /** Resolves with the pod when the check holds for it. */
+  when(name: string, check: (pod: Pod) => boolean): Promise<Pod>;
+}
+
+async function cluster(t: Test): Promise<Cluster> {
+  const stop = new AbortController();
+  const api = await startServer(t, { dialect });
+  const client = new RestClient({ transport: new InProcessTransport({ handler: api.handler, user }), dialect, clock });
+  await client.request('POST', '/api/v1/namespaces', { metadata: { name: 'default' } });
+  const informers = new SharedInformerFactory({ client, clock, random, log });
+  const recorder = new ApiEventRecorder({ client, source: { component: 'default-scheduler' }, clock, random, log });
+  const metrics = schedulerMetrics(new Registry());
+  const scheduler = new Scheduler({ client, informers, recorder, dialect, clock, random, log, metrics });
+  const informing = informers.start(stop.signal);
+  const scheduling = scheduler.start(stop.signal);
+  await scheduler.ready();
+  t.teardown(async () => {
+    await scheduler.close();
+    await recorder.close();
+    stop.abort();
+    await Promise.all([scheduling, informing]);
+    await client.close();
+  });
+  const api2 = client.resource(pods);
+  return {
+    client,
+    async node(name, spec = {}, labels = {}) {
+      const allocatable = { cpu: '2', memory: '1Gi', pods: '10' };
+      const node: Node = { metadata: { name, labels }, spec, status: { capacity: allocatable, allocatable } };
+      await client.resource(nodes).create(node);
+    },
+    async pod(name, spec = {}) {
+      const containers = [{ name: 'c', image: 'i' }];
+      await api2.create({ metadata: { name, namespace: 'default' }, spec: { containers, ...spec } });
+    },
+    async when(name, check) {
+      const stopWatch = AbortSignal.timeout(20_000);
+      const options = { namespace: 'default', fieldSelector: `metadata.name=${name}`, signal: stopWatch };
+      for await (const { object } of api2.watch(options)) if (check(object)) return object;
+      throw new Error(`${name} never got there`);
+    },
+  };
+}
+
+const isBound = (pod: Pod) => (pod.spec.nodeName ?? '') !== '';
+const cpu = (amount: string) => ({ containers: [{ name: 'c', image: 'i', resources: { requests: { cpu: amount } } }] });
+const condition = (pod: Pod) => pod.status?.conditions?.find((c) => c.type === 'PodScheduled');
+
+t.test('pods are bound, spread over the nodes', async (t) => {
+  const c = await cluster(t);
+  for (const name of ['n1', 'n2', 'n3']) await c.node(name);
+  for (let i = 0; i < 6; i++) await c.pod(`p${i}`);
+  const placed = await Promise.all(Array.from({ length: 6 }, (_, i) => c.when(`p${i}`, isBound)));
+  const counts = new Map<string, number>();
+  for (const pod of placed) counts.set(pod.spec.nodeName ?? '', (counts.get(pod.spec.nodeName ?? '') ?? 0) + 1);
+  t.same([...counts.values()], [2, 2, 2]);
+  t.equal(condition(placed[0] as Pod)?.status, 'True');
+});
+
+t.test('what does not fit says why, and is bound when there is room', async (t) => {
+  const c = await cluster(t);
+  await c.node('n1');
+  await c.pod('big', cpu('1500m'));
+  await c.when('big', isBound);
+  await c.pod('more', cpu('1'));
+  const waiting = await c.when('more', (pod) => condition(pod)?.status === 'False');
+  t.equal(condition(waiting)?.reason, 'Unschedulable');
+  t.equal(condition(waiting)?.message, '0/1 nodes are available: 1 Insufficient cpu.');
+  const failed = async () =>
+    (await c.client.resource(eventsResource).list({ namespace: 'default' })).items.find(
+      (e) => e.reason === 'FailedScheduling',
+    );
+  while ((await failed()) === undefined) await clock.sleep(20);
+  t.equal((await failed())?.involvedObject.name, 'more');
+  await c.client.resource(pods).delete('big', { namespace: 'default', gracePeriodSeconds: 0 });
+  t.equal((await c.when('more', isBound)).spec.nodeName, 'n1');
+});
+
+t.test('selector, affinity, taints, host ports and cordons', async (t) => {
+  const c = await cluster(t);
+  await c.node('plain');
+  await c.node('ssd', {}, { disk: 'ssd' });
+  await c.node('tainted', { taints: [{ key: 'only', value: 'gpu', effect: 'NoSchedule' }] });
+  await c.node('cordoned', { unschedulable: true });
+  await c.pod('wants-ssd', { nodeSelector: { disk: 'ssd' } });
+  t.equal((await c.when('wants-ssd', isBound)).spec.nodeName, 'ssd');
+  await c.pod('tolerant', {
+    tolerations: [{ key: 'only', operator: 'Exists' }],
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['tainted'] }] }],
+        },
+      },
+    },
+  });
+  t.equal((await c.when('tolerant', isBound)).spec.nodeName, 'tainted');
+  const port = { containers: [{ name: 'c', image: 'i', ports: [{ containerPort: 80, hostPort: 8080 }] }] };
+  for (const name of ['port-1', 'port-2', 'port-3']) await c.pod(name, port);
+  const stuck = await Promise.any(
+    ['port-1', 'port-2', 'port-3'].map((name) => c.when(name, (pod) => condition(pod)?.status === 'False')),
+  );
+  t.equal(
+    condition(stuck)?.message,
+    '0/4 nodes are available: 1 node(s) had untolerated taint {only: gpu}, 1 node(s) were unschedulable, ' +
+      "2 node(s) didn't have free ports for the requested pod ports.",
+  );
+  await c.client.resource(nodes).patch('cordoned', { spec: { unschedulable: false } }, { type: 'merge' });
+  t.equal((await c.when(stuck.metadata.name ?? '', isBound)).spec.nodeName, 'cordoned');
+});
+
+t.test('many pods at once, none twice, none over what a node has', async (t) => {
+  const c = await cluster(t);
+  for (let i = 0; i < 20; i++) await c.node(`n${i}`);
+  await Promise.all(Array.from({ length: 250 }, (_, i) => c.pod(`p${i}`)));
+  for (;;) {
+    const { items } = await c.client.resource(pods).list({ namespace: 'default' });
+    if (items.filter(isBound).length >= 200) {
+      const perNode = new Map<string, number>();
+      for (const pod of items.filter(isBound)) {
+        perNode.set(pod.spec.nodeName ?? '', (perNode.get(pod.spec.nodeName ?? '') ?? 0) + 1);
+      }
+      t.equal(Math.max(...perNode.values()), 10, 'no node has more than its ten pods');
+      t.equal(items.filter(isBound).length, 200);
+      return;
+    }
+    await clock.sleep(50);
+  }
+});
