@@ -1,0 +1,230 @@
+import { request } from 'node:https';
+import t from 'tap';
+import { badRequest } from '#apimachinery/errors/status.js';
+import type { AuthorizationAttributes } from '#apiserver/authorization/authorizer.js';
+import type { UserInfo } from '#apiserver/http/exchange.js';
+import { call, startServer } from '#test/integration/apiserver/server.js';
+
+const configmaps = '/api/v1/namespaces/default/configmaps';
+
+const authenticator = {
+  async authenticate({
+    headers,
+  }: {
+    headers: Readonly<Record<string, string | undefined>>;
+  }): Promise<UserInfo | undefined> {
+    const name = headers['authorization'];
+    return name === undefined ? undefined : { name, groups: ['system:authenticated'] };
+  },
+};
+
+/** Bob may read; root may do all. */
+const authorizer = {
+  mode: 'Test',
+  async authorize({ user, verb }: AuthorizationAttributes) {
+    const allow = user.name === 'root' || (user.name === 'bob' && ['get', 'list', 'watch'].includes(verb));
+    return allow
+      ? ({ decision: 'allow', reason: '' } as const)
+      : ({ decision: 'noOpinion', reason: 'no rule' } as const);
+  },
+};
+
+const as = (name: string, more: Record<string, string> = {}) => ({ headers: { authorization: name, ...more } });
+
+t.test('who asks and what they may do', async (t) => {
+  const server = await startServer(t, { dependencies: { authenticator, authorizer } });
+  const nobody = await call(server, 'GET', configmaps);
+  t.match(nobody.json, { kind: 'Status', code: 401, reason: 'Unauthorized', message: 'Unauthorized' });
+  t.match(nobody.headers['www-authenticate'], /^Bearer/);
+  t.equal((await call(server, 'GET', configmaps, as('bob'))).status, 200);
+  t.match((await call(server, 'DELETE', `${configmaps}/a`, as('bob'))).json, {
+    code: 403,
+    reason: 'Forbidden',
+    message:
+      'configmaps "a" is forbidden: User "bob" cannot delete resource "configmaps" in API group "" in the namespace "default": no rule',
+    details: { name: 'a', kind: 'configmaps' },
+  });
+  t.match((await call(server, 'GET', '/apis/apps/v1/deployments', as('eve'))).json, {
+    message:
+      'deployments.apps is forbidden: User "eve" cannot list resource "deployments" in API group "apps" at the cluster scope: no rule',
+  });
+  t.match((await call(server, 'POST', '/version', as('bob'))).json, {
+    code: 403,
+    message: 'forbidden: User "bob" cannot post path "/version": no rule',
+  });
+});
+
+t.test('impersonation', async (t) => {
+  const seen: UserInfo[] = [];
+  const server = await startServer(t, {
+    dependencies: {
+      authenticator,
+      authorizer: {
+        mode: 'Test',
+        authorize: async (attributes) => {
+          seen.push(attributes.user);
+          return authorizer.authorize(attributes);
+        },
+      },
+    },
+  });
+  t.equal((await call(server, 'GET', configmaps, as('root', { 'impersonate-user': 'bob' }))).status, 200);
+  t.same(seen.at(-1)?.name, 'bob');
+  t.ok(seen.at(-1)?.groups.includes('system:authenticated'));
+  t.equal((await call(server, 'DELETE', `${configmaps}/a`, as('root', { 'impersonate-user': 'bob' }))).status, 403);
+  const refused = await call(server, 'GET', configmaps, as('bob', { 'impersonate-user': 'root' }));
+  t.match(refused.json, {
+    code: 403,
+    message: /users "root" is forbidden: User "bob" cannot impersonate resource "users"/,
+  });
+  t.equal((await call(server, 'GET', configmaps, as('root', { 'impersonate-group': 'g' }))).status, 400);
+  const account = { 'impersonate-user': 'system:serviceaccount:ns:sa', 'impersonate-extra-scopes': 'a, b' };
+  await call(server, 'GET', configmaps, as('root', account));
+  t.match(seen.at(-1), {
+    extra: { scopes: ['a', 'b'] },
+    groups: ['system:serviceaccounts', 'system:serviceaccounts:ns'],
+  });
+});
+
+t.test('no more requests at once than allowed', async (t) => {
+  let release: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let entered = 0;
+  const server = await startServer(t, {
+    options: { maxMutatingRequestsInFlight: 2 },
+    dependencies: {
+      authenticator,
+      authorizer: { mode: 'Test', authorize: async () => ({ decision: 'allow', reason: '' }) },
+      admission: [
+        {
+          name: 'Hold',
+          handles: () => true,
+          admit: async () => {
+            entered += 1;
+            await held;
+          },
+        },
+      ],
+    },
+  });
+  const post = (name: string) =>
+    call(server, 'POST', configmaps, {
+      ...as('x', { 'content-type': 'application/json' }),
+      body: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } },
+    });
+  const two = [post('a'), post('b')];
+  while (entered < 2) await new Promise((resolve) => setImmediate(resolve));
+  const third = await post('c');
+  t.match(third.json, { code: 429, reason: 'TooManyRequests' });
+  t.equal(third.headers['retry-after'], '1');
+  t.equal((await call(server, 'GET', configmaps, as('x'))).status, 200, 'reads are counted apart');
+  release();
+  t.same(
+    (await Promise.all(two)).map(({ status }) => status),
+    [201, 201],
+  );
+  t.equal((await post('c')).status, 201);
+});
+
+t.test('a request that takes too long is given up', async (t) => {
+  const server = await startServer(t, {
+    dependencies: {
+      admission: [{ name: 'Never', handles: () => true, admit: () => new Promise(() => undefined) }],
+    },
+  });
+  const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } };
+  const late = await call(server, 'POST', `${configmaps}?timeout=20ms`, { body });
+  t.match(late.json, { code: 504, reason: 'Timeout', message: /did not complete within the allotted timeout/ });
+  t.equal((await call(server, 'GET', `${configmaps}?timeout=soon`)).status, 400);
+});
+
+t.test('admission sees, changes, warns and refuses', async (t) => {
+  const operations: string[] = [];
+  const server = await startServer(t, {
+    dependencies: {
+      admission: [
+        {
+          name: 'Mark',
+          handles: ({ resource }) => resource.resource === 'configmaps',
+          admit: async ({ operation, object, warn }) => {
+            operations.push(operation);
+            if (object !== undefined) object.metadata.labels = { ...object.metadata.labels, marked: 'yes' };
+            warn('marked by admission');
+          },
+          validate: async ({ name }) => {
+            if (name === 'bad') throw badRequest('not this one');
+          },
+        },
+      ],
+    },
+  });
+  const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } };
+  const made = await call(server, 'POST', configmaps, { body });
+  t.equal(made.json.metadata.labels.marked, 'yes');
+  t.equal(made.headers['warning'], '299 - "marked by admission"');
+  t.equal(
+    (await call(server, 'POST', configmaps, { body: { ...body, metadata: { name: 'bad' } } })).json.message,
+    'not this one',
+  );
+  await call(server, 'PUT', `${configmaps}/a`, { body: { ...made.json, data: { x: '1' } } });
+  await call(server, 'DELETE', `${configmaps}/a`);
+  t.same(new Set(operations), new Set(['CREATE', 'UPDATE', 'DELETE']));
+});
+
+t.test('hooks claim and give back', async (t) => {
+  const claimed = new Set<string>();
+  const server = await startServer(t, {
+    dependencies: {
+      hooks: [
+        {
+          handles: ({ resource }) => resource === 'configmaps',
+          beforeCreate: async ({ metadata }) => {
+            claimed.add(metadata.name ?? '');
+            return async () => void claimed.delete(metadata.name ?? '');
+          },
+          afterDelete: async ({ metadata }) => void claimed.delete(metadata.name ?? ''),
+        },
+      ],
+    },
+  });
+  const body = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
+  await call(server, 'POST', configmaps, { body: body('a') });
+  t.same([...claimed], ['a']);
+  await call(server, 'POST', `${configmaps}?dryRun=All`, { body: body('b') });
+  await call(server, 'POST', configmaps, { body: body('Not Valid') });
+  t.same([...claimed], ['a'], 'nothing stays claimed by a dry run or a refused create');
+  await call(server, 'DELETE', `${configmaps}/a`);
+  t.same([...claimed], []);
+});
+
+t.test('a client that does not read holds nobody up, and its watch ends with it', async (t) => {
+  const server = await startServer(t, { https: true });
+  const data = { x: 'y'.repeat(200_000) };
+  for (let i = 0; i < 30; i += 1) {
+    const { status } = await call(server, 'POST', configmaps, {
+      body: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `c${i}` }, data },
+    });
+    t.equal(status, 201);
+  }
+  const stalled = request({
+    host: '127.0.0.1',
+    port: server.address?.port,
+    path: configmaps,
+    rejectUnauthorized: false,
+    agent: false,
+  });
+  const responded = new Promise<void>((resolve) => {
+    stalled.on('response', (response) => {
+      response.on('error', () => undefined);
+      response.pause();
+      resolve();
+    });
+  });
+  stalled.on('error', () => undefined);
+  stalled.end();
+  await responded;
+  t.equal((await call(server, 'GET', `${configmaps}/c1`)).status, 200);
+  stalled.destroy();
+});

@@ -1,0 +1,284 @@
+import t from 'tap';
+import type { ApiServer } from '#apiserver/apiserver.js';
+import { type Answer, call, callHttps, startServer } from '#test/integration/apiserver/server.js';
+
+const configmaps = '/api/v1/namespaces/default/configmaps';
+const pods = '/api/v1/namespaces/default/pods';
+const deployments = '/apis/apps/v1/namespaces/default/deployments';
+
+const configMap = (metadata: object, data: object = {}) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data });
+const pod = (name: string, more: { metadata?: object; spec?: object } = {}) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, ...more.metadata },
+  spec: { containers: [{ name: 'c', image: 'i' }], ...more.spec },
+});
+const deployment = (name: string, replicas: number) => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name },
+  spec: {
+    replicas,
+    selector: { matchLabels: { app: name } },
+    template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+  },
+});
+
+async function create(t: Tap.Test, server: ApiServer, path: string, body: unknown): Promise<Answer> {
+  const answer = await call(server, 'POST', path, { body });
+  if (answer.status !== 201) t.fail(answer.text);
+  return answer;
+}
+
+declare namespace Tap {
+  type Test = { fail(message: string): unknown };
+}
+
+const patch = (type: string) => ({ headers: { 'content-type': `application/${type}` } });
+
+t.test('create: names and namespaces', async (t) => {
+  const server = await startServer(t);
+  const generated = await create(t, server, configmaps, configMap({ generateName: 'web-' }));
+  t.match(generated.json.metadata.name, /^web-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+  const elsewhere = await call(server, 'POST', configmaps, { body: configMap({ name: 'a', namespace: 'other' }) });
+  t.match(elsewhere.json, { code: 400, message: /does not match the namespace sent on the request/ });
+  const bad = await call(server, 'POST', configmaps, { body: configMap({ name: 'Bad_Name' }) });
+  t.match(bad.json, {
+    code: 422,
+    reason: 'Invalid',
+    message: /^ConfigMap "Bad_Name" is invalid: metadata.name: Invalid value: "Bad_Name": /,
+    details: { name: 'Bad_Name', kind: 'ConfigMap', causes: [{ field: 'metadata.name', reason: 'FieldValueInvalid' }] },
+  });
+  const otherKind = await call(server, 'POST', configmaps, { body: { ...configMap({ name: 'a' }), kind: 'Secret' } });
+  t.match(otherKind.json, { code: 400, reason: 'BadRequest' });
+  const system = {
+    name: 'b',
+    uid: 'mine',
+    creationTimestamp: '2001-01-01T00:00:00Z',
+    deletionTimestamp: '2001-01-01T00:00:00Z',
+  };
+  const made = (await create(t, server, configmaps, configMap(system))).json.metadata;
+  t.not(made.uid, 'mine');
+  t.notOk(made.deletionTimestamp);
+});
+
+t.test('unknown fields warn, or fail when asked to be strict', async (t) => {
+  const server = await startServer(t);
+  const odd = { ...configMap({ name: 'a' }), oddity: 1 };
+  const warned = await call(server, 'POST', configmaps, { body: odd });
+  t.equal(warned.headers['warning'], '299 - "unknown field \\"oddity\\""');
+  t.notOk(warned.json.oddity);
+  const strict = await call(server, 'POST', `${configmaps}?fieldValidation=Strict`, {
+    body: { ...odd, metadata: { name: 'b' } },
+  });
+  t.match(strict.json, { code: 400, message: /strict decoding error: unknown field "oddity"/ });
+  t.equal((await call(server, 'POST', `${configmaps}?fieldValidation=Maybe`, { body: odd })).status, 400);
+});
+
+t.test('dry runs change nothing', async (t) => {
+  const server = await startServer(t);
+  const dry = await call(server, 'POST', `${configmaps}?dryRun=All`, { body: configMap({ name: 'a' }) });
+  t.equal(dry.status, 201);
+  t.equal((await call(server, 'GET', `${configmaps}/a`)).status, 404);
+  await create(t, server, configmaps, configMap({ name: 'a' }, { x: '1' }));
+  t.equal((await call(server, 'POST', `${configmaps}?dryRun=All`, { body: configMap({ name: 'a' }) })).status, 409);
+  const update = await call(server, 'PUT', `${configmaps}/a?dryRun=All`, {
+    body: configMap({ name: 'a' }, { x: '2' }),
+  });
+  t.equal(update.json.data.x, '2');
+  await call(server, 'PATCH', `${configmaps}/a?dryRun=All`, {
+    ...patch('merge-patch+json'),
+    body: { data: { x: '3' } },
+  });
+  await call(server, 'DELETE', `${configmaps}/a?dryRun=All`);
+  await call(server, 'DELETE', `${configmaps}?dryRun=All`);
+  t.equal((await call(server, 'GET', `${configmaps}/a`)).json.data.x, '1');
+  t.equal((await call(server, 'POST', `${configmaps}?dryRun=Some`, { body: configMap({ name: 'b' }) })).status, 422);
+});
+
+t.test('update: versions and identity', async (t) => {
+  const server = await startServer(t);
+  const { metadata } = (await create(t, server, configmaps, configMap({ name: 'a' }))).json;
+  const put = (body: unknown) => call(server, 'PUT', `${configmaps}/a`, { body });
+  const unconditional = await put(configMap({ name: 'a' }, { x: '1' }));
+  t.equal(unconditional.status, 200, 'without a version it overwrites');
+  t.equal(unconditional.json.metadata.uid, metadata.uid);
+  t.equal(unconditional.json.metadata.creationTimestamp, metadata.creationTimestamp);
+  t.match((await put(configMap({ name: 'a', resourceVersion: metadata.resourceVersion }))).json, { code: 409 });
+  t.match((await put(configMap({ name: 'a', uid: 'other' }))).json, { code: 409, message: /Precondition failed: UID/ });
+  t.match((await put(configMap({ name: 'b' }))).json, {
+    code: 400,
+    message: /does not match the name on the URL \(a\)/,
+  });
+  const same = await put(unconditional.json);
+  t.equal(same.json.metadata.resourceVersion, unconditional.json.metadata.resourceVersion, 'nothing to write');
+  t.equal((await call(server, 'PUT', `${configmaps}/z`, { body: configMap({ name: 'z' }) })).status, 404);
+});
+
+t.test('concurrent merge patches without a version all succeed', async (t) => {
+  const server = await startServer(t);
+  await create(t, server, configmaps, configMap({ name: 'a' }));
+  const keys = Array.from({ length: 20 }, (_, i) => `k${i}`);
+  const answers = await Promise.all(
+    keys.map((key) =>
+      call(server, 'PATCH', `${configmaps}/a`, { ...patch('merge-patch+json'), body: { data: { [key]: '1' } } }),
+    ),
+  );
+  t.same(new Set(answers.map(({ status }) => status)), new Set([200]));
+  t.same(Object.keys((await call(server, 'GET', `${configmaps}/a`)).json.data).sort(), keys.sort());
+  const body = { metadata: { resourceVersion: '1' }, data: {} };
+  t.equal((await call(server, 'PATCH', `${configmaps}/a`, { ...patch('merge-patch+json'), body })).status, 409);
+  t.equal((await call(server, 'PATCH', `${configmaps}/a`, { ...patch('json'), body })).status, 415);
+});
+
+t.test('deletion in two phases', async (t) => {
+  const server = await startServer(t);
+  await create(t, server, configmaps, configMap({ name: 'a', finalizers: ['example.com/hold'] }));
+  const marked = await call(server, 'DELETE', `${configmaps}/a`);
+  t.match(marked.json, { kind: 'ConfigMap', metadata: { deletionTimestamp: /Z$/, finalizers: ['example.com/hold'] } });
+  t.equal((await call(server, 'GET', `${configmaps}/a`)).status, 200);
+  const more = { metadata: { finalizers: ['example.com/hold', 'example.com/other'] } };
+  const added = await call(server, 'PATCH', `${configmaps}/a`, { ...patch('merge-patch+json'), body: more });
+  t.equal(added.status, 422, 'no finalizer joins an object that is going');
+  const freed = { metadata: { finalizers: null } };
+  t.equal((await call(server, 'PATCH', `${configmaps}/a`, { ...patch('merge-patch+json'), body: freed })).status, 200);
+  t.equal((await call(server, 'GET', `${configmaps}/a`)).status, 404);
+});
+
+t.test('pods go gracefully when they are on a node', async (t) => {
+  const server = await startServer(t);
+  await create(t, server, pods, pod('waiting'));
+  const gone = await call(server, 'DELETE', `${pods}/waiting`);
+  t.equal(gone.json.kind, 'Pod');
+  t.equal((await call(server, 'GET', `${pods}/waiting`)).status, 404, 'an unscheduled pod goes at once');
+  await create(t, server, pods, pod('running', { spec: { nodeName: 'n1' } }));
+  const marked = (await call(server, 'DELETE', `${pods}/running`)).json;
+  t.match(marked.metadata, { deletionTimestamp: /Z$/, deletionGracePeriodSeconds: 30 });
+  const options = { kind: 'DeleteOptions', apiVersion: 'v1', gracePeriodSeconds: 0 };
+  await call(server, 'DELETE', `${pods}/running`, { body: { ...options, preconditions: { uid: 'other' } } });
+  t.equal((await call(server, 'GET', `${pods}/running`)).status, 200, 'not this one');
+  await call(server, 'DELETE', `${pods}/running`, {
+    body: { ...options, preconditions: { uid: marked.metadata.uid } },
+  });
+  t.equal((await call(server, 'GET', `${pods}/running`)).status, 404);
+});
+
+t.test('deletecollection takes what is selected', async (t) => {
+  const server = await startServer(t);
+  for (const name of ['a', 'b', 'c'])
+    await create(t, server, configmaps, configMap({ name, labels: { go: name === 'b' ? 'no' : 'yes' } }));
+  const answer = await call(server, 'DELETE', `${configmaps}?labelSelector=go=yes`);
+  t.match(answer.json, { kind: 'Status', status: 'Success' });
+  const left = (await call(server, 'GET', configmaps)).json.items;
+  t.same(
+    left.map((item: { metadata: { name: string } }) => item.metadata.name),
+    ['b'],
+  );
+});
+
+t.test('binding', async (t) => {
+  const server = await startServer(t);
+  await create(t, server, pods, pod('p'));
+  const binding = (node: string) => ({
+    apiVersion: 'v1',
+    kind: 'Binding',
+    metadata: { name: 'p' },
+    target: { kind: 'Node', name: node },
+  });
+  t.match((await call(server, 'POST', `${pods}/p/binding`, { body: binding('n1') })).json, { status: 'Success' });
+  const bound = (await call(server, 'GET', `${pods}/p`)).json;
+  t.equal(bound.spec.nodeName, 'n1');
+  t.match(bound.status.conditions, [{ type: 'PodScheduled', status: 'True' }]);
+  t.match((await call(server, 'POST', `${pods}/p/binding`, { body: binding('n2') })).json, {
+    code: 409,
+    message: /pod p is already assigned to node "n1"/,
+  });
+  t.equal(
+    (await call(server, 'POST', `${pods}/none/binding`, { body: { ...binding('n'), metadata: { name: 'none' } } }))
+      .status,
+    404,
+  );
+  await create(t, server, pods, pod('q'));
+  const old = await call(server, 'POST', '/api/v1/namespaces/default/bindings', {
+    body: { ...binding('n3'), metadata: { name: 'q' } },
+  });
+  t.equal(old.status, 201, 'the old path');
+});
+
+t.test('status and spec are changed apart', async (t) => {
+  const server = await startServer(t);
+  const made = (await create(t, server, pods, { ...pod('p'), status: { phase: 'Failed' } })).json;
+  t.not(made.status?.phase, 'Failed', 'a client does not set the status on create');
+  const body = { ...made, status: { phase: 'Running' }, spec: { ...made.spec, nodeName: 'n9' } };
+  const changed = (await call(server, 'PUT', `${pods}/p/status`, { body })).json;
+  t.equal(changed.status.phase, 'Running');
+  t.notOk(changed.spec.nodeName);
+});
+
+t.test('scale', async (t) => {
+  const server = await startServer(t);
+  await create(t, server, deployments, deployment('d', 2));
+  const scale = (await call(server, 'GET', `${deployments}/d/scale`)).json;
+  t.match(scale, { kind: 'Scale', apiVersion: 'autoscaling/v1', spec: { replicas: 2 }, status: { selector: 'app=d' } });
+  const put = await call(server, 'PUT', `${deployments}/d/scale`, { body: { ...scale, spec: { replicas: 5 } } });
+  t.equal(put.json.spec.replicas, 5);
+  t.equal((await call(server, 'PUT', `${deployments}/d/scale`, { body: scale })).status, 409);
+  const patched = await call(server, 'PATCH', `${deployments}/d/scale`, {
+    ...patch('merge-patch+json'),
+    body: { spec: { replicas: 7 } },
+  });
+  t.equal(patched.json.spec.replicas, 7);
+  t.equal((await call(server, 'GET', `${deployments}/d`)).json.spec.replicas, 7);
+  t.equal(
+    (
+      await call(server, 'PATCH', `${deployments}/d/scale`, {
+        ...patch('merge-patch+json'),
+        body: { spec: { replicas: -1 } },
+      })
+    ).status,
+    422,
+  );
+  t.equal((await call(server, 'POST', `${deployments}/d/scale`, { body: scale })).status, 405);
+  t.equal((await call(server, 'GET', `${deployments}/d/nothing`)).status, 404);
+});
+
+t.test('eviction asks the disruption budget', async (t) => {
+  const server = await startServer(t);
+  const labels = { app: 'x' };
+  for (const name of ['a', 'b']) {
+    const made = (await create(t, server, pods, pod(name, { metadata: { labels } }))).json;
+    await call(server, 'PUT', `${pods}/${name}/status`, { body: { ...made, status: { phase: 'Running' } } });
+  }
+  const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
+  const spec = { minAvailable: 1, selector: { matchLabels: labels } };
+  const budget = { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name: 'x' }, spec };
+  const made = (await create(t, server, budgets, budget)).json;
+  const status = {
+    disruptionsAllowed: 1,
+    currentHealthy: 2,
+    desiredHealthy: 1,
+    expectedPods: 2,
+    observedGeneration: made.metadata.generation ?? 0,
+  };
+  await call(server, 'PUT', `${budgets}/x/status`, { body: { ...made, status } });
+  const evict = (name: string) =>
+    call(server, 'POST', `${pods}/${name}/eviction`, {
+      body: { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } },
+    });
+  t.equal((await evict('a')).status, 201);
+  t.equal((await call(server, 'GET', `${pods}/a`)).status, 404);
+  t.match((await evict('b')).json, {
+    code: 429,
+    reason: 'TooManyRequests',
+    details: { causes: [{ reason: 'DisruptionBudget' }] },
+  });
+  t.equal((await call(server, 'GET', `${pods}/b`)).status, 200);
+});
+
+t.test('a body over the limit is refused before it is read', async (t) => {
+  const server = await startServer(t, { https: true, options: { maxBodyBytes: 1000 } });
+  const answer = await callHttps(server, 'POST', configmaps, {
+    body: configMap({ name: 'a' }, { x: 'y'.repeat(5000) }),
+  });
+  t.match(answer.json, { kind: 'Status', code: 413, reason: 'RequestEntityTooLarge' });
+});
