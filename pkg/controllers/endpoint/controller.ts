@@ -86,7 +86,8 @@ export class EndpointController implements Controller {
       const [reason, verb] =
         action.kind === 'create' ? ['FailedToCreateEndpoint', 'create'] : ['FailedToUpdateEndpoint', 'update'];
       const message = `Failed to ${verb} endpoint ${key}: ${messageOf(error)}`;
-      events.record(action.kind === 'none' ? service : action.endpoints, 'Warning', reason ?? '', message);
+      const kind = { apiVersion: dialect.apiVersion('core', 'v1'), kind: endpointsType.kind };
+      events.record({ ...kind, metadata: service.metadata }, 'Warning', reason ?? '', message);
       return retry(error);
     }
   }
