@@ -1,6 +1,7 @@
 /** Runs a daemon until it is told to stop: by the first signal with its work brought to an end, by the second at once. */
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { shared } from '#daemon/shared-signal.js';
 
 /** What of the process a running daemon touches. */
 export interface ProcessSignals {
@@ -31,7 +32,7 @@ export async function runDaemon(daemon: Daemon, { process, log }: RunDaemonOptio
   process.on('SIGINT', onSignal);
   let code = 0;
   try {
-    await daemon.start(stop.signal);
+    await daemon.start(shared(stop.signal));
     if (!stop.signal.aborted) log.info('Work has ended');
   } catch (error) {
     // A failure while stopping is one too, but what a stop itself breaks off is not.

@@ -7,6 +7,7 @@ import type { Informer, InformerFactory, InformerOptions } from '#client/informe
 import { reflectorMetrics } from '#client/informer/metrics.js';
 import { SharedInformer } from '#client/informer/shared-informer.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { shared } from '#daemon/shared-signal.js';
 
 export interface SharedInformerFactoryOptions {
   readonly client: Client;
@@ -60,7 +61,7 @@ export class SharedInformerFactory implements InformerFactory {
 
   async start(signal: AbortSignal): Promise<void> {
     if (this.#signal !== undefined) throw new TypeError('the informers were started already');
-    this.#signal = signal;
+    this.#signal = shared(signal);
     for (const { informer } of this.#entries.values()) this.#run(informer, signal);
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();

@@ -15,6 +15,7 @@ import type { LeaderLock } from '#client/leaderelection/lock.js';
 import { decide, type Observation, observe, released } from '#client/leaderelection/record.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { gauge } from '#daemon/metrics/metric.js';
+import { shared } from '#daemon/shared-signal.js';
 
 export interface LeaderElectorOptions {
   readonly lock: LeaderLock;
@@ -139,7 +140,7 @@ export class LeaderElector {
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) abort();
     let ended = false;
-    const working = work(stopWork.signal).finally(() => {
+    const working = work(shared(stopWork.signal)).finally(() => {
       ended = true;
       stopRenewing.abort();
     });

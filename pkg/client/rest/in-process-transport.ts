@@ -82,7 +82,7 @@ export class InProcessTransport implements Transport {
       method: request.method,
       url: request.path,
       headers: request.headers,
-      body: request.body === undefined ? Buffer.alloc(0) : Buffer.from(request.body),
+      body: bytesOf(request.body),
       remoteAddress: '127.0.0.1',
       ...(user === undefined ? {} : { user }),
       signal,
@@ -100,6 +100,11 @@ function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
+function bytesOf(body: Buffer | string | undefined): Buffer {
+  if (body === undefined) return Buffer.alloc(0);
+  return typeof body === 'string' ? Buffer.from(body) : body;
+}
+
 async function* once(body: Buffer | undefined): AsyncGenerator<Buffer> {
   if (body !== undefined) yield body;
 }
@@ -112,9 +117,17 @@ async function* stream(
 ): AsyncGenerator<Buffer> {
   const iterator = body[Symbol.asyncIterator]();
   let ended = false;
+  // One listener for the whole stream: a watch may bring thousands of items.
+  let giveUp: ((error: TransportError) => void) | undefined;
+  const aborted = () => giveUp?.(new TransportError('Aborted', `request to ${target} aborted`));
+  controller.signal.addEventListener('abort', aborted, { once: true });
   try {
     for (;;) {
-      const next = await orAborted(iterator.next(), controller.signal);
+      const next = await new Promise<IteratorResult<Buffer>>((resolve, reject) => {
+        giveUp = reject;
+        if (controller.signal.aborted) aborted();
+        else iterator.next().then(resolve, reject);
+      });
       if (next.done === true) {
         ended = true;
         return;
@@ -122,6 +135,7 @@ async function* stream(
       yield next.value;
     }
   } finally {
+    controller.signal.removeEventListener('abort', aborted);
     release();
     if (!ended) {
       controller.abort();

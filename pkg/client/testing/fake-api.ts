@@ -15,8 +15,6 @@ import {
   statusOf,
 } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
-import { parseFieldSelector } from '#apimachinery/selectors/fields.js';
-import { parseLabelSelector } from '#apimachinery/selectors/label-parser.js';
 import type { ApiObject } from '#client/client.js';
 import {
   type InProcessRequest,
@@ -24,20 +22,12 @@ import {
   InProcessTransport,
 } from '#client/rest/in-process-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
+import { deleteOptions, describe, type FakeCall, selects, verbOf } from '#client/testing/fake-call.js';
 import { applyPatch } from '#client/testing/fake-patch.js';
 import { keyOf, type TrackedEvent, Tracker } from '#client/testing/tracker.js';
 import { WatchBody } from '#client/testing/watch-body.js';
 
-/** One request as the fake saw it. */
-export interface FakeCall {
-  readonly verb: 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
-  /** Plural name. */
-  readonly resource: string;
-  readonly subresource: string | undefined;
-  readonly namespace: string | undefined;
-  readonly name: string | undefined;
-  readonly body: unknown;
-}
+export type { FakeCall } from '#client/testing/fake-call.js';
 
 /** Answers a call instead of the fake: with an error to throw, with an object to return, or not at all. */
 export type Interceptor = (call: FakeCall) => StatusError | object | undefined;
@@ -271,54 +261,6 @@ export class FakeApi {
   #typed<T extends ApiObject>(type: ResourceType<T>, object: T): T {
     return { ...object, apiVersion: this.#apiVersion(type), kind: type.kind };
   }
-}
-
-function describe(call: FakeCall): string {
-  const resource = call.subresource === undefined ? call.resource : `${call.resource}/${call.subresource}`;
-  const body = call.body as { metadata?: { name?: string; generateName?: string } } | undefined;
-  const name = call.name ?? body?.metadata?.name ?? body?.metadata?.generateName ?? '';
-  return `${call.verb} ${resource} ${call.namespace === undefined ? name : `${call.namespace}/${name}`}`.trim();
-}
-
-function verbOf(method: string, name: string | undefined, query: URLSearchParams): FakeCall['verb'] {
-  switch (method) {
-    case 'POST':
-      return 'create';
-    case 'PUT':
-      return 'update';
-    case 'PATCH':
-      return 'patch';
-    case 'DELETE':
-      return name === undefined ? 'deletecollection' : 'delete';
-    default:
-      if (query.get('watch') === 'true') return 'watch';
-      return name === undefined ? 'list' : 'get';
-  }
-}
-
-function selects(query: URLSearchParams, namespace: string | undefined): (object: ApiObject) => boolean {
-  const labels = parseLabelSelector(query.get('labelSelector') ?? '');
-  const fields = parseFieldSelector(query.get('fieldSelector') ?? '');
-  return (object) =>
-    (namespace === undefined || object.metadata.namespace === namespace) &&
-    labels.matches(object.metadata.labels ?? {}) &&
-    fields.matches(Object.fromEntries(fields.terms.map(({ field }) => [field, fieldAt(object, field)])));
-}
-
-function fieldAt(object: unknown, path: string): string | undefined {
-  let value = object;
-  for (const part of path.split('.')) {
-    value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[part] : undefined;
-  }
-  return value === undefined ? undefined : String(value);
-}
-
-function deleteOptions(body: unknown): { uid?: string; resourceVersion?: string; graceSeconds?: number } {
-  const { preconditions, gracePeriodSeconds } = (body ?? {}) as {
-    preconditions?: { uid?: string; resourceVersion?: string };
-    gracePeriodSeconds?: number;
-  };
-  return { ...preconditions, ...(gracePeriodSeconds === undefined ? {} : { graceSeconds: gracePeriodSeconds }) };
 }
 
 function json(status: number, value: object): InProcessResponse {

@@ -4,6 +4,7 @@ import type { Outcome } from '#client/workqueue/outcome.js';
 import { done, retry } from '#client/workqueue/outcome.js';
 import type { WorkQueue } from '#client/workqueue/queue.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { shared } from '#daemon/shared-signal.js';
 
 export interface WorkersOptions<K> {
   readonly queue: WorkQueue<K>;
@@ -25,7 +26,7 @@ export async function runWorkers<K>(options: WorkersOptions<K>, signal: AbortSig
   const { queue } = options;
   const stop = () => queue.shutDown();
   if (signal.aborted) stop();
-  signal.addEventListener('abort', stop, { once: true });
+  shared(signal).addEventListener('abort', stop, { once: true });
   await Promise.all(Array.from({ length: Math.max(1, options.concurrency) }, () => work(options, signal)));
   signal.removeEventListener('abort', stop);
 }

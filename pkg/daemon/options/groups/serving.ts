@@ -83,6 +83,7 @@ export function servingOptions<const P extends number>(defaults: { readonly secu
     'tls-min-version': { type: 'string', oneOf: tlsVersions, section, meaning: 'Lowest TLS version accepted.' },
     'http2-max-streams-per-connection': {
       type: 'int',
+      inert: true,
       section,
       meaning: 'Streams that one HTTP/2 connection may open; 0 leaves it to the runtime.',
     },
