@@ -20,6 +20,8 @@ export interface Strategy<T extends ApiObjectShape = ApiObjectShape> {
   defaults?(object: T, context: StrategyContext): void;
   /** Resets what a client may not set on create (status, generation, …), in place. */
   prepareForCreate?(object: T, context: StrategyContext): void;
+  /** Derives what depends on the uid and the final name, in place, just before validation; again for each generated name tried. */
+  completeCreate?(object: T, context: StrategyContext): void;
   /** Resets what a client may not change on update (status stays the old one), in place; bumps generation when the spec changed. */
   prepareForUpdate?(object: T, old: T, context: StrategyContext): void;
   validateCreate?(object: T, context: StrategyContext): FieldFailure[];

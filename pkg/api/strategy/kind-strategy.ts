@@ -28,6 +28,7 @@ export interface KindRules<T extends ApiObjectShape> {
   defaults?(object: T, context: StrategyContext): void;
   /** Runs after status was removed. */
   prepareForCreate?(object: T, context: StrategyContext): void;
+  completeCreate?(object: T, context: StrategyContext): void;
   /** Runs after the old status was put back, before generations are compared. */
   prepareForUpdate?(object: T, old: T, context: StrategyContext): void;
   prepareForStatusUpdate?(object: T, old: T, context: StrategyContext): void;
@@ -93,6 +94,7 @@ export function kindStrategy<T extends ApiObjectShape>(
 function optional<T extends ApiObjectShape>(rules: KindRules<T>): Partial<Strategy<T>> {
   return {
     ...(rules.defaults && { defaults: rules.defaults }),
+    ...(rules.completeCreate && { completeCreate: rules.completeCreate }),
     ...(rules.warnings && { warnings: rules.warnings }),
     ...(rules.selectableFields && { selectableFields: rules.selectableFields }),
     ...(rules.cells && { cells: rules.cells }),

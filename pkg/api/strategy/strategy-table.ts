@@ -22,6 +22,7 @@ export function created(strategy: Strategy, draft: Draft): ApiObjectShape {
   const object = structuredClone(draft) as unknown as ApiObjectShape;
   strategy.defaults?.(object, testContext);
   strategy.prepareForCreate?.(object, testContext);
+  strategy.completeCreate?.(object, testContext);
   return object;
 }
 

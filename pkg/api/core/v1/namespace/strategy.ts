@@ -16,13 +16,13 @@ export const namespaceStrategy: Strategy<Namespace> = kindStrategy<Namespace>(na
   name: dns1123LabelErrors,
   defaults: (namespace, context) => labelWithName(namespace, context.dialect),
   prepareForCreate(namespace, context) {
-    // A generated name is known only now.
-    labelWithName(namespace, context.dialect);
     namespace.status = { phase: 'Active' };
     const finalizer = context.dialect.namespaceFinalizer;
     const finalizers = namespace.spec.finalizers ?? [];
     if (!finalizers.includes(finalizer)) namespace.spec.finalizers = [...finalizers, finalizer];
   },
+  // A generated name is known only now.
+  completeCreate: (namespace, context) => labelWithName(namespace, context.dialect),
   prepareForUpdate(namespace, old) {
     copyField(namespace.spec, old.spec, 'finalizers');
   },
