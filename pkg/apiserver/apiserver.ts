@@ -24,6 +24,7 @@ import { Responder } from '#apiserver/http/respond.js';
 import { HttpsServer, type TLSMaterial } from '#apiserver/http/server.js';
 import { upgradeHandler } from '#apiserver/http/upgrade.js';
 import { OpenApi } from '#apiserver/openapi/openapi.js';
+import { conversionsOf } from '#apiserver/registry/conversions.js';
 import type { ConnectEndpoint, VirtualResource } from '#apiserver/registry/endpoints.js';
 import type { RegistryContext, WriteHook } from '#apiserver/registry/registry-context.js';
 import { ResourceTable } from '#apiserver/registry/resource-table.js';
@@ -141,7 +142,7 @@ export class ApiServer implements Daemon {
       scheme: this.scheme,
       storages: dependencies.storages,
       strategyFor,
-      conversionFor: () => undefined,
+      conversionFor: conversionsOf(dialect),
       eventTTLSeconds: this.#options.eventTTLSeconds,
     });
     for (const resource of served) this.resources.add(resource);

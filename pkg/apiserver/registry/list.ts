@@ -7,8 +7,9 @@ import { encodeContinue } from '#apiserver/registry/continue-token.js';
 import { type ListRequest, listRequest } from '#apiserver/registry/list-options.js';
 import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
 import { selection } from '#apiserver/registry/selection.js';
-import { jsonOf, objectOf, type ServedResource, scopeOf } from '#apiserver/registry/served-resource.js';
+import { jsonOf, type ServedResource, scopeOf } from '#apiserver/registry/served-resource.js';
 import { partialJson } from '#apiserver/representation/partial.js';
+import { protobufMessageOf } from '#apiserver/representation/protobuf-message.js';
 import { partsResponse } from '#apiserver/representation/streaming.js';
 import { includeObject, rowJson, tableHead } from '#apiserver/representation/table.js';
 import type { Entry, ListResult } from '#storage/resource-storage.js';
@@ -87,7 +88,7 @@ function listResponse(
   if (format === 'protobuf') {
     if (transform !== undefined) throw badRequest(`${transform.kind} has no Protobuf form here`);
     const type = { apiVersion: resource.apiVersion, kind: `${resource.declaration.kind}List` };
-    const items = result.entries.map((entry) => protobufItem(registry, resource, entry));
+    const items = result.entries.map((entry) => protobufMessageOf(registry.codec, resource, entry));
     const parts = registry.codec.protobufList(type, listMetadata(result), items);
     return partsResponse(parts, mediaTypeOf('protobuf', registry.dialect), gzip);
   }
@@ -95,13 +96,6 @@ function listResponse(
   if (format === 'json' && !pretty) return partsResponse(parts, mediaTypeOf('json', registry.dialect), gzip);
   const value = JSON.parse(Buffer.concat([...parts]).toString()) as object;
   return registry.responder.object(context, value, 200, form);
-}
-
-/** An item's message, encoded once per object version. */
-function protobufItem(registry: RegistryContext, resource: ServedResource, entry: Entry): Buffer {
-  return entry.encoded(`protobuf:${resource.apiVersion}`, () =>
-    registry.codec.protobufMessage(objectOf(resource, entry)),
-  );
 }
 
 const comma = Buffer.from(',');

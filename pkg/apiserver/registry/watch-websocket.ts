@@ -29,9 +29,12 @@ export async function watchOverWebSocket(
     server.handleUpgrade(request, connection.socket, connection.head, resolve);
   });
   client.on('error', (err) => registry.log.debug({ err, url }, 'watch connection failed'));
-  for await (const frame of frames) {
-    for (const line of frame.toString().split('\n')) {
-      if (line !== '' && !(await send(client, line))) return;
+  let rest = '';
+  for await (const piece of frames) {
+    const lines = (rest + piece.toString()).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      if (!(await send(client, line))) return;
     }
   }
   client.close();

@@ -8,9 +8,10 @@ import { watchRequest } from '#apiserver/registry/list-options.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { selection } from '#apiserver/registry/selection.js';
 import { type ServedResource, scopeOf } from '#apiserver/registry/served-resource.js';
+import { pieces } from '#apiserver/representation/streaming.js';
 import { includeObject } from '#apiserver/representation/table.js';
 import { type FrameEncoder, jsonFrames, protobufFrames, tableFrames } from '#apiserver/representation/watch-frames.js';
-import type { ResourceWatch } from '#storage/resource-storage.js';
+import type { ResourceEvent, ResourceWatch } from '#storage/resource-storage.js';
 
 const watchTransforms: readonly Transform['kind'][] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
 
@@ -137,11 +138,10 @@ async function* run(watch: Run): AsyncGenerator<Buffer> {
   const closed = registry.metrics.watchOpened(resource.group, version, kind);
   try {
     for await (const events of session) {
-      const frames = events.map((event) => encoder.event(event));
-      yield frames.length === 1 && frames[0] !== undefined ? frames[0] : Buffer.concat(frames);
+      yield* pieces(partsOf(encoder, events));
     }
   } catch (error) {
-    if (!end.signal.aborted) yield encoder.error(toStatus(error));
+    if (!end.signal.aborted) yield Buffer.concat(encoder.error(toStatus(error)));
   } finally {
     closed();
     timer.cancel();
@@ -149,4 +149,8 @@ async function* run(watch: Run): AsyncGenerator<Buffer> {
     watch.release();
     stop();
   }
+}
+
+function* partsOf(encoder: FrameEncoder, events: readonly ResourceEvent[]): Generator<Buffer> {
+  for (const event of events) yield* encoder.event(event);
 }

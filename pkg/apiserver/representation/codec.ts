@@ -1,10 +1,11 @@
 /** Objects in and out of bodies, for all kinds of a scheme. */
 import { parse } from 'yaml';
 import type { ApiObjectShape } from '#api/object.js';
+import { envelopeAround } from '#apimachinery/codec/envelope.js';
 import { decodeJSON, decodeValue, type FieldValidation } from '#apimachinery/codec/json.js';
 import { encodeMessage } from '#apimachinery/codec/protobuf/encode.js';
 import { decodeProtobuf, encodeProtobuf, encodeProtobufList } from '#apimachinery/codec/protobuf/protobuf.js';
-import { encodeWatchFrame } from '#apimachinery/codec/watch-frames.js';
+import { encodeWatchFrame, watchFrameHead } from '#apimachinery/codec/watch-frames.js';
 import { badRequest, notAcceptable } from '#apimachinery/errors/status.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -68,6 +69,13 @@ export class Codec {
   /** A list out of messages that are encoded already: the buffers that make it up. */
   protobufList(list: TypeRef, metadata: object, items: readonly Buffer[]): Buffer[] {
     return encodeProtobufList(this.#kind(list), metadata, items);
+  }
+
+  /** One frame of a Protobuf watch around a message that is encoded already: the buffers that make it up. */
+  protobufEventParts(type: string, object: TypeRef, message: Buffer): Buffer[] {
+    const { before, after } = envelopeAround(object.apiVersion, object.kind, message.length);
+    const size = before.length + message.length + after.length;
+    return [watchFrameHead(type, size), before, message, after];
   }
 
   /** One frame of a Protobuf watch, its length included. */

@@ -1,28 +1,40 @@
-/** Events of a watch as bytes, each made once per entry where the form allows and shared by all watchers. */
+/**
+ * Events of a watch as bytes. An event is given in parts, so that the object's own bytes are shared by all watchers and
+ * copied once, into what is written.
+ */
 import type { Status } from '#apimachinery/errors/status.js';
 import type { Transform } from '#apiserver/http/media-type.js';
 import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
-import { jsonOf, objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
+import { jsonOf, type ServedResource } from '#apiserver/registry/served-resource.js';
 import { partialJson, partialOf } from '#apiserver/representation/partial.js';
+import { protobufMessageOf } from '#apiserver/representation/protobuf-message.js';
 import { type IncludeObject, rowJson, tableHead } from '#apiserver/representation/table.js';
 import type { Entry, ResourceEvent } from '#storage/resource-storage.js';
 
 export interface FrameEncoder {
-  event(event: ResourceEvent): Buffer;
+  event(event: ResourceEvent): readonly Buffer[];
   /** The event that ends a watch which cannot go on. */
-  error(status: Status): Buffer;
+  error(status: Status): readonly Buffer[];
 }
 
 type Bookmark = Extract<ResourceEvent, { type: 'BOOKMARK' }>;
 
 const lineEnd = Buffer.from('}\n');
+const tableEnd = Buffer.from(']}}\n');
 
-function jsonLine(type: string, object: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object, lineEnd]);
+function head(type: string): Buffer {
+  return Buffer.from(`{"type":"${type}","object":`);
 }
 
-function jsonError(status: Status): Buffer {
-  return jsonLine('ERROR', Buffer.from(JSON.stringify(status)));
+const heads = {
+  ADDED: head('ADDED'),
+  MODIFIED: head('MODIFIED'),
+  DELETED: head('DELETED'),
+  BOOKMARK: head('BOOKMARK'),
+};
+
+function jsonError(status: Status): readonly Buffer[] {
+  return [head('ERROR'), Buffer.from(JSON.stringify(status)), lineEnd];
 }
 
 /** The object of a bookmark: nothing but its kind and version. */
@@ -42,18 +54,14 @@ export function jsonFrames(
   resource: ServedResource,
   transform: Transform | undefined,
 ): FrameEncoder {
-  const form = transform === undefined ? resource.apiVersion : `partial:${transform.group}/${transform.version}`;
   const bytes = (entry: Entry) =>
     transform === undefined ? jsonOf(resource, entry) : partialJson(resource, entry, transform);
   return {
     event(event) {
-      if (event.type !== 'BOOKMARK') {
-        // The cache gives the same entry to every watcher, so the whole line is made once.
-        return event.entry.encoded(`event:${form}:${event.type}`, (entry) => jsonLine(event.type, bytes(entry)));
-      }
+      if (event.type !== 'BOOKMARK') return [heads[event.type], bytes(event.entry), lineEnd];
       const object = bookmarkObject(registry, resource, event);
       const shown = transform === undefined ? object : partialOf(object, transform);
-      return jsonLine('BOOKMARK', Buffer.from(JSON.stringify(shown)));
+      return [heads.BOOKMARK, Buffer.from(JSON.stringify(shown)), lineEnd];
     },
     error: jsonError,
   };
@@ -67,18 +75,15 @@ export function tableFrames(
   include: IncludeObject,
 ): FrameEncoder {
   let headers = true;
-  const head = (resourceVersion: string) => {
-    const text = tableHead(resource, transform, { resourceVersion }, headers);
-    headers = false;
-    return Buffer.from(text);
-  };
-  const tail = Buffer.from(']}');
   return {
     event(event) {
-      const revision = String(event.revision);
-      if (event.type === 'BOOKMARK') return jsonLine('BOOKMARK', Buffer.concat([head(revision), tail]));
-      const row = rowJson(resource, event.entry, { transform, include, context: strategyContext(registry) });
-      return jsonLine(event.type, Buffer.concat([head(revision), row, tail]));
+      const table = tableHead(resource, transform, { resourceVersion: String(event.revision) }, headers);
+      headers = false;
+      const row =
+        event.type === 'BOOKMARK'
+          ? []
+          : [rowJson(resource, event.entry, { transform, include, context: strategyContext(registry) })];
+      return [heads[event.type], Buffer.from(table), ...row, tableEnd];
     },
     error: jsonError,
   };
@@ -87,15 +92,13 @@ export function tableFrames(
 /** Frames of a Protobuf watch: four bytes of length, then the event. */
 export function protobufFrames(registry: RegistryContext, resource: ServedResource): FrameEncoder {
   const { codec } = registry;
+  const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   return {
     event(event) {
-      if (event.type === 'BOOKMARK') {
-        return codec.protobufEvent('BOOKMARK', bookmarkObject(registry, resource, event));
-      }
-      return event.entry.encoded(`event:protobuf:${resource.apiVersion}:${event.type}`, (entry) =>
-        codec.protobufEvent(event.type, objectOf(resource, entry)),
-      );
+      if (event.type === 'BOOKMARK')
+        return [codec.protobufEvent('BOOKMARK', bookmarkObject(registry, resource, event))];
+      return codec.protobufEventParts(event.type, type, protobufMessageOf(codec, resource, event.entry));
     },
-    error: (status) => codec.protobufEvent('ERROR', status),
+    error: (status) => [codec.protobufEvent('ERROR', status)],
   };
 }

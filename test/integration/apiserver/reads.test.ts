@@ -2,6 +2,7 @@ import { connect } from 'node:http2';
 import t from 'tap';
 import { WebSocket } from 'ws';
 import { decodeProtobuf } from '#apimachinery/codec/protobuf/protobuf.js';
+import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import type { ApiServer } from '#apiserver/apiserver.js';
 import { call, callHttps, startServer } from '#test/integration/apiserver/server.js';
@@ -248,4 +249,56 @@ t.test('health checks, singly and all', async (t) => {
   t.equal((await call(server, 'GET', '/livez/ping')).text, 'ok');
   t.match((await call(server, 'GET', '/livez?verbose&exclude=etcd')).text, /\[\+\]etcd excluded: ok/);
   t.equal((await call(server, 'GET', '/readyz/none')).status, 404);
+});
+
+t.test('core events and newer events are two views of one object', async (t) => {
+  const server = await startServer(t);
+  const core = {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: 'e1', namespace: 'default' },
+    involvedObject: { kind: 'Pod', name: 'p', namespace: 'default' },
+    reason: 'Started',
+    message: 'said',
+    type: 'Normal',
+    firstTimestamp: '2024-05-01T12:00:00Z',
+    lastTimestamp: '2024-05-01T12:00:00Z',
+    count: 1,
+    source: { component: 'tester' },
+  };
+  const made = await call(server, 'POST', '/api/v1/namespaces/default/events', { body: core });
+  t.equal(made.status, 201, made.text);
+  const view = await call(server, 'GET', '/apis/events.k8s.io/v1/namespaces/default/events/e1');
+  t.match(view.json, { apiVersion: 'events.k8s.io/v1', note: 'said', regarding: { name: 'p' }, deprecatedCount: 1 });
+  t.equal(view.json.metadata.resourceVersion, made.json.metadata.resourceVersion);
+  const path = '/apis/events.k8s.io/v1/namespaces/default/events';
+  const series = { count: 2, lastObservedTime: '2024-05-01T12:00:01.000000Z' };
+  const headers = { 'content-type': 'application/merge-patch+json' };
+  const patched = await call(server, 'PATCH', `${path}/e1`, { headers, body: { series } });
+  t.equal(patched.status, 200, patched.text);
+  const back = await call(server, 'GET', '/api/v1/namespaces/default/events?fieldSelector=involvedObject.name=p');
+  t.match(back.json.items, [{ message: 'said', series: { count: 2 } }]);
+});
+
+t.test('a Protobuf watch is framed', async (t) => {
+  const server = await startServer(t);
+  await fill(server, 1);
+  const response = await server.handler({
+    method: 'GET',
+    url: `${path}?watch=1&timeoutSeconds=1`,
+    headers: { accept: 'application/vnd.kubernetes.protobuf' },
+    body: Buffer.alloc(0),
+    remoteAddress: '',
+    signal: new AbortController().signal,
+  });
+  t.equal(response.headers['content-type'], 'application/vnd.kubernetes.protobuf;stream=watch');
+  const reader = new WatchFrameReader();
+  const events: { type: string; name: unknown }[] = [];
+  for await (const piece of response.body as AsyncIterable<Buffer>) {
+    for (const { type, object } of reader.push(piece)) {
+      const decoded = decodeProtobuf(server.scheme, object).object as { metadata: { name: string } };
+      events.push({ type, name: decoded.metadata.name });
+    }
+  }
+  t.same(events, [{ type: 'ADDED', name: 'c000' }]);
 });
