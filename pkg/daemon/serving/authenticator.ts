@@ -19,6 +19,11 @@ export interface Credentials {
   readonly clientCertificate?: Buffer | undefined;
 }
 
+/** Says who asks. Rejects with 401 Unauthorized for wrong credentials. */
+export interface Authenticator {
+  authenticate(credentials: Credentials): Promise<ServingUser>;
+}
+
 export interface RequestHeaderOptions {
   readonly authorities: CertificateAuthorities;
   /** Common names that may speak for others; empty: every verified one. */
@@ -42,7 +47,7 @@ export interface AuthenticatorOptions {
 
 const cacheLimit = 4096;
 
-export class DelegatedAuthenticator {
+export class DelegatedAuthenticator implements Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #tokens: ExpiringCache<ServingUser | undefined>;
 

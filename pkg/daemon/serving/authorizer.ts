@@ -23,6 +23,14 @@ export interface Decision {
   readonly reason: string;
 }
 
+/** Says whether somebody may do something. */
+export interface Authorizer {
+  authorize(user: ServingUser, attributes: AccessAttributes): Promise<Decision>;
+}
+
+/** Lets everybody do everything. */
+export const alwaysAllow: Authorizer = { authorize: () => Promise.resolve({ allowed: true, reason: '' }) };
+
 export interface AuthorizerOptions {
   readonly dialect: Dialect;
   readonly clock: Clock;
@@ -36,7 +44,7 @@ export interface AuthorizerOptions {
 
 const cacheLimit = 4096;
 
-export class DelegatedAuthorizer {
+export class DelegatedAuthorizer implements Authorizer {
   readonly #options: AuthorizerOptions;
   readonly #decisions: ExpiringCache<Decision>;
 

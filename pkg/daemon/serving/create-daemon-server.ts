@@ -6,6 +6,8 @@ import type { Logger } from '#daemon/log/logger.js';
 import type { DelegatedAuthValues } from '#daemon/options/groups/authentication.js';
 import type { MetricsValues } from '#daemon/options/groups/metrics.js';
 import type { ServingValues } from '#daemon/options/groups/serving.js';
+import { memoryFileStore } from '#daemon/pki/file-store.js';
+import { CertificateReloader } from '#daemon/serving/certificate-reloader.js';
 import { DaemonServer, type DaemonServerOptions } from '#daemon/serving/daemon-server.js';
 import { createDelegatedAuth } from '#daemon/serving/delegated-auth.js';
 import type { HealthChecks } from '#daemon/serving/health.js';
@@ -31,10 +33,19 @@ export interface CreateDaemonServerOptions extends Pick<DaemonServerOptions, 'at
 export async function createDaemonServer(options: CreateDaemonServerOptions): Promise<DaemonServer | undefined> {
   const { values, name, dialect, clock, log, health, metrics, attributes, routes, upgrade } = options;
   if (options.port === undefined && values['secure-port'] === 0) return undefined;
-  const certificates = await loadServingCertificates({ values, name, clock });
+  const memory = memoryFileStore();
+  const load = () => loadServingCertificates({ values, name, clock, memory });
+  const certificates = await load();
   const { authenticationClient, authorizationClient } = options;
   const auth = await createDelegatedAuth({ values, dialect, clock, log, authenticationClient, authorizationClient });
-  return new DaemonServer({
+  const reloader = new CertificateReloader({
+    load,
+    apply: (replaced) => server.replaceCertificates(replaced),
+    current: certificates,
+    clock,
+    log,
+  });
+  const server = new DaemonServer({
     bindAddress: values['bind-address'],
     port: options.port ?? values['secure-port'],
     certificates,
@@ -43,10 +54,15 @@ export async function createDaemonServer(options: CreateDaemonServerOptions): Pr
     auth,
     health,
     log,
+    onConnection: () => {
+      // Never rejects; the connection at hand does not wait for it.
+      reloader.check().catch(() => undefined);
+    },
     disabledMetrics: values['disabled-metrics'] ?? [],
     ...(metrics === undefined ? {} : { metrics }),
     ...(attributes === undefined ? {} : { attributes }),
     ...(routes === undefined ? {} : { routes }),
     ...(upgrade === undefined ? {} : { upgrade }),
   });
+  return server;
 }

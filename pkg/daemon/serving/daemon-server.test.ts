@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:tls';
 import t, { type Test } from 'tap';
@@ -14,6 +15,7 @@ import { delegatedAuthOptions } from '#daemon/options/groups/authentication.js';
 import { servingOptions } from '#daemon/options/groups/serving.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { createAuthority, issueCertificate, type KeyCertificate } from '#daemon/pki/certificate.js';
+import { createSelfSigned } from '#daemon/pki/self-signed.js';
 import { type CreateDaemonServerOptions, createDaemonServer } from '#daemon/serving/create-daemon-server.js';
 import { HealthChecks } from '#daemon/serving/health.js';
 import type { ReviewClient } from '#daemon/serving/user.js';
@@ -224,6 +226,35 @@ t.test('upgrades pass the same gate', async (t) => {
   t.match(await ask(), /^HTTP\/1\.1 403 /);
   t.match(await ask('authorization: Bearer bad'), /^HTTP\/1\.1 401 /);
   t.match(await ask('authorization: Bearer good'), /^HTTP\/1\.1 101 .*\r\nx-user: token-user/);
+});
+
+t.test('replaced certificate files are used for new connections', async (t) => {
+  const made = (commonName: string) =>
+    createSelfSigned({ commonName, names: ['localhost'], ips: ['127.0.0.1'], now: realClock.now() });
+  const first = await made('first');
+  const directory = t.testdir({ 'x.crt': first.certificate, 'x.key': first.privateKey });
+  const { port, clock } = await setUp(t, [
+    `--tls-cert-file=${directory}/x.crt`,
+    `--tls-private-key-file=${directory}/x.key`,
+  ]);
+  const served = async () => {
+    const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
+    await once(socket, 'secureConnect');
+    const name = String(socket.getPeerCertificate().subject.CN);
+    socket.destroy();
+    return name.split('@')[0];
+  };
+  t.equal(await served(), 'first');
+  const second = await made('second');
+  await writeFile(`${directory}/x.crt`, second.certificate);
+  await writeFile(`${directory}/x.key`, 'half written');
+  await clock.advance(61_000);
+  for (let i = 0; i < 3; i += 1) t.equal(await served(), 'first', 'files that do not fit are not used');
+  await writeFile(`${directory}/x.key`, second.privateKey);
+  await clock.advance(61_000);
+  let name = await served();
+  for (let tries = 0; name !== 'second' && tries < 100; tries += 1) name = await served();
+  t.equal(name, 'second');
 });
 
 t.test('no port, no server', async (t) => {

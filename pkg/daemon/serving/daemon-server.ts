@@ -47,6 +47,8 @@ export interface DaemonServerOptions {
   readonly attributes?: (method: string, path: string) => AccessAttributes;
   /** Adds the daemon's own routes. */
   readonly routes?: (app: DaemonApp) => void;
+  /** Called for each new connection, before its handshake. */
+  readonly onConnection?: () => void;
   /** Takes an upgraded connection, after authentication and authorization; owns the socket from then on. */
   readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer, user: ServingUser) => void;
 }
@@ -80,6 +82,7 @@ export class DaemonServer {
     this.#addHealth();
     this.#addMetrics();
     options.routes?.(this.#app);
+    if (options.onConnection !== undefined) this.#app.server.on('connection', options.onConnection);
     this.#app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       this.#onUpgrade(request, socket, head).catch((error) => {
         options.log.error({ err: error }, 'Upgrade failed');

@@ -6,14 +6,14 @@ import type { Logger } from '#daemon/log/logger.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import type { DelegatedAuthValues } from '#daemon/options/groups/authentication.js';
 import { lookUpAuthentication, type PublishedAuthentication } from '#daemon/serving/auth-lookup.js';
-import { DelegatedAuthenticator } from '#daemon/serving/authenticator.js';
-import { DelegatedAuthorizer } from '#daemon/serving/authorizer.js';
+import { type Authenticator, DelegatedAuthenticator } from '#daemon/serving/authenticator.js';
+import { type Authorizer, DelegatedAuthorizer } from '#daemon/serving/authorizer.js';
 import { CertificateAuthorities } from '#daemon/serving/certificate-authorities.js';
 import type { ReviewClient } from '#daemon/serving/user.js';
 
 export interface DelegatedAuth {
-  readonly authenticator: DelegatedAuthenticator;
-  readonly authorizer: DelegatedAuthorizer;
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
   /** Authorities to name in the TLS handshake; empty: clients are not asked for certificates. */
   readonly clientCaPems: readonly string[];
 }

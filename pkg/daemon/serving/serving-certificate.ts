@@ -5,7 +5,7 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Clock } from '#apimachinery/clock.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import type { ServingValues } from '#daemon/options/groups/serving.js';
-import { directoryStore, memoryFileStore } from '#daemon/pki/file-store.js';
+import { directoryStore, type FileStore, memoryFileStore } from '#daemon/pki/file-store.js';
 import { createSelfSigned } from '#daemon/pki/self-signed.js';
 
 export interface CertificatePair {
@@ -33,6 +33,8 @@ export interface LoadOptions {
   /** Name of the self-signed pair's files and subject. */
   readonly name: string;
   readonly clock: Clock;
+  /** Keeps the self-signed pair where there is no `--cert-dir`, so that loading again finds it. */
+  readonly memory?: FileStore;
 }
 
 /** Reads the files, or finds or makes the self-signed pair. Throws OptionsError for files that cannot be used. */
@@ -46,9 +48,9 @@ export async function loadServingCertificates(options: LoadOptions): Promise<Ser
   return { pair, sni };
 }
 
-async function selfSigned({ values, name, clock }: LoadOptions): Promise<CertificatePair> {
+async function selfSigned({ values, name, clock, memory }: LoadOptions): Promise<CertificatePair> {
   const directory = values['cert-dir'] ?? '';
-  const store = directory === '' ? memoryFileStore() : directoryStore(directory);
+  const store = directory === '' ? (memory ?? memoryFileStore()) : directoryStore(directory);
   const [cert, key] = await Promise.all([store.read(`${name}.crt`), store.read(`${name}.key`)]);
   if (cert !== undefined && key !== undefined && isCurrent(cert, clock.now())) return { cert, key };
   const address = values['bind-address'];
