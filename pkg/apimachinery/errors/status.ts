@@ -171,6 +171,13 @@ export function invalid(kind: { group: string; kind: string }, name: string, fai
   return failure(422, 'Invalid', `${title} "${name}" is invalid: ${body}`, details);
 }
 
+/** 422 Invalid for a well-formed request that cannot be carried out (a patch that does not fit); `why` says it. */
+export function unprocessable(why: string): StatusError {
+  return failure(422, 'Invalid', 'the server rejected our request due to an error in our request', {
+    causes: [{ reason: 'UnexpectedServerResponse', message: why }],
+  });
+}
+
 /** 405 MethodNotAllowed. */
 export function methodNotAllowed(q: Qualified, action: string): StatusError {
   return failure(

@@ -1,0 +1,183 @@
+/** JSON patch (RFC 6902), with the limits and the negative indexes of release 1.24. */
+import { badRequest, requestEntityTooLarge, unprocessable } from '#apimachinery/errors/status.js';
+import {
+  checkValueDepth,
+  isObject,
+  type JsonObject,
+  jsonEqual,
+  member,
+  setMember,
+} from '#apimachinery/patch/json-values.js';
+
+/** More operations than that in one patch are refused. */
+export const maxOperations = 10_000;
+/** `copy` operations must not add more JSON than this altogether. */
+const maxCopiedBytes = 3 * 1024 * 1024;
+
+type Container = JsonObject | unknown[];
+
+interface Operation {
+  readonly op: 'add' | 'remove' | 'replace' | 'move' | 'copy' | 'test';
+  readonly path: string;
+  readonly from: string;
+  readonly value: unknown;
+}
+
+const needsValue = new Set(['add', 'replace', 'test']);
+const needsFrom = new Set(['move', 'copy']);
+const operations = new Set(['add', 'remove', 'replace', 'move', 'copy', 'test']);
+
+function readOperation(value: unknown, index: number): Operation {
+  const refuse = (why: string) => badRequest(`error decoding patch: operation ${index}: ${why}`);
+  if (!isObject(value)) throw refuse('not an object');
+  const { op, path, from = '' } = value;
+  if (typeof op !== 'string' || !operations.has(op)) throw refuse(`unexpected kind: ${JSON.stringify(op)}`);
+  if (typeof path !== 'string') throw refuse('no path');
+  if (typeof from !== 'string' || (needsFrom.has(op) && !Object.hasOwn(value, 'from'))) throw refuse('no from');
+  if (needsValue.has(op) && !Object.hasOwn(value, 'value')) throw refuse('no value');
+  return { op: op as Operation['op'], path, from, value: value.value };
+}
+
+/** The steps of a JSON pointer (RFC 6901). */
+function steps(pointer: string): string[] {
+  if (pointer === '') return [];
+  if (!pointer.startsWith('/')) throw unprocessable(`path ${JSON.stringify(pointer)} does not begin with a slash`);
+  return pointer
+    .slice(1)
+    .split('/')
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+/** Index into a list; negative ones count from the end (`end` is one behind the last place that may be named). */
+function indexOf(step: string, end: number, path: string): number {
+  if (!/^-?(0|[1-9][0-9]*)$/.test(step)) throw unprocessable(`${path}: ${JSON.stringify(step)} is no index`);
+  const number = Number(step);
+  const index = number < 0 ? end + number : number;
+  if (index < 0 || index >= end) throw unprocessable(`${path}: index ${step} is out of bounds`);
+  return index;
+}
+
+function child(container: Container, step: string, path: string): unknown {
+  if (Array.isArray(container)) return container[indexOf(step, container.length, path)];
+  return member(container, step);
+}
+
+function asContainer(value: unknown, path: string): Container {
+  if (Array.isArray(value) || isObject(value)) return value;
+  throw unprocessable(`${path}: doc is missing path`);
+}
+
+/** A document that operations are carried out on; owned, since they change it. */
+class Document {
+  #root: unknown;
+  #copied = 0;
+
+  constructor(root: unknown) {
+    this.#root = root;
+  }
+
+  get root(): unknown {
+    return this.#root;
+  }
+
+  /** What holds the last step of a path. */
+  #holder(path: string): { holder: Container; last: string } | undefined {
+    const all = steps(path);
+    const last = all.pop();
+    if (last === undefined) return undefined;
+    let value = this.#root;
+    for (const step of all) value = child(asContainer(value, path), step, path);
+    return { holder: asContainer(value, path), last };
+  }
+
+  get(path: string): unknown {
+    const at = this.#holder(path);
+    return at === undefined ? this.#root : child(at.holder, at.last, path);
+  }
+
+  add(path: string, value: unknown): void {
+    const at = this.#holder(path);
+    if (at === undefined) this.#root = value;
+    else if (!Array.isArray(at.holder)) setMember(at.holder, at.last, value);
+    else if (at.last === '-') at.holder.push(value);
+    else at.holder.splice(indexOf(at.last, at.holder.length + 1, path), 0, value);
+  }
+
+  remove(path: string): unknown {
+    const at = this.#holder(path);
+    if (at === undefined) throw unprocessable('the whole document cannot be removed');
+    if (Array.isArray(at.holder)) return at.holder.splice(indexOf(at.last, at.holder.length, path), 1)[0];
+    const value = member(at.holder, at.last);
+    if (value === undefined) throw unprocessable(`${path}: unable to remove nonexistent key`);
+    delete at.holder[at.last];
+    return value;
+  }
+
+  replace(path: string, value: unknown): void {
+    const at = this.#holder(path);
+    if (at === undefined) this.#root = value;
+    else if (Array.isArray(at.holder)) at.holder[indexOf(at.last, at.holder.length, path)] = value;
+    else if (member(at.holder, at.last) === undefined)
+      throw unprocessable(`${path}: replace operation does not apply: missing key`);
+    else setMember(at.holder, at.last, value);
+  }
+
+  move(from: string, path: string): void {
+    if (path.startsWith(`${from}/`)) throw unprocessable(`${path}: cannot move a value into itself`);
+    this.add(path, this.remove(from));
+  }
+
+  copy(from: string, path: string): void {
+    const value = this.get(from);
+    if (value === undefined) throw unprocessable(`${from}: nothing to copy`);
+    const text = JSON.stringify(value);
+    this.#copied += text.length;
+    if (this.#copied > maxCopiedBytes) throw unprocessable('copy operations add too much to the document');
+    this.add(path, JSON.parse(text));
+  }
+
+  test(path: string, value: unknown): void {
+    const actual = this.get(path) ?? null;
+    if (!jsonEqual(actual, value)) throw unprocessable(`testing value ${path} failed: test failed`);
+  }
+}
+
+function carryOut(document: Document, operation: Operation): void {
+  switch (operation.op) {
+    case 'add':
+      document.add(operation.path, operation.value);
+      return;
+    case 'remove':
+      document.remove(operation.path);
+      return;
+    case 'replace':
+      document.replace(operation.path, operation.value);
+      return;
+    case 'move':
+      document.move(operation.from, operation.path);
+      return;
+    case 'copy':
+      document.copy(operation.from, operation.path);
+      return;
+    case 'test':
+      document.test(operation.path, operation.value);
+      return;
+  }
+}
+
+/**
+ * The patched document; neither it nor `patch` is changed. Throws 400 BadRequest for what is no patch, 413 for too
+ * many operations, and 422 for an operation that does not apply (a failed `test` among them).
+ */
+export function jsonPatch(target: unknown, patch: unknown): unknown {
+  if (!Array.isArray(patch)) throw badRequest('error decoding patch: not a list of operations');
+  if (patch.length > maxOperations) {
+    throw requestEntityTooLarge(
+      `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`,
+    );
+  }
+  checkValueDepth(patch);
+  const document = new Document(structuredClone(target));
+  for (const operation of structuredClone(patch).map(readOperation)) carryOut(document, operation);
+  return document.root;
+}

@@ -1,0 +1,48 @@
+/** What the patch languages share: JSON values, compared and changed without touching the originals. */
+import { badRequest } from '#apimachinery/errors/status.js';
+
+export type JsonObject = Record<string, unknown>;
+
+/** Nesting of patches; deeper ones are refused. */
+export const maxPatchDepth = 500;
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** An own member; what every object inherits is no member of a document. */
+export function member(object: JsonObject, key: string): unknown {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+/** Sets an own member, whatever its name: assigning to `__proto__` would change the object's nature. */
+export function setMember(object: JsonObject, key: string, value: unknown): void {
+  if (key === '__proto__') {
+    Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true });
+  } else object[key] = value;
+}
+
+/** Equality of JSON values; the order of members does not matter. */
+export function jsonEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((element, i) => jsonEqual(element, b[i]));
+  }
+  if (!isObject(a) || !isObject(b)) return false;
+  const keys = Object.keys(a);
+  return (
+    keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && jsonEqual(a[key], b[key]))
+  );
+}
+
+/** Throws 400 BadRequest once a patch nests too deeply. */
+export function checkPatchDepth(depth: number): void {
+  if (depth > maxPatchDepth) throw badRequest('the patch is nested too deeply');
+}
+
+/** Throws 400 BadRequest for a value that nests too deeply. */
+export function checkValueDepth(value: unknown, depth = 0): void {
+  if (typeof value !== 'object' || value === null) return;
+  checkPatchDepth(depth);
+  for (const part of Object.values(value)) checkValueDepth(part, depth + 1);
+}

@@ -1,0 +1,176 @@
+/**
+ * Strategic merge patch: a merge patch whose lists are merged by the keys that the schema names. Directives are
+ * `$patch: replace|delete`, `$retainKeys`, `$deleteFromPrimitiveList/<list>` and `$setElementOrder/<list>`. Semantics
+ * of release 1.24 (apimachinery/pkg/util/strategicpatch/patch.go).
+ */
+import { badRequest, unprocessable } from '#apimachinery/errors/status.js';
+import {
+  checkPatchDepth,
+  isObject,
+  type JsonObject,
+  jsonEqual,
+  member,
+  setMember,
+} from '#apimachinery/patch/json-values.js';
+import { identity, inOrder } from '#apimachinery/patch/strategic-order.js';
+import { memberSchema, type PatchSchema, schemaOfType, unknownSchema } from '#apimachinery/patch/strategic-schema.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
+
+const patchDirective = '$patch';
+const retainKeysDirective = '$retainKeys';
+const deletePrefix = '$deleteFromPrimitiveList/';
+const orderPrefix = '$setElementOrder/';
+
+/**
+ * The patched object; neither it nor the patch is changed, and what the patch leaves alone is shared. `type` is the
+ * object's type, undefined where there is no schema (everything is then merged as by a merge patch). Throws 400
+ * BadRequest for malformed directives, 422 for elements without their merge key.
+ */
+export function strategicMergePatch(target: unknown, patch: unknown, type: TypeInfo | undefined): unknown {
+  if (!isObject(patch)) throw badRequest('a strategic merge patch must be an object');
+  return mergeObject(isObject(target) ? target : {}, patch, schemaOfType(type), 0);
+}
+
+function mergeObject(target: JsonObject, patch: JsonObject, schema: PatchSchema, depth: number): JsonObject {
+  checkPatchDepth(depth);
+  const directive = member(patch, patchDirective);
+  if (directive === 'delete') return {};
+  if (directive === 'replace') {
+    const { [patchDirective]: _, ...rest } = patch;
+    return mergeObject({}, rest, schema, depth);
+  }
+  if (directive !== undefined) throw badRequest(`unknown patch type found: ${JSON.stringify(directive)}`);
+  const result = retainKeys(target, patch);
+  for (const [key, value] of Object.entries(patch)) {
+    if (key === retainKeysDirective || Object.hasOwn(patch, orderPrefix + key)) continue;
+    if (key.startsWith(orderPrefix))
+      mergeOrdered(result, patch, key.slice(orderPrefix.length), { value, schema, depth });
+    else if (key.startsWith(deletePrefix)) deleteFromList(result, key.slice(deletePrefix.length), value);
+    else if (value === null) delete result[key];
+    else setMember(result, key, mergeValue(member(result, key), value, memberSchema(schema, key), depth + 1));
+  }
+  return result;
+}
+
+/** The target's copy, without members that `$retainKeys` does not name. */
+function retainKeys(target: JsonObject, patch: JsonObject): JsonObject {
+  const keys = member(patch, retainKeysDirective);
+  if (keys === undefined) return { ...target };
+  const bad = () => badRequest('invalid patch format of retainKeys');
+  if (!Array.isArray(keys)) throw bad();
+  const kept = new Set<unknown>(keys);
+  for (const key of Object.keys(patch)) {
+    if (!key.startsWith('$') && patch[key] !== null && !kept.has(key)) throw bad();
+  }
+  return Object.fromEntries(Object.entries(target).filter(([key]) => kept.has(key)));
+}
+
+function deleteFromList(result: JsonObject, key: string, value: unknown): void {
+  if (!Array.isArray(value)) throw badRequest('invalid patch format of primitive list');
+  const list = member(result, key);
+  if (!Array.isArray(list)) return;
+  result[key] = list.filter((element) => !value.some((gone) => jsonEqual(gone, element)));
+}
+
+function mergeValue(target: unknown, patch: unknown, schema: PatchSchema, depth: number): unknown {
+  checkPatchDepth(depth);
+  if (isObject(patch)) return mergeObject(isObject(target) ? target : {}, patch, schema, depth);
+  if (!Array.isArray(patch)) return patch;
+  if (schema.mergeList) return mergeList(Array.isArray(target) ? target : [], patch, schema, depth);
+  // Replaced as a whole; what its elements hold is still a patch's language.
+  return patch.map((element) => mergeValue(undefined, element, schemaOfType(schema.type), depth + 1));
+}
+
+/** A list whose order the patch gives: `$setElementOrder/<list>` with or without `<list>` beside it. */
+function mergeOrdered(
+  result: JsonObject,
+  patch: JsonObject,
+  key: string,
+  context: { value: unknown; schema: PatchSchema; depth: number },
+): void {
+  const order = context.value;
+  if (!Array.isArray(order)) throw badRequest('invalid patch format of setElementOrder list');
+  const schema = memberSchema(context.schema, key);
+  const { mergeKey } = schema;
+  const target = member(result, key);
+  const changes = member(patch, key);
+  if (changes === null) {
+    delete result[key];
+    return;
+  }
+  if (target === undefined && changes === undefined) return;
+  const original = Array.isArray(target) ? target : [];
+  if (Array.isArray(changes)) checkOrder(changes, order, mergeKey);
+  const merged = changes === undefined ? original : mergeValue(original, changes, schema, context.depth + 1);
+  result[key] = Array.isArray(merged) ? inOrder(merged, order, original, mergeKey) : merged;
+}
+
+/** The patch's elements must stand in the order that the directive gives. */
+function checkOrder(changes: readonly unknown[], order: readonly unknown[], mergeKey: string | undefined): void {
+  let at = 0;
+  for (const change of changes) {
+    if (isObject(change) && member(change, patchDirective) !== undefined) continue;
+    const wanted = identity(change, mergeKey);
+    while (at < order.length && !jsonEqual(identity(order[at], mergeKey), wanted)) at++;
+    if (at === order.length) {
+      throw badRequest(
+        `The order in patch list:\n${JSON.stringify(changes)}\n doesn't match $setElementOrder list:\n${JSON.stringify(order)}\n`,
+      );
+    }
+  }
+}
+
+function mergeList(
+  target: readonly unknown[],
+  patch: readonly unknown[],
+  schema: PatchSchema,
+  depth: number,
+): unknown[] {
+  const { mergeKey } = schema;
+  if (![...target, ...patch].some(isObject)) {
+    const merged = [...target];
+    for (const element of patch) if (!merged.some((other) => jsonEqual(other, element))) merged.push(element);
+    return inOrder(merged, patch, target, undefined);
+  }
+  if (mergeKey === undefined) throw unprocessable('cannot merge lists without merge key');
+  const { kept, changes } = applyElementDirectives(target, patch, mergeKey);
+  const merged = [...kept];
+  const elementSchema = schema.type === undefined ? unknownSchema : schemaOfType(schema.type);
+  for (const change of changes) {
+    const key = keyOf(change, mergeKey);
+    const at = merged.findIndex((element) => jsonEqual(identity(element, mergeKey), key));
+    const value = mergeValue(at < 0 ? undefined : merged[at], change, elementSchema, depth + 1);
+    if (at < 0) merged.push(value);
+    else merged[at] = value;
+  }
+  return inOrder(merged, changes, kept, mergeKey);
+}
+
+function keyOf(element: unknown, mergeKey: string): unknown {
+  const key = isObject(element) ? member(element, mergeKey) : undefined;
+  if (key === undefined) {
+    throw unprocessable(`map: ${JSON.stringify(element)} does not contain declared merge key: ${mergeKey}`);
+  }
+  return key;
+}
+
+/** Carries out `$patch` in elements of a list: what of the target stays, and which elements are left to merge. */
+function applyElementDirectives(
+  target: readonly unknown[],
+  patch: readonly unknown[],
+  mergeKey: string,
+): { kept: readonly unknown[]; changes: readonly unknown[] } {
+  const changes: unknown[] = [];
+  let kept = target;
+  let replace = false;
+  for (const element of patch) {
+    const directive = isObject(element) ? member(element, patchDirective) : undefined;
+    if (directive === undefined) changes.push(element);
+    else if (directive === 'replace') replace = true;
+    else if (directive === 'delete') {
+      const key = keyOf(element, mergeKey);
+      kept = kept.filter((other) => !jsonEqual(identity(other, mergeKey), key));
+    } else throw badRequest(`unknown patch type found: ${JSON.stringify(directive)}`);
+  }
+  return { kept: replace ? [] : kept, changes };
+}
