@@ -9,6 +9,7 @@ import { type EtcdPki, ensureEtcdPki } from '#cmd/orch/etcd-pki.js';
 import type { Layout } from '#cmd/orch/layout.js';
 import { firstServiceAddress, hostAddresses, nodeRange } from '#cmd/orch/network.js';
 import { etcdChild, etcdEndpoint } from '#cmd/orch/process/etcd.js';
+import { ServiceAddress } from '#cmd/orch/process/service-address.js';
 import { stopRuntime } from '#cmd/orch/process/runtime.js';
 import { RuntimeKeeper } from '#cmd/orch/process/runtime-keeper.js';
 import { type ProgressSink, step } from '#cmd/orch/progress.js';
@@ -189,5 +190,14 @@ async function startRuntimes(
       }),
     ),
   );
+  const service = new ServiceAddress({
+    serviceIp: firstServiceAddress(settings.serviceRange),
+    targetIp: firstServiceAddress(nodeRange(settings.podRange, 0)),
+    targetPort: settings.apiPort,
+    podRange: settings.podRange,
+    log,
+  });
+  await service.open();
+  running.push(service);
   return { endpoints, pauseImage: images.pause };
 }

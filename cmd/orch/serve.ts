@@ -48,7 +48,14 @@ export async function serve(argv: readonly string[]): Promise<number> {
 export async function serveCluster(start: StartOptions, settings: ClusterSettings, hooks: ServeHooks): Promise<number> {
   const layout = layoutOf(start.dataDir);
   const dialect = dialectByName(settings.dialect);
-  const log = createLogger({ name: 'orch', verbosity: start.verbosity, clock: realClock });
+  const log = createLogger({
+    name: 'orch',
+    format: 'text',
+    verbosity: start.verbosity,
+    pid: process.pid,
+    now: () => realClock.now(),
+    write: (line) => process.stderr.write(line),
+  });
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {

@@ -8,8 +8,8 @@ import { genericOptions } from '#daemon/options/groups/generic.js';
 import { leaderElectionOptions, leaderElectionRules } from '#daemon/options/groups/leader-election.js';
 import { loggingOptions, loggingRules } from '#daemon/options/groups/logging.js';
 import { metricsOptions, metricsRules } from '#daemon/options/groups/metrics.js';
-import type { OptionDeclaration, OptionTable, OptionValues } from '#daemon/options/option.js';
 import { servingOptions, servingRules } from '#daemon/options/groups/serving.js';
+import type { OptionDeclaration, OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
 
 /** Options that a configuration file replaces. */
@@ -76,7 +76,8 @@ export function schedulerOptions(dialect: Dialect) {
   } as const satisfies OptionTable;
 }
 
-export type SchedulerOptionValues = OptionValues<ReturnType<typeof schedulerOptions>>;
+export type SchedulerOptionTable = ReturnType<typeof schedulerOptions>;
+export type SchedulerOptionValues = OptionValues<SchedulerOptionTable>;
 
 export const schedulerRules: readonly Rule<SchedulerOptionValues>[] = [
   servingRules,

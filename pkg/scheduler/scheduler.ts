@@ -9,7 +9,9 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import type { Client } from '#client/client.js';
 import type { EventRecorder } from '#client/events/recorder.js';
+import { SharedInformerFactory } from '#client/informer/factory.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
+import { dropManagedFields } from '#client/informer/transforms.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { Algorithm } from '#scheduler/algorithm.js';
@@ -22,9 +24,16 @@ import { defaultProfile, type Profile } from '#scheduler/framework/profile.js';
 import type { SchedulerMetrics } from '#scheduler/metrics.js';
 import { type QueuedPod, SchedulingQueue } from '#scheduler/queue/scheduling-queue.js';
 
+/** Lets work run only while this process leads. */
+export interface Leadership {
+  /** Runs `work` once this process leads; its signal aborts when it no longer does. Rejects when leadership was lost. */
+  lead(work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
+}
+
 export interface SchedulerOptions {
   client: Client;
-  informers: InformerFactory;
+  /** Caches shared with others, which whoever made them starts. Absent: the scheduler has its own. */
+  informers?: InformerFactory;
   recorder: EventRecorder;
   dialect: Dialect;
   clock: Clock;
@@ -34,6 +43,8 @@ export interface SchedulerOptions {
   profiles?: readonly Profile[];
   binder?: Binder;
   maxUnschedulableMs?: number;
+  /** Absent: leads always. */
+  leadership?: Leadership;
   /** Bindings under way at once; further decisions wait. */
   maxBindings?: number;
 }
@@ -46,6 +57,7 @@ export class Scheduler implements Daemon {
   readonly #queue: SchedulingQueue;
   readonly #algorithm: Algorithm;
   readonly #binder: Binder;
+  readonly #informers: InformerFactory;
   readonly #pods: Informer<Pod>;
   readonly #nodes: Informer<Node>;
   readonly #stop = new AbortController();
@@ -63,8 +75,11 @@ export class Scheduler implements Daemon {
     });
     this.#algorithm = new Algorithm({ random: options.random });
     this.#binder = options.binder ?? apiBinder(options.client);
-    this.#pods = options.informers.informer(pods);
-    this.#nodes = options.informers.informer(nodes);
+    const { client, clock, random, log } = options;
+    this.#informers =
+      options.informers ?? new SharedInformerFactory({ client, clock, random, log, transform: dropManagedFields });
+    this.#pods = this.#informers.informer(pods);
+    this.#nodes = this.#informers.informer(nodes);
   }
 
   ready(): Promise<void> {
@@ -73,6 +88,14 @@ export class Scheduler implements Daemon {
 
   async start(signal: AbortSignal): Promise<void> {
     const stop = AbortSignal.any([signal, this.#stop.signal]);
+    const { leadership } = this.#options;
+    if (leadership === undefined) return this.#run(stop);
+    // A scheduler that stands by is ready: nothing but the other one's end is missing.
+    this.#ready.resolve();
+    await leadership.lead((leading) => this.#run(leading), stop);
+  }
+
+  async #run(stop: AbortSignal): Promise<void> {
     const removeNodes = this.#nodes.addHandler({
       onAdd: (node) => this.#nodeAdded(node),
       onUpdate: (node, old) => this.#nodeUpdated(node, old),
@@ -85,8 +108,9 @@ export class Scheduler implements Daemon {
     });
     const onStop = () => this.#queue.close();
     stop.addEventListener('abort', onStop, { once: true });
+    const informing = this.#options.informers === undefined ? this.#informers.start(stop) : undefined;
     try {
-      await this.#options.informers.waitForSync(stop);
+      await this.#informers.waitForSync(stop);
       this.#ready.resolve();
       for (let pod = await this.#queue.next(); pod !== undefined; pod = await this.#queue.next()) {
         await this.#schedule(pod);
@@ -102,6 +126,7 @@ export class Scheduler implements Daemon {
       onStop();
       this.#ready.reject(new Error(`${this.name} stopped`));
       await Promise.all(this.#bindings);
+      if (stop.aborted) await informing;
     }
   }
 

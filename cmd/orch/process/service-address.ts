@@ -1,0 +1,74 @@
+/**
+ * Makes the API's own Service reachable from the pods of this machine. There is no service proxy in the cluster, so
+ * its address is translated to the API server's port by one rule in the kernel, kept while the cluster runs.
+ */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Logger } from '#daemon/log/logger.js';
+
+const run = promisify(execFile);
+
+export interface ServiceAddressOptions {
+  /** The Service's address: `10.96.0.1`. */
+  readonly serviceIp: string;
+  /** An address of this machine on which the API server listens. */
+  readonly targetIp: string;
+  readonly targetPort: number;
+  /** Pods of this machine. */
+  readonly podRange: string;
+  readonly log: Logger;
+}
+
+export class ServiceAddress {
+  readonly #options: ServiceAddressOptions;
+
+  constructor(options: ServiceAddressOptions) {
+    this.#options = options;
+  }
+
+  /** Adds the rule; without the right to do so pods do without, and the log says so. */
+  async open(): Promise<void> {
+    try {
+      if (!(await this.#exists())) await this.#iptables('--append');
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'pods cannot reach the API server at its service address');
+    }
+  }
+
+  async close(): Promise<void> {
+    if (await this.#exists()) await this.#iptables('--delete');
+  }
+
+  async #exists(): Promise<boolean> {
+    try {
+      await this.#iptables('--check');
+      return true;
+    } catch {
+      // The check fails where there is no such rule.
+      return false;
+    }
+  }
+
+  async #iptables(action: string): Promise<void> {
+    const { serviceIp, targetIp, targetPort, podRange } = this.#options;
+    await run('iptables', [
+      '--wait',
+      '--table',
+      'nat',
+      action,
+      'PREROUTING',
+      '--source',
+      podRange,
+      '--destination',
+      `${serviceIp}/32`,
+      '--protocol',
+      'tcp',
+      '--dport',
+      '443',
+      '--jump',
+      'DNAT',
+      '--to-destination',
+      `${targetIp}:${targetPort}`,
+    ]);
+  }
+}
