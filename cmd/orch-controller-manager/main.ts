@@ -3,4 +3,4 @@ import { normalizeSpelling } from '#controllers/options/spelling.js';
 import { run } from '#daemon/run.js';
 
 process.argv = normalizeSpelling(process.argv);
-process.exitCode = await run(controllerManagerProgram, process);
+process.exitCode = await run(controllerManagerProgram(process), process);

@@ -15,6 +15,7 @@ import {
   controllerManagerOptions,
   controllerManagerRules,
 } from '#controllers/options/options.js';
+import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
@@ -23,18 +24,21 @@ import { HealthChecks } from '#daemon/serving/health.js';
 
 type Context = ProgramContext<ControllerManagerOptionTable>;
 
-export const controllerManagerProgram: Program<ControllerManagerOptionTable> = {
-  name: (dialect) => dialect.components.controllerManager,
-  description: 'Runs the control loops that move the cluster from the state it is in to the state that is wanted.',
-  options: controllerManagerOptions,
-  rules: controllerManagerRules,
-  create,
-};
+/** `facts`: what the metrics tell of the process. */
+export function controllerManagerProgram(facts: ProcessFacts): Program<ControllerManagerOptionTable> {
+  return {
+    name: (dialect) => dialect.components.controllerManager,
+    description: 'Runs the control loops that move the cluster from the state it is in to the state that is wanted.',
+    options: controllerManagerOptions,
+    rules: controllerManagerRules,
+    create: (context) => create(context, facts),
+  };
+}
 
-async function create(context: Context): Promise<ControllerManagerProcess> {
+async function create(context: Context, facts: ProcessFacts): Promise<ControllerManagerProcess> {
   const { values, dialect, clock, random, log } = context;
   const name = dialect.components.controllerManager;
-  const metrics = createRegistry({ dialect });
+  const metrics = createRegistry({ dialect, process: facts });
   const client = await clientFor(context, values.orchconfig, name);
   // A renewal must not wait behind the requests of busy controllers.
   const leaderClient = await clientFor(context, values.orchconfig, 'leader-election');

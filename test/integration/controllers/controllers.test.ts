@@ -1,0 +1,243 @@
+/** All controllers against a real API server (in process, store in memory). */
+import { Registry } from 'prom-client';
+import t, { type Test } from 'tap';
+import { deployments, replicasets } from '#api/apps/v1/resources.gen.js';
+import type { Deployment } from '#api/apps/v1/types.gen.js';
+import {
+  configmaps,
+  endpoints,
+  namespaces,
+  nodes,
+  pods,
+  serviceaccounts,
+  services,
+} from '#api/core/v1/resources.gen.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { endpointslices } from '#api/discovery/v1/resources.gen.js';
+import { formatTime, realClock } from '#apimachinery/clock.js';
+import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { isNotFound } from '#apimachinery/errors/status.js';
+import type { Client } from '#client/client.js';
+import { ApiEventRecorder } from '#client/events/recorder.js';
+import { InProcessTransport } from '#client/rest/in-process-transport.js';
+import { RestClient } from '#client/rest/rest-client.js';
+import { ControllerManager } from '#controllers/manager.js';
+import { controllerManagerValues } from '#controllers/options/options.js';
+import { silentLogger as log } from '#daemon/log/logger.js';
+import { startServer } from '#test/integration/apiserver/server.js';
+
+const clock = realClock;
+const random = Math.random;
+const labels = { app: 'web' };
+
+async function startCluster(t: Test, dialect: Dialect): Promise<Client> {
+  const api = await startServer(t, { dialect });
+  const user = { name: 'tester', groups: [dialect.groups.masters] };
+  const client = new RestClient({ transport: new InProcessTransport({ handler: api.handler, user }), dialect, clock });
+  const recorder = new ApiEventRecorder({ client, source: { component: 'test' }, clock, random, log });
+  const manager = new ControllerManager(controllerManagerValues(dialect, { 'leader-elect': false }), {
+    client,
+    dialect,
+    clock,
+    random,
+    log,
+    events: recorder,
+    metrics: new Registry(),
+    rootCA: 'the root CA',
+  });
+  const stop = new AbortController();
+  const running = manager.start(stop.signal);
+  t.teardown(async () => {
+    stop.abort();
+    await running;
+    await manager.close();
+    await recorder.close();
+    await client.close();
+  });
+  await manager.ready();
+  return client;
+}
+
+/** Asks until the answer is as wanted. */
+async function until<T>(what: string, ask: () => Promise<T>, wanted: (answer: T) => boolean): Promise<T> {
+  let last: unknown;
+  for (const deadline = clock.monotonic() + 20_000; clock.monotonic() < deadline; ) {
+    try {
+      const answer = await ask();
+      if (wanted(answer)) return answer;
+      last = answer;
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      last = error;
+    }
+    await clock.sleep(20);
+  }
+  throw new Error(`never: ${what}; last: ${JSON.stringify(last)}`);
+}
+
+function deployment(replicas: number, image: string): Deployment {
+  return {
+    metadata: { name: 'web', namespace: 'shop' },
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: 'c', image, ports: [{ containerPort: 80 }] }] } },
+    },
+  };
+}
+
+/** Does a node agent's part: binds and runs what waits, and ends what is deleted. */
+function runPods(t: Test, client: Client): void {
+  const stop = new AbortController();
+  let nextIP = 1;
+  const attend = async (pod: Pod) => {
+    const { name = '', namespace = '' } = pod.metadata;
+    const resource = client.resource(pods);
+    if (pod.metadata.deletionTimestamp !== undefined) {
+      if ((pod.metadata.deletionGracePeriodSeconds ?? 0) > 0)
+        await resource.delete(name, { namespace, gracePeriodSeconds: 0 });
+      return;
+    }
+    if ((pod.spec.nodeName ?? '') === '') {
+      await resource.createSubresource(
+        name,
+        'binding',
+        { metadata: { name }, target: { kind: 'Node', name: 'n1' } },
+        { namespace },
+      );
+      return;
+    }
+    if (pod.status?.phase !== 'Pending') return;
+    const podIP = `10.1.0.${nextIP++}`;
+    const lastTransitionTime = formatTime(clock.now());
+    await resource.patch(
+      name,
+      {
+        status: {
+          phase: 'Running',
+          podIP,
+          podIPs: [{ ip: podIP }],
+          conditions: [{ type: 'Ready', status: 'True', lastTransitionTime }],
+        },
+      },
+      { type: 'strategic', namespace, subresource: 'status' },
+    );
+  };
+  const watching = (async () => {
+    for await (const { type, object } of client.resource(pods).watch({ signal: stop.signal })) {
+      if (type === 'DELETED' || type === 'BOOKMARK') continue;
+      await attend(object).catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+    }
+  })();
+  t.teardown(async () => {
+    stop.abort();
+    await watching;
+  });
+}
+
+for (const dialect of [orchDialect, kubernetesDialect]) {
+  t.test(`the life of a deployment and its namespace, ${dialect.name}`, async (t) => {
+    const client = await startCluster(t, dialect);
+    const namespace = 'shop';
+    const podsNow = async () => (await client.resource(pods).list({ namespace })).items;
+    await client
+      .resource(nodes)
+      .create({ metadata: { name: 'n1', labels: { [dialect.labels.zone]: 'z1' } }, spec: {} });
+    runPods(t, client);
+    await client.resource(namespaces).create({ metadata: { name: namespace }, spec: {} });
+    await until(
+      'default account',
+      () => client.resource(serviceaccounts).get('default', { namespace }),
+      () => true,
+    );
+    const ca = await until(
+      'CA',
+      () => client.resource(configmaps).get(dialect.rootCAConfigMap, { namespace }),
+      () => true,
+    );
+    t.equal(ca.data?.['ca.crt'], 'the root CA');
+
+    await client.resource(services).create({
+      metadata: { name: 'web', namespace },
+      spec: { selector: labels, ports: [{ port: 80 }] },
+    });
+    await client.resource(deployments).create(deployment(3, 'v1'));
+    const getDeployment = () => client.resource(deployments).get('web', { namespace });
+    await until('3 available', getDeployment, (d) => d.status?.availableReplicas === 3);
+    await until(
+      'endpoints',
+      () => client.resource(endpoints).get('web', { namespace }),
+      (e) => e.subsets?.[0]?.addresses?.length === 3,
+    );
+    const [slice] = await until(
+      'slices',
+      async () => (await client.resource(endpointslices).list({ namespace })).items,
+      (items) =>
+        items.length === 1 && items[0]?.endpoints.length === 3 && items[0].endpoints.every((e) => e.conditions?.ready),
+    );
+    t.match(slice?.endpoints[0], { nodeName: 'n1', zone: 'z1', targetRef: { kind: 'Pod' } });
+
+    const next = await getDeployment();
+    next.spec.template.spec = deployment(3, 'v2').spec.template.spec ?? { containers: [] };
+    await client.resource(deployments).update(next);
+    await until(
+      'rolled out',
+      getDeployment,
+      (d) =>
+        d.status?.observedGeneration === d.metadata.generation &&
+        d.status?.updatedReplicas === 3 &&
+        d.status.replicas === 3,
+    );
+    await until(
+      'only v2',
+      podsNow,
+      (items) => items.length === 3 && items.every((pod) => pod.spec.containers[0]?.image === 'v2'),
+    );
+    t.equal((await getDeployment()).metadata.annotations?.[dialect.annotations.deploymentRevision], '2');
+
+    await client.resource(deployments).delete('web', { namespace, propagationPolicy: 'Background' });
+    await until(
+      'sets collected',
+      async () => (await client.resource(replicasets).list({ namespace })).items,
+      (items) => items.length === 0,
+    );
+    await until('pods collected', podsNow, (items) => items.length === 0);
+
+    await client.resource(deployments).create(deployment(2, 'v3'));
+    await until('2 available', getDeployment, (d) => d.status?.availableReplicas === 2);
+    await client.resource(deployments).delete('web', { namespace, propagationPolicy: 'Orphan' });
+    const [orphan] = await until(
+      'set let go',
+      async () => (await client.resource(replicasets).list({ namespace })).items,
+      (items) => items.length === 1 && (items[0]?.metadata.ownerReferences ?? []).length === 0,
+    );
+    await until(
+      'deployment gone',
+      async () => (await client.resource(deployments).list({ namespace })).items,
+      (items) => items.length === 0,
+    );
+    t.equal((await podsNow()).length, 2);
+
+    await client
+      .resource(replicasets)
+      .delete(orphan?.metadata.name ?? '', { namespace, propagationPolicy: 'Foreground' });
+    await until(
+      'set gone after its pods',
+      async () => (await client.resource(replicasets).list({ namespace })).items,
+      (items) => items.length === 0,
+    );
+    t.equal((await podsNow()).length, 0);
+
+    await client.resource(deployments).create(deployment(2, 'v4'));
+    await until('2 again', getDeployment, (d) => d.status?.availableReplicas === 2);
+    await client.resource(namespaces).delete(namespace);
+    await until(
+      'namespace gone',
+      async () => (await client.resource(namespaces).list()).items.map((n) => n.metadata.name),
+      (names) => !names.includes(namespace),
+    );
+    t.equal((await client.resource(pods).list()).items.length, 0);
+  });
+}
