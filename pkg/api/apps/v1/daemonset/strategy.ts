@@ -1,0 +1,123 @@
+/** What is particular to daemon sets. */
+import { daemonsets } from '#api/apps/v1/resources.gen.js';
+import type { DaemonSet, DaemonSetStatus, DaemonSetUpdateStrategy } from '#api/apps/v1/types.gen.js';
+import {
+  checkAtMost100Percent,
+  checkIntOrPercent,
+  isZero,
+  validateStatusCounts,
+  validateWorkloadSelector,
+  validateWorkloadTemplate,
+} from '#api/apps/v1/workload/validation.js';
+import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
+import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
+import type { TableRowCells } from '#api/object.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { age } from '#api/table/age.js';
+import { containerCells, formatLabelSelector, formatLabels } from '#api/table/text.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkNonNegative } from '#apimachinery/validation/checks.js';
+import { invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const specPath = FieldPath.of('spec');
+
+/** Where a generation of the template that older versions kept in the spec lives on. */
+const templateGeneration = 'deprecated.daemonset.template.generation';
+
+export const daemonSetStrategy: Strategy<DaemonSet> = kindStrategy<DaemonSet>(daemonsets, {
+  generationFields: ['spec'],
+  defaults: (set, context) => defaultDaemonSet(set, context.dialect),
+  prepareForCreate: (set) => setTemplateGeneration(set, 1),
+  prepareForUpdate(set, old) {
+    const before = Number(old.metadata.annotations?.[templateGeneration] ?? '0') || 0;
+    setTemplateGeneration(set, semanticEqual(set.spec.template, old.spec.template) ? before : before + 1);
+  },
+  validate: (set, context) => validateDaemonSet(set, context.dialect),
+  validateUpdate: (set, old) => validateImmutable(set.spec.selector, old.spec.selector, specPath.child('selector')),
+  validateStatusUpdate: (set) => validateStatus(set.status),
+  cells: (set, context) => daemonSetCells(set, context.now),
+});
+
+function setTemplateGeneration(set: DaemonSet, generation: number): void {
+  set.metadata.annotations = { ...set.metadata.annotations, [templateGeneration]: String(generation) };
+}
+
+function defaultDaemonSet(set: DaemonSet, dialect: Dialect): void {
+  const { spec } = set;
+  spec.updateStrategy ??= {};
+  spec.updateStrategy.type ||= 'RollingUpdate';
+  if (spec.updateStrategy.type === 'RollingUpdate') {
+    spec.updateStrategy.rollingUpdate ??= {};
+    spec.updateStrategy.rollingUpdate.maxUnavailable ??= 1;
+    spec.updateStrategy.rollingUpdate.maxSurge ??= 0;
+  }
+  spec.revisionHistoryLimit ??= 10;
+  defaultPodTemplate(spec.template, dialect);
+}
+
+function validateDaemonSet(set: DaemonSet, dialect: Dialect): FieldFailure[] {
+  const { selector, template, minReadySeconds, revisionHistoryLimit, updateStrategy } = set.spec;
+  return [
+    ...validateWorkloadSelector(selector, 'daemonset', specPath.child('selector')),
+    ...validateWorkloadTemplate(template, { dialect, selector, kind: 'DaemonSet' }, specPath.child('template')),
+    ...checkNonNegative(specPath.child('minReadySeconds'), minReadySeconds),
+    ...validateUpdateStrategy(updateStrategy ?? {}, specPath.child('updateStrategy')),
+    ...checkNonNegative(specPath.child('revisionHistoryLimit'), revisionHistoryLimit),
+  ];
+}
+
+function validateUpdateStrategy(strategy: DaemonSetUpdateStrategy, path: FieldPath): FieldFailure[] {
+  if (strategy.type === 'OnDelete') return [];
+  if (strategy.type !== 'RollingUpdate') return [notSupported(path, strategy, ['RollingUpdate', 'OnDelete'])];
+  const at = path.child('rollingUpdate');
+  if (strategy.rollingUpdate === undefined) return [required(at)];
+  const { maxUnavailable, maxSurge } = strategy.rollingUpdate;
+  const failures: FieldFailure[] = [];
+  for (const [field, value] of [
+    ['maxUnavailable', maxUnavailable],
+    ['maxSurge', maxSurge],
+  ] as const) {
+    failures.push(...checkIntOrPercent(at.child(field), value), ...checkAtMost100Percent(at.child(field), value));
+  }
+  if (!isZero(maxUnavailable) && !isZero(maxSurge)) {
+    failures.push(invalidValue(at.child('maxSurge'), maxSurge, 'may not be set when maxUnavailable is non-zero'));
+  } else if (isZero(maxUnavailable) && isZero(maxSurge)) {
+    failures.push(required(at.child('maxUnavailable'), 'cannot be 0 when maxSurge is 0'));
+  }
+  return failures;
+}
+
+const counts = [
+  'currentNumberScheduled',
+  'numberMisscheduled',
+  'desiredNumberScheduled',
+  'numberReady',
+  'observedGeneration',
+  'updatedNumberScheduled',
+  'numberAvailable',
+  'numberUnavailable',
+] as const;
+
+function validateStatus(status: DaemonSetStatus | undefined): FieldFailure[] {
+  return status === undefined ? [] : validateStatusCounts(status, counts, [], FieldPath.of('status'));
+}
+
+function daemonSetCells(set: DaemonSet, now: number): TableRowCells {
+  const { metadata, spec, status } = set;
+  return [
+    metadata.name ?? '',
+    status?.desiredNumberScheduled ?? 0,
+    status?.currentNumberScheduled ?? 0,
+    status?.numberReady ?? 0,
+    status?.updatedNumberScheduled ?? 0,
+    status?.numberAvailable ?? 0,
+    formatLabels(spec.template?.spec?.nodeSelector),
+    age(metadata.creationTimestamp, now),
+    ...containerCells(spec.template?.spec?.containers),
+    formatLabelSelector(spec.selector),
+  ];
+}

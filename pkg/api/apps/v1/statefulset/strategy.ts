@@ -1,0 +1,135 @@
+/** What is particular to stateful sets. */
+import { statefulsets } from '#api/apps/v1/resources.gen.js';
+import type { StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy } from '#api/apps/v1/types.gen.js';
+import {
+  validateStatusCounts,
+  validateWorkloadSelector,
+  validateWorkloadTemplate,
+} from '#api/apps/v1/workload/validation.js';
+import { defaultClaim } from '#api/core/v1/persistentvolumeclaim/defaults.js';
+import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { age } from '#api/table/age.js';
+import { containerCells } from '#api/table/text.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkNonNegative } from '#apimachinery/validation/checks.js';
+import { forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const specPath = FieldPath.of('spec');
+
+export const statefulSetStrategy: Strategy<StatefulSet> = kindStrategy<StatefulSet>(statefulsets, {
+  generationFields: ['spec'],
+  defaults: (set, context) => defaultStatefulSet(set, context.dialect),
+  prepareForCreate(set) {
+    set.status = { replicas: 0 };
+  },
+  validate: (set, context) => validateStatefulSet(set, context.dialect),
+  validateUpdate: (set, old) => validateFixedFields(set.spec, old.spec),
+  validateStatusUpdate: (set) =>
+    validateStatusCounts(
+      set.status ?? { replicas: 0 },
+      ['replicas', 'readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas', 'observedGeneration'],
+      [
+        ['readyReplicas', 'replicas', 'status.replicas'],
+        ['currentReplicas', 'replicas', 'status.replicas'],
+        ['updatedReplicas', 'replicas', 'status.replicas'],
+        ['availableReplicas', 'replicas', 'status.replicas'],
+        ['availableReplicas', 'readyReplicas', 'status.readyReplicas'],
+      ],
+      FieldPath.of('status'),
+    ),
+  cells: (set, context) => [
+    set.metadata.name ?? '',
+    `${set.status?.readyReplicas ?? 0}/${set.spec.replicas ?? 0}`,
+    age(set.metadata.creationTimestamp, context.now),
+    ...containerCells(set.spec.template?.spec?.containers),
+  ],
+});
+
+function defaultStatefulSet(set: StatefulSet, dialect: Dialect): void {
+  const { spec } = set;
+  spec.podManagementPolicy ||= 'OrderedReady';
+  spec.updateStrategy ??= {};
+  if ((spec.updateStrategy.type ?? '') === '') {
+    spec.updateStrategy.type = 'RollingUpdate';
+    spec.updateStrategy.rollingUpdate ??= {};
+  }
+  if (spec.updateStrategy.rollingUpdate !== undefined) spec.updateStrategy.rollingUpdate.partition ??= 0;
+  spec.replicas ??= 1;
+  spec.revisionHistoryLimit ??= 10;
+  defaultPodTemplate(spec.template, dialect);
+  for (const claim of spec.volumeClaimTemplates ?? []) {
+    claim.apiVersion ??= dialect.apiVersion('core', 'v1');
+    claim.kind ??= 'PersistentVolumeClaim';
+    defaultClaim(claim);
+  }
+}
+
+function validateStatefulSet(set: StatefulSet, dialect: Dialect): FieldFailure[] {
+  const { spec } = set;
+  const failures: FieldFailure[] = [];
+  const policy = spec.podManagementPolicy ?? '';
+  const policyPath = specPath.child('podManagementPolicy');
+  if (policy === '') failures.push(required(policyPath));
+  else if (policy !== 'OrderedReady' && policy !== 'Parallel') {
+    failures.push(invalidValue(policyPath, policy, "must be 'OrderedReady' or 'Parallel'"));
+  }
+  return [
+    ...failures,
+    ...validateUpdateStrategy(spec.updateStrategy ?? {}, specPath.child('updateStrategy')),
+    ...checkNonNegative(specPath.child('replicas'), spec.replicas),
+    ...checkNonNegative(specPath.child('minReadySeconds'), spec.minReadySeconds),
+    ...checkNonNegative(specPath.child('revisionHistoryLimit'), spec.revisionHistoryLimit),
+    ...validateWorkloadSelector(spec.selector, 'statefulset', specPath.child('selector')),
+    ...validateWorkloadTemplate(
+      withClaimVolumes(spec),
+      { dialect, selector: spec.selector, kind: 'StatefulSet' },
+      specPath.child('template'),
+    ),
+  ];
+}
+
+/** Claims made from the templates are volumes of every pod, so its containers may mount them. */
+function withClaimVolumes(spec: StatefulSetSpec): StatefulSetSpec['template'] {
+  const podSpec = spec.template?.spec;
+  if (podSpec === undefined) return spec.template;
+  const own = new Set((podSpec.volumes ?? []).map((volume) => volume.name));
+  const claims = (spec.volumeClaimTemplates ?? [])
+    .map((claim) => claim.metadata?.name ?? '')
+    .filter((name) => name !== '' && !own.has(name))
+    .map((name) => ({ name, persistentVolumeClaim: { claimName: name } }));
+  return { ...spec.template, spec: { ...podSpec, volumes: [...(podSpec.volumes ?? []), ...claims] } };
+}
+
+function validateUpdateStrategy(strategy: StatefulSetUpdateStrategy, path: FieldPath): FieldFailure[] {
+  const rolling = strategy.rollingUpdate;
+  switch (strategy.type) {
+    case '':
+    case undefined:
+      return [required(path)];
+    case 'OnDelete':
+      if (rolling === undefined) return [];
+      return [invalidValue(path.child('rollingUpdate'), rolling, "only allowed for updateStrategy 'RollingUpdate'")];
+    case 'RollingUpdate':
+      return checkNonNegative(path.child('rollingUpdate', 'partition'), rolling?.partition);
+    default:
+      return [invalidValue(path, strategy, "must be 'RollingUpdate' or 'OnDelete'")];
+  }
+}
+
+const mutable = ['replicas', 'template', 'updateStrategy', 'persistentVolumeClaimRetentionPolicy', 'minReadySeconds'];
+
+function validateFixedFields(spec: StatefulSetSpec, old: StatefulSetSpec): FieldFailure[] {
+  const fields = new Set([...Object.keys(spec), ...Object.keys(old)]);
+  for (const field of fields) {
+    if (mutable.includes(field) || semanticEqual(Reflect.get(spec, field), Reflect.get(old, field))) continue;
+    const text =
+      "updates to statefulset spec for fields other than 'replicas', 'template', 'updateStrategy', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
+    return [forbiddenField(specPath, text)];
+  }
+  return [];
+}

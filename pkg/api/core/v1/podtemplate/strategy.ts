@@ -1,0 +1,20 @@
+/** What is particular to pod templates as objects of their own. */
+import { defaultPodTemplate, validatePodTemplate } from '#api/core/v1/podtemplate/template.js';
+import { podtemplates } from '#api/core/v1/resources.gen.js';
+import type { PodTemplate } from '#api/core/v1/types.gen.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { containerCells, formatLabels } from '#api/table/text.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+export const podTemplateStrategy: Strategy<PodTemplate> = kindStrategy<PodTemplate>(podtemplates, {
+  generationFields: ['template'],
+  defaults: (object, context) => defaultPodTemplate(object.template, context.dialect),
+  validate: (object, context) =>
+    validatePodTemplate(object.template ?? {}, context.dialect, FieldPath.of('template')),
+  cells: (object) => [
+    object.metadata.name ?? '',
+    ...containerCells(object.template?.spec?.containers),
+    formatLabels(object.template?.metadata?.labels),
+  ],
+});

@@ -1,0 +1,79 @@
+/** What is particular to replication controllers. */
+import { validateStatusCounts, validateWorkloadTemplate } from '#api/apps/v1/workload/validation.js';
+import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
+import { replicationcontrollers } from '#api/core/v1/resources.gen.js';
+import type { ReplicationController } from '#api/core/v1/types.gen.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { age } from '#api/table/age.js';
+import { containerCells, formatLabels } from '#api/table/text.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkNonNegative } from '#apimachinery/validation/checks.js';
+import { required } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const specPath = FieldPath.of('spec');
+
+export const replicationControllerStrategy: Strategy<ReplicationController> = kindStrategy<ReplicationController>(
+  replicationcontrollers,
+  {
+    generationFields: ['spec'],
+    // Clients of this oldest kind expect its pods to outlive it.
+    defaultPropagation: 'Orphan',
+    defaults: (controller, context) => defaultController(controller, context.dialect),
+    prepareForCreate(controller) {
+      controller.status = { replicas: 0 };
+    },
+    validate: (controller, context) => validateController(controller, context.dialect),
+    validateStatusUpdate: (controller) =>
+      validateStatusCounts(
+        controller.status ?? { replicas: 0 },
+        ['replicas', 'fullyLabeledReplicas', 'readyReplicas', 'availableReplicas', 'observedGeneration'],
+        [
+          ['fullyLabeledReplicas', 'replicas', 'status.replicas'],
+          ['readyReplicas', 'replicas', 'status.replicas'],
+          ['availableReplicas', 'replicas', 'status.replicas'],
+          ['availableReplicas', 'readyReplicas', 'readyReplicas'],
+        ],
+        FieldPath.of('status'),
+      ),
+    selectableFields: (controller) => ({ 'status.replicas': String(controller.status?.replicas ?? 0) }),
+    cells: (controller, context) => [
+      controller.metadata.name ?? '',
+      controller.spec.replicas ?? 0,
+      controller.status?.replicas ?? 0,
+      controller.status?.readyReplicas ?? 0,
+      age(controller.metadata.creationTimestamp, context.now),
+      ...containerCells(controller.spec.template?.spec?.containers),
+      formatLabels(controller.spec.selector),
+    ],
+  },
+);
+
+function isEmpty(labels: Record<string, string> | undefined): boolean {
+  return Object.keys(labels ?? {}).length === 0;
+}
+
+/** Whoever gives labels to the pods only means them for all three places. */
+function defaultController(controller: ReplicationController, dialect: Dialect): void {
+  const { spec, metadata } = controller;
+  const labels = spec.template?.metadata?.labels;
+  if (labels !== undefined) {
+    if (isEmpty(spec.selector)) spec.selector = { ...labels };
+    if (isEmpty(metadata.labels)) metadata.labels = { ...labels };
+  }
+  spec.replicas ??= 1;
+  defaultPodTemplate(spec.template, dialect);
+}
+
+function validateController(controller: ReplicationController, dialect: Dialect): FieldFailure[] {
+  const { replicas, minReadySeconds, selector, template } = controller.spec;
+  const failures = [
+    ...checkNonNegative(specPath.child('minReadySeconds'), minReadySeconds),
+    ...checkNonNegative(specPath.child('replicas'), replicas),
+  ];
+  if (isEmpty(selector)) failures.push(required(specPath.child('selector')));
+  const rules = { dialect, selector: { matchLabels: selector ?? {} }, kind: 'ReplicationController' };
+  return [...failures, ...validateWorkloadTemplate(template, rules, specPath.child('template'))];
+}
