@@ -119,7 +119,10 @@ export class ApiServer implements Daemon {
     this.scheme = schemeFor(dialect);
     const codec = new Codec(this.scheme);
     this.#responder = new Responder(dialect, codec);
-    const metrics = new RequestMetrics(dependencies.metrics);
+    const metrics = new RequestMetrics({
+      registry: dependencies.metrics,
+      isServed: (info) => this.resources.serves(info.group, info.version, info.resource, info.subresource),
+    });
     const registry: RegistryContext = {
       dialect,
       clock,

@@ -4,57 +4,84 @@ import type { ApiRequest } from '#apiserver/http/exchange.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const verbs = new Set(['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection']);
 
 /** Reads may be answered in far less than a millisecond, hence the small buckets below those of 1.24. */
 const bucketsSeconds = [0.0005, 0.001, 0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.5, 2, 3, 5, 10, 30, 60];
 
-export class RequestMetrics {
-  readonly #requests: Counter<'verb' | 'group' | 'version' | 'resource' | 'subresource' | 'scope' | 'code'>;
-  readonly #seconds: Histogram<'verb' | 'group' | 'version' | 'resource' | 'subresource' | 'scope'>;
-  readonly #watches: Gauge<'group' | 'version' | 'kind'>;
+const place = ['verb', 'group', 'version', 'resource', 'subresource', 'scope'] as const;
+type Place = (typeof place)[number];
 
-  constructor(registry: Registry) {
+export interface RequestMetricsOptions {
+  readonly registry: Registry;
+  /** True for a resource (and subresource) that exists: only those become labels, so that clients cannot make series. */
+  readonly isServed: (info: RequestInfo) => boolean;
+}
+
+export class RequestMetrics {
+  readonly #isServed: (info: RequestInfo) => boolean;
+  readonly #requests: Counter<Place | 'code'>;
+  readonly #seconds: Histogram<Place>;
+  readonly #longRunning: Gauge<Place>;
+  readonly #inFlight: Gauge<'request_kind'>;
+
+  constructor({ registry, isServed }: RequestMetricsOptions) {
+    this.#isServed = isServed;
+    const registers = [registry];
     this.#requests = new Counter({
       name: 'apiserver_request_total',
       help: 'Requests answered, by verb, resource, scope and HTTP code.',
-      labelNames: ['verb', 'group', 'version', 'resource', 'subresource', 'scope', 'code'],
-      registers: [registry],
+      labelNames: [...place, 'code'],
+      registers,
     });
     this.#seconds = new Histogram({
       name: 'apiserver_request_duration_seconds',
       help: 'Time from the arrival of a request to the start of its response.',
-      labelNames: ['verb', 'group', 'version', 'resource', 'subresource', 'scope'],
+      labelNames: place,
       buckets: bucketsSeconds,
-      registers: [registry],
+      registers,
     });
-    this.#watches = new Gauge({
-      name: 'apiserver_longrunning_watches',
-      help: 'Watches that are open.',
-      labelNames: ['group', 'version', 'kind'],
-      registers: [registry],
+    this.#longRunning = new Gauge({
+      name: 'apiserver_longrunning_requests',
+      help: 'Watches and other requests without a time limit that are open.',
+      labelNames: place,
+      registers,
     });
+    this.#inFlight = new Gauge({
+      name: 'apiserver_current_inflight_requests',
+      help: 'Requests that are being worked on, reads and writes apart.',
+      labelNames: ['request_kind'],
+      registers,
+    });
+    this.inFlight({ readOnly: 0, mutating: 0 });
   }
 
   observe(request: ApiRequest, info: RequestInfo | undefined, code: number, elapsedMs: number): void {
-    const resourceRequest = info?.resourceRequest === true && code !== 404;
-    // Labels come from paths that exist, so that a client cannot make series by inventing paths.
-    const labels = {
-      verb: resourceRequest ? info.verb.toUpperCase() : methods.has(request.method) ? request.method : 'other',
-      group: resourceRequest ? info.group : '',
-      version: resourceRequest ? info.version : '',
-      resource: resourceRequest ? info.resource : '',
-      subresource: resourceRequest ? info.subresource : '',
-      scope: resourceRequest ? scopeOf(info) : '',
-    };
+    const labels = this.#labels(request.method, info);
     this.#requests.inc({ ...labels, code });
     this.#seconds.observe(labels, elapsedMs / 1000);
   }
 
+  inFlight(counts: { readonly readOnly: number; readonly mutating: number }): void {
+    this.#inFlight.set({ request_kind: 'readOnly' }, counts.readOnly);
+    this.#inFlight.set({ request_kind: 'mutating' }, counts.mutating);
+  }
+
   /** Counts an open watch; the result ends the count. */
-  watchOpened(group: string, version: string, kind: string): () => void {
-    const labels = { group, version, kind };
-    this.#watches.inc(labels);
-    return () => this.#watches.dec(labels);
+  watchOpened(info: RequestInfo): () => void {
+    const labels = this.#labels('GET', info);
+    this.#longRunning.inc(labels);
+    return () => this.#longRunning.dec(labels);
+  }
+
+  #labels(method: string, info: RequestInfo | undefined): Record<Place, string> {
+    if (info === undefined || !info.resourceRequest || !this.#isServed(info)) {
+      const verb = methods.has(method) ? method : 'other';
+      return { verb, group: '', version: '', resource: '', subresource: '', scope: '' };
+    }
+    const { group, version, resource, subresource } = info;
+    const verb = verbs.has(info.verb) ? info.verb.toUpperCase() : 'other';
+    return { verb, group, version, resource, subresource, scope: scopeOf(info) };
   }
 }
 

@@ -99,17 +99,19 @@ export class Pipeline {
   }
 
   async #authorized(context: RequestContext, endpoint: Endpoint): Promise<ApiResponse> {
-    const { authenticator, authorizer, dialect } = this.#options;
+    const { authenticator, authorizer, dialect, metrics } = this.#options;
     const { request, info } = context;
     const user = request.user ?? (await authenticator.authenticate(request));
     if (user === undefined) throw unauthorized();
     context.user = await impersonate(request, user, authorizer, dialect);
     const leave = this.#inFlight.enter(context);
+    metrics.inFlight(this.#inFlight.current);
     try {
       await authorize(authorizer, attributesOf(info, context.user));
       return await endpoint(context);
     } finally {
       leave();
+      metrics.inFlight(this.#inFlight.current);
     }
   }
 

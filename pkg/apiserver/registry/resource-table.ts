@@ -36,6 +36,13 @@ export class ResourceTable {
     return this.#byGroupVersion.get(`${group}/${version}`)?.get(resource);
   }
 
+  /** True for a resource, and for a subresource that it has. */
+  serves(group: string, version: string, resource: string, subresource: string): boolean {
+    const found = this.find(group, version, resource);
+    if (found === undefined) return false;
+    return subresource === '' || (found.declaration.subresources ?? []).some(({ name }) => name === subresource);
+  }
+
   /** All resources, in the order in which they were added. */
   all(): ServedResource[] {
     return [...this.#byGroupVersion.values()].flatMap((resources) => [...resources.values()]);

@@ -3,6 +3,7 @@ import { isExpired } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { mediaTypeOf, type Negotiated, type Transform } from '#apiserver/http/media-type.js';
+import type { RequestInfo } from '#apiserver/http/request-info.js';
 import { toStatus } from '#apiserver/http/respond.js';
 import { watchRequest } from '#apiserver/registry/list-options.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
@@ -79,7 +80,7 @@ export async function openWatch(
   return run({
     release,
     registry,
-    resource,
+    info: context.info,
     session,
     end,
     lifetimeMs,
@@ -119,7 +120,7 @@ function endWith(signals: readonly AbortSignal[], end: AbortController): () => v
 interface Run {
   readonly registry: RegistryContext;
   readonly release: () => void;
-  readonly resource: ServedResource;
+  readonly info: RequestInfo;
   readonly session: ResourceWatch;
   readonly end: AbortController;
   readonly lifetimeMs: number;
@@ -128,14 +129,13 @@ interface Run {
 }
 
 async function* run(watch: Run): AsyncGenerator<Buffer> {
-  const { registry, resource, session, end, lifetimeMs, encoder } = watch;
+  const { registry, session, end, lifetimeMs, encoder } = watch;
   const stop = () => end.abort();
   const timer = registry.clock.setTimer(stop, lifetimeMs);
   const bookmark = watch.bookmarks
     ? registry.clock.setTimer(() => session.requestBookmark(), Math.max(0, lifetimeMs - lastBookmarkMs))
     : undefined;
-  const { version, kind } = resource.declaration;
-  const closed = registry.metrics.watchOpened(resource.group, version, kind);
+  const closed = registry.metrics.watchOpened(watch.info);
   try {
     for await (const events of session) {
       yield* pieces(partsOf(encoder, events));
