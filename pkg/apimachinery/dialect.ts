@@ -69,6 +69,8 @@ interface Words {
   readonly label: string;
   /** The node agent's name in identifiers. */
   readonly agent: string;
+  /** The same where words are joined in camel case. */
+  readonly agentIdentifier: string;
   /** Prefix of the annotations and labels that the command-line client writes. */
   readonly cli: string;
   readonly reverse: string;
@@ -87,6 +89,10 @@ function makeDialect(w: Words) {
     name: w.name,
     /** `orch` or `kubernetes`. */
     product,
+    /** The product's part of shorter names, options among them: `orch`, `kube`. */
+    shortName: w.short,
+    /** The node agent in identifiers of configuration files: `nodeAgent`, `kubelet`. */
+    nodeAgentIdentifier: w.agentIdentifier,
     apiDomain: w.api,
     labelDomain: w.label,
     /** Prefix of OpenAPI extensions: `x-orch-` / `x-kubernetes-`. */
@@ -239,6 +245,7 @@ export const orchDialect: Dialect = makeDialect({
   api: 'orch.io',
   label: 'orch.io',
   agent: 'nodeagent',
+  agentIdentifier: 'nodeAgent',
   cli: 'orchctl',
   reverse: 'orch',
 });
@@ -249,6 +256,7 @@ export const kubernetesDialect: Dialect = makeDialect({
   api: 'k8s.io',
   label: 'kubernetes.io',
   agent: 'kubelet',
+  agentIdentifier: 'kubelet',
   cli: 'kubectl',
   reverse: 'kubernetes',
 });

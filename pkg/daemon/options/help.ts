@@ -57,6 +57,8 @@ function describe(name: string, declaration: OptionDeclaration, columns: number)
 
 function meaningOf(declaration: OptionDeclaration): string {
   const parts = [declaration.meaning];
+  if (declaration.aliases !== undefined)
+    parts.push(`Also: ${declaration.aliases.map((name) => `--${name}`).join(', ')}.`);
   if (declaration.oneOf !== undefined) parts.push(`One of: ${declaration.oneOf.join(', ')}.`);
   const shown = formatDefault(declaration);
   if (shown !== undefined) parts.push(`(default\u00a0${shown})`);

@@ -37,6 +37,8 @@ export interface OptionDeclaration {
   /** Nothing acts on it yet: setting it logs a warning that says so. */
   readonly inert?: true;
   readonly shorthand?: string;
+  /** Other names that the command line may use for it; values and messages know the table's name alone. */
+  readonly aliases?: readonly string[];
   /** Dotted path of the field in the daemon's config file that this option overrides. */
   readonly configField?: string;
 }

@@ -34,6 +34,7 @@ export interface ParseSettings {
 interface State {
   readonly table: OptionTable;
   readonly shorthands: ReadonlyMap<string, string>;
+  readonly aliases: ReadonlyMap<string, string>;
   readonly given: Map<string, unknown>;
   readonly errors: string[];
   readonly args: string[];
@@ -53,6 +54,9 @@ export function parseOptions<T extends OptionTable>(
     table,
     shorthands: new Map(
       Object.entries(table).flatMap(([name, { shorthand }]) => (shorthand === undefined ? [] : [[shorthand, name]])),
+    ),
+    aliases: new Map(
+      Object.entries(table).flatMap(([name, { aliases = [] }]) => aliases.map((alias) => [alias, name])),
     ),
     given: new Map(),
     errors: [],
@@ -94,7 +98,8 @@ function readArgument(state: State, arg: string): void {
 function readLong(state: State, arg: string): void {
   const at = arg.indexOf('=');
   const written = arg.slice(2, at < 0 ? undefined : at);
-  const name = written.replaceAll('_', '-');
+  const dashed = written.replaceAll('_', '-');
+  const name = state.aliases.get(dashed) ?? dashed;
   const inline = at < 0 ? undefined : arg.slice(at + 1);
   if (written === '') {
     state.errors.push(`bad flag syntax: ${arg}`);
@@ -114,7 +119,7 @@ function readBuiltIn(state: State, name: string, inline: string | undefined, arg
   if (name === 'help') state.help = inline !== 'false';
   else if (name === 'version' && inline !== 'false') state.version = inline ?? 'true';
   else if (name !== 'version') {
-    const near = nearest(name, [...Object.keys(state.table), 'help', 'version']);
+    const near = nearest(name, [...Object.keys(state.table), ...state.aliases.keys(), 'help', 'version']);
     const hint = near === undefined ? '' : ` (did you mean --${near}?)`;
     state.errors.push(`unknown flag: ${arg.split('=', 1)[0]}${hint}`);
     // A value written apart would otherwise be reported as an argument of its own.

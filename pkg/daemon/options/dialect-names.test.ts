@@ -1,0 +1,50 @@
+import t from 'tap';
+import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { productOption, withDialectNames } from '#daemon/options/dialect-names.js';
+import { helpText } from '#daemon/options/help.js';
+import type { OptionTable } from '#daemon/options/option.js';
+import { parseOptions } from '#daemon/options/parse.js';
+
+t.test('names', async (t) => {
+  const rows: [string, string][] = [
+    ['orch-api-qps', 'kube-api-qps'],
+    ['nodeagent-timeout', 'kubelet-timeout'],
+    ['cluster-signing-nodeagent-client-key-file', 'cluster-signing-kubelet-client-key-file'],
+    ['authorization-orchconfig', 'authorization-kubeconfig'],
+    ['orchconfig', 'kubeconfig'],
+    ['secure-port', 'secure-port'],
+  ];
+  for (const [name, spelled] of rows) {
+    t.equal(productOption(kubernetesDialect, name), spelled);
+    t.equal(productOption(orchDialect, name), name);
+  }
+});
+
+const table = {
+  'orch-api-qps': { type: 'float', default: 5, section: 'A', meaning: 'A rate.' },
+  orchconfig: { type: 'string', section: 'A', meaning: 'A file.' },
+  port: { type: 'int', section: 'A', meaning: 'A port.' },
+} as const satisfies OptionTable;
+
+t.test('both names set the same value', async (t) => {
+  const named = withDialectNames(table, kubernetesDialect);
+  for (const argv of [['--kube-api-qps=7'], ['--kube_api_qps', '7'], ['--orch-api-qps=7']]) {
+    const parsed = parseOptions(named, argv, { program: 'p' });
+    if (parsed.kind !== 'run') throw new Error(parsed.kind);
+    t.equal(parsed.values['orch-api-qps'], 7);
+    t.same([...parsed.given], ['orch-api-qps']);
+  }
+  t.match(helpText(named, { program: 'p', description: 'd' }), 'Also: --kube-api-qps.');
+  t.throws(() => parseOptions(named, ['--kube-api-qs=7'], { program: 'p' }), /did you mean --kube-api-qps/);
+});
+
+t.test('the table of its own dialect stays as it is', async (t) => {
+  t.same(withDialectNames(table, orchDialect), table);
+  t.throws(() => parseOptions(table, ['--kube-api-qps=7'], { program: 'p' }), /unknown flag/);
+});
+
+t.test('a name that the table has already is not taken twice', async (t) => {
+  const both = { ...table, kubeconfig: { type: 'string', section: 'A', meaning: 'Another file.' } } as const;
+  const named: OptionTable = withDialectNames(both, kubernetesDialect);
+  t.equal(named['orchconfig']?.aliases, undefined);
+});

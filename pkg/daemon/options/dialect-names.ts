@@ -1,0 +1,30 @@
+/** The spelling of option names that hold the product's name. */
+import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
+import type { OptionDeclaration, OptionTable } from '#daemon/options/option.js';
+
+/**
+ * The name that a command line of that dialect uses for an option: `orch-api-qps` is `kube-api-qps`,
+ * `nodeagent-timeout` is `kubelet-timeout`, `authorization-orchconfig` is `authorization-kubeconfig`.
+ * A name without the product's part stays as it is.
+ */
+export function productOption(dialect: Dialect, name: string): string {
+  const words = new Map([
+    [orchDialect.shortName, dialect.shortName],
+    [`${orchDialect.shortName}config`, `${dialect.shortName}config`],
+    [orchDialect.components.nodeAgent, dialect.components.nodeAgent],
+  ]);
+  return name
+    .split('-')
+    .map((word) => words.get(word) ?? word)
+    .join('-');
+}
+
+/** The table in which every option also goes by its name in the dialect. Values keep the table's own names. */
+export function withDialectNames<T extends OptionTable>(table: T, dialect: Dialect): T {
+  const entries = Object.entries(table).map(([name, declaration]): [string, OptionDeclaration] => {
+    const spelled = productOption(dialect, name);
+    if (spelled === name || Object.hasOwn(table, spelled)) return [name, declaration];
+    return [name, { ...declaration, aliases: [...(declaration.aliases ?? []), spelled] }];
+  });
+  return Object.fromEntries(entries) as unknown as T;
+}
