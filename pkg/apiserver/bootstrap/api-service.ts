@@ -1,0 +1,175 @@
+/**
+ * Keeps the API's own Service and its endpoints: every server holds a lease in the store, and each writes the
+ * addresses of all that hold one. A server that dies drops out when its lease ends.
+ */
+
+import { isIPv6 } from 'node:net';
+import { endpoints, services } from '#api/core/v1/resources.gen.js';
+import type { Endpoints, Service } from '#api/core/v1/types.gen.js';
+import { endpointslices } from '#api/discovery/v1/resources.gen.js';
+import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
+import type { Clock } from '#apimachinery/clock.js';
+import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
+import type { Client } from '#client/client.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { prefixEnd, type Store } from '#storage/store.js';
+
+export interface ApiServiceOptions {
+  /** As a member of `system:masters`. */
+  readonly client: Client;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly clusterIP: string;
+  /** 0: no node port. */
+  readonly nodePort: number;
+  /** Where this server is reached; undefined: its endpoints are not kept. */
+  readonly endpoint: { readonly ip: string; readonly port: number } | undefined;
+  /** `/registry/masterleases/`. */
+  readonly leasePrefix: string;
+}
+
+const servicePort = 443;
+const leaseSeconds = 15;
+const renewMs = 10_000;
+
+export class ApiService {
+  readonly #options: ApiServiceOptions;
+
+  constructor(options: ApiServiceOptions) {
+    this.#options = options;
+  }
+
+  /** Makes the Service if it is missing, and its endpoints current. */
+  async ensure(signal: AbortSignal): Promise<void> {
+    await this.#ensureService(signal);
+    await this.#renew(signal);
+  }
+
+  /** Keeps lease and endpoints until the signal aborts, then takes this server out of them. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log, endpoint } = this.#options;
+    while (!signal.aborted && endpoint !== undefined) {
+      await clock.sleep(renewMs, signal);
+      if (signal.aborted) break;
+      try {
+        await this.#renew(signal);
+      } catch (err) {
+        if (!signal.aborted) log.warn({ err }, 'Could not renew the lease and endpoints of this server');
+      }
+    }
+  }
+
+  /** Takes this server out of the endpoints. */
+  async leave(): Promise<void> {
+    const { store, leasePrefix, endpoint } = this.#options;
+    if (endpoint === undefined) return;
+    const key = leasePrefix + endpoint.ip;
+    const { kvs } = await store.range({ start: key, end: `${key}\0` });
+    if (kvs[0] !== undefined) await store.delete(key, kvs[0].modRevision);
+  }
+
+  async #ensureService(signal: AbortSignal): Promise<void> {
+    const { client, clusterIP, nodePort, endpoint } = this.#options;
+    const { dialect } = client;
+    const wanted: Service = {
+      metadata: {
+        name: dialect.apiServiceName,
+        namespace: dialect.namespaces.default,
+        labels: { component: 'apiserver', provider: dialect.product },
+      },
+      spec: {
+        type: nodePort > 0 ? 'NodePort' : 'ClusterIP',
+        clusterIP,
+        sessionAffinity: 'None',
+        ports: [
+          {
+            name: 'https',
+            protocol: 'TCP',
+            port: servicePort,
+            ...(endpoint === undefined ? {} : { targetPort: endpoint.port }),
+            ...(nodePort > 0 ? { nodePort } : {}),
+          },
+        ],
+      },
+    };
+    const own = client.resource<Service>(services);
+    const scope = { namespace: dialect.namespaces.default, signal };
+    try {
+      await own.get(dialect.apiServiceName, scope);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      await own.create(wanted, scope).catch((failure: unknown) => {
+        if (!isAlreadyExists(failure)) throw failure;
+      });
+    }
+  }
+
+  async #renew(signal: AbortSignal): Promise<void> {
+    const { store, leasePrefix, endpoint } = this.#options;
+    if (endpoint === undefined) return;
+    const key = leasePrefix + endpoint.ip;
+    const value = Buffer.from(JSON.stringify(endpoint));
+    const options = { ttlSeconds: leaseSeconds, signal };
+    const held = await store.range({ start: key, end: `${key}\0`, signal });
+    const kv = held.kvs[0];
+    if (kv === undefined) await store.create(key, value, options);
+    else await store.update(key, value, kv.modRevision, options);
+    const all = await store.range({ start: leasePrefix, end: prefixEnd(leasePrefix), signal });
+    const ips = all.kvs.map((each) => each.key.slice(leasePrefix.length)).sort();
+    await this.#writeEndpoints(ips.includes(endpoint.ip) ? ips : [...ips, endpoint.ip].sort(), endpoint.port, signal);
+  }
+
+  async #writeEndpoints(ips: readonly string[], port: number, signal: AbortSignal): Promise<void> {
+    const { client } = this.#options;
+    const { dialect } = client;
+    const metadata = { name: dialect.apiServiceName, namespace: dialect.namespaces.default };
+    const named = { name: 'https', port, protocol: 'TCP' };
+    await put<Endpoints>(
+      client,
+      endpoints,
+      {
+        metadata: { ...metadata, labels: { [dialect.labels.skipMirror]: 'true' } },
+        subsets: [{ addresses: ips.map((ip) => ({ ip })), ports: [named] }],
+      },
+      (found) => JSON.stringify(found.subsets ?? []),
+      signal,
+    );
+    await put<EndpointSlice>(
+      client,
+      endpointslices,
+      {
+        metadata: { ...metadata, labels: { [dialect.labels.serviceName]: dialect.apiServiceName } },
+        addressType: isIPv6(ips[0] ?? '') ? 'IPv6' : 'IPv4',
+        endpoints: ips.map((ip) => ({ addresses: [ip], conditions: { ready: true } })),
+        ports: [named],
+      },
+      (found) => JSON.stringify([found.endpoints.map(({ addresses }) => addresses), found.ports]),
+      signal,
+    );
+  }
+}
+
+/** Creates the object, or brings what `essence` looks at up to date. */
+async function put<T extends Endpoints | EndpointSlice>(
+  client: Client,
+  type: Parameters<typeof client.resource<T>>[0],
+  wanted: T,
+  essence: (object: T) => string,
+  signal: AbortSignal,
+): Promise<void> {
+  const own = client.resource<T>(type);
+  const { name = '', namespace = '' } = wanted.metadata;
+  try {
+    const found = await own.get(name, { namespace, signal });
+    if (essence(found) === essence(wanted)) return;
+    const metadata = { ...found.metadata, labels: { ...found.metadata.labels, ...wanted.metadata.labels } };
+    await own.update({ ...wanted, metadata }, { namespace, signal });
+  } catch (error) {
+    if (isConflict(error)) return;
+    if (!isNotFound(error)) throw error;
+    await own.create(wanted, { namespace, signal }).catch((failure: unknown) => {
+      if (!isAlreadyExists(failure)) throw failure;
+    });
+  }
+}

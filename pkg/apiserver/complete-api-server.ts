@@ -1,0 +1,230 @@
+/**
+ * The API server with what a cluster needs around it: it is ready when its own objects exist and its authorizers know
+ * the roles.
+ *
+ * Order: server and caches → authorizers → the cluster's own objects → ready; then, until the end, its endpoints, the
+ * repair of ranges and the compaction of the store.
+ */
+
+import { setMaxListeners } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { isIPv4 } from 'node:net';
+import { deferred } from '#apimachinery/deferred.js';
+import { serviceUnavailable } from '#apimachinery/errors/status.js';
+import { RangeRepair } from '#apiserver/allocators/repair.js';
+import { ApiServer, type ApiServerDependencies, type ApiServerOptions } from '#apiserver/apiserver.js';
+import { ApiService } from '#apiserver/bootstrap/api-service.js';
+import { publishAuthentication } from '#apiserver/bootstrap/authentication-config-map.js';
+import { bootstrapCluster } from '#apiserver/bootstrap/bootstrap.js';
+import type { AuthenticationParts } from '#apiserver/config/authentication.js';
+import type { AuthorizationParts } from '#apiserver/config/authorization.js';
+import type { ServiceNetwork } from '#apiserver/config/service-network.js';
+import type { ApiHandler } from '#apiserver/http/exchange.js';
+import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+import type { ApiServerValues } from '#apiserver/options.js';
+import type { Client } from '#client/client.js';
+import { InProcessTransport } from '#client/rest/in-process-transport.js';
+import { RestClient } from '#client/rest/rest-client.js';
+import type { Daemon } from '#daemon/daemon.js';
+import { compactRegularly } from '#storage/compaction.js';
+import type { StorageMetrics } from '#storage/metrics.js';
+
+export interface CompleteApiServerParts {
+  readonly options: ApiServerOptions;
+  readonly dependencies: ApiServerDependencies;
+  /** The store is this server's own. */
+  readonly closeStore: boolean;
+  readonly reader: ObjectReader;
+  readonly authentication: AuthenticationParts;
+  readonly authorization: AuthorizationParts;
+  readonly network: ServiceNetwork;
+  readonly storageMetrics: StorageMetrics;
+  readonly values: ApiServerValues;
+  readonly machineAddresses: readonly string[];
+}
+
+export class CompleteApiServer implements Daemon {
+  readonly name: string;
+  readonly server: ApiServer;
+  readonly #parts: CompleteApiServerParts;
+  readonly #closing = new AbortController();
+  readonly #ready = deferred();
+  readonly #client: RestClient;
+  #bootstrapped = false;
+  #work: Promise<void> | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(parts: CompleteApiServerParts) {
+    this.#parts = parts;
+    // All that the server keeps up listens to it.
+    setMaxListeners(0, this.#closing.signal);
+    const { dependencies } = parts;
+    const bootstrapCheck = {
+      name: 'poststarthook/bootstrap',
+      endpoints: ['readyz', 'healthz'] as const,
+      check: async () => {
+        if (!this.#bootstrapped) throw serviceUnavailable("the cluster's own objects do not exist yet");
+      },
+    };
+    const healthChecks = [...(dependencies.healthChecks ?? []), bootstrapCheck];
+    this.server = new ApiServer(parts.options, { ...dependencies, healthChecks });
+    this.name = this.server.name;
+    const { dialect, clock } = dependencies;
+    const user = { name: dialect.users.apiServer, groups: [dialect.groups.masters] };
+    const transport = new InProcessTransport({ handler: this.server.handler, user });
+    this.#client = new RestClient({ transport, dialect, clock, userAgent: `${this.name}/${dialect.version}` });
+  }
+
+  /** For daemons in the same process. */
+  get handler(): ApiHandler {
+    return this.server.handler;
+  }
+
+  /** Where it listens; undefined without a socket or before it is ready. */
+  get address(): AddressInfo | undefined {
+    return this.server.address;
+  }
+
+  /** A client with all rights, by function call. */
+  get client(): Client {
+    return this.#client;
+  }
+
+  start(signal: AbortSignal): Promise<void> {
+    this.#work ??= this.#run(signal).catch(async (error: unknown) => {
+      this.#ready.reject(error);
+      await this.close();
+      throw error;
+    });
+    return this.#work;
+  }
+
+  ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    this.#closing.abort();
+    await this.#client.close();
+    await this.server.close();
+    if (this.#parts.closeStore) await this.#parts.dependencies.storages.store.close();
+    this.#ready.reject(new Error('closed before it was ready'));
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const stop = () => this.#closing.abort();
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+    const closing = this.#closing.signal;
+    // It ends by `close` alone, so that this server can leave its endpoints while requests are still answered.
+    const serving = this.server.start(new AbortController().signal);
+    const failed = serving.then(
+      () => this.#closing.abort(),
+      () => this.#closing.abort(),
+    );
+    try {
+      await this.server.ready();
+      await this.#settle(closing);
+      if (!closing.aborted) await this.#keep(closing);
+    } catch (error) {
+      if (!closing.aborted) throw error;
+    }
+    await this.close();
+    await serving;
+    await failed;
+  }
+
+  /** Until the cluster can be used. */
+  async #settle(signal: AbortSignal): Promise<void> {
+    const { authorization, authentication, values, dependencies } = this.#parts;
+    await authorization.start(signal);
+    const { log, clock } = dependencies;
+    const started = clock.monotonic();
+    await bootstrapCluster({ client: this.#client, log }, signal);
+    await publishAuthentication(
+      this.#client,
+      {
+        clientCA: authentication.clientCA,
+        requestHeaderCA: authentication.requestHeaderCA,
+        allowedNames: values['requestheader-allowed-names'],
+        usernameHeaders: values['requestheader-username-headers'],
+        groupHeaders: values['requestheader-group-headers'],
+        extraHeaderPrefixes: values['requestheader-extra-headers-prefix'],
+      },
+      signal,
+    );
+    await this.#apiService().ensure(signal);
+    this.#bootstrapped = true;
+    log.info({ ms: Math.round(clock.monotonic() - started) }, "The cluster's own objects exist");
+    this.#ready.resolve();
+  }
+
+  /** Until the end. */
+  async #keep(signal: AbortSignal): Promise<void> {
+    const { reader, network, values, dependencies, storageMetrics } = this.#parts;
+    const { clock, log, storages } = dependencies;
+    const repair = new RangeRepair({ ...network.options, reader, clock, log });
+    const periodMs = values['etcd-compaction-interval'];
+    const root = values['etcd-prefix'].replace(/\/$/, '');
+    const service = this.#apiService();
+    await Promise.all([
+      repair.run(signal),
+      service.run(signal),
+      periodMs > 0
+        ? compactRegularly({ store: storages.store, root, clock, log, metrics: storageMetrics, periodMs }, signal)
+        : undefined,
+      aborted(signal),
+    ]);
+    try {
+      await service.leave();
+    } catch (err) {
+      log.warn({ err }, 'Could not leave the endpoints; the lease will end by itself');
+    }
+  }
+
+  #apiService(): ApiService {
+    const { values, network, dependencies } = this.#parts;
+    const { clock, log, storages } = dependencies;
+    const ip = this.#advertised();
+    const port = this.address?.port;
+    return new ApiService({
+      client: this.#client,
+      store: storages.store,
+      clock,
+      log,
+      clusterIP: network.apiServiceIP,
+      nodePort: values['api-service-node-port'],
+      endpoint:
+        ip === undefined || port === undefined || values['endpoint-reconciler-type'] === 'none'
+          ? undefined
+          : { ip, port },
+      leasePrefix: `${values['etcd-prefix'].replace(/\/$/, '')}/masterleases/`,
+    });
+  }
+
+  /** Endpoints cannot be loopback addresses, so with one of those another address of the machine is taken, if any. */
+  #advertised(): string | undefined {
+    const { values, machineAddresses } = this.#parts;
+    const usable = (ip: string | undefined) =>
+      ip !== undefined && ip !== '' && !/^(127\.|0\.0\.0\.0$|::1?$|169\.254\.|fe80:)/i.test(ip);
+    const candidates = [
+      values['advertise-address'],
+      values['bind-address'],
+      ...machineAddresses.filter(isIPv4),
+      ...machineAddresses,
+    ];
+    return candidates.find(usable);
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,174 @@
+/** From the options of the command line to a complete API server. */
+import { randomUUID } from 'node:crypto';
+import type { Registry } from 'prom-client';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { admissionPlugins, inertPlugins } from '#apiserver/admission/plugins.js';
+import { RbacEscalation } from '#apiserver/admission/rbac-escalation.js';
+import type { ApiServerOptions } from '#apiserver/apiserver.js';
+import { tokenReviews } from '#apiserver/authentication/token-review.js';
+import { accessReviews } from '#apiserver/authorization/reviews.js';
+import { CompleteApiServer } from '#apiserver/complete-api-server.js';
+import { type AuthenticationParts, buildAuthentication } from '#apiserver/config/authentication.js';
+import { type AuthorizationParts, buildAuthorization } from '#apiserver/config/authorization.js';
+import { readOptionalFile } from '#apiserver/config/files.js';
+import { discoveryPaths } from '#apiserver/config/paths.js';
+import { buildServiceNetwork } from '#apiserver/config/service-network.js';
+import { openStore } from '#apiserver/config/store.js';
+import { StorageObjectReader } from '#apiserver/objects/storage-object-reader.js';
+import type { ApiServerValues } from '#apiserver/options.js';
+import type { VirtualResource } from '#apiserver/registry/endpoints.js';
+import { ResourceStorages } from '#apiserver/registry/storages.js';
+import { tokenRequests } from '#apiserver/serviceaccount/token-requests.js';
+import { NodeAgents } from '#apiserver/streaming/node-agents.js';
+import { podConnects } from '#apiserver/streaming/pod-connect.js';
+import { podLog } from '#apiserver/streaming/pod-log.js';
+import { proxies } from '#apiserver/streaming/proxies.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { createRegistry } from '#daemon/metrics/registry.js';
+import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
+import { loadServingCertificates } from '#daemon/serving/serving-certificate.js';
+import { opensslCipher } from '#daemon/serving/tls-names.js';
+import { createStorageMetrics } from '#storage/metrics.js';
+import type { Store } from '#storage/store.js';
+
+export interface ApiServerSetup {
+  readonly values: ApiServerValues;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly newUID?: () => string;
+  /** Absent: etcd, as the options say; it is closed with the server then. */
+  readonly store?: Store;
+  readonly metrics?: Registry;
+  /** Addresses of the machine's interfaces, for an advertised address that the options leave open. */
+  readonly machineAddresses?: readonly string[];
+}
+
+/** Reads the files that the options name. Throws OptionsError for what they cannot mean. */
+export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApiServer> {
+  const { values, dialect, clock, log, random } = setup;
+  const metrics = setup.metrics ?? createRegistry({ dialect });
+  const store = setup.store ?? (await openStore(values, { clock, random, log }));
+  const prefix = values['etcd-prefix'].replace(/\/$/, '');
+  const storageMetrics = createStorageMetrics(metrics);
+  const storages = new ResourceStorages({ dialect, store, clock, random, log, metrics: storageMetrics, prefix });
+  const reader = new StorageObjectReader({ storageOf: (resource) => storages.find(resource), clock, log });
+  const authentication = await buildAuthentication({ values, dialect, clock, reader });
+  const authorization = buildAuthorization(dialect, reader, values['authorization-mode']);
+  const network = buildServiceNetwork(values, store, random);
+  const { authorizer } = authorization;
+  const reviews: VirtualResource[] = accessReviews({ dialect, authorizer, rules: authorization.rbac?.authorizer });
+  const admission = buildAdmission(setup, reader, authorization);
+  const nodeAgents = await buildNodeAgents(values, reader);
+  const gates = new FeatureGates(values['feature-gates']);
+  const options = await serverOptions(setup, authentication);
+  return new CompleteApiServer({
+    options,
+    dependencies: {
+      dialect,
+      storages,
+      clock,
+      log,
+      metrics,
+      random,
+      newUID: setup.newUID ?? randomUUID,
+      authenticator: authentication.authenticator,
+      authorizer,
+      admission,
+      hooks: [network.allocator],
+      virtualResources: [
+        tokenReviews({ dialect, tokens: authentication.tokens, audiences: authentication.audiences }),
+        ...reviews,
+        tokenRequests({ issuer: authentication.issuer, reader, admission }),
+      ],
+      connects: [
+        podLog({ reader, nodeAgents }),
+        ...podConnects({ dialect, reader, nodeAgents }),
+        ...proxies({ dialect, reader, nodeAgents, random }),
+      ],
+      paths: discoveryPaths(values, authentication),
+      gate: (name) => gates.enabled(name as FeatureGateName),
+    },
+    closeStore: setup.store === undefined,
+    reader,
+    authentication,
+    authorization,
+    network,
+    storageMetrics,
+    values,
+    machineAddresses: setup.machineAddresses ?? [],
+  });
+}
+
+function buildAdmission(
+  { values, dialect, log, random }: ApiServerSetup,
+  reader: StorageObjectReader,
+  authorization: AuthorizationParts,
+) {
+  const { authorizer, rbac } = authorization;
+  const [enabled, disabled] = [values['enable-admission-plugins'], values['disable-admission-plugins']];
+  for (const name of enabled)
+    if (inertPlugins.includes(name)) log.warn({ plugin: name }, 'Nothing acts on this admission plugin yet');
+  const plugins = admissionPlugins(
+    {
+      dialect,
+      reader,
+      authorizer,
+      random,
+      notReadySeconds: values['default-not-ready-toleration-seconds'],
+      unreachableSeconds: values['default-unreachable-toleration-seconds'],
+    },
+    { enabled, disabled },
+  );
+  if (rbac === undefined) return plugins;
+  return [...plugins, new RbacEscalation({ dialect, index: rbac.index, rbac: rbac.authorizer, authorizer })];
+}
+
+async function buildNodeAgents(values: ApiServerValues, reader: StorageObjectReader): Promise<NodeAgents> {
+  const read = (option: 'nodeagent-client-certificate' | 'nodeagent-client-key' | 'nodeagent-certificate-authority') =>
+    readOptionalFile(option, values[option]);
+  const [cert, key, ca] = await Promise.all([
+    read('nodeagent-client-certificate'),
+    read('nodeagent-client-key'),
+    read('nodeagent-certificate-authority'),
+  ]);
+  return new NodeAgents({
+    reader,
+    tls: {
+      ...(cert === undefined ? {} : { cert }),
+      ...(key === undefined ? {} : { key }),
+      ...(ca === undefined ? {} : { ca }),
+    },
+    addressTypes: values['nodeagent-preferred-address-types'],
+    defaultPort: values['nodeagent-port'],
+  });
+}
+
+async function serverOptions(
+  { values, clock }: ApiServerSetup,
+  { clientAuthorities }: AuthenticationParts,
+): Promise<ApiServerOptions> {
+  const common: ApiServerOptions = {
+    maxRequestsInFlight: values['max-requests-inflight'],
+    maxMutatingRequestsInFlight: values['max-mutating-requests-inflight'],
+    requestTimeoutMs: values['request-timeout'],
+    minRequestTimeoutMs: values['min-request-timeout'] * 1000,
+    eventTTLSeconds: Math.floor(values['event-ttl'] / 1000),
+  };
+  if (values['secure-port'] === 0) return common;
+  const { pair } = await loadServingCertificates({ values, name: 'apiserver', clock });
+  const suites = values['tls-cipher-suites'];
+  const host = values['bind-address'] === '' ? '0.0.0.0' : values['bind-address'];
+  const tls = {
+    cert: pair.cert,
+    key: pair.key,
+    minVersion: values['tls-min-version'] === 'VersionTLS13' ? ('TLSv1.3' as const) : ('TLSv1.2' as const),
+    ...(clientAuthorities === undefined ? {} : { clientCA: clientAuthorities }),
+    ...(suites.length === 0 ? {} : { ciphers: suites.map(opensslCipher).join(':') }),
+  };
+  return { ...common, listen: { host, port: values['secure-port'], tls } };
+}

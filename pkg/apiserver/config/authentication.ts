@@ -1,0 +1,130 @@
+/** From options to the server's authenticators and its token issuer. */
+import { createPrivateKey, createPublicKey } from 'node:crypto';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { Authenticator } from '#apiserver/authentication/authenticator.js';
+import { BearerTokenAuthenticator } from '#apiserver/authentication/bearer-token.js';
+import { BootstrapTokenAuthenticator } from '#apiserver/authentication/bootstrap-token.js';
+import { CertificatePool } from '#apiserver/authentication/certificate-pool.js';
+import { ClientCertificateAuthenticator } from '#apiserver/authentication/client-certificate.js';
+import { RequestHeaderAuthenticator } from '#apiserver/authentication/request-header.js';
+import { ServiceAccountTokenAuthenticator } from '#apiserver/authentication/service-account-token.js';
+import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
+import { TokenFileAuthenticator } from '#apiserver/authentication/token-file.js';
+import { RequestAuthenticator } from '#apiserver/authentication/union.js';
+import { forOption, readOptionalFile, readOptionFile } from '#apiserver/config/files.js';
+import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+import type { ApiServerValues } from '#apiserver/options.js';
+import { type JwtKey, type JwtSigningKey, jwtKey, jwtSigningKey } from '#apiserver/serviceaccount/jwt.js';
+import { TokenIssuer } from '#apiserver/serviceaccount/token-issuer.js';
+
+export interface AuthenticationDependencies {
+  readonly values: ApiServerValues;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly reader: ObjectReader;
+}
+
+export interface AuthenticationParts {
+  readonly authenticator: Authenticator;
+  /** For token reviews. */
+  readonly tokens: TokenAuthenticator;
+  readonly issuer: TokenIssuer;
+  readonly issuerName: string;
+  readonly audiences: readonly string[];
+  readonly keys: readonly JwtKey[];
+  /** PEM of all authorities whose client certificates are asked for; undefined when there are none. */
+  readonly clientAuthorities: string | undefined;
+  /** PEM of `--client-ca-file` and `--requestheader-client-ca-file`. */
+  readonly clientCA: string | undefined;
+  readonly requestHeaderCA: string | undefined;
+}
+
+/** Reads the files that the options name. Throws OptionsError. */
+export async function buildAuthentication(dependencies: AuthenticationDependencies): Promise<AuthenticationParts> {
+  const { values, dialect, clock, reader } = dependencies;
+  const clientCA = await readOptionalFile('client-ca-file', values['client-ca-file']);
+  const requestHeaderCA = await readOptionalFile(
+    'requestheader-client-ca-file',
+    values['requestheader-client-ca-file'],
+  );
+  const signing = await signingKey(values);
+  const keys = await verifyingKeys(values, signing);
+  const issuers = values['service-account-issuer'];
+  const audiences = values['api-audiences'].length > 0 ? values['api-audiences'] : issuers;
+  const tokens = new BearerTokenAuthenticator({
+    dialect,
+    clock,
+    kinds: await tokenKinds(dependencies, keys, audiences),
+  });
+  const members: Authenticator[] = [];
+  if (requestHeaderCA !== undefined) members.push(requestHeader(values, requestHeaderCA, clock));
+  if (clientCA !== undefined) {
+    const pool = forOption('client-ca-file', () => new CertificatePool({ bundle: clientCA, clock }));
+    members.push(new ClientCertificateAuthenticator(pool));
+  }
+  members.push(tokens);
+  const both = [clientCA, requestHeaderCA].filter((bundle) => bundle !== undefined);
+  return {
+    authenticator: new RequestAuthenticator({ dialect, members, anonymous: values['anonymous-auth'] }),
+    tokens,
+    issuer: new TokenIssuer({
+      dialect,
+      clock,
+      reader,
+      audiences,
+      key: signing,
+      issuer: issuers[0] ?? '',
+      extendExpiration: values['service-account-extend-token-expiration'],
+      maxExpirationSeconds: Math.floor(values['service-account-max-token-expiration'] / 1000),
+    }),
+    issuerName: issuers[0] ?? '',
+    audiences,
+    keys,
+    clientCA,
+    requestHeaderCA,
+    clientAuthorities: both.length === 0 ? undefined : both.join('\n'),
+  };
+}
+
+async function tokenKinds(
+  { values, dialect, clock, reader }: AuthenticationDependencies,
+  keys: readonly JwtKey[],
+  audiences: readonly string[],
+): Promise<TokenAuthenticator[]> {
+  const kinds: TokenAuthenticator[] = [];
+  const file = await readOptionalFile('token-auth-file', values['token-auth-file']);
+  if (file !== undefined) kinds.push(forOption('token-auth-file', () => new TokenFileAuthenticator(file)));
+  const issuers = values['service-account-issuer'];
+  const lookup = values['service-account-lookup'];
+  kinds.push(new ServiceAccountTokenAuthenticator({ dialect, clock, keys, issuers, audiences, reader, lookup }));
+  if (values['enable-bootstrap-token-auth']) kinds.push(new BootstrapTokenAuthenticator({ dialect, clock, reader }));
+  return kinds;
+}
+
+function requestHeader(values: ApiServerValues, bundle: string, clock: Clock): Authenticator {
+  return new RequestHeaderAuthenticator({
+    pool: forOption('requestheader-client-ca-file', () => new CertificatePool({ bundle, clock })),
+    allowedNames: values['requestheader-allowed-names'],
+    usernameHeaders: values['requestheader-username-headers'],
+    groupHeaders: values['requestheader-group-headers'],
+    extraHeaderPrefixes: values['requestheader-extra-headers-prefix'],
+  });
+}
+
+async function signingKey(values: ApiServerValues): Promise<JwtSigningKey> {
+  const option = 'service-account-signing-key-file';
+  const pem = await readOptionFile(option, values[option] ?? '');
+  return forOption(option, () => jwtSigningKey(createPrivateKey(pem)));
+}
+
+async function verifyingKeys(values: ApiServerValues, signing: JwtSigningKey): Promise<JwtKey[]> {
+  const option = 'service-account-key-file';
+  const files = await Promise.all(values[option].map((path) => readOptionFile(option, path)));
+  const keys = files.flatMap((text) => {
+    const blocks = text.match(/-----BEGIN [^-]+-----[^-]+-----END [^-]+-----/g) ?? [];
+    return blocks.map((block) => forOption(option, () => jwtKey(createPublicKey(block))));
+  });
+  // The public half of the signing key is enough where nothing else is said.
+  return keys.length > 0 ? keys : [signing];
+}

@@ -1,0 +1,47 @@
+/** From options to the allocation of cluster IPs and node ports. */
+import { IpRange } from '#apiserver/allocators/ip-range.js';
+import { NodePortRange } from '#apiserver/allocators/node-ports.js';
+import { RangeRegistry, reservedPart } from '#apiserver/allocators/range-registry.js';
+import { ServiceAllocator, type ServiceAllocatorOptions } from '#apiserver/allocators/service-allocator.js';
+import { forOption } from '#apiserver/config/files.js';
+import type { ApiServerValues } from '#apiserver/options.js';
+import { OptionsError } from '#daemon/options/errors.js';
+import type { Store } from '#storage/store.js';
+
+export interface ServiceNetwork {
+  readonly allocator: ServiceAllocator;
+  readonly options: ServiceAllocatorOptions;
+  /** Address of the API's own Service: the first of the primary range. */
+  readonly apiServiceIP: string;
+}
+
+const defaultRange = '10.0.0.0/24';
+const maxFamilies = 2;
+
+/** Throws OptionsError. */
+export function buildServiceNetwork(values: ApiServerValues, store: Store, random: () => number): ServiceNetwork {
+  const option = 'service-cluster-ip-range';
+  const text = values[option] ?? '';
+  const ranges = (text === '' ? defaultRange : text)
+    .split(',')
+    .map((cidr) => forOption(option, () => new IpRange(cidr.trim())));
+  const families = new Set(ranges.map(({ family }) => family));
+  if (ranges.length > maxFamilies || families.size < ranges.length)
+    throw new OptionsError([`--${option}: must be one CIDR, or two of different families`]);
+  const registry = (name: string, range: string, size: number) => {
+    const key = `${values['etcd-prefix'].replace(/\/$/, '')}/ranges/${name}`;
+    return new RangeRegistry({ store, key, range, size, random, reserved: reservedPart(size) });
+  };
+  const ports = forOption('service-node-port-range', () => new NodePortRange(values['service-node-port-range']));
+  const options: ServiceAllocatorOptions = {
+    ips: ranges.map((range, i) => ({
+      range,
+      registry: registry(i === 0 ? 'serviceips' : 'secondaryserviceips', range.cidr, range.size),
+    })),
+    nodePorts: {
+      range: ports,
+      registry: registry('servicenodeports', `${ports.first}-${ports.last}`, ports.size),
+    },
+  };
+  return { options, allocator: new ServiceAllocator(options), apiServiceIP: ranges[0]?.at(0) ?? '' };
+}

@@ -1,0 +1,94 @@
+/** Options of the store. */
+import type { OptionTable } from '#daemon/options/option.js';
+
+const section = 'Etcd';
+
+export const etcdOptions = {
+  'etcd-servers': { type: 'strings', section, meaning: 'etcd’s addresses, scheme://host:port, comma separated.' },
+  'etcd-cafile': { type: 'string', section, meaning: 'Authorities that vouch for etcd.' },
+  'etcd-certfile': { type: 'string', section, meaning: 'Client certificate towards etcd.' },
+  'etcd-keyfile': { type: 'string', section, meaning: 'Key of the client certificate towards etcd.' },
+  'etcd-prefix': { type: 'string', default: '/registry', section, meaning: 'Beginning of all keys in etcd.' },
+  'etcd-servers-overrides': {
+    type: 'strings',
+    inert: true,
+    section,
+    meaning: 'Other etcd servers for single resources, group/resource#servers.',
+  },
+  'etcd-compaction-interval': {
+    type: 'duration',
+    default: 300_000,
+    section,
+    meaning: 'Time between compactions, which is also how long history is kept; 0 turns compaction off.',
+  },
+  'etcd-count-metric-poll-period': {
+    type: 'duration',
+    default: 60_000,
+    inert: true,
+    section,
+    meaning: 'How often objects are counted for the metrics.',
+  },
+  'etcd-db-metric-poll-interval': {
+    type: 'duration',
+    default: 30_000,
+    inert: true,
+    section,
+    meaning: 'How often the size of the store is asked for.',
+  },
+  'etcd-healthcheck-timeout': {
+    type: 'duration',
+    default: 2000,
+    inert: true,
+    section,
+    meaning: 'Time limit of the health check of etcd.',
+  },
+  'lease-reuse-duration-seconds': {
+    type: 'int',
+    default: 60,
+    inert: true,
+    section,
+    meaning: 'How long one etcd lease takes further keys.',
+  },
+  'storage-backend': { type: 'string', default: 'etcd3', oneOf: ['', 'etcd3'], section, meaning: 'The kind of store.' },
+  'storage-media-type': {
+    type: 'string',
+    default: 'application/json',
+    oneOf: ['application/json'],
+    section,
+    meaning: 'Form in which objects are stored.',
+  },
+  'encryption-provider-config': {
+    type: 'string',
+    inert: true,
+    section,
+    meaning: 'Config of the encryption of stored objects.',
+  },
+  'enable-garbage-collector': {
+    type: 'bool',
+    default: true,
+    inert: true,
+    section,
+    meaning: 'Must be the same as for the controller manager.',
+  },
+  'delete-collection-workers': {
+    type: 'int',
+    default: 1,
+    inert: true,
+    section,
+    meaning: 'Objects that one request to delete a collection deletes at once.',
+  },
+  'watch-cache': { type: 'bool', default: true, inert: true, section, meaning: 'Serve reads and watches from memory.' },
+  'default-watch-cache-size': {
+    type: 'int',
+    default: 100,
+    inert: true,
+    section,
+    meaning: 'Events kept per resource; the cache sizes itself.',
+  },
+  'watch-cache-sizes': {
+    type: 'strings',
+    inert: true,
+    section,
+    meaning: 'Events kept of single resources, resource.group#size.',
+  },
+} as const satisfies OptionTable;

@@ -1,0 +1,195 @@
+/** Options of request handling and of the server as a whole. */
+import type { OptionTable } from '#daemon/options/option.js';
+
+const section = 'Generic';
+const misc = 'Misc';
+
+export const genericServerOptions = {
+  'advertise-address': {
+    type: 'string',
+    section,
+    meaning:
+      'Address under which the other members of the cluster reach this server. Empty: the bind address, or that of an interface of the machine when the bind address is not one that others can use.',
+  },
+  'cors-allowed-origins': {
+    type: 'strings',
+    inert: true,
+    section,
+    meaning: 'Origins, as regular expressions, that browsers may call from.',
+  },
+  'default-not-ready-toleration-seconds': {
+    type: 'int',
+    default: 300,
+    section,
+    meaning: 'How long pods that do not say otherwise stay on a node that is not ready.',
+  },
+  'default-unreachable-toleration-seconds': {
+    type: 'int',
+    default: 300,
+    section,
+    meaning: 'How long pods that do not say otherwise stay on a node that cannot be reached.',
+  },
+  'enable-priority-and-fairness': {
+    type: 'bool',
+    default: true,
+    inert: true,
+    section,
+    meaning: 'Queue requests by priority level instead of only limiting their number.',
+  },
+  'external-hostname': {
+    type: 'string',
+    section,
+    meaning: 'Host name of this server in URLs that it writes, as in the discovery of token issuers.',
+  },
+  'goaway-chance': {
+    type: 'float',
+    inert: true,
+    section,
+    meaning:
+      'Share of HTTP/2 requests after which the connection is asked to be made anew, to spread clients over servers.',
+  },
+  'livez-grace-period': {
+    type: 'duration',
+    inert: true,
+    section,
+    meaning: 'Longest start-up time during which /livez does not fail for what is still starting.',
+  },
+  'master-service-namespace': {
+    type: 'string',
+    default: 'default',
+    inert: true,
+    deprecated: 'the Service is always in the default namespace.',
+    section,
+    meaning: 'Namespace of the Service of the API itself.',
+  },
+  'max-mutating-requests-inflight': {
+    type: 'int',
+    default: 200,
+    section,
+    meaning: 'Writing requests under way at once; 0 means no limit.',
+  },
+  'max-requests-inflight': {
+    type: 'int',
+    default: 400,
+    section,
+    meaning: 'Reading requests under way at once; 0 means no limit.',
+  },
+  'min-request-timeout': {
+    type: 'int',
+    default: 1800,
+    section,
+    meaning:
+      'Seconds that a watch without a time limit of its own lives at least; it ends at a random time before twice that.',
+  },
+  'request-timeout': {
+    type: 'duration',
+    default: 60_000,
+    section,
+    meaning: 'Longest time of a request that is not a watch or another long one.',
+  },
+  'shutdown-delay-duration': {
+    type: 'duration',
+    section,
+    meaning: 'Time between the order to stop and the refusal of new connections, with /readyz failing meanwhile.',
+  },
+  'shutdown-send-retry-after': {
+    type: 'bool',
+    inert: true,
+    section,
+    meaning: 'Answer requests with Retry-After while stopping.',
+  },
+  'strict-transport-security-directives': {
+    type: 'strings',
+    inert: true,
+    section,
+    meaning: 'Directives of the Strict-Transport-Security header.',
+  },
+  'cloud-provider-gce-l7lb-src-cidrs': {
+    type: 'strings',
+    inert: true,
+    section,
+    meaning: 'Sources of a cloud provider’s load balancers.',
+  },
+  'runtime-config': {
+    type: 'map',
+    inert: true,
+    section: 'API enablement',
+    meaning:
+      'API versions that are turned on or off, `group/version=true|false`; `api/all`, `api/ga`, `api/beta`, `api/alpha` stand for groups of them.',
+  },
+  'egress-selector-config-file': {
+    type: 'string',
+    inert: true,
+    section: 'Egress selector',
+    meaning: 'Config of the proxies through which the server reaches nodes, etcd and others.',
+  },
+  'tracing-config-file': { type: 'string', inert: true, section: 'Traces', meaning: 'Config of tracing.' },
+  'cloud-config': {
+    type: 'string',
+    inert: true,
+    section: 'Cloud provider',
+    meaning: 'Config file of the cloud provider.',
+  },
+  'cloud-provider': {
+    type: 'string',
+    inert: true,
+    section: 'Cloud provider',
+    meaning: 'Cloud provider; empty for none.',
+  },
+  'aggregator-reject-forwarding-redirect': {
+    type: 'bool',
+    default: true,
+    inert: true,
+    section: misc,
+    meaning: 'Refuse redirects of extension API servers instead of passing them to clients.',
+  },
+  'allow-privileged': {
+    type: 'bool',
+    default: true,
+    inert: true,
+    section: misc,
+    meaning: 'Admit privileged containers.',
+  },
+  'apiserver-count': {
+    type: 'int',
+    default: 1,
+    inert: true,
+    deprecated: 'the endpoints are kept by leases.',
+    section: misc,
+    meaning: 'Number of API servers of the cluster.',
+  },
+  'enable-aggregator-routing': {
+    type: 'bool',
+    inert: true,
+    section: misc,
+    meaning: 'Send requests for extension API servers to endpoints rather than to cluster IPs.',
+  },
+  'endpoint-reconciler-type': {
+    type: 'string',
+    default: 'lease',
+    oneOf: ['lease', 'master-count', 'none'],
+    section: misc,
+    meaning: 'How the endpoints of the API’s own Service are kept: by leases of the servers, or not at all.',
+  },
+  'event-ttl': { type: 'duration', default: 3_600_000, section: misc, meaning: 'How long events are kept.' },
+  'identity-lease-duration-seconds': {
+    type: 'int',
+    default: 3600,
+    inert: true,
+    section: misc,
+    meaning: 'Lifetime of the server’s identity lease.',
+  },
+  'identity-lease-renew-interval-seconds': {
+    type: 'int',
+    default: 10,
+    inert: true,
+    section: misc,
+    meaning: 'Renewal interval of the server’s identity lease.',
+  },
+  'max-connection-bytes-per-sec': {
+    type: 'int',
+    inert: true,
+    section: misc,
+    meaning: 'Bytes per second of one tunnelled connection; 0 means no limit.',
+  },
+} as const satisfies OptionTable;

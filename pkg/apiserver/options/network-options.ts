@@ -1,0 +1,81 @@
+/** Options of Services and of the ways to nodes and extension API servers. */
+
+import { defaultAddressTypes } from '#apiserver/streaming/node-agents.js';
+import type { OptionTable } from '#daemon/options/option.js';
+
+const section = 'Misc';
+
+export const networkOptions = {
+  'service-cluster-ip-range': {
+    type: 'string',
+    section,
+    meaning:
+      'CIDR of the Services’ cluster IPs; two of different families, comma separated, make the cluster dual-stack. 10.0.0.0/24 when empty.',
+  },
+  'service-node-port-range': {
+    type: 'string',
+    default: '30000-32767',
+    section,
+    meaning: 'Ports that Services may open on every node.',
+  },
+  'api-service-node-port': {
+    type: 'int',
+    section,
+    meaning: 'Node port of the API’s own Service; 0 makes it reachable inside the cluster only.',
+  },
+  'nodeagent-certificate-authority': {
+    type: 'string',
+    section,
+    meaning: 'Authorities that vouch for node agents; their certificates are not checked when empty.',
+  },
+  'nodeagent-client-certificate': {
+    type: 'string',
+    section,
+    meaning: 'Client certificate that is shown to node agents.',
+  },
+  'nodeagent-client-key': {
+    type: 'string',
+    section,
+    meaning: 'Key of the client certificate that is shown to node agents.',
+  },
+  'nodeagent-port': {
+    type: 'int',
+    default: 10_250,
+    deprecated: 'nodes say their port themselves.',
+    section,
+    meaning: 'Port of node agents that do not say theirs.',
+  },
+  'nodeagent-preferred-address-types': {
+    type: 'strings',
+    default: [...defaultAddressTypes],
+    section,
+    meaning: 'Types of node addresses, the best one first.',
+  },
+  'nodeagent-read-only-port': {
+    type: 'int',
+    default: 10_255,
+    inert: true,
+    deprecated: 'nothing uses it.',
+    section,
+    meaning: 'Read-only port of node agents.',
+  },
+  'nodeagent-timeout': {
+    type: 'duration',
+    default: 5000,
+    inert: true,
+    section,
+    meaning: 'Time limit of requests to node agents.',
+  },
+  'proxy-client-cert-file': {
+    type: 'string',
+    inert: true,
+    section,
+    meaning: 'Client certificate that is shown to extension API servers.',
+  },
+  'proxy-client-key-file': {
+    type: 'string',
+    inert: true,
+    section,
+    meaning: 'Key of the client certificate that is shown to extension API servers.',
+  },
+} as const satisfies OptionTable;
