@@ -1,0 +1,179 @@
+import t from 'tap';
+import type { Deployment, DeploymentSpec, ReplicaSet } from '#api/apps/v1/types.gen.js';
+import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { type DeploymentPlan, planDeployment } from '#controllers/deployment/plan.js';
+import { maxSurge, maxUnavailable, newReplicaSetSize } from '#controllers/deployment/replica-counts.js';
+import { sameTemplate, templateHash } from '#controllers/deployment/template-hash.js';
+
+const now = Date.parse('2022-05-03T12:00:00Z');
+const { deploymentRevision, desiredReplicas, maxReplicas } = dialect.annotations;
+
+function deployment(spec: Partial<DeploymentSpec>, more: Partial<Deployment> = {}): Deployment {
+  return {
+    metadata: { name: 'web', namespace: 'n', uid: 'd', generation: 1 },
+    spec: { selector: { matchLabels: { a: 'b' } }, template: template('new'), ...spec },
+    ...more,
+  };
+}
+
+function template(image: string) {
+  return { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image }] } };
+}
+
+let sequence = 0;
+function replicaSet(
+  image: string,
+  size: number,
+  available: number,
+  noted?: [desired: number, max: number],
+): ReplicaSet {
+  sequence += 1;
+  return {
+    metadata: {
+      name: `web-${image}`,
+      uid: image,
+      generation: 1,
+      creationTimestamp: new Date(sequence * 1000).toISOString(),
+      annotations: {
+        [deploymentRevision]: String(sequence),
+        ...(noted === undefined ? {} : { [desiredReplicas]: String(noted[0]), [maxReplicas]: String(noted[1]) }),
+      },
+    },
+    spec: { replicas: size, template: template(image) },
+    status: { replicas: size, availableReplicas: available, readyReplicas: available, observedGeneration: 1 },
+  };
+}
+
+function plan(object: Deployment, replicaSets: ReplicaSet[], oldPodsRun = false): DeploymentPlan {
+  return planDeployment({ dialect, deployment: object, replicaSets, oldPodsRun: () => oldPodsRun }, now);
+}
+
+/** `old 3, new 2`: sizes of the sets that are to be written with another size. */
+function sizes(made: DeploymentPlan): string {
+  return made.updates
+    .filter(({ message }) => message !== undefined)
+    .map(({ replicaSet: set }) => `${set.metadata.uid} ${set.spec.replicas}`)
+    .join(', ');
+}
+
+t.test('fences', (t) => {
+  const rolling = (replicas: number, surge: number | string, unavailable: number | string) =>
+    deployment({
+      replicas,
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: surge, maxUnavailable: unavailable } },
+    });
+  const rows: [Deployment, number, number][] = [
+    [rolling(10, '25%', '25%'), 3, 2],
+    [rolling(1, '25%', '25%'), 1, 0],
+    [rolling(10, 0, 0), 0, 1],
+    [rolling(10, 2, 0), 2, 0],
+    [rolling(2, 0, 5), 0, 2],
+    [rolling(0, 3, 3), 3, 0],
+    [deployment({ replicas: 4, strategy: { type: 'Recreate' } }), 0, 0],
+    [deployment({ replicas: 10 }), 3, 2],
+  ];
+  for (const [object, surge, unavailable] of rows) {
+    t.equal(maxSurge(object), surge, JSON.stringify(object.spec.strategy));
+    t.equal(maxUnavailable(object), unavailable, JSON.stringify(object.spec.strategy));
+  }
+  t.equal(newReplicaSetSize(rolling(10, 3, 0), 10, 0), 3);
+  t.equal(newReplicaSetSize(rolling(10, 3, 0), 13, 3), 3);
+  t.equal(newReplicaSetSize(rolling(10, 30, 0), 10, 2), 10);
+  t.end();
+});
+
+t.test('steps of a rolling update', (t) => {
+  const spec: Partial<DeploymentSpec> = {
+    replicas: 10,
+    strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 2, maxUnavailable: 2 } },
+  };
+  const noted: [number, number] = [10, 12];
+  const rows: [string, ReplicaSet[], string][] = [
+    ['grow first', [replicaSet('old', 10, 10, noted), replicaSet('new', 0, 0, noted)], 'new 2'],
+    ['then shrink the old', [replicaSet('old', 10, 10, noted), replicaSet('new', 2, 0, noted)], 'old 8'],
+    ['wait for the new', [replicaSet('old', 8, 8, noted), replicaSet('new', 4, 0, noted)], ''],
+    ['shrink as new ones come', [replicaSet('old', 8, 8, noted), replicaSet('new', 4, 3, noted)], 'old 5'],
+    ['unavailable old ones go first', [replicaSet('old', 10, 8, noted), replicaSet('new', 2, 0, noted)], 'old 8'],
+    [
+      'oldest of the old first',
+      [replicaSet('older', 3, 3, noted), replicaSet('old', 7, 7, noted), replicaSet('new', 2, 1, noted)],
+      'older 0',
+    ],
+    ['the last', [replicaSet('old', 1, 1, noted), replicaSet('new', 10, 10, noted)], 'old 0'],
+    ['nothing left', [replicaSet('old', 0, 0, noted), replicaSet('new', 10, 10, noted)], ''],
+    ['too many new ones', [replicaSet('new', 11, 11, [10, 12])], 'new 10'],
+  ];
+  for (const [name, sets, want] of rows) t.equal(sizes(plan(deployment(spec), sets)), want, name);
+  t.end();
+});
+
+t.test('steps of Recreate', (t) => {
+  const object = deployment({ replicas: 3, strategy: { type: 'Recreate' } });
+  const stopping = plan(object, [replicaSet('old', 3, 3)]);
+  t.equal(sizes(stopping), 'old 0');
+  t.equal(stopping.create, undefined);
+  t.equal(plan(object, [replicaSet('old', 0, 0)], true).create, undefined, 'pods still run');
+  t.equal(plan(object, [replicaSet('old', 0, 0)], false).create?.spec.replicas, 3);
+  t.equal(sizes(plan(object, [replicaSet('old', 0, 0), replicaSet('new', 0, 0)])), 'new 3');
+  t.end();
+});
+
+t.test('scaling in the middle of a rollout is shared out', (t) => {
+  const spec = (replicas: number): Partial<DeploymentSpec> => ({
+    replicas,
+    strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 2, maxUnavailable: 2 } },
+  });
+  const noted: [number, number] = [10, 12];
+  const rows: [string, number, ReplicaSet[], string][] = [
+    ['up', 20, [replicaSet('old', 8, 8, noted), replicaSet('new', 4, 4, noted)], 'old 15, new 7'],
+    ['down', 5, [replicaSet('old', 8, 8, noted), replicaSet('new', 4, 4, noted)], 'new 2, old 5'],
+    ['to nothing', 0, [replicaSet('old', 8, 8, noted), replicaSet('new', 4, 4, noted)], 'new 0, old 0'],
+    ['one set only', 20, [replicaSet('new', 10, 10, noted)], 'new 20'],
+  ];
+  for (const [name, replicas, sets, want] of rows) t.equal(sizes(plan(deployment(spec(replicas)), sets)), want, name);
+  const paused = plan(deployment({ ...spec(10), paused: true }), [replicaSet('old', 10, 10, noted)]);
+  t.equal(paused.create, undefined);
+  t.end();
+});
+
+t.test('history beyond the limit goes, lowest revisions first', (t) => {
+  const sets = ['a', 'b', 'c', 'd'].map((image) => replicaSet(image, 0, 0));
+  const held = replicaSet('held', 0, 0);
+  if (held.status !== undefined) held.status.replicas = 1;
+  const status = { replicas: 1, updatedReplicas: 1, availableReplicas: 1, observedGeneration: 1 };
+  const newest = replicaSet('new', 1, 1, [1, 2]);
+  const object = (limit: number) => deployment({ replicas: 1, revisionHistoryLimit: limit }, { status });
+  const gone = (limit: number, all: ReplicaSet[]) => plan(object(limit), all).deletes.map((set) => set.metadata.uid);
+  t.same(gone(2, [...sets, newest]), ['a', 'b']);
+  t.same(gone(0, [...sets, newest]), ['a', 'b', 'c', 'd']);
+  t.same(gone(9, [...sets, newest]), []);
+  t.same(gone(0, [held, newest]), [], 'a set that still has a pod stays');
+  t.same(
+    plan(deployment({ replicas: 1, revisionHistoryLimit: 0 }), [...sets, newest]).deletes,
+    [],
+    'only when complete',
+  );
+  t.end();
+});
+
+t.test('hashes of templates', (t) => {
+  const a = template('a');
+  const reordered = { spec: { containers: [{ image: 'a', name: 'c' }] }, metadata: { labels: { a: 'b' } } };
+  t.equal(templateHash(a, undefined), templateHash(reordered, undefined));
+  t.not(templateHash(a, undefined), templateHash(a, 1));
+  t.not(templateHash(a, undefined), templateHash(template('b'), undefined));
+  t.match(templateHash(a, undefined), /^[bcdfghjklmnpqrstvwxz2456789]{1,10}$/);
+  const hashed = { ...a, metadata: { labels: { ...a.metadata.labels, 'pod-template-hash': 'x' } } };
+  t.ok(sameTemplate(dialect, a, hashed));
+  t.notOk(sameTemplate(dialect, a, template('b')));
+  t.end();
+});
+
+t.test('planning changes nothing that it was given', (t) => {
+  const sets = [replicaSet('old', 10, 10), replicaSet('new', 0, 0)];
+  const object = deployment({ replicas: 10, progressDeadlineSeconds: 60 });
+  const before = structuredClone([object, sets]);
+  plan(object, sets);
+  t.strictSame([object, sets], before);
+  t.end();
+});

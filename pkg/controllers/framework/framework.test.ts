@@ -1,0 +1,55 @@
+import t from 'tap';
+import { selectorFromLabels } from '#apimachinery/selectors/labels.js';
+import type { ApiObject } from '#client/client.js';
+import { decideClaim } from '#controllers/framework/owners.js';
+import { slowStart } from '#controllers/framework/slow-start.js';
+
+t.test('claims', (t) => {
+  const selector = selectorFromLabels({ a: 'b' });
+  const owner: ApiObject = { metadata: { uid: 'o', namespace: 'n' } };
+  const leaving: ApiObject = { metadata: { uid: 'o', namespace: 'n', deletionTimestamp: '2022-01-01T00:00:00Z' } };
+  const ref = (uid: string) => [{ apiVersion: 'v1', kind: 'K', name: 'x', uid, controller: true }];
+  const object = (labels: Record<string, string>, more: Partial<ApiObject['metadata']> = {}): ApiObject => ({
+    metadata: { labels, namespace: 'n', ...more },
+  });
+  const match = { a: 'b' };
+  const rows: [string, ApiObject, ApiObject, string][] = [
+    ['own and matching', owner, object(match, { ownerReferences: ref('o') }), 'owned'],
+    ['own and no longer matching', owner, object({}, { ownerReferences: ref('o') }), 'release'],
+    ['own and no longer matching, owner leaving', leaving, object({}, { ownerReferences: ref('o') }), 'ignore'],
+    ["somebody else's", owner, object(match, { ownerReferences: ref('p') }), 'ignore'],
+    ['an orphan', owner, object(match), 'adopt'],
+    ['an orphan of another kind', owner, object({ a: 'c' }), 'ignore'],
+    ['an orphan, owner leaving', leaving, object(match), 'ignore'],
+    ['a leaving orphan', owner, object(match, { deletionTimestamp: '2022-01-01T00:00:00Z' }), 'ignore'],
+    ['an orphan elsewhere', owner, object(match, { namespace: 'm' }), 'ignore'],
+    [
+      'an owner that does not control does not count',
+      owner,
+      object(match, { ownerReferences: [{ apiVersion: 'v1', kind: 'K', name: 'x', uid: 'p' }] }),
+      'adopt',
+    ],
+  ];
+  for (const [name, by, what, want] of rows) t.equal(decideClaim(by, selector, what), want, name);
+  t.end();
+});
+
+t.test('slow start', async (t) => {
+  const rows: [string, number, number, { succeeded: number; skipped: number }, number][] = [
+    ['nothing to do', 0, 99, { succeeded: 0, skipped: 0 }, 0],
+    ['all succeed', 10, 99, { succeeded: 10, skipped: 0 }, 10],
+    ['the first fails', 10, 0, { succeeded: 0, skipped: 9 }, 1],
+    ['one of the second batch fails', 10, 2, { succeeded: 2, skipped: 7 }, 3],
+    ['the last batch fails in part', 10, 8, { succeeded: 8, skipped: 0 }, 10],
+  ];
+  for (const [name, count, good, want, calls] of rows) {
+    let called = 0;
+    const result = await slowStart(count, async () => {
+      called += 1;
+      if (called > good) throw new Error(`call ${called}`);
+    });
+    t.match(result, want, name);
+    t.equal(called, calls, `${name}: calls`);
+    t.equal(result.error !== undefined, good < count, `${name}: error`);
+  }
+});
