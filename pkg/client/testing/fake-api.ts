@@ -4,6 +4,7 @@
  * nobody answers, fails and is remembered for `verify`. It neither validates nor defaults; what depends on that is
  * tested against the real server.
  */
+import { schemeFor } from '#api/scheme.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import {
@@ -180,7 +181,8 @@ export class FakeApi {
       case 'update':
         return this.#tracker.update(q, call.body as ApiObject, part);
       case 'patch': {
-        const patched = applyPatch(contentType, this.#tracker.get(q, key), call.body) as ApiObject;
+        const schema = schemeFor(this.#dialect).findType(`${type.group}.${type.version}.${type.kind}`);
+        const patched = applyPatch(contentType, this.#tracker.get(q, key), call.body, schema) as ApiObject;
         return this.#tracker.update(q, patched, part);
       }
       case 'delete':
