@@ -1,0 +1,91 @@
+/** What is particular to cron jobs. */
+import { parseSchedule, ScheduleError } from '#api/batch/v1/cronjob/schedule.js';
+import { validateJobSpec } from '#api/batch/v1/job/validation.js';
+import { cronjobs } from '#api/batch/v1/resources.gen.js';
+import type { CronJob, CronJobSpec } from '#api/batch/v1/types.gen.js';
+import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
+import type { TableRowCells } from '#api/object.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { age } from '#api/table/age.js';
+import { containerCells, formatLabelSelector, none } from '#api/table/text.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkEnum, checkNonNegative } from '#apimachinery/validation/checks.js';
+import { invalidValue, required } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const specPath = FieldPath.of('spec');
+/** A label's 63, less the eleven that a job's name adds. */
+const maxNameLength = 52;
+
+export const cronJobStrategy: Strategy<CronJob> = kindStrategy<CronJob>(cronjobs, {
+  generationFields: ['spec'],
+  defaults(cronJob, context) {
+    const { spec } = cronJob;
+    spec.concurrencyPolicy ||= 'Allow';
+    spec.suspend ??= false;
+    spec.successfulJobsHistoryLimit ??= 3;
+    spec.failedJobsHistoryLimit ??= 1;
+    defaultPodTemplate(spec.jobTemplate?.spec?.template, context.dialect);
+  },
+  validate: (cronJob, context, old) => [
+    ...validateSpec(cronJob.spec, context.dialect),
+    ...(old === undefined ? validateNameLength(cronJob.metadata.name ?? '') : []),
+  ],
+  cells: (cronJob, context) => cronJobCells(cronJob, context.now),
+});
+
+function validateNameLength(name: string): FieldFailure[] {
+  if (name.length <= maxNameLength) return [];
+  return [invalidValue(FieldPath.of('metadata', 'name'), name, `must be no more than ${maxNameLength} characters`)];
+}
+
+function validateSpec(spec: CronJobSpec, dialect: Dialect): FieldFailure[] {
+  const schedule = spec.schedule ?? '';
+  const failures: FieldFailure[] = [];
+  if (schedule === '') failures.push(required(specPath.child('schedule')));
+  else failures.push(...validateSchedule(schedule));
+  failures.push(
+    ...(['startingDeadlineSeconds', 'successfulJobsHistoryLimit', 'failedJobsHistoryLimit'] as const).flatMap((field) =>
+      checkNonNegative(specPath.child(field), spec[field]),
+    ),
+    ...checkEnum(specPath.child('concurrencyPolicy'), spec.concurrencyPolicy, ['Allow', 'Forbid', 'Replace']),
+  );
+  const at = specPath.child('jobTemplate', 'spec');
+  const jobSpec = spec.jobTemplate?.spec;
+  if (jobSpec === undefined) return [...failures, required(at.child('template'))];
+  failures.push(...validateJobSpec(jobSpec, dialect, at));
+  if (jobSpec.manualSelector === true) {
+    failures.push(invalidValue(at.child('manualSelector'), true, '`manualSelector` is not allowed in a job template'));
+  }
+  if (jobSpec.selector !== undefined) {
+    failures.push(invalidValue(at.child('selector'), jobSpec.selector, '`selector` will be auto-generated'));
+  }
+  return failures;
+}
+
+function validateSchedule(schedule: string): FieldFailure[] {
+  try {
+    parseSchedule(schedule);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ScheduleError)) throw error;
+    return [invalidValue(specPath.child('schedule'), schedule, error.message)];
+  }
+}
+
+function cronJobCells(cronJob: CronJob, now: number): TableRowCells {
+  const { metadata, spec, status } = cronJob;
+  const jobSpec = spec.jobTemplate?.spec;
+  return [
+    metadata.name ?? '',
+    spec.schedule,
+    spec.suspend === undefined ? '<unset>' : spec.suspend ? 'True' : 'False',
+    status?.active?.length ?? 0,
+    status?.lastScheduleTime === undefined ? none : age(status.lastScheduleTime, now),
+    age(metadata.creationTimestamp, now),
+    ...containerCells(jobSpec?.template?.spec?.containers),
+    formatLabelSelector(jobSpec?.selector),
+  ];
+}

@@ -1,0 +1,58 @@
+/** What is particular to ingress classes. */
+import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
+import { ingressclasses } from '#api/networking/v1/resources.gen.js';
+import type { IngressClass } from '#api/networking/v1/types.gen.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { age } from '#api/table/age.js';
+import { none } from '#api/table/text.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkOptionalEnum, checkQualifiedName, checkRequired } from '#apimachinery/validation/checks.js';
+import { forbiddenField, required } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const specPath = FieldPath.of('spec');
+
+export const ingressClassStrategy: Strategy<IngressClass> = kindStrategy<IngressClass>(ingressclasses, {
+  generationFields: ['spec'],
+  defaults(object) {
+    if (object.spec.parameters !== undefined) object.spec.parameters.scope ??= 'Cluster';
+  },
+  validate: (object) => validateSpec(object),
+  validateUpdate: (object, old) =>
+    validateImmutable(object.spec.controller, old.spec.controller, specPath.child('controller')),
+  cells: (object, context) => [
+    object.metadata.name ?? '',
+    object.spec.controller ?? '',
+    parametersText(object),
+    age(object.metadata.creationTimestamp, context.now),
+  ],
+});
+
+function validateSpec(object: IngressClass): FieldFailure[] {
+  const { controller = '', parameters } = object.spec;
+  const failures: FieldFailure[] = [];
+  if (controller !== '') failures.push(...checkQualifiedName(specPath.child('controller'), controller));
+  if (parameters === undefined) return failures;
+  const at = specPath.child('parameters');
+  failures.push(
+    ...checkRequired(at.child('kind'), parameters.kind),
+    ...checkRequired(at.child('name'), parameters.name),
+    ...checkOptionalEnum(at.child('scope'), parameters.scope, ['Cluster', 'Namespace']),
+  );
+  const namespaced = (parameters.namespace ?? '') !== '';
+  if (parameters.scope === 'Namespace' && !namespaced) {
+    failures.push(required(at.child('namespace'), '`parameters.scope` is set to \'Namespace\''));
+  }
+  if (parameters.scope === 'Cluster' && namespaced) {
+    failures.push(forbiddenField(at.child('namespace'), '`parameters.scope` is set to \'Cluster\''));
+  }
+  return failures;
+}
+
+function parametersText(object: IngressClass): string {
+  const parameters = object.spec.parameters;
+  if (parameters === undefined) return none;
+  const group = parameters.apiGroup === undefined ? '' : `.${parameters.apiGroup}`;
+  return `${parameters.kind}${group}/${parameters.name}`;
+}

@@ -1,0 +1,108 @@
+/** What is particular to network policies. */
+import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
+import { networkpolicies } from '#api/networking/v1/resources.gen.js';
+import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '#api/networking/v1/types.gen.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { age } from '#api/table/age.js';
+import { formatLabelSelector } from '#api/table/text.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkOptionalEnum, checkPortNumberOrName } from '#apimachinery/validation/checks.js';
+import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { blockContains, type IPBlock, parseCIDR } from '#apimachinery/validation/ip.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const specPath = FieldPath.of('spec');
+
+export const networkPolicyStrategy: Strategy<NetworkPolicy> = kindStrategy<NetworkPolicy>(networkpolicies, {
+  generationFields: ['spec'],
+  defaults: defaultPolicy,
+  validate: (policy) => validatePolicy(policy),
+  cells: (policy, context) => [
+    policy.metadata.name ?? '',
+    formatLabelSelector(policy.spec.podSelector),
+    age(policy.metadata.creationTimestamp, context.now),
+  ],
+});
+
+function defaultPolicy(policy: NetworkPolicy): void {
+  const { spec } = policy;
+  for (const rule of [...(spec.ingress ?? []), ...(spec.egress ?? [])]) {
+    for (const port of rule.ports ?? []) port.protocol ??= 'TCP';
+  }
+  if ((spec.policyTypes ?? []).length > 0) return;
+  spec.policyTypes = (spec.egress ?? []).length > 0 ? ['Ingress', 'Egress'] : ['Ingress'];
+}
+
+function validatePolicy(policy: NetworkPolicy): FieldFailure[] {
+  const { spec } = policy;
+  const failures = validateLabelSelector(spec.podSelector, specPath.child('podSelector'));
+  spec.ingress?.forEach((rule, i) => {
+    const at = specPath.child('ingress').index(i);
+    failures.push(...validatePorts(rule.ports, at.child('ports')), ...validatePeers(rule.from, at.child('from')));
+  });
+  spec.egress?.forEach((rule, i) => {
+    const at = specPath.child('egress').index(i);
+    failures.push(...validatePorts(rule.ports, at.child('ports')), ...validatePeers(rule.to, at.child('to')));
+  });
+  const types = spec.policyTypes ?? [];
+  const typesPath = specPath.child('policyTypes');
+  if (types.length > 2) failures.push(invalidValue(typesPath, types, 'may not specify more than two policyTypes'));
+  types.forEach((type, i) => {
+    if (type !== 'Ingress' && type !== 'Egress') {
+      failures.push(notSupported(typesPath.index(i), type, ['Egress', 'Ingress']));
+    }
+  });
+  return failures;
+}
+
+function validatePorts(ports: NetworkPolicyPort[] | undefined, path: FieldPath): FieldFailure[] {
+  return (ports ?? []).flatMap((port, i) => {
+    const at = path.index(i);
+    const failures = checkOptionalEnum(at.child('protocol'), port.protocol, ['SCTP', 'TCP', 'UDP']);
+    if (port.port !== undefined) failures.push(...checkPortNumberOrName(at.child('port'), port.port));
+    if (port.endPort === undefined) return failures;
+    const end = at.child('endPort');
+    if (port.port === undefined) failures.push(required(end, 'may not be specified when `port` is not specified'));
+    else if (typeof port.port === 'string') {
+      failures.push(invalidValue(end, port.endPort, 'may not be specified when `port` is non-numeric'));
+    } else if (port.endPort < port.port) {
+      failures.push(invalidValue(end, port.endPort, 'must be greater than or equal to `port`'));
+    }
+    return failures;
+  });
+}
+
+function validatePeers(peers: NetworkPolicyPeer[] | undefined, path: FieldPath): FieldFailure[] {
+  return (peers ?? []).flatMap((peer, i) => {
+    const at = path.index(i);
+    const { podSelector, namespaceSelector, ipBlock } = peer;
+    const failures = [
+      ...validateLabelSelector(podSelector, at.child('podSelector')),
+      ...validateLabelSelector(namespaceSelector, at.child('namespaceSelector')),
+    ];
+    const selects = podSelector !== undefined || namespaceSelector !== undefined;
+    if (ipBlock === undefined) {
+      if (!selects) failures.push(required(at, 'must specify a peer'));
+      return failures;
+    }
+    if (selects) failures.push(forbiddenField(at, 'may not specify both ipBlock and another peer'));
+    return [...failures, ...validateBlock(ipBlock.cidr ?? '', ipBlock.except ?? [], at.child('ipBlock'))];
+  });
+}
+
+function validateBlock(cidr: string, except: string[], path: FieldPath): FieldFailure[] {
+  if (cidr === '') return [required(path.child('cidr'))];
+  const block = parseCIDR(cidr);
+  if (block === undefined) return [invalidValue(path.child('cidr'), cidr, 'not a valid CIDR')];
+  return except.flatMap((text, i) => {
+    const at = path.child('except').index(i);
+    const inner = parseCIDR(text);
+    if (inner === undefined) return [invalidValue(at, text, 'not a valid CIDR')];
+    return isStrictSubset(text, inner, block) ? [] : [invalidValue(at, text, 'must be a strict subset of `cidr`')];
+  });
+}
+
+function isStrictSubset(text: string, inner: IPBlock, outer: IPBlock): boolean {
+  return inner.prefix > outer.prefix && blockContains(outer, text.split('/')[0] ?? '');
+}

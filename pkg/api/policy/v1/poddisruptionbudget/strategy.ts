@@ -1,0 +1,51 @@
+/** What is particular to pod disruption budgets. */
+import { checkAtMost100Percent, checkIntOrPercent, validateStatusCounts } from '#api/apps/v1/workload/validation.js';
+import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
+import { poddisruptionbudgets } from '#api/policy/v1/resources.gen.js';
+import type { PodDisruptionBudget } from '#api/policy/v1/types.gen.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { age } from '#api/table/age.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { invalidValue } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const specPath = FieldPath.of('spec');
+
+export const podDisruptionBudgetStrategy: Strategy<PodDisruptionBudget> = kindStrategy<PodDisruptionBudget>(
+  poddisruptionbudgets,
+  {
+    generationFields: ['spec'],
+    allowUnconditionalUpdate: false,
+    validate: (budget) => validateBudget(budget),
+    validateStatusUpdate: (budget) =>
+      budget.status === undefined
+        ? []
+        : validateStatusCounts(
+            budget.status,
+            ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'],
+            [],
+            FieldPath.of('status'),
+          ),
+    cells: (budget, context) => [
+      budget.metadata.name ?? '',
+      String(budget.spec.minAvailable ?? 'N/A'),
+      String(budget.spec.maxUnavailable ?? 'N/A'),
+      budget.status?.disruptionsAllowed ?? 0,
+      age(budget.metadata.creationTimestamp, context.now),
+    ],
+  },
+);
+
+function validateBudget(budget: PodDisruptionBudget): FieldFailure[] {
+  const { spec } = budget;
+  const failures: FieldFailure[] = [];
+  if (spec.minAvailable !== undefined && spec.maxUnavailable !== undefined) {
+    failures.push(invalidValue(specPath, spec, 'minAvailable and maxUnavailable cannot be both set'));
+  }
+  for (const field of ['minAvailable', 'maxUnavailable'] as const) {
+    const at = specPath.child(field);
+    failures.push(...checkIntOrPercent(at, spec[field]), ...checkAtMost100Percent(at, spec[field]));
+  }
+  return [...failures, ...validateLabelSelector(spec.selector, specPath.child('selector'))];
+}
