@@ -26,12 +26,12 @@ import { upgradeHandler } from '#apiserver/http/upgrade.js';
 import { OpenApi } from '#apiserver/openapi/openapi.js';
 import { conversionsOf } from '#apiserver/registry/conversions.js';
 import type { ConnectEndpoint, VirtualResource } from '#apiserver/registry/endpoints.js';
+import { noManagedFields } from '#apiserver/registry/managed-fields.js';
 import type { RegistryContext, WriteHook } from '#apiserver/registry/registry-context.js';
 import { ResourceTable } from '#apiserver/registry/resource-table.js';
 import { ResourceRouter } from '#apiserver/registry/router.js';
 import { serveResources } from '#apiserver/registry/serve-resources.js';
 import type { ResourceStorages } from '#apiserver/registry/storages.js';
-import { noManagedFields, simplePatches } from '#apiserver/representation/adapters.js';
 import { Codec } from '#apiserver/representation/codec.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -136,7 +136,6 @@ export class ApiServer implements Daemon {
       admission: dependencies.admission ?? [],
       hooks: dependencies.hooks ?? [],
       managedFields: noManagedFields,
-      patches: simplePatches,
       resources: this.resources,
       minWatchTimeoutMs: this.#options.minRequestTimeoutMs,
       closing: this.#closing.signal,

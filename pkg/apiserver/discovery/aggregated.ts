@@ -2,10 +2,10 @@
  * Aggregated discovery: all groups, versions and resources in one document, as clients newer than 1.24 ask for first.
  * The document's shape is that of `apidiscovery` v2 and v2beta1, which are the same.
  */
+import { parseAccept } from '#apimachinery/codec/negotiate.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { type ApiResourceDocument, type GroupVersions, resourceDocuments } from '#apiserver/discovery/resource-list.js';
 import type { RequestContext } from '#apiserver/http/context.js';
-import { parseAccept } from '#apiserver/http/media-type.js';
 import type { ResourceTable } from '#apiserver/registry/resource-table.js';
 
 export interface AggregatedForm {
@@ -20,7 +20,7 @@ const versions = new Set(['v2', 'v2beta1']);
 export function aggregatedForm(context: Pick<RequestContext, 'request'>): AggregatedForm | undefined {
   for (const clause of parseAccept(context.request.headers['accept'] ?? '')) {
     if (clause.type !== 'application' && clause.type !== '*') continue;
-    const { as: kind, g: group = '', v: version = '' } = clause.parameters;
+    const { as: kind, g: group = '', v: version = '' } = clause.params;
     if (kind === undefined) return undefined;
     if (kind === 'APIGroupDiscoveryList' && group.startsWith('apidiscovery.') && versions.has(version)) {
       return { group, version };

@@ -1,12 +1,13 @@
 /** Makes responses of objects and errors, in the negotiated form. */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { stringify } from 'yaml';
+import { type Encoding, mediaTypeOf } from '#apimachinery/codec/negotiate.js';
+import { encodeYAML } from '#apimachinery/codec/yaml.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { internalError, type Status, StatusError, statusOf } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
-import { type Format, mediaTypeOf, type Negotiated, negotiate, type Transform } from '#apiserver/http/media-type.js';
+import { type Negotiated, negotiate, type Transform } from '#apiserver/http/media-type.js';
 import type { Codec } from '#apiserver/representation/codec.js';
 import { statusFromStore } from '#storage/errors.js';
 
@@ -18,7 +19,7 @@ const gzipThresholdBytes = 128 * 1024;
 /** zlib level: 1.24's choice between speed and size. */
 const gzipLevel = 4;
 
-const allFormats: readonly Format[] = ['json', 'yaml', 'protobuf'];
+const allEncodings: readonly Encoding[] = ['json', 'yaml', 'protobuf'];
 
 export class Responder {
   readonly #dialect: Dialect;
@@ -33,7 +34,7 @@ export class Responder {
   negotiate(
     context: Pick<RequestContext, 'request' | 'info'>,
     transforms: readonly Transform['kind'][] = [],
-    formats: readonly Format[] = allFormats,
+    formats: readonly Encoding[] = allEncodings,
   ): Negotiated {
     return negotiate({
       dialect: this.#dialect,
@@ -51,7 +52,7 @@ export class Responder {
       case 'json':
         return Buffer.from(`${JSON.stringify(value, null, form.pretty ? 2 : undefined)}\n`);
       case 'yaml':
-        return Buffer.from(stringify(value, { aliasDuplicateObjects: false }));
+        return encodeYAML(value);
       case 'protobuf':
         return this.#codec.encodeProtobuf(value);
     }
@@ -64,7 +65,7 @@ export class Responder {
   }
 
   /** Ready-made bytes of that format as the whole answer. */
-  async bytes(context: RequestContext, body: Buffer, format: Format, status = 200): Promise<ApiResponse> {
+  async bytes(context: RequestContext, body: Buffer, format: Encoding, status = 200): Promise<ApiResponse> {
     const headers: Record<string, string> = { 'content-type': mediaTypeOf(format, this.#dialect) };
     if (body.length < gzipThresholdBytes || !acceptsGzip(context.request)) return { status, headers, body };
     headers['content-encoding'] = 'gzip';

@@ -1,11 +1,11 @@
 /** Serves `/openapi/v2` and `/openapi/v3…`; documents are made when first asked for and kept until the resources change. */
 import { createHash } from 'node:crypto';
+import { parseAccept } from '#apimachinery/codec/negotiate.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { notAcceptable, pathNotFound } from '#apimachinery/errors/status.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { parseAccept } from '#apiserver/http/media-type.js';
 import { acceptsGzip } from '#apiserver/http/respond.js';
 import { documentV2, documentV3 } from '#apiserver/openapi/documents.js';
 import { encodeDocumentV2 } from '#apiserver/openapi/protobuf-v2.js';

@@ -2,7 +2,7 @@
 import { badRequest, invalid } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import { flag } from '#apiserver/http/request-info.js';
-import { bodyFormat } from '#apiserver/registry/body.js';
+import { bodyEncoding } from '#apiserver/registry/body.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { parseDryRun } from '#apiserver/registry/write-options.js';
 
@@ -55,10 +55,8 @@ function stringsOf(value: unknown, query: URLSearchParams): string[] {
 }
 
 function fromBody(registry: RegistryContext, context: RequestContext): Record<string, unknown> {
-  const format = bodyFormat(registry, context);
-  const { object } = registry.codec.decode(context.request.body, format, { apiVersion: 'v1', kind }, 'Ignore');
-  if (object.kind !== kind)
-    throw badRequest(`${object.kind} in version "${object.apiVersion}" cannot be handled as a ${kind}`);
+  const encoding = bodyEncoding(registry, context);
+  const { object } = registry.codec.decode(context.request.body, encoding, { apiVersion: 'v1', kind }, 'Ignore');
   return object as unknown as Record<string, unknown>;
 }
 

@@ -3,11 +3,11 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/object.js';
 import type { PodDisruptionBudget } from '#api/policy/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
-import { badRequest, internalError, StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
+import { internalError, StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { bodyFormat } from '#apiserver/registry/body.js';
+import { bodyEncoding } from '#apiserver/registry/body.js';
 import { remove } from '#apiserver/registry/delete.js';
 import type { DeleteOptions } from '#apiserver/registry/delete-options.js';
 import { readEntry } from '#apiserver/registry/get.js';
@@ -34,10 +34,9 @@ export async function evictPod(
 ): Promise<ApiResponse> {
   const { info } = context;
   const options = writeOptions(context, 'CreateOptions');
-  const format = bodyFormat(registry, context);
+  const encoding = bodyEncoding(registry, context);
   const type = subresourceType(registry, resource, 'eviction');
-  const eviction = registry.codec.decode(context.request.body, format, type, 'Ignore').object as Eviction;
-  if (eviction.kind !== 'Eviction') throw badRequest(`${eviction.kind} cannot be handled as an Eviction`);
+  const eviction = registry.codec.decode(context.request.body, encoding, type, 'Ignore').object as Eviction;
   eviction.metadata ??= {};
   requireName(resource, eviction, info);
   const { dryRun: asked = [], ...given } = eviction.deleteOptions ?? {};

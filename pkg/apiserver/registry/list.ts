@@ -1,7 +1,8 @@
+import { mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { badRequest, expired, isExpired } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { mediaTypeOf, type Negotiated, type Transform } from '#apiserver/http/media-type.js';
+import type { Negotiated, Transform } from '#apiserver/http/media-type.js';
 import { acceptsGzip } from '#apiserver/http/respond.js';
 import { encodeContinue } from '#apiserver/registry/continue-token.js';
 import { type ListRequest, listRequest } from '#apiserver/registry/list-options.js';

@@ -1,5 +1,7 @@
 /** Who manages which fields: what the writes of the registry tell, and what server-side apply asks. */
+
 import type { ApiObjectShape } from '#api/object.js';
+import { unsupportedMediaType } from '#apimachinery/errors/status.js';
 import type { ServedResource } from '#apiserver/registry/served-resource.js';
 
 export interface ManagedWrite {
@@ -27,3 +29,16 @@ export interface ManagedFields {
   /** The merged object with its managedFields. Throws 409 with one cause per field that another manager owns. */
   apply(request: ApplyRequest): ApiObjectShape;
 }
+
+/** Tracks nothing. */
+export const noManagedFields: ManagedFields = {
+  created: ({ object }) => {
+    delete object.metadata.managedFields;
+  },
+  updated: ({ object }) => {
+    delete object.metadata.managedFields;
+  },
+  apply: () => {
+    throw unsupportedMediaType(['application/json-patch+json', 'application/merge-patch+json']);
+  },
+};

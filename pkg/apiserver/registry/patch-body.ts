@@ -1,8 +1,13 @@
 /** The patch in a request's body and what it makes of an object. */
+import { DecodeError } from '#apimachinery/codec/decode-error.js';
+import { bareMediaType } from '#apimachinery/codec/negotiate.js';
+import { parseYAML } from '#apimachinery/codec/yaml.js';
 import { badRequest, unsupportedMediaType } from '#apimachinery/errors/status.js';
+import { jsonPatch } from '#apimachinery/patch/json-patch.js';
+import { mergePatch } from '#apimachinery/patch/merge-patch.js';
+import { strategicMergePatch } from '#apimachinery/patch/strategic-merge-patch.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import type { RequestContext } from '#apiserver/http/context.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import type { TypeRef } from '#apiserver/representation/codec.js';
 
 export type PatchKind = 'json' | 'merge' | 'strategic' | 'apply';
 
@@ -19,26 +24,51 @@ const mediaTypes: Readonly<Record<string, PatchKind>> = {
 };
 
 /** Throws 415 for other media types and 400 for what cannot be read. */
-export function readPatch(registry: RegistryContext, context: RequestContext, type: TypeRef): Patch {
-  const media = (context.request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  const kind = mediaTypes[media];
+export function readPatch(context: RequestContext): Patch {
+  const kind = mediaTypes[bareMediaType(context.request.headers['content-type'])];
   if (kind === undefined) throw unsupportedMediaType(Object.keys(mediaTypes));
-  const body = registry.patches.parse(context.request.body, kind, type);
+  const body = kind === 'apply' ? yaml(context.request.body) : json(context.request.body);
   if (kind !== 'json' && (typeof body !== 'object' || body === null || Array.isArray(body))) {
-    throw badRequest('the patch must be an object');
+    throw badRequest('error decoding patch: not an object');
   }
   return { kind, body };
 }
 
-/** The patched object, not yet normalized; `object` stays as it is. Server-side apply is not among these. */
-export function applyPatch(registry: RegistryContext, patch: Patch, object: object, type: TypeRef): unknown {
+function json(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString());
+  } catch (error) {
+    throw badRequest(`error decoding patch: ${error instanceof Error ? error.message : String(error)}`, error);
+  }
+}
+
+function yaml(body: Buffer): unknown {
+  try {
+    return parseYAML(body.toString());
+  } catch (error) {
+    if (error instanceof DecodeError) throw badRequest(`error decoding YAML: ${error.message}`, error);
+    throw error;
+  }
+}
+
+/**
+ * The patched object, not yet normalized, sharing nothing with `object` or the patch. Server-side apply is not among
+ * these: it needs the fields' owners.
+ */
+export function applyPatch(patch: Patch, object: object, type: TypeInfo): unknown {
+  const patched = patchedBy(patch, object, type);
+  // Patches share what they leave alone, and objects of the cache must not be changed by what comes next.
+  return patched === undefined ? undefined : JSON.parse(JSON.stringify(patched));
+}
+
+function patchedBy(patch: Patch, object: object, type: TypeInfo): unknown {
   switch (patch.kind) {
     case 'json':
-      return registry.patches.json(object, patch.body);
+      return jsonPatch(object, patch.body);
     case 'merge':
-      return registry.patches.merge(object, patch.body);
+      return mergePatch(object, patch.body);
     case 'strategic':
-      return registry.patches.strategic(object, patch.body, type);
+      return strategicMergePatch(object, patch.body, type);
     case 'apply':
       throw unsupportedMediaType(Object.keys(mediaTypes).filter((media) => mediaTypes[media] !== 'apply'));
   }

@@ -25,8 +25,7 @@ export async function patchObject(
 ): Promise<ApiResponse> {
   const form = negotiateObject(registry, context, resource);
   const options = writeOptions(context, 'PatchOptions');
-  const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
-  const patch = readPatch(registry, context, type);
+  const patch = readPatch(context);
   const run = patch.kind === 'apply' ? apply : change;
   const { entry, created } = await run(registry, context, resource, { patch, profile, options });
   return entryResponse(registry, context, { resource, entry, form, status: created ? 201 : 200 });
@@ -49,13 +48,14 @@ function change(
     throw invalidOptions('force', 'Forbidden', 'Forbidden: may not be specified for non-apply patch', 'PatchOptions');
   }
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
+  const fields = registry.codec.typeOf(type);
   return mutate(registry, context, resource, {
     namespace,
     name,
     profile,
     options,
     change: (current) =>
-      normalized(registry, context, { resource, options, object: applyPatch(registry, patch, current, type) }),
+      normalized(registry, context, { resource, options, object: applyPatch(patch, current, fields) }),
   });
 }
 

@@ -8,7 +8,6 @@ import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
 import type { RequestMetrics } from '#apiserver/http/metrics.js';
 import type { Responder } from '#apiserver/http/respond.js';
 import type { ManagedFields } from '#apiserver/registry/managed-fields.js';
-import type { Patches } from '#apiserver/registry/patches.js';
 import type { ResourceTable } from '#apiserver/registry/resource-table.js';
 import type { Codec } from '#apiserver/representation/codec.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -46,7 +45,6 @@ export interface RegistryContext {
   readonly admission: readonly AdmissionPlugin[];
   readonly hooks: readonly WriteHook[];
   readonly managedFields: ManagedFields;
-  readonly patches: Patches;
   readonly metrics: RequestMetrics;
   readonly resources: ResourceTable;
   /** A watch without timeoutSeconds lives between this long and twice as long. */

@@ -70,11 +70,11 @@ function wantedScale(
   }
   if (context.info.verb !== 'patch') throw methodNotAllowed(resource.qualified, context.info.verb);
   const options = writeOptions(context, 'PatchOptions');
-  const patch = readPatch(registry, context, type);
+  const patch = readPatch(context);
   return {
     options,
     apply(scale) {
-      const patched = applyPatch(registry, patch, scale, type);
+      const patched = applyPatch(patch, scale, registry.codec.typeOf(type));
       const { object, warnings } = registry.codec.normalize(patched, type, options.fieldValidation);
       for (const text of warnings) warn(context, text);
       return object;

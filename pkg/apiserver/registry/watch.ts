@@ -1,8 +1,10 @@
 /** Watches: a stream of changes as JSON lines or Protobuf frames, of objects, Tables or metadata. */
+
+import { mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { isExpired } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { mediaTypeOf, type Negotiated, type Transform } from '#apiserver/http/media-type.js';
+import type { Negotiated, Transform } from '#apiserver/http/media-type.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
 import { toStatus } from '#apiserver/http/respond.js';
 import { watchRequest } from '#apiserver/registry/list-options.js';

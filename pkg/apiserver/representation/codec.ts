@@ -1,15 +1,15 @@
 /** Objects in and out of bodies, for all kinds of a scheme. */
-import { parse } from 'yaml';
 import type { ApiObjectShape } from '#api/object.js';
 import { envelopeAround } from '#apimachinery/codec/envelope.js';
-import { decodeJSON, decodeValue, type FieldValidation } from '#apimachinery/codec/json.js';
+import type { FieldValidation } from '#apimachinery/codec/json.js';
+import type { Encoding } from '#apimachinery/codec/negotiate.js';
+import { type DecodedObject, ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { encodeMessage } from '#apimachinery/codec/protobuf/encode.js';
-import { decodeProtobuf, encodeProtobuf, encodeProtobufList } from '#apimachinery/codec/protobuf/protobuf.js';
+import { encodeProtobuf, encodeProtobufList } from '#apimachinery/codec/protobuf/protobuf.js';
 import { encodeWatchFrame, watchFrameHead } from '#apimachinery/codec/watch-frames.js';
 import { badRequest, notAcceptable } from '#apimachinery/errors/status.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
-import type { Format } from '#apiserver/http/media-type.js';
 
 /** A kind on the wire: `{ apiVersion: 'apps/v1', kind: 'Deployment' }`. */
 export interface TypeRef {
@@ -25,35 +25,21 @@ export interface Decoded {
 
 export class Codec {
   readonly scheme: Scheme;
+  readonly #objects: ObjectCodec;
 
   constructor(scheme: Scheme) {
     this.scheme = scheme;
+    this.#objects = new ObjectCodec(scheme);
   }
 
-  /**
-   * One object. `expected` is taken where the body names no kind of its own; what the body does name stays in the
-   * object for the caller to check. Throws 400.
-   */
-  decode(body: Buffer, format: Format, expected: TypeRef, validation: FieldValidation): Decoded {
-    const kind = this.#kind(expected);
-    switch (format) {
-      case 'json': {
-        const { object, warnings } = decodeJSON(body, kind.type, validation);
-        return { object: named(object, expected), warnings };
-      }
-      case 'yaml':
-        return this.normalize(parseYaml(body), expected, validation);
-      case 'protobuf': {
-        const { object } = decodeProtobuf(this.scheme, body, kind);
-        return { object: named(object, expected), warnings: [] };
-      }
-    }
+  /** One object of the expected kind, which is also taken for what does not name its kind. Throws 400. */
+  decode(body: Buffer, encoding: Encoding, expected: TypeRef, validation: FieldValidation): Decoded {
+    return shaped(this.#objects.decode(body, { encoding, expected: this.#kind(expected), validation }));
   }
 
-  /** A value that is parsed already (a patch's result), taken over, as an object of that kind. Throws 400. */
+  /** The same for a value that is parsed already (a patch's result), which is taken over. Throws 400. */
   normalize(value: unknown, type: TypeRef, validation: FieldValidation): Decoded {
-    const { object, warnings } = decodeValue(value, this.#kind(type).type, validation);
-    return { object: named(object, type), warnings };
+    return shaped(this.#objects.decodeValue(value, { expected: this.#kind(type), validation }));
   }
 
   /** With prefix and envelope. Throws 406 for kinds without a Protobuf form. */
@@ -106,17 +92,6 @@ export class Codec {
   }
 }
 
-function named(object: object, { apiVersion, kind }: TypeRef): ApiObjectShape {
-  const shaped = object as ApiObjectShape;
-  shaped.apiVersion ??= apiVersion;
-  shaped.kind ??= kind;
-  return shaped;
-}
-
-function parseYaml(body: Buffer): unknown {
-  try {
-    return parse(body.toString());
-  } catch (error) {
-    throw badRequest(`error converting YAML to JSON: ${error instanceof Error ? error.message : String(error)}`, error);
-  }
+function shaped({ object, warnings }: DecodedObject): Decoded {
+  return { object: object as unknown as ApiObjectShape, warnings };
 }

@@ -282,3 +282,28 @@ t.test('a body over the limit is refused before it is read', async (t) => {
   });
   t.match(answer.json, { kind: 'Status', code: 413, reason: 'RequestEntityTooLarge' });
 });
+
+t.test('patch languages', async (t) => {
+  const server = await startServer(t);
+  await create(t, server, deployments, deployment('d', 1));
+  const send = (type: string, body: unknown) => call(server, 'PATCH', `${deployments}/d`, { ...patch(type), body });
+  const replaced = await send('json-patch+json', [{ op: 'replace', path: '/spec/replicas', value: 3 }]);
+  t.equal(replaced.json.spec.replicas, 3);
+  const failed = await send('json-patch+json', [{ op: 'test', path: '/spec/replicas', value: 9 }]);
+  t.equal(failed.status, 422);
+  const containers = [{ name: 'sidecar', image: 's' }];
+  const added = await send('strategic-merge-patch+json', { spec: { template: { spec: { containers } } } });
+  t.same(
+    added.json.spec.template.spec.containers.map(({ name }: { name: string }) => name),
+    ['sidecar', 'c'],
+  );
+  const removed = [{ $patch: 'delete', name: 'sidecar' }];
+  const back = await send('strategic-merge-patch+json', { spec: { template: { spec: { containers: removed } } } });
+  t.equal(back.json.spec.template.spec.containers.length, 1);
+  const odd = await send('merge-patch+json', { spec: { oddity: 1 } });
+  t.equal(odd.headers['warning'], '299 - "unknown field \\"spec.oddity\\""');
+  t.equal((await send('merge-patch+json', { spec: { replicas: 'many' } })).status, 400);
+  t.equal((await send('merge-patch+json', { metadata: { name: 'other' } })).status, 400);
+  t.equal((await send('merge-patch+json', [])).status, 400);
+  t.equal((await call(server, 'PATCH', `${deployments}/none`, { ...patch('merge-patch+json'), body: {} })).status, 404);
+});
