@@ -16,7 +16,10 @@ const maxSearches = 32;
 export function parseResolvConf(text: string): DNSConfig {
   const config: DNSConfig = { servers: [], searches: [], options: [] };
   for (const line of text.split('\n')) {
-    const [keyword, ...values] = line.replace(/[#;].*$/, '').trim().split(/\s+/);
+    const [keyword, ...values] = line
+      .replace(/[#;].*$/, '')
+      .trim()
+      .split(/\s+/);
     if (keyword === 'nameserver' && values[0] !== undefined) config.servers.push(values[0]);
     else if (keyword === 'search') config.searches = values.map((domain) => domain.replace(/(.)\.$/, '$1'));
     else if (keyword === 'options') config.options = values;
@@ -33,8 +36,7 @@ function mergeOptions(base: readonly string[], added: readonly string[]): string
 /** Rules of `dnsPolicy` and `dnsConfig`; pods on the host's network fall back to Default as in 1.24. */
 export function podDNS(pod: Pod, cluster: ClusterDNS, host: DNSConfig): DNSConfig {
   const { dnsPolicy = 'ClusterFirst', hostNetwork = false, dnsConfig } = pod.spec;
-  const clusterFirst =
-    dnsPolicy === 'ClusterFirstWithHostNet' || (dnsPolicy === 'ClusterFirst' && !hostNetwork);
+  const clusterFirst = dnsPolicy === 'ClusterFirstWithHostNet' || (dnsPolicy === 'ClusterFirst' && !hostNetwork);
   let config: DNSConfig;
   if (dnsPolicy === 'None') config = { servers: [], searches: [], options: [] };
   else if (clusterFirst && cluster.servers.length > 0) {

@@ -58,7 +58,7 @@ async function addFromSources(input: EnvironmentInput, result: Map<string, strin
 }
 
 /** Undefined: the variable is left out. */
-async function valueOf(variable: EnvVar, input: EnvironmentInput): Promise<string | undefined> {
+async function variableValue(variable: EnvVar, input: EnvironmentInput): Promise<string | undefined> {
   const { valueFrom: from } = variable;
   const { pod, container, facts } = input;
   const { namespace = '' } = pod.metadata;
@@ -98,7 +98,7 @@ export async function containerEnvironment(input: EnvironmentInput): Promise<Map
     if (variable.valueFrom === undefined) text = expand(variable.value ?? '', known);
     else {
       try {
-        text = await valueOf(variable, input);
+        text = await variableValue(variable, input);
       } catch (error) {
         if (error instanceof RangeError) throw new ContainerConfigError(error.message, { cause: error });
         throw error;

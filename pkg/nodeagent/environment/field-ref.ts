@@ -52,7 +52,12 @@ export function fieldValue(pod: Pod, path: string, facts: PodFacts): string {
 }
 
 /** Throws RangeError for an unknown container or resource. */
-export function resourceValue(pod: Pod, selector: ResourceFieldSelector, own: Container | undefined, facts: PodFacts): string {
+export function resourceValue(
+  pod: Pod,
+  selector: ResourceFieldSelector,
+  own: Container | undefined,
+  facts: PodFacts,
+): string {
   const containers = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])];
   const name = selector.containerName ?? '';
   const container = name === '' ? own : containers.find((c) => c.name === name);
@@ -67,7 +72,6 @@ export function resourceValue(pod: Pod, selector: ResourceFieldSelector, own: Co
       ? (limit ?? facts.allocatable[resource] ?? '0')
       : (container.resources?.requests?.[resource] ?? limit ?? '0');
   const divisor = selector.divisor === undefined || selector.divisor === '0' ? '1' : selector.divisor;
-  const amount =
-    resource === 'cpu' ? milliValue(quantity) / milliValue(divisor) : value(quantity) / value(divisor);
+  const amount = resource === 'cpu' ? milliValue(quantity) / milliValue(divisor) : value(quantity) / value(divisor);
   return String(Math.ceil(amount));
 }

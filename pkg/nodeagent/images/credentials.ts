@@ -25,7 +25,8 @@ function entriesOf(secret: Secret, dialect: Dialect): Record<string, DockerAuth>
   if (secret.type === dialect.secretTypes.dockerConfigJson) {
     return (JSON.parse(text('.dockerconfigjson')) as { auths?: Record<string, DockerAuth> }).auths ?? {};
   }
-  if (secret.type === dialect.secretTypes.dockercfg) return JSON.parse(text('.dockercfg')) as Record<string, DockerAuth>;
+  if (secret.type === dialect.secretTypes.dockercfg)
+    return JSON.parse(text('.dockercfg')) as Record<string, DockerAuth>;
   return {};
 }
 
@@ -39,7 +40,9 @@ function matches(registry: string, image: string): boolean {
 }
 
 function toAuth(entry: DockerAuth): ImageAuth {
-  const [username = '', ...rest] = Buffer.from(entry.auth ?? '', 'base64').toString().split(':');
+  const [username = '', ...rest] = Buffer.from(entry.auth ?? '', 'base64')
+    .toString()
+    .split(':');
   const auth: ImageAuth = {};
   const user = entry.username ?? username;
   const password = entry.password ?? rest.join(':');

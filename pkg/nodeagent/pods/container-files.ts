@@ -30,7 +30,12 @@ const propagations: Readonly<Record<string, MountPropagation>> = {
 };
 
 /** Where on the host a container's termination message is. */
-export function terminationMessageFile(directories: PodDirectories, podUID: string, container: string, attempt: number): string {
+export function terminationMessageFile(
+  directories: PodDirectories,
+  podUID: string,
+  container: string,
+  attempt: number,
+): string {
   return join(directories.container(podUID, container), String(attempt));
 }
 
@@ -62,7 +67,9 @@ export async function containerMounts(input: ContainerFilesInput, directories: P
 async function volumeMount(mount: VolumeMount, input: ContainerFilesInput): Promise<Mount> {
   const root = input.volumes.get(mount.name);
   if (root === undefined) {
-    throw new ContainerConfigError(`cannot find volume "${mount.name}" to mount into container "${input.container.name}"`);
+    throw new ContainerConfigError(
+      `cannot find volume "${mount.name}" to mount into container "${input.container.name}"`,
+    );
   }
   const expression = mount.subPathExpr ?? '';
   const subPath = expression === '' ? (mount.subPath ?? '') : expandStrictly(expression, input);

@@ -1,8 +1,8 @@
 /** Ends containers: the hook first, then SIGTERM, then SIGKILL when the grace period is over. */
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
-import { killingMessage } from '#nodeagent/pods/plan.js';
 import type { PodContext } from '#nodeagent/pods/context.js';
-import { isRunning, podIPs, type PodRuntime, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
+import { killingMessage } from '#nodeagent/pods/plan.js';
+import { isRunning, type PodRuntime, podIPs, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 
 /** What a container has left after its hook, at least. */
 const minimumGraceSeconds = 2;
@@ -55,7 +55,9 @@ export async function killPod(
 ): Promise<void> {
   const { runtime } = options;
   const running = runtime.containers.filter((container) => isRunning(container));
-  const results = await Promise.allSettled(running.map((container) => killContainer(context, { ...options, container })));
+  const results = await Promise.allSettled(
+    running.map((container) => killContainer(context, { ...options, container })),
+  );
   for (const sandbox of runtime.sandboxes) await context.cri.stopPodSandbox(sandbox.id);
   const failed = results.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;

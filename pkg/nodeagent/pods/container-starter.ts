@@ -1,7 +1,7 @@
 /** Starts sandboxes and containers: image, configuration, create, start, hook; each failure with its own reason. */
 import { join } from 'node:path';
-import type { ConfigMap, Pod, Secret } from '#api/core/v1/types.gen.js';
 import { configmaps, secrets } from '#api/core/v1/resources.gen.js';
+import type { ConfigMap, Pod, Secret } from '#api/core/v1/types.gen.js';
 import type { Image, Mount, PodSandboxConfig } from '#nodeagent/cri/cri.js';
 import { podDNS } from '#nodeagent/environment/dns.js';
 import { ContainerConfigError, containerEnvironment } from '#nodeagent/environment/environment.js';
@@ -15,7 +15,7 @@ import type { ContainerStart } from '#nodeagent/pods/plan.js';
 import { containerConfig, logDirectoryName, sandboxConfig } from '#nodeagent/pods/runtime-config.js';
 import { verifyNonRoot } from '#nodeagent/pods/security.js';
 import { containerResources } from '#nodeagent/resources/container-resources.js';
-import { newestContainer, podIPs, type PodRuntime } from '#nodeagent/runtime/pod-runtime.js';
+import { newestContainer, type PodRuntime, podIPs } from '#nodeagent/runtime/pod-runtime.js';
 
 /** Why a container does not start; `reason` becomes its waiting reason. */
 export class StartError extends Error {

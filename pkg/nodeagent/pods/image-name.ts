@@ -6,7 +6,8 @@ export function withDefaultTag(image: string): string {
   return /:[^/]+$/.test(image) ? image : `${image}:latest`;
 }
 
-const reference = /^[a-zA-Z0-9][a-zA-Z0-9._-]*(:[0-9]+)?(\/[a-z0-9]+([._-]+[a-z0-9]+)*)*(:[\w][\w.-]{0,127})?(@[a-z0-9]+:[0-9a-fA-F]{32,})?$/;
+const reference =
+  /^[a-zA-Z0-9][a-zA-Z0-9._-]*(:[0-9]+)?(\/[a-z0-9]+([._-]+[a-z0-9]+)*)*(:[\w][\w.-]{0,127})?(@[a-z0-9]+:[0-9a-fA-F]{32,})?$/;
 
 /** False for what no runtime could pull. */
 export function isImageName(image: string): boolean {

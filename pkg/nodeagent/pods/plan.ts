@@ -97,7 +97,6 @@ function startOf(kind: ContainerKind, container: Container, runtime: PodRuntime)
     : { kind, container, attempt };
 }
 
-
 type InitProgress =
   | { readonly type: 'done' }
   | { readonly type: 'failed' }

@@ -11,8 +11,8 @@ import type {
   PortMapping,
 } from '#nodeagent/cri/cri.js';
 import { expand } from '#nodeagent/environment/expansion.js';
+import { containerSecurity, type SecuritySettings, sandboxSecurity } from '#nodeagent/pods/security.js';
 import { containerHash, type RuntimeLabels } from '#nodeagent/runtime/labels.js';
-import { containerSecurity, sandboxSecurity, type SecuritySettings } from '#nodeagent/pods/security.js';
 
 export interface SandboxConfigInput {
   readonly pod: Pod;

@@ -37,11 +37,7 @@ export class RuntimeChecker implements Checker {
     this.#agent = agent;
   }
 
-  async check(
-    handler: ProbeHandler | LifecycleHandler,
-    target: CheckTarget,
-    timeoutMs: number,
-  ): Promise<CheckResult> {
+  async check(handler: ProbeHandler | LifecycleHandler, target: CheckTarget, timeoutMs: number): Promise<CheckResult> {
     const fail = (output: string): CheckResult => ({ success: false, output });
     if (handler.exec !== undefined) return this.#exec(handler.exec.command ?? [], target.containerId, timeoutMs);
     const action = handler.httpGet ?? handler.tcpSocket;

@@ -1,8 +1,9 @@
 /** HTTP, TCP and gRPC checks of a pod's ports. */
-import { Client as GrpcClient, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
+import { credentials, Client as GrpcClient, Metadata, type ServiceError } from '@grpc/grpc-js';
 
 export interface CheckResult {
   readonly success: boolean;

@@ -1,10 +1,10 @@
 /** Probes of running containers: when they run, how often they must fail or succeed, and what they say by then. */
 import type { Container, Pod, Probe } from '#api/core/v1/types.gen.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
-import type { PodEvents } from '#nodeagent/pods/pod-events.js';
 import type { Verdict } from '#nodeagent/pods/plan.js';
+import type { PodEvents } from '#nodeagent/pods/pod-events.js';
 import type { Checker } from '#nodeagent/probes/checker.js';
-import { isRunning, newestContainer, podIPs, type PodRuntime } from '#nodeagent/runtime/pod-runtime.js';
+import { isRunning, newestContainer, type PodRuntime, podIPs } from '#nodeagent/runtime/pod-runtime.js';
 
 type ProbeType = 'startup' | 'liveness' | 'readiness';
 

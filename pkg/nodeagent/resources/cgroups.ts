@@ -4,8 +4,8 @@
  */
 import { mkdir, readdir, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Pod } from '#api/core/v1/types.gen.js';
 import { podQosClass } from '#api/core/v1/pod/resources.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
 import { type CPUQuota, podCgroupLimits } from '#nodeagent/resources/container-resources.js';
 
 export interface PodCgroupsOptions {

@@ -1,7 +1,8 @@
 /** From requests and limits to what the kernel is told. Numbers as of release 1.24 (cm/helpers_linux.go, qos/policy.go). */
-import type { Container, Pod } from '#api/core/v1/types.gen.js';
+
 import { podPriority } from '#api/core/v1/pod/conditions.js';
 import { podLimits, podQosClass, podRequests } from '#api/core/v1/pod/resources.js';
+import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import { milliValue, value } from '#apimachinery/quantity.js';
 import type { LinuxContainerResources } from '#nodeagent/cri/cri.js';
 

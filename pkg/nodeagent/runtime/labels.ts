@@ -40,5 +40,8 @@ export class RuntimeLabels {
 
 /** Changes when the container must be replaced: of the fields that may change in a pod, only the image does that. */
 export function containerHash(container: Pick<Container, 'name' | 'image'>): string {
-  return createHash('sha256').update(JSON.stringify([container.name, container.image])).digest('hex').slice(0, 8);
+  return createHash('sha256')
+    .update(JSON.stringify([container.name, container.image]))
+    .digest('hex')
+    .slice(0, 8);
 }

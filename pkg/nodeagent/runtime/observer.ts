@@ -115,7 +115,10 @@ export class RuntimeObserver {
         if (!this.#settling.has(uid)) this.#settle(uid, step + 1);
       }
     };
-    this.#settling.set(uid, this.#clock.setTimer(() => void look(), delay));
+    this.#settling.set(
+      uid,
+      this.#clock.setTimer(() => void look(), delay),
+    );
   }
 
   #scheduleRelist(delay = this.#connected ? slowRelistMs : quickRelistMs): void {

@@ -1,6 +1,7 @@
 /** The conditions that the node agent keeps on a pod. Reasons and messages of release 1.24 (status/generate.go). */
-import type { ContainerStatus, Pod, PodCondition } from '#api/core/v1/types.gen.js';
+
 import { getPodCondition } from '#api/core/v1/pod/conditions.js';
+import type { ContainerStatus, Pod, PodCondition } from '#api/core/v1/types.gen.js';
 import type { PodPhase } from '#nodeagent/status/phase.js';
 
 /** Types of the conditions below, in their order. */
@@ -45,7 +46,8 @@ function ready(pod: Pod, containers: Found): Found {
   const missing: string[] = [];
   for (const { conditionType } of pod.spec.readinessGates ?? []) {
     const condition = getPodCondition(pod.status, conditionType);
-    if (condition === undefined) missing.push(`corresponding condition of pod readiness gate "${conditionType}" does not exist.`);
+    if (condition === undefined)
+      missing.push(`corresponding condition of pod readiness gate "${conditionType}" does not exist.`);
     else if (condition.status !== 'True') {
       missing.push(`the status of pod readiness gate "${conditionType}" is not "True", but ${condition.status}`);
     }

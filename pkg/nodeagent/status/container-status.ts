@@ -60,7 +60,11 @@ function waitingState(waiting: WaitingReason): ContainerState {
 }
 
 /** A container that the runtime knows nothing of. */
-function unknownContainer(container: Container, kind: 'init' | 'main' | 'ephemeral', input: ContainerStatusInput): ContainerStatus {
+function unknownContainer(
+  container: Container,
+  kind: 'init' | 'main' | 'ephemeral',
+  input: ContainerStatusInput,
+): ContainerStatus {
   const old = oldStatus(input.pod, container.name);
   const hasInit = (input.pod.spec.initContainers ?? []).length > 0;
   const pending = kind === 'main' && hasInit && !input.initialized ? 'PodInitializing' : 'ContainerCreating';

@@ -23,11 +23,7 @@ export function podStatus(input: PodStatusInput): PodStatus {
   const old = pod.status?.phase;
   // What has ended stays ended.
   const phase =
-    old === 'Succeeded' || old === 'Failed'
-      ? old
-      : failure === undefined
-        ? podPhase(pod.spec, init, main)
-        : 'Failed';
+    old === 'Succeeded' || old === 'Failed' ? old : failure === undefined ? podPhase(pod.spec, init, main) : 'Failed';
   const now = formatTime(input.now);
   const ips = pod.spec.hostNetwork === true ? [input.hostIP] : podIPs(input.runtime);
   const kept = ips.length > 0 ? ips : (pod.status?.podIPs ?? []).map(({ ip = '' }) => ip);

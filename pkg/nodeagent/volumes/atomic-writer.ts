@@ -24,7 +24,7 @@ export async function writeAtomically(
   files: ReadonlyMap<string, PayloadFile>,
   group?: number,
 ): Promise<void> {
-  const fresh = await mkdtemp(join(dir, '..'));
+  const fresh = await mkdtemp(`${dir}/..v`);
   await chmod(fresh, 0o755);
   const directories = new Set<string>();
   for (const path of files.keys()) {

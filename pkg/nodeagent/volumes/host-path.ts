@@ -1,6 +1,7 @@
 /** hostPath volumes: what the type demands of the path. */
-import { mkdir, open, stat } from 'node:fs/promises';
+
 import type { Stats } from 'node:fs';
+import { mkdir, open, stat } from 'node:fs/promises';
 import { VolumeError } from '#nodeagent/volumes/payload.js';
 
 async function find(path: string): Promise<Stats | undefined> {

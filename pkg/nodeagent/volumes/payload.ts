@@ -72,7 +72,10 @@ class Builder {
     for (const item of source.items ?? []) {
       const bytes = data.get(item.key);
       if (bytes !== undefined) this.#add(item.path, bytes, item.mode ?? source.mode);
-      else if (source.optional !== true) throw new VolumeError(`${what.split(' ')[0]} references non-existent ${what.startsWith('secret') ? 'secret' : 'config'} key: ${item.key}`);
+      else if (source.optional !== true)
+        throw new VolumeError(
+          `${what.split(' ')[0]} references non-existent ${what.startsWith('secret') ? 'secret' : 'config'} key: ${item.key}`,
+        );
     }
   }
 
@@ -135,7 +138,8 @@ class Builder {
 /** The files of a volume; undefined for a volume that has none of its own. Throws VolumeError and StatusError. */
 export async function volumePayload(pod: Pod, volume: Volume, sources: PayloadSources): Promise<Payload | undefined> {
   const builder = new Builder(pod, sources);
-  if (volume.configMap !== undefined) await builder.configMap(volume.configMap, volume.configMap.defaultMode ?? defaultMode);
+  if (volume.configMap !== undefined)
+    await builder.configMap(volume.configMap, volume.configMap.defaultMode ?? defaultMode);
   else if (volume.secret !== undefined) {
     const { secretName = '', ...rest } = volume.secret;
     await builder.secret({ ...rest, name: secretName }, volume.secret.defaultMode ?? defaultMode);
@@ -143,5 +147,7 @@ export async function volumePayload(pod: Pod, volume: Volume, sources: PayloadSo
     builder.downwardAPI(volume.downwardAPI.items ?? [], volume.downwardAPI.defaultMode ?? defaultMode);
   } else if (volume.projected !== undefined) await builder.projected(volume.projected);
   else return undefined;
-  return Number.isFinite(builder.renewAt) ? { files: builder.files, renewAt: builder.renewAt } : { files: builder.files };
+  return Number.isFinite(builder.renewAt)
+    ? { files: builder.files, renewAt: builder.renewAt }
+    : { files: builder.files };
 }

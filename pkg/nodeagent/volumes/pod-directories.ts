@@ -56,20 +56,20 @@ export async function mountsBelow(dir: string): Promise<string[]> {
   const text = await readFile('/proc/self/mounts', 'utf8');
   return text
     .split('\n')
-    .map((line) => unescape(line.split(' ')[1] ?? ''))
+    .map((line) => decodeMountPath(line.split(' ')[1] ?? ''))
     .filter((path) => path.startsWith(`${dir}/`))
     .sort((a, b) => b.length - a.length);
 }
 
 /** The kernel writes spaces and the like as octal numbers. */
-function unescape(path: string): string {
+function decodeMountPath(path: string): string {
   return path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }
 
 /** A file system in memory at `dir`, unless there is one. @param sizeBytes Its limit. */
 export async function mountTmpfs(dir: string, sizeBytes?: number): Promise<void> {
   const mounts = await readFile('/proc/self/mounts', 'utf8');
-  if (mounts.split('\n').some((line) => unescape(line.split(' ')[1] ?? '') === dir)) return;
+  if (mounts.split('\n').some((line) => decodeMountPath(line.split(' ')[1] ?? '') === dir)) return;
   const size = sizeBytes === undefined || sizeBytes <= 0 ? [] : ['-o', `size=${sizeBytes}`];
   await run('mount', ['-t', 'tmpfs', ...size, 'tmpfs', dir]);
 }

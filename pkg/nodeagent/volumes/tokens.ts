@@ -36,7 +36,10 @@ export class TokenManager {
   }
 
   /** A token for the pod, and the instant (ms) when the next is due. Throws StatusError. */
-  async get(pod: Pod, request: { audience: string; expirationSeconds: number }): Promise<{ token: string; renewAt: number }> {
+  async get(
+    pod: Pod,
+    request: { audience: string; expirationSeconds: number },
+  ): Promise<{ token: string; renewAt: number }> {
     const uid = pod.metadata.uid ?? '';
     const known = this.#tokens.get(uid) ?? new Map<string, Token>();
     this.#tokens.set(uid, known);

@@ -1,0 +1,258 @@
+/** Registers the node and keeps its status: written when it changed, and once in a while when it did not. */
+import { nodes } from '#api/core/v1/resources.gen.js';
+import { isNodeReady } from '#api/core/v1/node/conditions.js';
+import type { Node, NodeStatus, Taint } from '#api/core/v1/types.gen.js';
+import { type Clock, formatTime } from '#apimachinery/clock.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
+import type { Client, ResourceClient } from '#client/client.js';
+import type { Logger } from '#daemon/log/logger.js';
+import type { CRI, Image } from '#nodeagent/cri/cri.js';
+import type { Machine, MachineFacts } from '#nodeagent/node/machine.js';
+import { nodeResources, nodeStatus, type Reservations, type Resources } from '#nodeagent/node/status.js';
+
+export interface NodeRegistrarOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly cri: CRI;
+  readonly machine: Machine;
+  readonly nodeName: string;
+  /** False: the node object is made by somebody else. */
+  readonly register: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints: readonly Taint[];
+  readonly unschedulable: boolean;
+  readonly providerID: string;
+  /** Empty: the machine's own. */
+  readonly nodeIPs: readonly string[];
+  readonly maxPods: number;
+  readonly maxImages: number;
+  readonly reservations: Reservations;
+  readonly updateFrequencyMs: number;
+  readonly reportFrequencyMs: number;
+  readonly serverPort: () => number;
+  /** Reasons of the agent itself against being ready. */
+  readonly notReady: () => readonly string[];
+  /** Told each time the node was seen, with what the API says of it. */
+  readonly onNode?: (node: Node) => void;
+}
+
+const retryMs = 500;
+const maxRetryMs = 7000;
+
+export class NodeRegistrar {
+  readonly #options: NodeRegistrarOptions;
+  readonly #nodes: ResourceClient<Node>;
+  #facts: MachineFacts | undefined;
+  #resources: Resources = { capacity: {}, allocatable: {} };
+  #runtimeVersion = '';
+  #node: Node | undefined;
+  #reportedAt = Number.NEGATIVE_INFINITY;
+  #wake: (() => void) | undefined;
+
+  constructor(options: NodeRegistrarOptions) {
+    this.#options = options;
+    this.#nodes = options.client.resource(nodes);
+  }
+
+  /** Finds out what the machine and the runtime are. Before everything else. */
+  async prepare(): Promise<void> {
+    const { machine, cri, maxPods, reservations } = this.#options;
+    this.#facts = await machine.facts();
+    this.#resources = nodeResources(this.#facts, maxPods, reservations);
+    const { runtimeName, runtimeVersion } = await cri.version();
+    this.#runtimeVersion = `${runtimeName}://${runtimeVersion}`;
+  }
+
+  get facts(): MachineFacts {
+    if (this.#facts === undefined) throw new Error('the machine has not been looked at yet');
+    return this.#facts;
+  }
+
+  get resources(): Resources {
+    return this.#resources;
+  }
+
+  get hostIP(): string {
+    return this.#options.nodeIPs[0] ?? this.facts.address;
+  }
+
+  get node(): Node | undefined {
+    return this.#node;
+  }
+
+  /** `containerd`, `simulated`. */
+  get runtimeName(): string {
+    return this.#runtimeVersion.split(':')[0] ?? '';
+  }
+
+  /** What the API says of the node by now; undefined when it was deleted. */
+  observe(node: Node | undefined): void {
+    // Before it is registered, an old object of that name says nothing.
+    if (this.#node === undefined) return;
+    if (node === undefined) {
+      this.#reportedAt = Number.NEGATIVE_INFINITY;
+      this.poke();
+      return;
+    }
+    if (!isNewer(node, this.#node)) return;
+    this.#seen(node);
+    // Somebody else has declared it unreachable: it says at once that it is not.
+    if (!isNodeReady(node)) this.poke();
+  }
+
+  /** Keeps the status until `signal` aborts; registers first. `onRegistered` is called once. */
+  async run(signal: AbortSignal, onRegistered: () => void): Promise<void> {
+    const { clock, log, updateFrequencyMs } = this.#options;
+    let delay = retryMs;
+    while (!signal.aborted && this.#node === undefined) {
+      try {
+        this.#seen(await this.#register());
+      } catch (error) {
+        log.warn({ err: error }, 'registering the node failed');
+        await clock.sleep(delay, signal);
+        delay = Math.min(delay * 2, maxRetryMs);
+      }
+    }
+    let registered = false;
+    while (!signal.aborted) {
+      try {
+        await this.#report();
+        if (!registered) onRegistered();
+        registered = true;
+      } catch (error) {
+        log.warn({ err: error }, 'updating the node status failed');
+        // It may have been deleted, or be another one by now.
+        if (isNotFound(error)) await this.#reregister();
+      }
+      const woken = new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      await Promise.race([clock.sleep(registered ? updateFrequencyMs : retryMs, signal), woken]);
+    }
+  }
+
+  /** Something that the status says has changed. */
+  poke(): void {
+    this.#wake?.();
+  }
+
+  #seen(node: Node): void {
+    if (this.#node !== undefined && this.#node.metadata.uid === node.metadata.uid && isNewer(this.#node, node)) return;
+    this.#node = node;
+    this.#options.onNode?.(node);
+  }
+
+  async #reregister(): Promise<void> {
+    try {
+      this.#seen(await this.#register());
+      this.#reportedAt = Number.NEGATIVE_INFINITY;
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'registering the node again failed');
+    }
+  }
+
+  #ownLabels(): Record<string, string> {
+    const { client, nodeName, labels } = this.#options;
+    const names = client.dialect.labels;
+    const { architecture } = this.facts;
+    return {
+      [names.betaArch]: architecture,
+      [names.betaOS]: 'linux',
+      [names.arch]: architecture,
+      [names.hostname]: nodeName,
+      [names.os]: 'linux',
+      ...labels,
+    };
+  }
+
+  async #register(): Promise<Node> {
+    const { nodeName: name, register, taints, unschedulable, providerID, client } = this.#options;
+    if (!register) return this.#nodes.get(name);
+    const status = await this.#status(undefined);
+    const node: Node = {
+      metadata: {
+        name,
+        labels: this.#ownLabels(),
+        annotations: { [client.dialect.annotations.controllerAttachDetach]: 'true' },
+      },
+      spec: {
+        ...(taints.length === 0 ? {} : { taints: [...taints] }),
+        ...(unschedulable ? { unschedulable } : {}),
+        ...(providerID === '' ? {} : { providerID }),
+      },
+      status,
+    };
+    try {
+      return await this.#nodes.create(node);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+    const existing = await this.#nodes.get(name);
+    const labels = this.#ownLabels();
+    const changed = Object.entries(labels).some(([key, text]) => existing.metadata.labels?.[key] !== text);
+    return changed ? this.#nodes.patch(name, { metadata: { labels } }, { type: 'merge' }) : existing;
+  }
+
+  async #status(old: NodeStatus | undefined): Promise<NodeStatus> {
+    const { client, clock, cri, machine, nodeName, nodeIPs, maxImages, serverPort, notReady, reservations } =
+      this.#options;
+    const reasons = [...notReady()];
+    let images: Image[] = [];
+    try {
+      for (const condition of await cri.status()) {
+        if (condition.status) continue;
+        const what =
+          condition.type === 'NetworkReady' ? 'container runtime network not ready' : 'container runtime not ready';
+        reasons.push(`${what}: ${condition.type}=false reason:${condition.reason} message:${condition.message}`);
+      }
+      images = await cri.listImages();
+    } catch (error) {
+      reasons.push(`container runtime is down: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    const ips = nodeIPs.length > 0 ? nodeIPs : [this.facts.address];
+    return nodeStatus({
+      dialect: client.dialect,
+      facts: this.facts,
+      state: await machine.state(),
+      resources: this.#resources,
+      addresses: [...ips.map((address) => ({ type: 'InternalIP', address })), { type: 'Hostname', address: nodeName }],
+      runtimeVersion: this.#runtimeVersion,
+      images,
+      maxImages,
+      serverPort: serverPort(),
+      notReady: reasons,
+      evictionHard: reservations.evictionHard,
+      old,
+      now: formatTime(clock.now()),
+    });
+  }
+
+  async #report(): Promise<void> {
+    const { clock, nodeName, reportFrequencyMs } = this.#options;
+    const old = this.#node?.status;
+    const status = await this.#status(old);
+    const due = clock.monotonic() - this.#reportedAt >= reportFrequencyMs;
+    if (!due && sameStatus(old, status)) return;
+    const patch = { status: { ...status, addresses: [{ $patch: 'replace' }, ...(status.addresses ?? [])] } };
+    this.#seen(await this.#nodes.patch(nodeName, patch, { type: 'strategic', subresource: 'status' }));
+    this.#reportedAt = clock.monotonic();
+  }
+}
+
+function isNewer(a: Node, b: Node): boolean {
+  const [left = '0', right = '0'] = [a.metadata.resourceVersion, b.metadata.resourceVersion];
+  return left.length === right.length ? left > right : left.length > right.length;
+}
+
+/** Apart from the heartbeats of the conditions, and from conditions of others. */
+function sameStatus(old: NodeStatus | undefined, fresh: NodeStatus): boolean {
+  if (old === undefined) return false;
+  for (const condition of fresh.conditions ?? []) {
+    const before = old.conditions?.find((c) => c.type === condition.type);
+    if (!semanticEqual({ ...before, lastHeartbeatTime: '' }, { ...condition, lastHeartbeatTime: '' })) return false;
+  }
+  const keys = ['capacity', 'allocatable', 'addresses', 'daemonEndpoints', 'nodeInfo', 'images'] as const;
+  return keys.every((key) => semanticEqual(old[key], fresh[key]));
+}

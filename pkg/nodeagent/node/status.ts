@@ -1,0 +1,159 @@
+/** What a node says about itself. Pure. */
+import type { ContainerImage, NodeCondition, NodeStatus, NodeSystemInfo } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { milliValue, quantityFromMilliValue, quantityFromValue, value } from '#apimachinery/quantity.js';
+import type { Image } from '#nodeagent/cri/cri.js';
+import type { MachineFacts, MachineState } from '#nodeagent/node/machine.js';
+
+/** What is kept back from pods. Quantities by resource name. */
+export interface Reservations {
+  readonly system: Readonly<Record<string, string>>;
+  readonly platform: Readonly<Record<string, string>>;
+  /** Hard eviction thresholds by signal: a quantity, or a percentage. */
+  readonly evictionHard: Readonly<Record<string, string>>;
+}
+
+export interface Resources {
+  readonly capacity: Record<string, string>;
+  readonly allocatable: Record<string, string>;
+}
+
+/** Amount that a threshold stands for. */
+function thresholdBytes(threshold: string | undefined, capacity: number): number {
+  if (threshold === undefined) return 0;
+  const percent = /^([0-9.]+)%$/.exec(threshold)?.[1];
+  return percent === undefined ? value(threshold) : Math.floor((capacity * Number(percent)) / 100);
+}
+
+export function nodeResources(facts: MachineFacts, maxPods: number, reserved: Reservations): Resources {
+  const kept = (name: string) => [reserved.system[name], reserved.platform[name]].filter((q) => q !== undefined);
+  const bytes = (name: string) => kept(name).reduce((sum, quantity) => sum + value(quantity), 0);
+  const milliCPU = facts.cpus * 1000 - kept('cpu').reduce((sum, quantity) => sum + milliValue(quantity), 0);
+  const memory =
+    facts.memoryBytes - bytes('memory') - thresholdBytes(reserved.evictionHard['memory.available'], facts.memoryBytes);
+  const storage =
+    facts.ephemeralStorageBytes -
+    bytes('ephemeral-storage') -
+    thresholdBytes(reserved.evictionHard['nodefs.available'], facts.ephemeralStorageBytes);
+  const inKi = (amount: number) => `${Math.floor(Math.max(0, amount) / 1024)}Ki`;
+  const pods = String(maxPods);
+  const hugepages = { 'hugepages-1Gi': '0', 'hugepages-2Mi': '0' };
+  return {
+    capacity: {
+      cpu: String(facts.cpus),
+      'ephemeral-storage': inKi(facts.ephemeralStorageBytes),
+      ...hugepages,
+      memory: inKi(facts.memoryBytes),
+      pods,
+    },
+    allocatable: {
+      cpu: quantityFromMilliValue(Math.max(0, milliCPU)),
+      'ephemeral-storage': quantityFromValue(Math.max(0, Math.floor(storage))),
+      ...hugepages,
+      memory: inKi(memory),
+      pods,
+    },
+  };
+}
+
+export interface NodeStatusInput {
+  readonly dialect: Dialect;
+  readonly facts: MachineFacts;
+  readonly state: MachineState;
+  readonly resources: Resources;
+  readonly addresses: readonly { type: string; address: string }[];
+  readonly runtimeVersion: string;
+  readonly images: readonly Image[];
+  /** -1 for all. */
+  readonly maxImages: number;
+  readonly serverPort: number;
+  /** Why the node is not ready; none when it is. */
+  readonly notReady: readonly string[];
+  readonly evictionHard: Readonly<Record<string, string>>;
+  readonly old: NodeStatus | undefined;
+  /** RFC 3339. */
+  readonly now: string;
+}
+
+function condition(type: string, bad: boolean, texts: { reason: [string, string]; message: [string, string] }) {
+  const i = bad ? 1 : 0;
+  return { type, status: bad ? 'True' : 'False', reason: texts.reason[i] ?? '', message: texts.message[i] ?? '' };
+}
+
+function conditions(input: NodeStatusInput): Omit<NodeCondition, 'lastHeartbeatTime' | 'lastTransitionTime'>[] {
+  const { dialect, state, evictionHard, notReady, facts } = input;
+  const agent = dialect.components.nodeAgent;
+  const below = (signal: string, available: number, capacity: number) =>
+    available < thresholdBytes(evictionHard[signal], capacity);
+  const memory = below('memory.available', state.memoryAvailableBytes, facts.memoryBytes);
+  const disk =
+    below('nodefs.available', state.storageAvailableBytes, state.storageCapacityBytes) ||
+    (state.inodes > 0 && below('nodefs.inodesFree', state.inodesFree, state.inodes));
+  const has = (reason: string) => reason;
+  return [
+    condition('MemoryPressure', memory, {
+      reason: [`${title(agent)}HasSufficientMemory`, `${title(agent)}HasInsufficientMemory`],
+      message: [`${agent} has sufficient memory available`, `${agent} has insufficient memory available`],
+    }),
+    condition('DiskPressure', disk, {
+      reason: [`${title(agent)}HasNoDiskPressure`, `${title(agent)}HasDiskPressure`],
+      message: [`${agent} has no disk pressure`, `${agent} has disk pressure`],
+    }),
+    condition('PIDPressure', false, {
+      reason: [`${title(agent)}HasSufficientPID`, `${title(agent)}HasInsufficientPID`],
+      message: [`${agent} has sufficient PID available`, `${agent} has insufficient PID available`],
+    }),
+    notReady.length === 0
+      ? {
+          type: 'Ready',
+          status: 'True',
+          reason: has(`${title(agent)}Ready`),
+          message: `${agent} is posting ready status`,
+        }
+      : { type: 'Ready', status: 'False', reason: has(`${title(agent)}NotReady`), message: notReady.join(', ') },
+  ];
+}
+
+function title(name: string): string {
+  return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
+}
+
+/** Names of one image that are reported at most. */
+const maxNamesPerImage = 5;
+
+function imageList(images: readonly Image[], max: number): ContainerImage[] {
+  const sorted = [...images].sort((a, b) => b.sizeBytes - a.sizeBytes || (a.id < b.id ? -1 : 1));
+  return (max < 0 ? sorted : sorted.slice(0, max)).map((image) => ({
+    names: [...image.repoDigests, ...image.repoTags].slice(0, maxNamesPerImage),
+    sizeBytes: image.sizeBytes,
+  }));
+}
+
+export function nodeStatus(input: NodeStatusInput): NodeStatus {
+  const { facts, dialect, old, now } = input;
+  const nodeInfo: NodeSystemInfo = {
+    machineID: facts.machineID,
+    systemUUID: facts.systemUUID,
+    bootID: facts.bootID,
+    kernelVersion: facts.kernelVersion,
+    osImage: facts.osImage,
+    containerRuntimeVersion: input.runtimeVersion,
+    kubeletVersion: dialect.version,
+    kubeProxyVersion: dialect.version,
+    operatingSystem: 'linux',
+    architecture: facts.architecture,
+  };
+  return {
+    capacity: input.resources.capacity,
+    allocatable: input.resources.allocatable,
+    conditions: conditions(input).map((found) => {
+      const before = old?.conditions?.find((c) => c.type === found.type);
+      const since = before?.status === found.status ? before.lastTransitionTime : undefined;
+      return { ...found, lastHeartbeatTime: now, lastTransitionTime: since ?? now };
+    }),
+    addresses: [...input.addresses],
+    daemonEndpoints: { kubeletEndpoint: { Port: input.serverPort } },
+    nodeInfo,
+    images: imageList(input.images, input.maxImages),
+  };
+}

@@ -1,0 +1,19 @@
+/** What the node agent needs of its server, and the server of the agent. */
+import type { NodeAgentOptions } from '#nodeagent/options.js';
+import type { PodContext } from '#nodeagent/pods/context.js';
+import type { PodManager } from '#nodeagent/pods/manager.js';
+
+export interface AgentServer {
+  /** What it listens on. */
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+export interface AgentServerInput {
+  readonly context: PodContext;
+  readonly pods: PodManager;
+  readonly options: NodeAgentOptions;
+}
+
+/** Makes a server that listens already. */
+export type AgentServerFactory = (input: AgentServerInput) => Promise<AgentServer>;

@@ -1,0 +1,106 @@
+/** A node agent on the fake API, for tests: with the simulated runtime, or any other. */
+import { leases } from '#api/coordination/v1/resources.gen.js';
+import { configmaps, events, nodes, pods, secrets, serviceaccounts, services } from '#api/core/v1/resources.gen.js';
+import type { Container, Pod, PodSpec } from '#api/core/v1/types.gen.js';
+import { type Clock, realClock } from '#apimachinery/clock.js';
+import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
+import { SharedInformerFactory } from '#client/informer/factory.js';
+import { FakeApi } from '#client/testing/fake-api.js';
+import { type Logger, silentLogger } from '#daemon/log/logger.js';
+import { parseOptions } from '#daemon/options/parse.js';
+import { SimulatedChecker } from '#nodeagent/cri/simulated/checker.js';
+import { SimulatedRuntime } from '#nodeagent/cri/simulated/runtime.js';
+import { SimulatedMachine } from '#nodeagent/node/machine.js';
+import { NodeAgent, type NodeAgentDependencies } from '#nodeagent/nodeagent.js';
+import { nodeAgentOptions } from '#nodeagent/options.js';
+
+export interface AgentFixtureOptions {
+  readonly clock?: Clock;
+  readonly log?: Logger;
+  readonly dialect?: Dialect;
+  readonly args?: readonly string[];
+  readonly runtime?: SimulatedRuntime;
+  readonly api?: FakeApi;
+  /** Instead of those of the simulated runtime. */
+  readonly dependencies?: Partial<NodeAgentDependencies>;
+}
+
+export interface AgentFixture {
+  readonly api: FakeApi;
+  readonly agent: NodeAgent;
+  readonly runtime: SimulatedRuntime;
+  readonly started: Promise<void>;
+  stop(): Promise<void>;
+}
+
+export const nodeName = 'node-1';
+export const testResources = [nodes, pods, services, configmaps, secrets, serviceaccounts, events, leases];
+
+let ids = 0;
+
+export function newSimulatedRuntime(clock: Clock = realClock, dialect = orchDialect): SimulatedRuntime {
+  return new SimulatedRuntime({
+    clock,
+    labelDomain: dialect.labelDomain,
+    newID: () => (ids++).toString(16).padStart(64, '0'),
+  });
+}
+
+/** Starts an agent; stop it before the test ends. */
+export function startAgent(options: AgentFixtureOptions = {}): AgentFixture {
+  const { clock = realClock, dialect = orchDialect, log = silentLogger } = options;
+  const api = options.api ?? new FakeApi({ dialect, clock, resources: testResources });
+  const runtime = options.runtime ?? newSimulatedRuntime(clock, dialect);
+  const parsed = parseOptions(nodeAgentOptions, options.args ?? [], { program: 'nodeagent' });
+  if (parsed.kind !== 'run') throw new Error('not an option list to run with');
+  const informers = new SharedInformerFactory({ client: api.client, clock, random: () => 0.5, log });
+  const stop = new AbortController();
+  const agent = new NodeAgent(parsed.values, {
+    informers,
+    clock,
+    random: () => 0.5,
+    log,
+    cri: runtime,
+    nodeName,
+    machine: new SimulatedMachine({ address: '192.0.2.1' }),
+    checker: new SimulatedChecker(runtime),
+    logFiles: runtime.logFiles,
+    writeFiles: false,
+    ...options.dependencies,
+  });
+  const factory = informers.start(stop.signal);
+  const started = agent.start(stop.signal);
+  return {
+    api,
+    agent,
+    runtime,
+    started,
+    async stop() {
+      stop.abort();
+      await Promise.all([started, factory]);
+    },
+  };
+}
+
+let uids = 0;
+
+/** A pod bound to the node, with one container unless told. */
+export function testPod(name: string, spec: Partial<PodSpec> = {}, annotations: Record<string, string> = {}): Pod {
+  const main: Container = { name: 'main', image: 'docker.io/test/app:1.0' };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default', uid: `uid-${name}-${uids++}`, annotations },
+    spec: { nodeName, containers: [main], restartPolicy: 'Always', terminationGracePeriodSeconds: 30, ...spec },
+    status: { phase: 'Pending' },
+  };
+}
+
+/** Resolves when the condition holds; rejects after ten seconds. */
+export async function eventually(condition: () => boolean | Promise<boolean>, what = 'the condition'): Promise<void> {
+  for (let i = 0; i < 2000; i++) {
+    if (await condition()) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  throw new Error(`${what} did not come true`);
+}
