@@ -4,14 +4,15 @@ import { join } from 'node:path';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { formatKubeconfig, singleContext } from '#client/rest/kubeconfig.js';
+import type { ApiServerArguments } from '#cmd/orch/arguments.js';
 import type { Closable } from '#cmd/orch/closable.js';
 import { type EtcdPki, ensureEtcdPki } from '#cmd/orch/etcd-pki.js';
 import type { Layout } from '#cmd/orch/layout.js';
 import { firstServiceAddress, hostAddresses, nodeRange } from '#cmd/orch/network.js';
 import { etcdChild, etcdEndpoint } from '#cmd/orch/process/etcd.js';
-import { ServiceAddress } from '#cmd/orch/process/service-address.js';
 import { stopRuntime } from '#cmd/orch/process/runtime.js';
 import { RuntimeKeeper } from '#cmd/orch/process/runtime-keeper.js';
+import { ServiceAddress } from '#cmd/orch/process/service-address.js';
 import { type ProgressSink, step } from '#cmd/orch/progress.js';
 import type { ClusterSettings } from '#cmd/orch/settings.js';
 import type { ForeignEtcd, StartOptions } from '#cmd/orch/start-options.js';
@@ -200,4 +201,30 @@ async function startRuntimes(
   await service.open();
   running.push(service);
   return { endpoints, pauseImage: images.pause };
+}
+
+export function apiServerFiles(pki: ClusterPki): ApiServerArguments['files'] {
+  return {
+    ca: pki.authority.certificateFile,
+    certificate: pki.apiServer.certificateFile,
+    key: pki.apiServer.privateKeyFile,
+    nodeAgentClientCertificate: pki.apiServerNodeAgentClient.certificateFile,
+    nodeAgentClientKey: pki.apiServerNodeAgentClient.privateKeyFile,
+    frontProxyCa: pki.frontProxyAuthority.certificateFile,
+    frontProxyCertificate: pki.frontProxyClient.certificateFile,
+    frontProxyKey: pki.frontProxyClient.privateKeyFile,
+    serviceAccountKey: pki.serviceAccount.privateKeyFile,
+    serviceAccountPublicKey: pki.serviceAccount.publicKeyFile,
+  };
+}
+
+/** Where pods find the API server: the gateway of the first node's bridge; undefined where there are no real pods. */
+export function advertisedAddress({ settings, start }: ClusterContext): string | undefined {
+  if (settings.runtime !== 'containerd' || start.foreignRuntime !== undefined) return undefined;
+  return firstServiceAddress(nodeRange(settings.podRange, 0));
+}
+
+/** Log files of one node's containers. */
+export function podLogsDir(layout: Layout, node: string): string {
+  return join(layout.node(node), 'logs');
 }

@@ -1,0 +1,161 @@
+/**
+ * The command lines of a cluster's daemons: what `--separate` starts them with, and what the same daemons in one
+ * process are built from.
+ */
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { ForeignEtcd } from '#cmd/orch/start-options.js';
+
+/** Options by name; undefined ones are left out. */
+type Arguments = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+export function commandLine(args: Arguments): string[] {
+  return Object.entries(args).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    return [`--${name}=${Array.isArray(value) ? value.join(',') : String(value)}`];
+  });
+}
+
+export interface ApiServerArguments {
+  readonly dialect: Dialect;
+  readonly etcd: ForeignEtcd | undefined;
+  readonly bindAddress: string;
+  /** 0: no socket. */
+  readonly port: number;
+  readonly advertiseAddress: string | undefined;
+  readonly serviceRange: string;
+  readonly verbosity: number;
+  /** Files of the cluster's certificates and keys. */
+  readonly files: {
+    readonly ca: string | undefined;
+    readonly certificate: string | undefined;
+    readonly key: string | undefined;
+    readonly nodeAgentClientCertificate: string | undefined;
+    readonly nodeAgentClientKey: string | undefined;
+    readonly frontProxyCa: string | undefined;
+    readonly frontProxyCertificate: string | undefined;
+    readonly frontProxyKey: string | undefined;
+    readonly serviceAccountKey: string | undefined;
+    readonly serviceAccountPublicKey: string | undefined;
+  };
+}
+
+export function apiServerArguments(options: ApiServerArguments): string[] {
+  const { dialect, etcd, files } = options;
+  return commandLine({
+    dialect: dialect.name,
+    'etcd-servers': etcd?.endpoints,
+    'etcd-cafile': etcd?.caFile,
+    'etcd-certfile': etcd?.certFile,
+    'etcd-keyfile': etcd?.keyFile,
+    'bind-address': options.bindAddress,
+    'secure-port': options.port,
+    'advertise-address': options.advertiseAddress,
+    'service-cluster-ip-range': options.serviceRange,
+    'authorization-mode': ['Node', 'RBAC'],
+    'enable-admission-plugins': ['NodeRestriction'],
+    'client-ca-file': files.ca,
+    'tls-cert-file': files.certificate,
+    'tls-private-key-file': files.key,
+    'nodeagent-client-certificate': files.nodeAgentClientCertificate,
+    'nodeagent-client-key': files.nodeAgentClientKey,
+    'nodeagent-certificate-authority': files.ca,
+    'nodeagent-preferred-address-types': ['InternalIP', 'Hostname'],
+    'requestheader-client-ca-file': files.frontProxyCa,
+    'requestheader-allowed-names': 'front-proxy-client',
+    'proxy-client-cert-file': files.frontProxyCertificate,
+    'proxy-client-key-file': files.frontProxyKey,
+    'service-account-issuer': serviceAccountIssuer(dialect),
+    'service-account-signing-key-file': files.serviceAccountKey,
+    'service-account-key-file': files.serviceAccountPublicKey,
+    v: options.verbosity,
+  });
+}
+
+/** The API's own address inside the cluster, as the issuer of its tokens. */
+function serviceAccountIssuer(dialect: Dialect): string {
+  return `https://${dialect.apiServiceName}.${dialect.namespaces.default}.svc`;
+}
+
+export interface LoopArguments {
+  readonly dialect: Dialect;
+  /** Client configuration; undefined in one process. */
+  readonly config: string | undefined;
+  /** HTTPS port on loopback; 0: none. */
+  readonly port: number;
+  readonly certDir: string | undefined;
+  readonly leaderElect: boolean;
+  readonly verbosity: number;
+}
+
+export function schedulerArguments(options: LoopArguments): string[] {
+  return commandLine(loopArguments(options));
+}
+
+export function controllerManagerArguments(
+  options: LoopArguments & { rootCaFile: string | undefined; signingKeyFile: string | undefined },
+): string[] {
+  return commandLine({
+    ...loopArguments(options),
+    'root-ca-file': options.rootCaFile,
+    'service-account-private-key-file': options.signingKeyFile,
+  });
+}
+
+function loopArguments({ dialect, config, port, certDir, leaderElect, verbosity }: LoopArguments): Arguments {
+  return {
+    dialect: dialect.name,
+    orchconfig: config,
+    'authentication-orchconfig': config,
+    'authorization-orchconfig': config,
+    'bind-address': '127.0.0.1',
+    'secure-port': port,
+    'cert-dir': certDir,
+    'leader-elect': leaderElect,
+    v: verbosity,
+  };
+}
+
+export interface NodeAgentArguments {
+  readonly dialect: Dialect;
+  readonly nodeName: string;
+  readonly config: string | undefined;
+  readonly rootDir: string;
+  readonly podLogsDir: string;
+  readonly runtimeEndpoint: string | undefined;
+  readonly pauseImage: string | undefined;
+  readonly podRange: string;
+  readonly files: {
+    readonly ca: string | undefined;
+    readonly certificate: string | undefined;
+    readonly key: string | undefined;
+  };
+  readonly verbosity: number;
+}
+
+export function nodeAgentArguments(options: NodeAgentArguments): string[] {
+  return commandLine({
+    dialect: options.dialect.name,
+    kubeconfig: options.config,
+    'hostname-override': options.nodeName,
+    'node-ip': '127.0.0.1',
+    'root-dir': options.rootDir,
+    'cert-dir': `${options.rootDir}/pki`,
+    'pod-logs-dir': options.podLogsDir,
+    'container-runtime-endpoint': options.runtimeEndpoint,
+    'pod-infra-container-image': options.pauseImage,
+    'pod-cidr': options.podRange,
+    // Several agents share this machine: each takes a free port and reports it.
+    address: '127.0.0.1',
+    port: 0,
+    'healthz-port': 0,
+    'read-only-port': 0,
+    'anonymous-auth': false,
+    'authentication-token-webhook': true,
+    'authorization-mode': 'Webhook',
+    'client-ca-file': options.files.ca,
+    'tls-cert-file': options.files.certificate,
+    'tls-private-key-file': options.files.key,
+    'fail-swap-on': false,
+    v: options.verbosity,
+  });
+}

@@ -1,0 +1,205 @@
+/**
+ * A whole cluster in this process: API server, controllers, scheduler and node agents as objects that call each other.
+ * `orch up` runs one; `startCluster` gives tests one with its store in memory and simulated nodes.
+ */
+import type { Registry } from 'prom-client';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { CompleteApiServer } from '#apiserver/complete-api-server.js';
+import { type ApiServerSetup, buildApiServer } from '#apiserver/config.js';
+import { apiServerOptions, apiServerRules } from '#apiserver/options.js';
+import { ApiEventRecorder } from '#client/events/recorder.js';
+import { SharedInformerFactory } from '#client/informer/factory.js';
+import { dropManagedFields } from '#client/informer/transforms.js';
+import { InProcessTransport } from '#client/rest/in-process-transport.js';
+import { RestClient } from '#client/rest/rest-client.js';
+import { ControllerManager } from '#controllers/manager.js';
+import { controllerManagerOptions } from '#controllers/options/options.js';
+import type { Daemon } from '#daemon/daemon.js';
+import type { Logger } from '#daemon/log/logger.js';
+import type { OptionTable, OptionValues } from '#daemon/options/option.js';
+import { parseOptions } from '#daemon/options/parse.js';
+import { type Rule, validateOptions } from '#daemon/options/validate.js';
+import { NodeAgent, type NodeAgentDependencies } from '#nodeagent/nodeagent.js';
+import { nodeAgentOptions, nodeAgentRules } from '#nodeagent/options.js';
+import { schedulerMetrics } from '#scheduler/metrics.js';
+import { Scheduler } from '#scheduler/scheduler.js';
+import type { Store } from '#storage/store.js';
+
+export interface ClusterProcessOptions {
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics: Registry;
+  /** See `arguments.ts`. */
+  readonly apiServerArguments: readonly string[];
+  readonly controllerManagerArguments: readonly string[];
+  /** Absent: etcd, as the arguments say. */
+  readonly store?: Store;
+  readonly newUID?: () => string;
+  /** PEM; published to every namespace. */
+  readonly rootCA: string;
+  readonly machineAddresses?: readonly string[];
+}
+
+export interface NodeOptions {
+  readonly name: string;
+  readonly arguments: readonly string[];
+  readonly dependencies: Omit<NodeAgentDependencies, 'informers' | 'clock' | 'random' | 'log' | 'nodeName'>;
+}
+
+/** Starts in order, stops in reverse. Every part that fails fails the cluster. */
+export class ClusterProcess {
+  readonly #options: ClusterProcessOptions;
+  readonly #stop = new AbortController();
+  readonly #running: { daemon: Daemon; work: Promise<void> }[] = [];
+  readonly #informing: Promise<void>[] = [];
+  readonly #clients: RestClient[] = [];
+  readonly #recorders: ApiEventRecorder[] = [];
+  #api: CompleteApiServer | undefined;
+
+  constructor(options: ClusterProcessOptions) {
+    this.#options = options;
+  }
+
+  get api(): CompleteApiServer {
+    if (this.#api === undefined) throw new Error('the API server was not started');
+    return this.#api;
+  }
+
+  /** Rejects when a part ends that was not told to. */
+  get failed(): Promise<void> {
+    return Promise.all(this.#running.map(({ work }) => work)).then(() => undefined);
+  }
+
+  /** A client that acts as that user, without a socket. */
+  clientFor(name: string, groups: readonly string[]): RestClient {
+    const { dialect, clock } = this.#options;
+    const user = { name, groups: [...groups, dialect.groups.authenticated] };
+    const transport = new InProcessTransport({ handler: this.api.handler, user });
+    const client = new RestClient({ transport, dialect, clock, userAgent: `${name}/${dialect.version}` });
+    this.#clients.push(client);
+    return client;
+  }
+
+  async startApiServer(): Promise<void> {
+    const { dialect, clock, log, random, metrics, store, newUID, machineAddresses } = this.#options;
+    const values = valuesOf(apiServerOptions(dialect), this.#options.apiServerArguments, apiServerRules, log);
+    const setup: ApiServerSetup = {
+      values,
+      dialect,
+      clock,
+      log,
+      random,
+      metrics,
+      ...(store === undefined ? {} : { store }),
+      ...(newUID === undefined ? {} : { newUID }),
+      ...(machineAddresses === undefined ? {} : { machineAddresses }),
+    };
+    this.#api = await buildApiServer(setup);
+    await this.#start(this.#api);
+  }
+
+  /** Controllers and scheduler share their informers: one copy of each resource. */
+  async startLoops(): Promise<void> {
+    const { dialect, clock, random, log, metrics, rootCA } = this.#options;
+    const managerClient = this.clientFor(dialect.users.controllerManager, []);
+    const informers = this.#informers(managerClient);
+    const values = valuesOf(controllerManagerOptions(dialect), this.#options.controllerManagerArguments, [], log);
+    const manager = new ControllerManager(values, {
+      client: managerClient,
+      informers,
+      dialect,
+      clock,
+      random,
+      log,
+      events: this.#recorder(managerClient, dialect.components.controllerManager),
+      metrics,
+      rootCA,
+    });
+    const schedulerClient = this.clientFor(dialect.users.scheduler, []);
+    const scheduler = new Scheduler({
+      client: schedulerClient,
+      informers,
+      recorder: this.#recorder(schedulerClient, dialect.components.defaultScheduler),
+      dialect,
+      clock,
+      random,
+      log,
+      metrics: schedulerMetrics(metrics),
+    });
+    this.#informing.push(informers.start(this.#stop.signal));
+    await Promise.all([this.#start(manager), this.#start(scheduler)]);
+  }
+
+  /** Resolves when the node is registered and Ready. */
+  async startNode(node: NodeOptions): Promise<NodeAgent> {
+    const { dialect, clock, random, log } = this.#options;
+    const values = valuesOf(nodeAgentOptions, node.arguments, nodeAgentRules, log);
+    const client = this.clientFor(`${dialect.users.nodePrefix}${node.name}`, [dialect.groups.nodes]);
+    const informers = this.#informers(client);
+    const agent = new NodeAgent(values, {
+      informers,
+      clock,
+      random,
+      log: log.child({ node: node.name }),
+      nodeName: node.name,
+      ...node.dependencies,
+    });
+    this.#informing.push(informers.start(this.#stop.signal));
+    await this.#start(agent);
+    return agent;
+  }
+
+  /** The last started first; the API server last. */
+  async close(): Promise<void> {
+    const [api, ...others] = this.#running;
+    await Promise.all(
+      others.reverse().map(async ({ daemon, work }) => {
+        await daemon.close();
+        await work;
+      }),
+    );
+    await Promise.all(this.#recorders.map((recorder) => recorder.close()));
+    this.#stop.abort();
+    await Promise.all(this.#informing);
+    await Promise.all(this.#clients.map((client) => client.close()));
+    await api?.daemon.close();
+    await api?.work;
+  }
+
+  #informers(client: RestClient): SharedInformerFactory {
+    const { clock, random, log } = this.#options;
+    return new SharedInformerFactory({ client, clock, random, log, transform: dropManagedFields });
+  }
+
+  #recorder(client: RestClient, component: string): ApiEventRecorder {
+    const { clock, random, log, metrics } = this.#options;
+    const recorder = new ApiEventRecorder({ client, source: { component }, clock, random, log, metrics });
+    this.#recorders.push(recorder);
+    return recorder;
+  }
+
+  async #start(daemon: Daemon): Promise<void> {
+    const work = daemon.start(this.#stop.signal);
+    // Whoever waits for the daemon hears of a failure; nobody else has to.
+    work.catch(() => undefined);
+    this.#running.push({ daemon, work });
+    await Promise.race([daemon.ready(), work]);
+  }
+}
+
+function valuesOf<T extends OptionTable>(
+  table: T,
+  args: readonly string[],
+  rules: readonly Rule<OptionValues<T>>[],
+  log: Logger,
+): OptionValues<T> {
+  const parsed = parseOptions(table, args, { program: 'orch' });
+  if (parsed.kind !== 'run') throw new Error('not a command line to run with');
+  validateOptions(parsed, rules);
+  for (const warning of parsed.warnings) log.debug(warning);
+  return parsed.values;
+}

@@ -1,0 +1,136 @@
+/** A process for each daemon, restarted when it ends by itself. */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { connect } from '#client/rest/client-config.js';
+import { loadKubeconfig } from '#client/rest/kubeconfig.js';
+import type { RestClient } from '#client/rest/rest-client.js';
+import {
+  apiServerArguments,
+  controllerManagerArguments,
+  nodeAgentArguments,
+  schedulerArguments,
+} from '#cmd/orch/arguments.js';
+import type { ClusterContext, Infrastructure } from '#cmd/orch/infrastructure.js';
+import { advertisedAddress, apiServerFiles, podLogsDir } from '#cmd/orch/infrastructure.js';
+import { Child } from '#cmd/orch/process/child.js';
+import { step } from '#cmd/orch/progress.js';
+import { choosePort } from '#cmd/orch/settings.js';
+import type { RunningCluster } from '#cmd/orch/together.js';
+
+/** Compiled programs: `dist/cmd`. */
+const programs = fileURLToPath(new URL('..', import.meta.url));
+const apiPatienceMs = 60_000;
+const pollMs = 25;
+
+export async function runSeparately(context: ClusterContext, infrastructure: Infrastructure): Promise<RunningCluster> {
+  const { dialect, settings, start, layout, clock, progress, running } = context;
+  const { pki } = infrastructure;
+  if (infrastructure.etcd === undefined) throw new Error('--store memory is within one process; leave --separate out');
+  const verbosity = start.verbosity;
+  const apiServer = child(context, 'orch-apiserver', dialect.components.apiServer, [
+    ...apiServerArguments({
+      dialect,
+      etcd: infrastructure.etcd,
+      bindAddress: start.bindAddress,
+      port: settings.apiPort,
+      advertiseAddress: advertisedAddress(context),
+      serviceRange: settings.serviceRange,
+      verbosity,
+      files: apiServerFiles(pki),
+    }),
+  ]);
+  await startChild(context, apiServer);
+  const config = await loadKubeconfig(layout.clientConfig, { clock });
+  const client = connect(config, { dialect, clock });
+  running.push(client);
+  await step(
+    progress,
+    'API server',
+    () => untilReady(client, context),
+    () => infrastructure.server,
+  );
+  const [managerPort, schedulerPort] = [await choosePort(10_257, '127.0.0.1'), await choosePort(10_259, '127.0.0.1')];
+  const loop = (component: string, port: number) => ({
+    dialect,
+    config: layout.componentConfig(component),
+    port,
+    certDir: join(layout.pki, component),
+    leaderElect: true,
+    verbosity,
+  });
+  const manager = child(context, 'orch-controller-manager', dialect.components.controllerManager, [
+    ...controllerManagerArguments({
+      ...loop('controller-manager', managerPort),
+      rootCaFile: pki.authority.certificateFile,
+      signingKeyFile: pki.serviceAccount.privateKeyFile,
+    }),
+  ]);
+  const scheduler = child(context, 'orch-scheduler', dialect.components.scheduler, [
+    ...schedulerArguments(loop('scheduler', schedulerPort)),
+  ]);
+  const agents = infrastructure.nodes.map((node) =>
+    child(context, 'nodeagent', agentName(context, node.name), [
+      ...nodeAgentArguments({
+        dialect,
+        nodeName: node.name,
+        config: layout.componentConfig(`node-${node.name}`),
+        rootDir: layout.node(node.name),
+        podLogsDir: podLogsDir(layout, node.name),
+        runtimeEndpoint: node.runtimeEndpoint ?? 'simulated',
+        pauseImage: infrastructure.pauseImage === '' ? undefined : infrastructure.pauseImage,
+        podRange: node.podRange,
+        verbosity,
+        files: {
+          ca: pki.authority.certificateFile,
+          certificate: node.pki.serving.certificateFile,
+          key: node.pki.serving.privateKeyFile,
+        },
+      }),
+    ]),
+  );
+  await step(progress, 'controllers and scheduler', () =>
+    Promise.all([startChild(context, manager), startChild(context, scheduler)]),
+  );
+  await step(progress, 'node agents', () => Promise.all(agents.map((agent) => startChild(context, agent))));
+  // Children are restarted, so nothing that one of them does ends the cluster.
+  return { client, failed: new Promise<void>(() => undefined) };
+}
+
+function agentName({ dialect, settings }: ClusterContext, node: string): string {
+  const name = dialect.components.nodeAgent;
+  return settings.nodes.length === 1 ? name : `${name}-${node}`;
+}
+
+function child({ layout, clock, log }: ClusterContext, program: string, name: string, args: readonly string[]): Child {
+  return new Child({
+    name,
+    command: process.execPath,
+    args: [join(programs, program, 'main.js'), ...args],
+    runDir: layout.run,
+    logFile: join(layout.logs, `${name}.log`),
+    clock,
+    log,
+  });
+}
+
+async function startChild({ running }: ClusterContext, started: Child): Promise<void> {
+  running.push(started);
+  await started.start();
+}
+
+/** Polls, because before the port listens there is nothing to be told by. */
+async function untilReady(client: RestClient, { clock, layout }: ClusterContext): Promise<void> {
+  const deadline = clock.now() + apiPatienceMs;
+  const signal = AbortSignal.timeout(apiPatienceMs);
+  for (;;) {
+    try {
+      await client.request('GET', '/readyz', undefined, { signal });
+      return;
+    } catch (error) {
+      if (clock.now() > deadline) {
+        throw new Error(`the API server is not ready; its log is in ${layout.logs}`, { cause: error });
+      }
+      await clock.sleep(pollMs);
+    }
+  }
+}

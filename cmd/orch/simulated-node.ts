@@ -1,0 +1,29 @@
+/** Nodes without containers: the same node agent on a runtime in memory. */
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { NodeOptions } from '#cmd/orch/cluster.js';
+import { SimulatedChecker } from '#nodeagent/cri/simulated/checker.js';
+import { SimulatedRuntime } from '#nodeagent/cri/simulated/runtime.js';
+import { SimulatedMachine } from '#nodeagent/node/machine.js';
+
+export function simulatedDependencies(options: {
+  dialect: Dialect;
+  clock: Clock;
+  podCIDR: string;
+}): NodeOptions['dependencies'] {
+  const { dialect, clock, podCIDR } = options;
+  const runtime = new SimulatedRuntime({
+    clock,
+    labelDomain: dialect.labelDomain,
+    podCIDR,
+    newID: () => randomBytes(32).toString('hex'),
+  });
+  return {
+    cri: runtime,
+    machine: new SimulatedMachine({ address: '127.0.0.1' }),
+    checker: new SimulatedChecker(runtime),
+    logFiles: runtime.logFiles,
+    writeFiles: false,
+  };
+}

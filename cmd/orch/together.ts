@@ -1,0 +1,95 @@
+/** All daemons in this process: the small cluster. */
+
+import type { Client } from '#client/client.js';
+import { apiServerArguments, controllerManagerArguments, nodeAgentArguments } from '#cmd/orch/arguments.js';
+import { ClusterProcess, type NodeOptions } from '#cmd/orch/cluster.js';
+import type { ClusterContext, Infrastructure, NodeInfrastructure } from '#cmd/orch/infrastructure.js';
+import { advertisedAddress, apiServerFiles, podLogsDir } from '#cmd/orch/infrastructure.js';
+import { hostAddresses } from '#cmd/orch/network.js';
+import { step } from '#cmd/orch/progress.js';
+import { simulatedDependencies } from '#cmd/orch/simulated-node.js';
+import { createRegistry } from '#daemon/metrics/registry.js';
+import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
+import { MemoryStore } from '#storage/memory/memory-store.js';
+
+export interface RunningCluster {
+  /** With all rights. */
+  readonly client: Client;
+  /** Settles when a part ends that was not told to. */
+  readonly failed: Promise<void>;
+}
+
+export async function runTogether(context: ClusterContext, infrastructure: Infrastructure): Promise<RunningCluster> {
+  const { dialect, clock, log, settings, start, progress, running } = context;
+  const { pki } = infrastructure;
+  const process = new ClusterProcess({
+    dialect,
+    clock,
+    log,
+    random: Math.random,
+    metrics: createRegistry({ dialect, process: globalThis.process }),
+    rootCA: pki.authority.certificate,
+    machineAddresses: hostAddresses(),
+    ...(settings.store === 'memory' ? { store: new MemoryStore({ clock }) } : {}),
+    apiServerArguments: apiServerArguments({
+      dialect,
+      etcd: infrastructure.etcd,
+      bindAddress: start.bindAddress,
+      port: settings.apiPort,
+      advertiseAddress: advertisedAddress(context),
+      serviceRange: settings.serviceRange,
+      verbosity: start.verbosity,
+      files: apiServerFiles(pki),
+    }),
+    controllerManagerArguments: controllerManagerArguments({
+      dialect,
+      config: undefined,
+      port: 0,
+      certDir: undefined,
+      leaderElect: false,
+      verbosity: start.verbosity,
+      rootCaFile: undefined,
+      signingKeyFile: undefined,
+    }),
+  });
+  running.push(process);
+  await step(
+    progress,
+    'API server',
+    () => process.startApiServer(),
+    () => infrastructure.server,
+  );
+  await step(progress, 'controllers and scheduler', () => process.startLoops());
+  const agents = infrastructure.nodes.map((node) => process.startNode(nodeOptions(context, infrastructure, node)));
+  await step(progress, 'node agents', () => Promise.all(agents));
+  return { client: process.api.client, failed: process.failed };
+}
+
+function nodeOptions(context: ClusterContext, infrastructure: Infrastructure, node: NodeInfrastructure): NodeOptions {
+  const { dialect, clock, layout, start } = context;
+  const { name, runtimeEndpoint, podRange } = node;
+  const dependencies =
+    runtimeEndpoint === undefined
+      ? simulatedDependencies({ dialect, clock, podCIDR: podRange })
+      : { cri: new GrpcCRI({ endpoint: runtimeEndpoint, clock }) };
+  return {
+    name,
+    dependencies,
+    arguments: nodeAgentArguments({
+      dialect,
+      nodeName: name,
+      config: undefined,
+      rootDir: layout.node(name),
+      podLogsDir: podLogsDir(layout, name),
+      runtimeEndpoint,
+      pauseImage: infrastructure.pauseImage === '' ? undefined : infrastructure.pauseImage,
+      podRange,
+      verbosity: start.verbosity,
+      files: {
+        ca: infrastructure.pki.authority.certificateFile,
+        certificate: node.pki.serving.certificateFile,
+        key: node.pki.serving.privateKeyFile,
+      },
+    }),
+  };
+}
