@@ -1,21 +1,46 @@
 /** The strategy of every resource. A kind without rules of its own gets the generic one. */
+import {
+  mutatingWebhookConfigurationStrategy,
+  validatingWebhookConfigurationStrategy,
+} from '#api/admissionregistration/v1/webhook/strategy.js';
+import { controllerRevisionStrategy } from '#api/apps/v1/controllerrevision/strategy.js';
+import { daemonSetStrategy } from '#api/apps/v1/daemonset/strategy.js';
 import { deploymentStrategy } from '#api/apps/v1/deployment/strategy.js';
 import { replicaSetStrategy } from '#api/apps/v1/replicaset/strategy.js';
+import { statefulSetStrategy } from '#api/apps/v1/statefulset/strategy.js';
+import { horizontalPodAutoscalerV1Strategy } from '#api/autoscaling/v1/horizontalpodautoscaler/strategy.js';
+import { horizontalPodAutoscalerStrategy } from '#api/autoscaling/v2/horizontalpodautoscaler/strategy.js';
+import { cronJobStrategy } from '#api/batch/v1/cronjob/strategy.js';
+import { jobStrategy } from '#api/batch/v1/job/strategy.js';
+import { certificateSigningRequestStrategy } from '#api/certificates/v1/certificatesigningrequest/strategy.js';
 import { leaseStrategy } from '#api/coordination/v1/lease/strategy.js';
 import { configMapStrategy } from '#api/core/v1/configmap/strategy.js';
 import { endpointsStrategy } from '#api/core/v1/endpoints/strategy.js';
 import { eventStrategy } from '#api/core/v1/event/strategy.js';
+import { limitRangeStrategy } from '#api/core/v1/limitrange/strategy.js';
 import { namespaceStrategy } from '#api/core/v1/namespace/strategy.js';
 import { nodeStrategy } from '#api/core/v1/node/strategy.js';
+import { persistentVolumeStrategy } from '#api/core/v1/persistentvolume/strategy.js';
+import { persistentVolumeClaimStrategy } from '#api/core/v1/persistentvolumeclaim/strategy.js';
 import { podStrategy } from '#api/core/v1/pod/strategy.js';
+import { podTemplateStrategy } from '#api/core/v1/podtemplate/strategy.js';
+import { replicationControllerStrategy } from '#api/core/v1/replicationcontroller/strategy.js';
+import { resourceQuotaStrategy } from '#api/core/v1/resourcequota/strategy.js';
 import { secretStrategy } from '#api/core/v1/secret/strategy.js';
 import { serviceStrategy } from '#api/core/v1/service/strategy.js';
 import { serviceAccountStrategy } from '#api/core/v1/serviceaccount/strategy.js';
 import { endpointSliceStrategy } from '#api/discovery/v1/endpointslice/strategy.js';
 import { eventsV1Strategy } from '#api/events/v1/event/strategy.js';
+import { ingressStrategy } from '#api/networking/v1/ingress/strategy.js';
+import { ingressClassStrategy } from '#api/networking/v1/ingressclass/strategy.js';
+import { networkPolicyStrategy } from '#api/networking/v1/networkpolicy/strategy.js';
+import { runtimeClassStrategy } from '#api/node/v1/runtimeclass/strategy.js';
+import { podDisruptionBudgetStrategy } from '#api/policy/v1/poddisruptionbudget/strategy.js';
 import { clusterRoleBindingStrategy, roleBindingStrategy } from '#api/rbac/v1/binding/strategy.js';
 import { clusterRoleStrategy, roleStrategy } from '#api/rbac/v1/role/strategy.js';
 import { priorityClassStrategy } from '#api/scheduling/v1/priorityclass/strategy.js';
+import { csiDriverStrategy, csiNodeStrategy, volumeAttachmentStrategy } from '#api/storage/v1/driver-strategies.js';
+import { storageClassStrategy } from '#api/storage/v1/storageclass/strategy.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
@@ -25,25 +50,50 @@ function keyOf(resource: ResourceDeclaration): string {
 }
 
 const own: ReadonlyMap<string, Strategy> = new Map<string, Strategy>([
+  ['admissionregistration/v1/mutatingwebhookconfigurations', mutatingWebhookConfigurationStrategy],
+  ['admissionregistration/v1/validatingwebhookconfigurations', validatingWebhookConfigurationStrategy],
+  ['apps/v1/controllerrevisions', controllerRevisionStrategy],
+  ['apps/v1/daemonsets', daemonSetStrategy],
   ['apps/v1/deployments', deploymentStrategy],
   ['apps/v1/replicasets', replicaSetStrategy],
+  ['apps/v1/statefulsets', statefulSetStrategy],
+  ['autoscaling/v1/horizontalpodautoscalers', horizontalPodAutoscalerV1Strategy],
+  ['autoscaling/v2/horizontalpodautoscalers', horizontalPodAutoscalerStrategy],
+  ['batch/v1/cronjobs', cronJobStrategy],
+  ['batch/v1/jobs', jobStrategy],
+  ['certificates/v1/certificatesigningrequests', certificateSigningRequestStrategy],
   ['coordination/v1/leases', leaseStrategy],
   ['core/v1/configmaps', configMapStrategy],
   ['core/v1/endpoints', endpointsStrategy],
   ['core/v1/events', eventStrategy],
+  ['core/v1/limitranges', limitRangeStrategy],
   ['core/v1/namespaces', namespaceStrategy],
   ['core/v1/nodes', nodeStrategy],
+  ['core/v1/persistentvolumeclaims', persistentVolumeClaimStrategy],
+  ['core/v1/persistentvolumes', persistentVolumeStrategy],
   ['core/v1/pods', podStrategy],
+  ['core/v1/podtemplates', podTemplateStrategy],
+  ['core/v1/replicationcontrollers', replicationControllerStrategy],
+  ['core/v1/resourcequotas', resourceQuotaStrategy],
   ['core/v1/secrets', secretStrategy],
   ['core/v1/serviceaccounts', serviceAccountStrategy],
   ['core/v1/services', serviceStrategy],
   ['discovery/v1/endpointslices', endpointSliceStrategy],
   ['events/v1/events', eventsV1Strategy],
+  ['networking/v1/ingressclasses', ingressClassStrategy],
+  ['networking/v1/ingresses', ingressStrategy],
+  ['networking/v1/networkpolicies', networkPolicyStrategy],
+  ['node/v1/runtimeclasses', runtimeClassStrategy],
+  ['policy/v1/poddisruptionbudgets', podDisruptionBudgetStrategy],
   ['rbac/v1/clusterrolebindings', clusterRoleBindingStrategy],
   ['rbac/v1/clusterroles', clusterRoleStrategy],
   ['rbac/v1/rolebindings', roleBindingStrategy],
   ['rbac/v1/roles', roleStrategy],
   ['scheduling/v1/priorityclasses', priorityClassStrategy],
+  ['storage/v1/csidrivers', csiDriverStrategy],
+  ['storage/v1/csinodes', csiNodeStrategy],
+  ['storage/v1/storageclasses', storageClassStrategy],
+  ['storage/v1/volumeattachments', volumeAttachmentStrategy],
 ]);
 
 /** What is particular to the resource; ask once and keep it. */

@@ -30,7 +30,10 @@ export function validateJobSpec(spec: JobSpec, dialect: Dialect, path: FieldPath
   const at = path.child('template');
   if (spec.template === undefined) return [...failures, required(at)];
   failures.push(...validatePodTemplate(spec.template, dialect, at));
-  return [...failures, ...validateRestartPolicy(spec.template.spec?.restartPolicy ?? '', at.child('spec', 'restartPolicy'))];
+  return [
+    ...failures,
+    ...validateRestartPolicy(spec.template.spec?.restartPolicy ?? '', at.child('spec', 'restartPolicy')),
+  ];
 }
 
 function validateRestartPolicy(policy: string, path: FieldPath): FieldFailure[] {

@@ -1,7 +1,8 @@
 /** What is particular to limit ranges. */
+
+import { validateResourceName, validateResourceQuantity } from '#api/core/v1/pod/validation/resources.js';
 import { limitranges } from '#api/core/v1/resources.gen.js';
 import type { LimitRange, LimitRangeItem } from '#api/core/v1/types.gen.js';
-import { validateResourceName, validateResourceQuantity } from '#api/core/v1/pod/validation/resources.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -53,7 +54,7 @@ function validateItem(item: LimitRangeItem, dialect: Dialect, path: FieldPath): 
   if (item.type === 'Pod') {
     for (const field of ['default', 'defaultRequest'] as const) {
       if (Object.keys(item[field] ?? {}).length === 0) continue;
-      failures.push(forbiddenField(path.child(field), 'may not be specified when `type` is \'Pod\''));
+      failures.push(forbiddenField(path.child(field), "may not be specified when `type` is 'Pod'"));
     }
     return failures;
   }

@@ -68,7 +68,9 @@ function validateFixedFields(claim: PersistentVolumeClaim, old: PersistentVolume
   const before = old.spec.resources?.requests?.['storage'];
   const after = claim.spec.resources?.requests?.['storage'];
   if (bound && before !== undefined && after !== undefined && compareQuantities(after, before) < 0) {
-    failures.push(forbiddenField(specPath.child('resources', 'requests', 'storage'), 'field can not be less than previous value'));
+    failures.push(
+      forbiddenField(specPath.child('resources', 'requests', 'storage'), 'field can not be less than previous value'),
+    );
   }
   return failures;
 }

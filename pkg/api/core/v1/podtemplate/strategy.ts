@@ -10,8 +10,7 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 export const podTemplateStrategy: Strategy<PodTemplate> = kindStrategy<PodTemplate>(podtemplates, {
   generationFields: ['template'],
   defaults: (object, context) => defaultPodTemplate(object.template, context.dialect),
-  validate: (object, context) =>
-    validatePodTemplate(object.template ?? {}, context.dialect, FieldPath.of('template')),
+  validate: (object, context) => validatePodTemplate(object.template ?? {}, context.dialect, FieldPath.of('template')),
   cells: (object) => [
     object.metadata.name ?? '',
     ...containerCells(object.template?.spec?.containers),

@@ -14,7 +14,14 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
 const statusPath = FieldPath.of('status');
-const scopes = ['BestEffort', 'CrossNamespacePodAffinity', 'NotBestEffort', 'NotTerminating', 'PriorityClass', 'Terminating'];
+const scopes = [
+  'BestEffort',
+  'CrossNamespacePodAffinity',
+  'NotBestEffort',
+  'NotTerminating',
+  'PriorityClass',
+  'Terminating',
+];
 
 export const resourceQuotaStrategy: Strategy<ResourceQuota> = kindStrategy<ResourceQuota>(resourcequotas, {
   validate: (quota, context) => [
@@ -59,5 +66,10 @@ function quotaCells(quota: ResourceQuota, now: number): TableRowCells {
     const list = name.startsWith('limits') ? limits : requests;
     list.push(`${name}: ${used[name] ?? '0'}/${hard[name] ?? '0'}`);
   }
-  return [quota.metadata.name ?? '', age(quota.metadata.creationTimestamp, now), requests.join(', '), limits.join(', ')];
+  return [
+    quota.metadata.name ?? '',
+    age(quota.metadata.creationTimestamp, now),
+    requests.join(', '),
+    limits.join(', '),
+  ];
 }

@@ -42,7 +42,8 @@ function validateIngress(ingress: Ingress): FieldFailure[] {
     tls.hosts?.forEach((host, j) => {
       failures.push(...validateHost(host, at.child('hosts').index(j)));
     });
-    if ((tls.secretName ?? '') !== '') failures.push(...checkDNSSubdomain(at.child('secretName'), tls.secretName ?? ''));
+    if ((tls.secretName ?? '') !== '')
+      failures.push(...checkDNSSubdomain(at.child('secretName'), tls.secretName ?? ''));
   });
   if (spec.ingressClassName !== undefined) {
     failures.push(...checkDNSSubdomain(specPath.child('ingressClassName'), spec.ingressClassName));
@@ -116,14 +117,13 @@ function validateBackend(backend: IngressBackend, path: FieldPath): FieldFailure
   const at = path.child('service');
   const name = service?.name ?? '';
   const failures =
-    name === ''
-      ? [required(at.child('name'))]
-      : invalidEach(at.child('name'), name, dns1035LabelErrors(name));
+    name === '' ? [required(at.child('name'))] : invalidEach(at.child('name'), name, dns1035LabelErrors(name));
   const portName = service?.port?.name ?? '';
   const number = service?.port?.number ?? 0;
   if (portName !== '' && number !== 0) {
     failures.push(invalidValue(path, '', 'cannot set both port name & port number'));
-  } else if (portName !== '') failures.push(...invalidEach(at.child('port', 'name'), portName, portNameErrors(portName)));
+  } else if (portName !== '')
+    failures.push(...invalidEach(at.child('port', 'name'), portName, portNameErrors(portName)));
   else if (number !== 0) failures.push(...invalidEach(at.child('port', 'number'), number, portNumberErrors(number)));
   else failures.push(required(path, 'port name or number is required'));
   return failures;

@@ -42,10 +42,10 @@ function validateSpec(object: IngressClass): FieldFailure[] {
   );
   const namespaced = (parameters.namespace ?? '') !== '';
   if (parameters.scope === 'Namespace' && !namespaced) {
-    failures.push(required(at.child('namespace'), '`parameters.scope` is set to \'Namespace\''));
+    failures.push(required(at.child('namespace'), "`parameters.scope` is set to 'Namespace'"));
   }
   if (parameters.scope === 'Cluster' && namespaced) {
-    failures.push(forbiddenField(at.child('namespace'), '`parameters.scope` is set to \'Cluster\''));
+    failures.push(forbiddenField(at.child('namespace'), "`parameters.scope` is set to 'Cluster'"));
   }
   return failures;
 }

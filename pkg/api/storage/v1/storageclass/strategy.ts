@@ -1,0 +1,70 @@
+/** What is particular to storage classes. */
+
+import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
+import { storageclasses } from '#api/storage/v1/resources.gen.js';
+import type { StorageClass } from '#api/storage/v1/types.gen.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { age } from '#api/table/age.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkEnum, checkQualifiedName } from '#apimachinery/validation/checks.js';
+import { forbiddenField, invalidValue, required, tooLong } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const maxParametersBytes = 256 * 1024;
+const maxParameters = 512;
+
+export const storageClassStrategy: Strategy<StorageClass> = kindStrategy<StorageClass>(storageclasses, {
+  defaults(object) {
+    object.reclaimPolicy ??= 'Delete';
+    object.volumeBindingMode ??= 'Immediate';
+  },
+  validate: (object) => validateClass(object),
+  validateUpdate: (object, old) => validateFixedFields(object, old),
+  cells: (object, context) => [
+    `${object.metadata.name ?? ''}${isDefaultClass(object, context.dialect) ? ' (default)' : ''}`,
+    object.provisioner ?? '',
+    object.reclaimPolicy ?? 'Delete',
+    object.volumeBindingMode ?? '<unset>',
+    String(object.allowVolumeExpansion ?? false),
+    age(object.metadata.creationTimestamp, context.now),
+  ],
+});
+
+/** Marked as the class of claims that name none. */
+export function isDefaultClass(object: StorageClass, dialect: Dialect): boolean {
+  const annotations = object.metadata.annotations ?? {};
+  return ['', 'beta.'].some(
+    (prefix) => annotations[`storageclass.${prefix}${dialect.labelDomain}/is-default-class`] === 'true',
+  );
+}
+
+function validateClass(object: StorageClass): FieldFailure[] {
+  const at = FieldPath.of('provisioner');
+  const provisioner = object.provisioner ?? '';
+  const failures = provisioner === '' ? [required(at)] : checkQualifiedName(at, provisioner.toLowerCase());
+  const parameters = Object.entries(object.parameters ?? {});
+  const path = FieldPath.of('parameters');
+  if (parameters.length > maxParameters) failures.push(tooLong(path, maxParameters));
+  let bytes = 0;
+  for (const [key, value] of parameters) {
+    if (key === '') failures.push(invalidValue(path, key, 'field can not be empty.'));
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
+  }
+  if (bytes > maxParametersBytes) failures.push(tooLong(path, maxParametersBytes));
+  failures.push(...checkEnum(FieldPath.of('reclaimPolicy'), object.reclaimPolicy, ['Delete', 'Retain']));
+  const modes = ['Immediate', 'WaitForFirstConsumer'];
+  return [...failures, ...checkEnum(FieldPath.of('volumeBindingMode'), object.volumeBindingMode, modes)];
+}
+
+function validateFixedFields(object: StorageClass, old: StorageClass): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  for (const field of ['parameters', 'provisioner', 'reclaimPolicy'] as const) {
+    if (semanticEqual(object[field], old[field])) continue;
+    failures.push(forbiddenField(FieldPath.of(field), `updates to ${field} are forbidden.`));
+  }
+  const mode = validateImmutable(object.volumeBindingMode, old.volumeBindingMode, FieldPath.of('volumeBindingMode'));
+  return [...failures, ...mode];
+}
