@@ -49,6 +49,7 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
   nodelifecycle: (context, { values }) =>
     new NodeLifecycleController(context, {
       grace: { runningMs: values['node-monitor-grace-period'], startupMs: values['node-startup-grace-period'] },
+      monitorPeriodMs: values['node-monitor-period'],
       zones: {
         evictionRate: values['node-eviction-rate'],
         secondaryEvictionRate: values['secondary-node-eviction-rate'],

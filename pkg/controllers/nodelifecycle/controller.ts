@@ -17,16 +17,22 @@ import {
   type GracePeriods,
   type Health,
   observeHealth,
+  type Readiness,
   readinessOf,
   silentAt,
   silentConditions,
 } from '#controllers/nodelifecycle/health.js';
 import { TaintManager } from '#controllers/nodelifecycle/taint-manager.js';
 import { type Eviction, needsLeave, planTaints } from '#controllers/nodelifecycle/taints.js';
-import { type ZoneOptions, Zones, zoneOf } from '#controllers/nodelifecycle/zones.js';
+import { type Leave, type ZoneOptions, Zones, zoneOf } from '#controllers/nodelifecycle/zones.js';
 
 export interface NodeLifecycleOptions {
   readonly grace: GracePeriods;
+  /**
+   * How long a node's trouble is watched before its pods are evicted: when many nodes fall silent at the same time,
+   * that is noticed for one after the other, and the last of them may show that the trouble is not theirs.
+   */
+  readonly monitorPeriodMs: number;
   readonly zones: ZoneOptions;
   readonly taintManager: boolean;
 }
@@ -45,6 +51,8 @@ export class NodeLifecycleController implements Controller {
   readonly #taintManager: TaintManager | undefined;
   readonly #zones: Zones;
   readonly #health = new Map<string, Health>();
+  /** Node → its readiness, and since when it is seen here (monotonic ms). */
+  readonly #readiness = new Map<string, { readonly readiness: Readiness; readonly sinceMs: number }>();
   /** Node → the transition of its readiness that its pods have been told. */
   readonly #told = new Map<string, string>();
 
@@ -88,14 +96,19 @@ export class NodeLifecycleController implements Controller {
   #observe(node: Node): void {
     const { dialect } = this.#context;
     const name = node.metadata.name ?? '';
+    const readiness = readinessOf(node);
     this.#note(node, this.#leases.get(keyFor(dialect.namespaces.nodeLease, name)));
-    this.#zoneChanged(() => this.#zones.set(name, zoneOf(dialect, node), readinessOf(node)));
+    if (this.#readiness.get(name)?.readiness !== readiness) {
+      this.#readiness.set(name, { readiness, sinceMs: this.#context.clock.monotonic() });
+    }
+    this.#zoneChanged(() => this.#zones.set(name, zoneOf(dialect, node), readiness));
   }
 
   #forget(node: Node): void {
     const name = node.metadata.name ?? '';
     this.#health.delete(name);
     this.#told.delete(name);
+    this.#readiness.delete(name);
     this.#zoneChanged(() => this.#zones.remove(name));
   }
 
@@ -143,7 +156,7 @@ export class NodeLifecycleController implements Controller {
     let eviction: Eviction = this.#zones.allDisrupted ? 'suspended' : 'wait';
     let waitMs: number | undefined;
     if (eviction === 'wait' && needsLeave(dialect, node)) {
-      const leave = this.#zones.leave(node.metadata.name ?? '', clock.now());
+      const leave = this.#leave(node.metadata.name ?? '');
       if (leave.kind === 'allowed') eviction = 'allowed';
       if (leave.kind === 'wait') waitMs = leave.ms;
     }
@@ -151,6 +164,13 @@ export class NodeLifecycleController implements Controller {
     if (taints === undefined) return waitMs;
     await this.#write(() => client.resource(nodeType).update({ ...node, spec: { ...node.spec, taints } }));
     return waitMs;
+  }
+
+  #leave(name: string): Leave {
+    const nowMs = this.#context.clock.monotonic();
+    const watchedMs = nowMs - (this.#readiness.get(name)?.sinceMs ?? nowMs);
+    const leftMs = this.#options.monitorPeriodMs - watchedMs;
+    return leftMs > 0 ? { kind: 'wait', ms: leftMs } : this.#zones.leave(name, nowMs);
   }
 
   /** Pods of a node that is not ready are not ready either, so that no service sends them anything. */

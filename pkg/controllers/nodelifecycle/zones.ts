@@ -92,7 +92,7 @@ export class Zones {
     return this.#update(zone);
   }
 
-  /** Asks for leave to empty the node; `now` in milliseconds. */
+  /** Asks for leave to empty the node; `now` in milliseconds that never go backwards. */
   leave(node: string, now: number): Leave {
     const zone = this.#zones.get(this.#zoneOfNode.get(node) ?? '');
     if (zone === undefined || this.#allDisrupted) return { kind: 'refused' };

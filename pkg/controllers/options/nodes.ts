@@ -40,9 +40,8 @@ export const nodeOptions = {
   'node-monitor-period': {
     type: 'duration',
     default: 5000,
-    inert: true,
     section: nodes,
-    meaning: 'Interval of looking at nodes; they are looked at when they report and when a grace period ends.',
+    meaning: 'How long the trouble of a node is watched before its pods are evicted.',
   },
   'node-startup-grace-period': {
     type: 'duration',

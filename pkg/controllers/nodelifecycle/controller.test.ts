@@ -1,0 +1,126 @@
+import t, { type Test } from 'tap';
+import { leases } from '#api/coordination/v1/resources.gen.js';
+import type { Lease } from '#api/coordination/v1/types.gen.js';
+import { nodes, pods } from '#api/core/v1/resources.gen.js';
+import type { Node, Pod } from '#api/core/v1/types.gen.js';
+import { formatMicroTime, formatTime } from '#apimachinery/clock.js';
+import { Harness } from '#controllers/framework/testing/harness.js';
+import { NodeLifecycleController } from '#controllers/nodelifecycle/controller.js';
+
+function setUp(
+  t: Test,
+  names: readonly string[],
+  patience: { tolerationSeconds?: number } = { tolerationSeconds: 30 },
+) {
+  const harness = new Harness(t, [nodes, pods, leases]);
+  const { api, clock, dialect, context } = harness;
+  const alive = new Set(names);
+  const namespace = dialect.namespaces.nodeLease;
+  for (const name of names) {
+    const lastHeartbeatTime = formatTime(clock.now());
+    const lastTransitionTime = lastHeartbeatTime;
+    api.seed<Node>(nodes, {
+      metadata: { name },
+      spec: {},
+      status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime, lastTransitionTime }] },
+    });
+    api.seed<Lease>(leases, { metadata: { name, namespace }, spec: { renewTime: formatMicroTime(clock.now()) } });
+    api.seed<Pod>(pods, {
+      metadata: { name: `pod-${name}`, namespace: 'default' },
+      spec: { containers: [], nodeName: name, tolerations: [{ operator: 'Exists', effect: 'NoExecute', ...patience }] },
+      status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True', lastTransitionTime }] },
+    });
+  }
+  /** Time passes while the living nodes renew their leases. */
+  const pass = async (seconds: number) => {
+    for (let left = seconds; left > 0; left -= 10) {
+      for (const name of alive) {
+        api.change<Lease>(leases, `${namespace}/${name}`, (lease) => {
+          lease.spec = { renewTime: formatMicroTime(clock.now()) };
+        });
+      }
+      await harness.advance(Math.min(left, 10) * 1000);
+    }
+  };
+  const ready = (name: string, status: string) =>
+    api.change<Node>(nodes, name, (node) => {
+      const time = formatTime(clock.now());
+      node.status = { conditions: [{ type: 'Ready', status, lastHeartbeatTime: time, lastTransitionTime: time }] };
+    });
+  const readiness = (name: string) => api.get(nodes, name)?.status?.conditions?.find((c) => c.type === 'Ready')?.status;
+  const taints = (name: string) =>
+    (api.get(nodes, name)?.spec.taints ?? []).map(({ key, effect }) => `${key} ${effect}`);
+  const start = () =>
+    harness.start(
+      new NodeLifecycleController(context, {
+        grace: { runningMs: 40_000, startupMs: 60_000 },
+        monitorPeriodMs: 5000,
+        zones: { evictionRate: 0.1, secondaryEvictionRate: 0.01, largeClusterSize: 50, unhealthyThreshold: 0.55 },
+        taintManager: true,
+      }),
+    );
+  return { harness, api, alive, pass, ready, readiness, taints, start, dialect };
+}
+
+t.test('a node that renews its lease is left alone', async (t) => {
+  const { pass, readiness, taints, start, api } = setUp(t, ['n1', 'n2']);
+  await start();
+  api.takeWrites();
+  await pass(600);
+  t.equal(readiness('n1'), 'True');
+  t.same(taints('n1'), []);
+  t.same(api.takeWrites(), []);
+});
+
+t.test('a silent node is told of, tainted, and emptied when its pods have waited', async (t) => {
+  const { harness, api, alive, pass, ready, readiness, taints, start, dialect } = setUp(t, ['n1', 'n2']);
+  await start();
+  alive.delete('n2');
+  await pass(30);
+  t.equal(readiness('n2'), 'True', 'within its grace');
+  await pass(20);
+  t.equal(readiness('n2'), 'Unknown');
+  t.same(taints('n2'), [`${dialect.taints.unreachable} NoSchedule`, `${dialect.taints.unreachable} NoExecute`]);
+  t.match(api.get(pods, 'default/pod-n2')?.status?.conditions, [{ type: 'Ready', status: 'False' }]);
+  t.ok(harness.events.includes('Normal NodeNotReady n2: Node n2 status is now: NodeNotReady'));
+  t.ok(api.get(pods, 'default/pod-n2'), 'tolerated for 30 s');
+  await pass(50);
+  t.notOk(api.get(pods, 'default/pod-n2'));
+  t.ok(api.get(pods, 'default/pod-n1'));
+  t.ok(harness.events.includes('Normal TaintManagerEviction pod-n2: Marking for deletion Pod default/pod-n2'));
+  alive.add('n2');
+  ready('n2', 'True');
+  await pass(20);
+  t.same(taints('n2'), [], 'heard again');
+});
+
+t.test('a node that comes back in time keeps its pods', async (t) => {
+  const { harness, api, alive, pass, ready, start } = setUp(t, ['n1', 'n2']);
+  await start();
+  ready('n2', 'False');
+  await pass(20);
+  ready('n2', 'True');
+  await pass(60);
+  t.ok(api.get(pods, 'default/pod-n2'));
+  t.ok(harness.events.includes('Normal TaintManagerEviction pod-n2: Cancelling deletion of Pod default/pod-n2'));
+  t.ok(alive.has('n2'));
+});
+
+t.test('when no node is heard, nothing is evicted', async (t) => {
+  const { api, alive, pass, ready, readiness, taints, start, dialect } = setUp(t, ['n1', 'n2', 'n3'], {
+    tolerationSeconds: 0,
+  });
+  await start();
+  alive.clear();
+  await pass(600);
+  for (const name of ['n1', 'n2', 'n3']) {
+    t.equal(readiness(name), 'Unknown');
+    t.same(taints(name), [`${dialect.taints.unreachable} NoSchedule`]);
+    t.ok(api.get(pods, `default/pod-${name}`), 'though it tolerates nothing');
+  }
+  alive.add('n1');
+  ready('n1', 'True');
+  await pass(100);
+  t.same(taints('n1'), []);
+  t.ok(taints('n2').includes(`${dialect.taints.unreachable} NoExecute`), 'now it is only some that are silent');
+});

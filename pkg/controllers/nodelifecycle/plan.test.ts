@@ -1,0 +1,185 @@
+import t from 'tap';
+import type { Node, Pod, Toleration } from '#api/core/v1/types.gen.js';
+import { orchDialect as dialect, kubernetesDialect } from '#apimachinery/dialect.js';
+import { planEviction } from '#controllers/nodelifecycle/eviction.js';
+import { observeHealth, type Readiness, silentAt, silentConditions } from '#controllers/nodelifecycle/health.js';
+import { type Eviction, planTaints } from '#controllers/nodelifecycle/taints.js';
+import { evictionRate, Zones, zoneState } from '#controllers/nodelifecycle/zones.js';
+
+const now = Date.parse('2022-05-03T12:00:00Z');
+
+function node(
+  conditions: Record<string, string>,
+  more: Partial<Node['spec']> = {},
+  heartbeat = '2022-05-03T11:59:50Z',
+): Node {
+  return {
+    metadata: { name: 'n1', creationTimestamp: '2022-05-03T11:00:00Z' },
+    spec: more,
+    status: {
+      conditions: Object.entries(conditions).map(([type, status]) => ({
+        type,
+        status,
+        lastHeartbeatTime: heartbeat,
+        lastTransitionTime: '2022-05-03T11:00:00Z',
+      })),
+    },
+  };
+}
+
+t.test('signs of life', (t) => {
+  const grace = { runningMs: 40_000, startupMs: 60_000 };
+  const lease = (renewTime: string) => ({ metadata: {}, spec: { renewTime } });
+  const first = observeHealth(undefined, node({ Ready: 'True' }), undefined, now);
+  t.equal(silentAt(first, node({ Ready: 'True' }), grace), now + 40_000, 'a known node gets its grace from now');
+  t.equal(observeHealth(first, node({ Ready: 'True' }), undefined, now + 1000), first, 'no news');
+  t.equal(
+    observeHealth(first, node({ Ready: 'True' }, {}, '2022-05-03T12:00:01Z'), undefined, now + 1000).seenMs,
+    now + 1000,
+  );
+  const renewed = observeHealth(first, node({ Ready: 'True' }), lease('a'), now + 2000);
+  t.equal(renewed.seenMs, now + 2000);
+  t.equal(observeHealth(renewed, node({ Ready: 'True' }), lease('a'), now + 3000), renewed);
+  t.equal(
+    observeHealth(renewed, node({ Ready: 'True' }), undefined, now + 3000),
+    renewed,
+    'a missing lease is no news',
+  );
+  const mute = observeHealth(undefined, node({}), undefined, now);
+  t.equal(
+    silentAt(mute, node({}), grace),
+    Date.parse('2022-05-03T11:01:00Z'),
+    'a node that never spoke counts from its creation',
+  );
+  t.end();
+});
+
+t.test('conditions of a silent node', (t) => {
+  const silent = silentConditions(
+    dialect,
+    node({ Ready: 'True', DiskPressure: 'False', NetworkUnavailable: 'False' }),
+    now,
+  );
+  t.match(silent, [
+    {
+      type: 'Ready',
+      status: 'Unknown',
+      reason: 'NodeStatusUnknown',
+      message: 'Nodeagent stopped posting node status.',
+    },
+    { type: 'DiskPressure', status: 'Unknown', lastHeartbeatTime: '2022-05-03T11:59:50Z' },
+    { type: 'NetworkUnavailable', status: 'False' },
+    { type: 'MemoryPressure', status: 'Unknown', reason: 'NodeStatusNeverUpdated' },
+    { type: 'PIDPressure', status: 'Unknown' },
+  ]);
+  t.equal(silentConditions(kubernetesDialect, node({}), now)?.[0]?.message, 'Kubelet never posted node status.');
+  const all = { Ready: 'Unknown', MemoryPressure: 'Unknown', DiskPressure: 'Unknown', PIDPressure: 'Unknown' };
+  t.equal(silentConditions(dialect, node(all), now), undefined);
+  t.end();
+});
+
+t.test('taints', (t) => {
+  const { notReady, unreachable, memoryPressure, unschedulable } = dialect.taints;
+  const taint = (key: string, effect: string) => ({ key, effect });
+  const rows: [string, Node, Eviction, string[] | undefined][] = [
+    ['ready', node({ Ready: 'True' }), 'allowed', undefined],
+    ['not reported yet', node({}), 'allowed', undefined],
+    ['not ready', node({ Ready: 'False' }), 'allowed', [`${notReady} NoSchedule`, `${notReady} NoExecute`]],
+    ['not ready, wait', node({ Ready: 'False' }), 'wait', [`${notReady} NoSchedule`]],
+    ['silent', node({ Ready: 'Unknown' }), 'allowed', [`${unreachable} NoSchedule`, `${unreachable} NoExecute`]],
+    ['pressure', node({ Ready: 'True', MemoryPressure: 'True' }), 'wait', [`${memoryPressure} NoSchedule`]],
+    ['cordoned', node({ Ready: 'True' }, { unschedulable: true }), 'wait', [`${unschedulable} NoSchedule`]],
+    [
+      'ready again; others stay',
+      node(
+        { Ready: 'True' },
+        { taints: [taint(notReady, 'NoSchedule'), taint(unreachable, 'NoExecute'), taint('mine', 'NoSchedule')] },
+      ),
+      'wait',
+      ['mine NoSchedule'],
+    ],
+    [
+      'from not ready to silent goes on without leave',
+      node({ Ready: 'Unknown' }, { taints: [taint(notReady, 'NoExecute'), taint(notReady, 'NoSchedule')] }),
+      'wait',
+      [`${unreachable} NoSchedule`, `${unreachable} NoExecute`],
+    ],
+    [
+      'all nodes silent: nothing is evicted',
+      node({ Ready: 'Unknown' }, { taints: [taint(unreachable, 'NoExecute'), taint(unreachable, 'NoSchedule')] }),
+      'suspended',
+      [`${unreachable} NoSchedule`],
+    ],
+  ];
+  for (const [name, object, eviction, want] of rows) {
+    const taints = planTaints(dialect, object, eviction, now);
+    t.strictSame(
+      taints?.map(({ key, effect }) => `${key} ${effect}`),
+      want,
+      name,
+    );
+  }
+  t.equal(planTaints(dialect, node({ Ready: 'False' }), 'wait', now)?.[0]?.timeAdded, '2022-05-03T12:00:00Z');
+  t.end();
+});
+
+t.test('states and rates of zones', (t) => {
+  const list = (ready: number, silent: number): Readiness[] => [
+    ...Array<Readiness>(ready).fill('True'),
+    ...Array<Readiness>(silent).fill('Unknown'),
+  ];
+  t.equal(zoneState(list(3, 0), 0.55), 'normal');
+  t.equal(zoneState(list(1, 2), 0.55), 'normal', 'two are too few to judge by');
+  t.equal(zoneState(list(2, 3), 0.55), 'partialDisruption');
+  t.equal(zoneState(list(3, 3), 0.55), 'normal');
+  t.equal(zoneState(list(0, 1), 0.55), 'fullDisruption');
+  t.equal(zoneState([], 0.55), 'normal');
+  const options = { evictionRate: 0.1, secondaryEvictionRate: 0.01, largeClusterSize: 50, unhealthyThreshold: 0.55 };
+  t.equal(evictionRate('normal', 10, options), 0.1);
+  t.equal(evictionRate('partialDisruption', 50, options), 0);
+  t.equal(evictionRate('partialDisruption', 51, options), 0.01);
+  t.equal(evictionRate('fullDisruption', 3, options), 0.1);
+
+  const zones = new Zones(options);
+  zones.set('a1', 'a', 'True');
+  t.same(zones.set('b1', 'b', 'True'), []);
+  t.same(zones.leave('b1', 0), { kind: 'allowed' });
+  zones.set('b2', 'b', 'True');
+  t.same(zones.leave('b2', 4000), { kind: 'wait', ms: 6000 }, 'one node in ten seconds');
+  t.same(zones.leave('a1', 4000), { kind: 'allowed' }, 'each zone by itself');
+  t.same(zones.set('a1', 'a', 'Unknown'), ['a1']);
+  zones.set('b1', 'b', 'Unknown');
+  t.equal(zones.allDisrupted, false);
+  t.same([...zones.set('b2', 'b', 'Unknown')].sort(), ['a1', 'b1', 'b2']);
+  t.equal(zones.allDisrupted, true);
+  t.same(zones.leave('a1', 1e9), { kind: 'refused' });
+  t.same([...zones.set('b2', 'b', 'True')].sort(), ['a1', 'b1', 'b2']);
+  t.equal(zones.allDisrupted, false);
+  zones.remove('a1');
+  t.same(zones.leave('a1', 1e9), { kind: 'refused' }, 'unknown by now');
+  t.end();
+});
+
+t.test('when a pod leaves', (t) => {
+  const pod = (...tolerations: Toleration[]): Pod => ({ metadata: {}, spec: { containers: [], tolerations } });
+  const one = [{ key: 'k', effect: 'NoExecute' }];
+  const two = [...one, { key: 'l', effect: 'NoExecute' }];
+  const tolerate = (key: string, tolerationSeconds?: number): Toleration => ({
+    key,
+    operator: 'Exists',
+    effect: 'NoExecute',
+    ...(tolerationSeconds === undefined ? {} : { tolerationSeconds }),
+  });
+  const rows: [string, Pod, typeof one, unknown][] = [
+    ['no taints', pod(), [], { kind: 'stay' }],
+    ['nothing tolerated', pod(), one, { kind: 'leave', afterMs: 0 }],
+    ['tolerated for good', pod(tolerate('k')), one, { kind: 'stay' }],
+    ['tolerated for a while', pod(tolerate('k', 300)), one, { kind: 'leave', afterMs: 300_000 }],
+    ['one of two tolerated', pod(tolerate('k')), two, { kind: 'leave', afterMs: 0 }],
+    ['the shortest counts', pod(tolerate('k', 300), tolerate('l', 10)), two, { kind: 'leave', afterMs: 10_000 }],
+    ['for good and for a while', pod(tolerate('k'), tolerate('l', 10)), two, { kind: 'leave', afterMs: 10_000 }],
+    ['a negative time is none', pod(tolerate('k', -1)), one, { kind: 'leave', afterMs: 0 }],
+  ];
+  for (const [name, object, taints, want] of rows) t.strictSame(planEviction(object, taints), want, name);
+  t.end();
+});
