@@ -120,6 +120,29 @@ t.test('failures have names', async (t) => {
   );
 });
 
+t.test('an answer that stalls is given up, a stream may be silent', async (t) => {
+  const clock = new VirtualClock();
+  const transport = await plain(t, (_request, response) => void response.write('part'), { clock, timeoutMs: 5000 });
+  const open = async (path: string) => {
+    const response = await transport.request({ method: 'GET', path, headers: {} });
+    const body = response.body[Symbol.asyncIterator]();
+    await body.next();
+    return body;
+  };
+  const answer = await open('/x');
+  const stream = await open('/x?watch=true');
+  const late = rejection(answer.next());
+  let ended = false;
+  const silent = stream.next().catch(() => {
+    ended = true;
+  });
+  await clock.advance(60_000);
+  t.ok(isTransportError(await late, 'Timeout'));
+  t.equal(ended, false);
+  await transport.close();
+  await silent;
+});
+
 t.test('a token that was rotated is picked up without a failed request', async (t) => {
   const seen: string[] = [];
   const transport = await plain(

@@ -1,5 +1,5 @@
 /** Requests over HTTP/1.1, with TLS or without, on kept-alive connections. Streams have connections of their own. */
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { TlsMaterial, TlsSource, TokenSource } from '#client/rest/credentials.js';
@@ -16,7 +16,10 @@ export interface HttpTransportOptions {
   readonly token?: TokenSource;
   /** Sent with every request, such as Impersonate-User. */
   readonly headers?: Readonly<Record<string, string | string[]>>;
-  /** How long a request that is not a stream may take until its answer's headers; 60 s unless told. */
+  /**
+   * How long to wait for an answer's headers and, where it is no stream, between any two parts of its body; 60 s
+   * unless told, 0 for ever.
+   */
   readonly timeoutMs?: number;
   readonly clock: Clock;
 }
@@ -91,52 +94,72 @@ export class HttpTransport implements Transport {
   ): Promise<TransportResponse> {
     const target = this.#base.host;
     const stream = isStream(request.path);
+    const timeoutMs = this.#options.timeoutMs ?? 60_000;
     const controller = new AbortController();
     this.#inFlight.add(controller);
     const abort = () => controller.abort();
     request.signal?.addEventListener('abort', abort, { once: true });
     let timer: Timer | undefined;
+    let timedOut: TransportError | undefined;
+    const arm = () => {
+      timer?.cancel();
+      if (timeoutMs <= 0) return;
+      timer = this.#options.clock.setTimer(() => {
+        timedOut = new TransportError('Timeout', `no answer from ${target} within ${timeoutMs} ms`);
+        controller.abort();
+      }, timeoutMs);
+    };
     const release = () => {
       timer?.cancel();
       this.#inFlight.delete(controller);
       request.signal?.removeEventListener('abort', abort);
     };
+    const explain = (error: unknown): TransportError => {
+      if (timedOut !== undefined) return timedOut;
+      if (this.#closed) return new TransportError('Closed', `the connection to ${target} was closed`, { cause: error });
+      if (!controller.signal.aborted) return transportErrorFrom(error, target);
+      return new TransportError('Aborted', `request to ${target} aborted`, { cause: error });
+    };
     return new Promise((resolve, reject) => {
-      const secure = this.#base.protocol === 'https:';
-      const outgoing = (secure ? httpsRequest : httpRequest)({
-        host: this.#base.hostname.replace(/^\[|\]$/g, ''),
-        port: this.#base.port === '' ? (secure ? 443 : 80) : Number(this.#base.port),
-        method: request.method,
-        path: this.#prefix + request.path,
-        headers,
-        agent: stream ? agents.streams : agents.requests,
-        signal: controller.signal,
-      });
-      outgoing.on('socket', (socket) => socket.setKeepAlive(true, keepAliveProbeMs));
+      const outgoing = this.#open(request, stream ? agents.streams : agents.requests, headers, controller.signal);
       outgoing.on('error', (error) => {
         release();
-        reject(
-          this.#closed
-            ? new TransportError('Closed', `the connection to ${target} was closed`)
-            : transportErrorFrom(error, target),
-        );
+        reject(explain(error));
       });
       outgoing.on('response', (incoming) => {
-        timer?.cancel();
+        // A stream may be silent for long; an answer may not.
+        if (stream) timer?.cancel();
+        else arm();
         resolve({
           status: incoming.statusCode ?? 0,
           headers: flatten(incoming),
-          body: readBody(incoming, { target, signal: controller.signal, release }),
+          body: readBody(incoming, { onChunk: stream ? undefined : arm, explain, release }),
         });
       });
-      const timeoutMs = this.#options.timeoutMs ?? 60_000;
-      if (timeoutMs > 0) {
-        timer = this.#options.clock.setTimer(() => {
-          outgoing.destroy(new TransportError('Timeout', `no answer from ${target} within ${timeoutMs} ms`));
-        }, timeoutMs);
-      }
+      arm();
       outgoing.end(request.body);
     });
+  }
+
+  #open(
+    request: TransportRequest,
+    agent: HttpAgent,
+    headers: Record<string, string | string[]>,
+    signal: AbortSignal,
+  ): ClientRequest {
+    const secure = this.#base.protocol === 'https:';
+    const { hostname, port } = this.#base;
+    const outgoing = (secure ? httpsRequest : httpRequest)({
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: port === '' ? (secure ? 443 : 80) : Number(port),
+      method: request.method,
+      path: this.#prefix + request.path,
+      headers,
+      agent,
+      signal,
+    });
+    outgoing.on('socket', (socket) => socket.setKeepAlive(true, keepAliveProbeMs));
+    return outgoing;
   }
 
   async #currentAgents(): Promise<Agents> {
@@ -182,19 +205,24 @@ function flatten(incoming: IncomingMessage): Record<string, string | undefined> 
   return headers;
 }
 
+interface BodyHooks {
+  readonly onChunk: (() => void) | undefined;
+  readonly explain: (error: unknown) => TransportError;
+  readonly release: () => void;
+}
+
 /** The body; leaving it early destroys the connection, since the rest would have to be read first. */
-async function* readBody(
-  incoming: IncomingMessage,
-  { target, signal, release }: { target: string; signal: AbortSignal; release: () => void },
-): AsyncGenerator<Buffer> {
+async function* readBody(incoming: IncomingMessage, hooks: BodyHooks): AsyncGenerator<Buffer> {
   try {
-    for await (const chunk of incoming) yield chunk as Buffer;
-    if (!incoming.complete) throw new TransportError('ConnectionReset', `connection to ${target} broke in the answer`);
+    for await (const chunk of incoming) {
+      hooks.onChunk?.();
+      yield chunk as Buffer;
+    }
+    if (!incoming.complete) throw new Error('the answer is not complete');
   } catch (error) {
-    if (signal.aborted) throw new TransportError('Aborted', `request to ${target} aborted`, { cause: error });
-    throw transportErrorFrom(error, target);
+    throw hooks.explain(error);
   } finally {
     incoming.destroy();
-    release();
+    hooks.release();
   }
 }
