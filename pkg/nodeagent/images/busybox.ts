@@ -17,7 +17,7 @@ const group = 'root:x:0:\nnobody:x:65534:\n';
 /** Serves a page that tells which pod answered. The shell is process 1: it must pass on what ends it. */
 const webEntrypoint = `#!/bin/sh
 trap 'kill $!; exit 0' TERM INT
-echo "Hello from $(hostname)" > /www/index.html
+echo "\${GREETING:-Hello} from $(hostname)" > /www/index.html
 echo "serving on port \${PORT:-8080}"
 httpd -f -v -p "\${PORT:-8080}" -h /www &
 wait $!
@@ -45,6 +45,8 @@ function busyboxFiles(busybox: Buffer): TarEntry[] {
 export interface ClusterImages {
   readonly pause: string;
   readonly web: string;
+  /** The same program under the next version, for rolling updates. */
+  readonly webNext: string;
   readonly busybox: string;
 }
 
@@ -53,6 +55,7 @@ export function clusterImages(product: string): ClusterImages {
   return {
     pause: `docker.io/${product}/pause:1.0`,
     web: `docker.io/${product}/web:1.0`,
+    webNext: `docker.io/${product}/web:2.0`,
     busybox: `docker.io/${product}/busybox:1.0`,
   };
 }
@@ -63,7 +66,8 @@ export function clusterImageDefinitions(product: string, busybox: Buffer): Image
   const names = clusterImages(product);
   return [
     { name: names.pause, files, entrypoint: ['/bin/sleep', '2147483647'], user: '65534:65534' },
-    { name: names.web, files, entrypoint: ['/bin/web'] },
+    { name: names.web, files, entrypoint: ['/bin/web'], env: ['VERSION=1.0'] },
+    { name: names.webNext, files, entrypoint: ['/bin/web'], env: ['VERSION=2.0'] },
     { name: names.busybox, files, entrypoint: [], cmd: ['/bin/sh'] },
   ];
 }
