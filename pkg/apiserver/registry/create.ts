@@ -52,6 +52,8 @@ export async function insert(
   if ((object.metadata.resourceVersion ?? '') !== '') {
     throw badRequest('resourceVersion should not be set on objects to be created');
   }
+  // Before everything else: selectors and names are made of the UID by some kinds.
+  setSystemFields(registry, object);
   const { strategy } = resource;
   strategy.defaults?.(object, strategyContext(registry));
   const base = object.metadata.generateName ?? '';
@@ -64,7 +66,6 @@ export async function insert(
   } as const;
   await mutatingAdmission(registry, context, resource, { ...call, name: object.metadata.name ?? '', object });
   strategy.prepareForCreate?.(object, strategyContext(registry));
-  setSystemFields(registry, object);
   const { trackFields = true } = insertion;
   if (trackFields) registry.managedFields.created({ resource, object, manager: options.fieldManager, subresource: '' });
   for (let attempt = 1; ; attempt += 1) {

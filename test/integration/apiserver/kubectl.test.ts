@@ -1,0 +1,102 @@
+/** Existing clients against the server: every kubectl on the PATH or beside the one that is, in both dialects. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import type { ApiServer } from '#apiserver/apiserver.js';
+import { call, startServer } from '#test/integration/apiserver/server.js';
+
+const run = promisify(execFile);
+
+/** Paths of all versions, oldest first. */
+async function kubectls(): Promise<string[]> {
+  const found = new Map<string, string>();
+  for (const directory of (process.env['PATH'] ?? '').split(delimiter)) {
+    const names = await readdir(directory).catch(() => []);
+    for (const name of names.filter((n) => /^kubectl(\.\d+\.\d+)?$/.test(n))) {
+      const path = await realpath(join(directory, name)).catch(() => undefined);
+      if (path === undefined) continue;
+      found.set(path, path);
+      for (const beside of await readdir(dirname(path))) {
+        if (/^kubectl\.\d+\.\d+$/.test(beside)) found.set(join(dirname(path), beside), join(dirname(path), beside));
+      }
+    }
+  }
+  return [...found.keys()].sort();
+}
+
+const manifest = (replicas: number) => `
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: web }
+spec:
+  replicas: ${replicas}
+  selector: { matchLabels: { app: web } }
+  template:
+    metadata: { labels: { app: web } }
+    spec: { containers: [{ name: web, image: nginx }] }
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: settings }
+data: { a: b }
+`;
+
+async function configure(server: ApiServer, directory: string): Promise<string> {
+  const path = join(directory, 'config');
+  const cluster = { server: `https://127.0.0.1:${server.address?.port}`, 'insecure-skip-tls-verify': true };
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'c', cluster }],
+    users: [{ name: 'u', user: { token: 'any' } }],
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'c',
+  };
+  await writeFile(path, JSON.stringify(config));
+  return path;
+}
+
+const programs = await kubectls();
+
+if (programs.length === 0) t.pass('no kubectl on this machine: nothing to try', { skip: true });
+
+for (const dialect of [kubernetesDialect, orchDialect]) {
+  for (const program of programs) {
+    t.test(`${dialect.name} dialect, ${program}`, async (t) => {
+      const server = await startServer(t, { https: true, dialect });
+      const directory = await mkdtemp(join(tmpdir(), 'kubectl-'));
+      t.teardown(() => rm(directory, { recursive: true }));
+      const environment = {
+        KUBECONFIG: await configure(server, directory),
+        HOME: directory,
+        PATH: process.env['PATH'],
+      };
+      const kubectl = async (...args: string[]) => {
+        const { stdout } = await run(program, args, { env: environment, timeout: 30_000 });
+        return stdout;
+      };
+      await call(server, 'POST', '/api/v1/namespaces', {
+        body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } },
+      });
+      const file = join(directory, 'manifest.yaml');
+      await writeFile(file, manifest(2));
+      t.match(await kubectl('apply', '-f', file), /deployment.apps\/web created\nconfigmap\/settings created/);
+      await writeFile(file, manifest(3));
+      t.match(await kubectl('apply', '-f', file), /deployment.apps\/web configured\nconfigmap\/settings unchanged/);
+      t.match(await kubectl('get', 'deployments', '-o', 'wide'), /NAME +READY +UP-TO-DATE.*\nweb +0\/3/);
+      t.match(await kubectl('scale', 'deployment/web', '--replicas=4'), /scaled/);
+      t.match(await kubectl('set', 'image', 'deployment/web', 'web=nginx:2'), /image updated/);
+      t.equal(await kubectl('get', 'deploy', 'web', '-o', 'jsonpath={.spec.replicas}'), '4');
+      t.match(await kubectl('describe', 'deployment', 'web'), /Image: +nginx:2/);
+      t.match(await kubectl('explain', 'deployment.spec.strategy'), /type\t<string>/);
+      const unknown = await kubectl('get', 'nothings').catch((error: { stderr: string }) => error.stderr);
+      t.match(unknown, /the server doesn't have a resource type "nothings"/);
+      t.match(await kubectl('delete', '-f', file), /"web" deleted/);
+      t.equal(await kubectl('get', 'all,configmaps', '-o', 'name'), '');
+    });
+  }
+}
