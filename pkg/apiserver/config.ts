@@ -46,6 +46,8 @@ export interface ApiServerSetup {
   readonly metrics?: Registry;
   /** Addresses of the machine's interfaces, for an advertised address that the options leave open. */
   readonly machineAddresses?: readonly string[];
+  /** Listen on a port that the system picks, whatever the options say. */
+  readonly listenOnAnyPort?: boolean;
 }
 
 /** Reads the files that the options name. Throws OptionsError for what they cannot mean. */
@@ -149,7 +151,7 @@ async function buildNodeAgents(values: ApiServerValues, reader: StorageObjectRea
 }
 
 async function serverOptions(
-  { values, clock }: ApiServerSetup,
+  { values, clock, listenOnAnyPort = false }: ApiServerSetup,
   { clientAuthorities }: AuthenticationParts,
 ): Promise<ApiServerOptions> {
   const common: ApiServerOptions = {
@@ -159,7 +161,7 @@ async function serverOptions(
     minRequestTimeoutMs: values['min-request-timeout'] * 1000,
     eventTTLSeconds: Math.floor(values['event-ttl'] / 1000),
   };
-  if (values['secure-port'] === 0) return common;
+  if (values['secure-port'] === 0 && !listenOnAnyPort) return common;
   const { pair } = await loadServingCertificates({ values, name: 'apiserver', clock });
   const suites = values['tls-cipher-suites'];
   const host = values['bind-address'] === '' ? '0.0.0.0' : values['bind-address'];
@@ -170,5 +172,5 @@ async function serverOptions(
     ...(clientAuthorities === undefined ? {} : { clientCA: clientAuthorities }),
     ...(suites.length === 0 ? {} : { ciphers: suites.map(opensslCipher).join(':') }),
   };
-  return { ...common, listen: { host, port: values['secure-port'], tls } };
+  return { ...common, listen: { host, port: listenOnAnyPort ? 0 : values['secure-port'], tls } };
 }

@@ -34,8 +34,11 @@ export class ServiceAccountAdmission implements AdmissionPlugin {
     const pod = attributes.object as Pod;
     if (this.#isMirror(pod)) return;
     const { spec } = pod;
-    if (spec.serviceAccountName === undefined || spec.serviceAccountName === '')
-      spec.serviceAccountName = defaultAccount;
+    const asked = spec.serviceAccountName ?? '';
+    const name = asked === '' ? (spec.serviceAccount ?? '') : asked;
+    spec.serviceAccountName = name === '' ? defaultAccount : name;
+    // The field's old name says the same.
+    spec.serviceAccount = spec.serviceAccountName;
     const account = await this.#account(attributes, spec.serviceAccountName);
     if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true) this.#mount(pod);
     const pullSecrets = account.imagePullSecrets ?? [];

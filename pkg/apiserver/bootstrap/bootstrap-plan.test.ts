@@ -55,7 +55,7 @@ t.test('roles are completed, not overwritten', (t) => {
   const narrow = { metadata: { name: 'r', labels: { b: '2' } }, rules: [rule(orchDialect, 'get | core | pods')] };
   t.match(plannedRole(wanted, narrow, orchDialect), {
     metadata: { labels: { a: '1', b: '2' } },
-    rules: [{ verbs: ['get'] }, { verbs: ['list'], resources: ['pods'] }],
+    rules: [{ verbs: ['get'] }, { verbs: ['get', 'list'], resources: ['pods'] }],
   });
   const annotations = { [orchDialect.annotations.autoUpdate]: 'false' };
   t.equal(plannedRole(wanted, { metadata: { name: 'r', annotations } }, orchDialect), undefined, 'left alone');

@@ -17,7 +17,8 @@ export function plannedRole<T extends Role | ClusterRole>(wanted: T, found: T, d
   if (isProtected(found, dialect)) return undefined;
   const metadata = withMarks(wanted, found);
   const aggregated = 'aggregationRule' in wanted && wanted.aggregationRule !== undefined;
-  const missing = aggregated ? [] : uncoveredRules(found.rules ?? [], wanted.rules ?? []);
+  const lacks = (rule: PolicyRule) => uncoveredRules(found.rules ?? [], [rule]).length > 0;
+  const missing = aggregated ? [] : (wanted.rules ?? []).filter(lacks);
   if (metadata === found.metadata && missing.length === 0) return undefined;
   return missing.length === 0
     ? { ...found, metadata }

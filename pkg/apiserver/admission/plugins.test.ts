@@ -1,0 +1,276 @@
+import t from 'tap';
+import { certificatesigningrequests } from '#api/certificates/v1/resources.gen.js';
+import { limitranges, namespaces, nodes, persistentvolumeclaims, pods } from '#api/core/v1/resources.gen.js';
+import type { Namespace, Node, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
+import { runtimeclasses } from '#api/node/v1/resources.gen.js';
+import type { ApiObjectShape } from '#api/object.js';
+import { priorityclasses } from '#api/scheduling/v1/resources.gen.js';
+import { storageclasses } from '#api/storage/v1/resources.gen.js';
+import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
+import { forbiddenLabels } from '#apiserver/admission/node-labels.js';
+import { admissionPlugins, unknownPlugins } from '#apiserver/admission/plugins.js';
+import type { Authorizer } from '#apiserver/authorization/authorizer.js';
+import { AlwaysAllowAuthorizer, AlwaysDenyAuthorizer } from '#apiserver/authorization/union.js';
+import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
+
+function setup(only: string, authorizer: Authorizer = new AlwaysAllowAuthorizer()) {
+  const reader = new MemoryObjectReader();
+  const plugins = admissionPlugins(
+    { dialect, reader, authorizer, random: () => 0, notReadySeconds: 300, unreachableSeconds: 60 },
+    { enabled: ['NodeRestriction'], disabled: [] },
+  ).filter(({ name }) => name === only);
+  const admit = async (resource: ResourceDeclaration, more: Partial<AdmissionAttributes>) => {
+    const attributes: AdmissionAttributes = {
+      operation: 'CREATE',
+      resource,
+      subresource: '',
+      namespace: resource.namespaced ? 'ns' : '',
+      name: more.object?.metadata.name ?? '',
+      user: { name: 'alice', groups: [] },
+      dryRun: false,
+      warn: () => undefined,
+      ...more,
+    };
+    for (const plugin of plugins) {
+      if (!plugin.handles(attributes)) continue;
+      await plugin.admit?.(attributes);
+      await plugin.validate?.(attributes);
+    }
+  };
+  return { reader, admit };
+}
+
+const pod = (spec: Partial<Pod['spec']> = {}, metadata: Pod['metadata'] = {}): Pod => ({
+  metadata: { name: 'p', namespace: 'ns', ...metadata },
+  spec: { containers: [{ name: 'c', image: 'i' }], ...spec },
+});
+const refused = (message: RegExp) => ({ name: 'StatusError', status: { reason: 'Forbidden' }, message });
+
+t.test('NamespaceLifecycle', async (t) => {
+  const { reader, admit } = setup('NamespaceLifecycle');
+  const create = () => admit(pods, { object: pod() });
+  await t.rejects(create(), { message: 'namespaces "ns" not found' });
+  const namespace: Namespace = { metadata: { name: 'ns' }, spec: {}, status: { phase: 'Active' } };
+  reader.put(namespaces, namespace);
+  await create();
+  reader.put(namespaces, { ...namespace, status: { phase: 'Terminating' } });
+  await t.rejects(create(), {
+    ...refused(/^pods "p" is forbidden: unable to create new content in namespace ns because it is being terminated$/),
+    status: { details: { causes: [{ reason: 'NamespaceTerminating' }] } },
+  });
+  await admit(pods, { operation: 'UPDATE', object: pod(), oldObject: pod() });
+  for (const name of ['default', 'orch-system', 'orch-public'])
+    await t.rejects(
+      admit(namespaces, { operation: 'DELETE', name }),
+      refused(/this namespace may not be deleted/),
+      name,
+    );
+  await admit(namespaces, { operation: 'DELETE', name: 'ns' });
+});
+
+t.test('LimitRanger', async (t) => {
+  const { reader, admit } = setup('LimitRanger');
+  reader.put(limitranges, {
+    metadata: { name: 'l', namespace: 'ns' },
+    spec: {
+      limits: [
+        {
+          type: 'Container',
+          defaultRequest: { cpu: '100m' },
+          default: { cpu: '200m' },
+          min: { cpu: '50m' },
+          max: { cpu: '1' },
+          maxLimitRequestRatio: { cpu: '4' },
+        },
+        { type: 'Pod', max: { cpu: '1500m' } },
+        { type: 'PersistentVolumeClaim', max: { storage: '1Gi' } },
+      ],
+    },
+  });
+  const plain = pod();
+  await admit(pods, { object: plain });
+  t.same(plain.spec.containers[0]?.resources, { requests: { cpu: '100m' }, limits: { cpu: '200m' } });
+  t.match(
+    plain.metadata.annotations?.['orch.io/limit-ranger'],
+    'LimitRanger plugin set: cpu request for container c; cpu limit for container c',
+  );
+  const sized = (requests: string, limits: string, count = 1) =>
+    pod({
+      containers: Array.from({ length: count }, (_, i) => ({
+        name: `c${i}`,
+        resources: { requests: { cpu: requests }, limits: { cpu: limits } },
+      })),
+    });
+  for (const [object, message] of [
+    [sized('10m', '40m'), /minimum cpu usage per Container is 50m, but request is 10m/],
+    [sized('1', '2'), /maximum cpu usage per Container is 1, but limit is 2/],
+    [sized('100m', '500m'), /cpu max limit to request ratio per Container is 4, but provided ratio is 5.000000/],
+    [sized('500m', '1', 2), /maximum cpu usage per Pod is 1500m, but limit is 2/],
+  ] as const)
+    await t.rejects(admit(pods, { object }), refused(message));
+  const claim = (storage: string): PersistentVolumeClaim => ({
+    metadata: { name: 'v' },
+    spec: { resources: { requests: { storage } } },
+  });
+  await admit(persistentvolumeclaims, { object: claim('1Gi') });
+  await t.rejects(
+    admit(persistentvolumeclaims, { object: claim('2Gi') }),
+    refused(/maximum storage usage per PersistentVolumeClaim is 1Gi, but request is 2Gi/),
+  );
+});
+
+t.test('Priority', async (t) => {
+  const { reader, admit } = setup('Priority');
+  const priorityOf = async (spec: Partial<Pod['spec']>) => {
+    const object = pod(spec);
+    await admit(pods, { object });
+    return [object.spec.priorityClassName, object.spec.priority, object.spec.preemptionPolicy];
+  };
+  t.same(await priorityOf({}), [undefined, 0, 'PreemptLowerPriority']);
+  t.same(await priorityOf({ priorityClassName: 'system-node-critical' }), [
+    'system-node-critical',
+    2_000_001_000,
+    'PreemptLowerPriority',
+  ]);
+  await t.rejects(priorityOf({ priorityClassName: 'none' }), refused(/no PriorityClass with name none was found/));
+  await t.rejects(priorityOf({ priority: 5 }), refused(/integer value of priority \(5\) must not be provided/));
+  reader.put(priorityclasses, {
+    metadata: { name: 'usual' },
+    value: 7,
+    globalDefault: true,
+    preemptionPolicy: 'Never',
+  });
+  t.same(await priorityOf({}), ['usual', 7, 'Never']);
+  const second = { metadata: { name: 'second' }, value: 8, globalDefault: true };
+  await t.rejects(
+    admit(priorityclasses, { object: second }),
+    refused(/PriorityClass usual is already marked as default/),
+  );
+});
+
+t.test('defaults: tolerations, taints, classes', async (t) => {
+  const seconds = setup('DefaultTolerationSeconds');
+  const own = pod({ tolerations: [{ key: dialect.taints.notReady, operator: 'Exists', effect: 'NoExecute' }] });
+  await seconds.admit(pods, { object: own });
+  t.same(
+    own.spec.tolerations?.map(({ key, tolerationSeconds }) => [key, tolerationSeconds]),
+    [
+      ['node.orch.io/not-ready', undefined],
+      ['node.orch.io/unreachable', 60],
+    ],
+  );
+  const all = pod({ tolerations: [{ operator: 'Exists' }] });
+  await seconds.admit(pods, { object: all });
+  t.equal(all.spec.tolerations?.length, 1);
+
+  const node: Node = { metadata: { name: 'n' }, spec: {} };
+  await setup('TaintNodesByCondition').admit(nodes, { object: node });
+  t.same(node.spec?.taints, [{ key: 'node.orch.io/not-ready', effect: 'NoSchedule' }]);
+
+  const storage = setup('DefaultStorageClass');
+  const claim = (more: Partial<PersistentVolumeClaim['spec']> = {}): PersistentVolumeClaim => ({
+    metadata: {},
+    spec: more,
+  });
+  const named = async (object: PersistentVolumeClaim) => {
+    await storage.admit(persistentvolumeclaims, { object });
+    return object.spec.storageClassName;
+  };
+  t.equal(await named(claim()), undefined);
+  const annotations = { 'storageclass.orch.io/is-default-class': 'true' };
+  storage.reader.put(storageclasses, { metadata: { name: 'fast', annotations }, provisioner: 'x' });
+  t.equal(await named(claim()), 'fast');
+  t.equal(await named(claim({ storageClassName: '' })), '');
+
+  const runtime = setup('RuntimeClass');
+  await t.rejects(
+    runtime.admit(pods, { object: pod({ runtimeClassName: 'kata' }) }),
+    refused(/RuntimeClass "kata" not found/),
+  );
+  runtime.reader.put(runtimeclasses, {
+    metadata: { name: 'kata' },
+    handler: 'kata',
+    overhead: { podFixed: { cpu: '1' } },
+    scheduling: { nodeSelector: { a: 'b' } },
+  });
+  const kata = pod({ runtimeClassName: 'kata' });
+  await runtime.admit(pods, { object: kata });
+  t.match(kata.spec, { overhead: { cpu: '1' }, nodeSelector: { a: 'b' } });
+});
+
+t.test('NodeRestriction', async (t) => {
+  const { reader, admit } = setup('NodeRestriction');
+  const user = { name: 'system:node:n1', groups: ['system:nodes'] };
+  const annotations = { [dialect.annotations.configMirror]: 'x' };
+  const as = (resource: ResourceDeclaration, more: Partial<AdmissionAttributes>) => admit(resource, { user, ...more });
+  await as(pods, { object: pod({ nodeName: 'n1' }, { annotations }) });
+  await t.rejects(as(pods, { object: pod({ nodeName: 'n1' }) }), refused(/can only create mirror pods/));
+  await t.rejects(
+    as(pods, { object: pod({ nodeName: 'n2' }, { annotations }) }),
+    refused(/spec.nodeName set to itself/),
+  );
+  await t.rejects(
+    as(pods, { object: pod({ nodeName: 'n1', serviceAccountName: 'x' }, { annotations }) }),
+    refused(/reference a service account/),
+  );
+  reader.put(pods, pod({ nodeName: 'n2' }));
+  await t.rejects(
+    as(pods, { operation: 'DELETE', name: 'p' }),
+    refused(/can only delete pods with spec.nodeName set to itself/),
+  );
+  const node = (name: string, more: ApiObjectShape['metadata'] = {}, spec: Node['spec'] = {}): Node => ({
+    metadata: { name, ...more },
+    spec,
+  });
+  await as(nodes, { object: node('n1', { labels: { [dialect.labels.hostname]: 'n1', mine: 'x' } }) });
+  await t.rejects(as(nodes, { object: node('n2') }), refused(/is not allowed to modify node "n2"/));
+  await t.rejects(
+    as(nodes, { object: node('n1', { labels: { 'node-restriction.orch.io/a': 'b' } }) }),
+    refused(/not allowed to set the following labels: node-restriction.orch.io\/a/),
+  );
+  const tainted = node('n1', {}, { taints: [{ key: 'a', effect: 'NoSchedule' }] });
+  await t.rejects(
+    as(nodes, { operation: 'UPDATE', object: node('n1'), oldObject: tainted }),
+    refused(/not allowed to modify taints/),
+  );
+  await admit(pods, { object: pod() });
+  t.same(forbiddenLabels({ [`${dialect.labels.nodeRolePrefix}x`]: '' }, {}, dialect), ['node-role.orch.io/x']);
+});
+
+t.test('certificates', async (t) => {
+  const request = (signerName: string, text: string) => ({
+    metadata: { name: 'r' },
+    spec: { signerName, request: Buffer.from(text).toString('base64') },
+  });
+  const { apiServerClient } = dialect.signers;
+  const { admit } = setup('CertificateSubjectRestriction');
+  await admit(certificatesigningrequests, { object: request('other/x', 'no') });
+  await t.rejects(
+    admit(certificatesigningrequests, { object: request(apiServerClient, 'no') }),
+    refused(/unable to parse request/),
+  );
+  const csr = request(apiServerClient, '');
+  for (const [plugin, subresource] of [
+    ['CertificateApproval', 'approval'],
+    ['CertificateSigning', 'status'],
+  ] as const) {
+    const update = {
+      operation: 'UPDATE',
+      subresource,
+      oldObject: csr,
+      object: { ...csr, status: { certificate: 'x' } },
+    } as const;
+    await setup(plugin).admit(certificatesigningrequests, update);
+    await t.rejects(
+      setup(plugin, new AlwaysDenyAuthorizer()).admit(certificatesigningrequests, update),
+      refused(/user not permitted to/),
+    );
+  }
+});
+
+t.test('names', (t) => {
+  t.same(unknownPlugins(['NodeRestriction', 'PodSecurity', 'Nonsense']), ['Nonsense']);
+  t.end();
+});

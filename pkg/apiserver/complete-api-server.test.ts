@@ -1,0 +1,376 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
+import t, { type Test } from 'tap';
+import { WebSocket, WebSocketServer } from 'ws';
+import type { TokenRequest } from '#api/authentication/v1/types.gen.js';
+import { endpoints, namespaces, nodes, pods, secrets, serviceaccounts, services } from '#api/core/v1/resources.gen.js';
+import type { Endpoints, Node, Pod, Secret, Service, ServiceAccount } from '#api/core/v1/types.gen.js';
+import { clusterroles, rolebindings } from '#api/rbac/v1/resources.gen.js';
+import type { ClusterRole, RoleBinding } from '#api/rbac/v1/types.gen.js';
+import { realClock } from '#apimachinery/clock.js';
+import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import type { CompleteApiServer } from '#apiserver/complete-api-server.js';
+import { buildApiServer } from '#apiserver/config.js';
+import type { UserInfo } from '#apiserver/http/exchange.js';
+import { apiServerOptions } from '#apiserver/options.js';
+import type { Client } from '#client/client.js';
+import { InProcessTransport } from '#client/rest/in-process-transport.js';
+import { RestClient } from '#client/rest/rest-client.js';
+import { silentLogger } from '#daemon/log/logger.js';
+import { parseOptions } from '#daemon/options/parse.js';
+import { type ClusterPki, ensureClusterPki, ensureNodePki } from '#daemon/pki/cluster-pki.js';
+import { directoryStore } from '#daemon/pki/file-store.js';
+import { MemoryStore } from '#storage/memory/memory-store.js';
+import type { Store } from '#storage/store.js';
+
+interface Running {
+  readonly server: CompleteApiServer;
+  readonly pki: ClusterPki;
+  readonly directory: string;
+  readonly store: Store;
+  as(user: UserInfo): Client;
+  stop(): Promise<void>;
+}
+
+async function startServer(t: Test, given?: { store: Store; directory: string }): Promise<Running> {
+  const directory = given?.directory ?? (await mkdtemp(join(tmpdir(), 'api-')));
+  const store = given?.store ?? new MemoryStore({ clock: realClock });
+  const pki = await ensureClusterPki(directory, { dialect, names: [], ips: ['10.0.0.1'], now: Date.now() });
+  await writeFile(join(directory, 'tokens.csv'), 'admin-token,admin,1,"system:masters"\nalice-token,alice,2,dev\n');
+  const file = (name: string) => join(directory, name);
+  const argv = [
+    ...['--bind-address', '127.0.0.1', '--advertise-address', '192.0.2.9', '--secure-port', '0'],
+    ...['--tls-cert-file', file('apiserver.crt'), '--tls-private-key-file', file('apiserver.key')],
+    ...['--client-ca-file', file('ca.crt'), '--token-auth-file', file('tokens.csv')],
+    ...['--authorization-mode', 'Node,RBAC', '--enable-admission-plugins', 'NodeRestriction'],
+    ...['--service-account-issuer', 'https://api.example', '--service-cluster-ip-range', '10.0.0.0/24'],
+    ...['--service-account-signing-key-file', file('sa.key'), '--service-account-key-file', file('sa.pub')],
+    ...['--nodeagent-certificate-authority', file('ca.crt')],
+    ...['--nodeagent-client-certificate', file('apiserver-nodeagent-client.crt')],
+    ...['--nodeagent-client-key', file('apiserver-nodeagent-client.key')],
+  ];
+  const parsed = parseOptions(apiServerOptions(dialect), argv, { program: 'test' });
+  if (parsed.kind !== 'run') throw new Error(parsed.kind);
+  // Port 0 means no socket on the command line; a test wants one that the system picks.
+  const { values } = parsed;
+  const base = { dialect, clock: realClock, log: silentLogger, random: Math.random, store };
+  const built = await buildApiServer({ ...base, values, listenOnAnyPort: true });
+  const stopping = new AbortController();
+  const work = built.start(stopping.signal);
+  await built.ready();
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopping.abort();
+    stopped ??= work;
+    return stopped;
+  };
+  t.teardown(stop);
+  if (given === undefined)
+    t.teardown(async () => {
+      await store.close();
+      await rm(directory, { recursive: true });
+    });
+  const as = (user: UserInfo): Client => {
+    const transport = new InProcessTransport({ handler: built.handler, user });
+    const client = new RestClient({ transport, dialect, clock: realClock });
+    t.teardown(() => client.close());
+    return client;
+  };
+  return { server: built, pki, directory, store, as, stop };
+}
+
+const alice: UserInfo = { name: 'alice', groups: ['dev'] };
+const failure = (reason: string, message: RegExp) => ({ name: 'StatusError', status: { reason }, message });
+
+async function until<T>(read: () => Promise<T>, good: (value: T) => boolean): Promise<T> {
+  for (;;) {
+    const value = await read();
+    if (good(value)) return value;
+    await realClock.sleep(10);
+  }
+}
+
+t.test('a new cluster has its own objects, and keeps what it has at the next start', async (t) => {
+  const first = await startServer(t);
+  const { client } = first.server;
+  const names = (await client.resource(namespaces).list()).items.map(({ metadata }) => metadata.name);
+  t.same(names, ['default', 'orch-node-lease', 'orch-public', 'orch-system']);
+  const roles = client.resource<ClusterRole>(clusterroles);
+  const admin = await roles.get('admin');
+  t.ok(
+    (admin.rules ?? []).some(({ resources = [] }) => resources.includes('secrets')),
+    'aggregated',
+  );
+  const api = await client.resource<Service>(services).get('orch', { namespace: 'default' });
+  t.match(api.spec, { clusterIP: '10.0.0.1', ports: [{ port: 443, targetPort: first.server.address?.port }] });
+  const own = await client.resource<Endpoints>(endpoints).get('orch', { namespace: 'default' });
+  t.same(own.subsets?.[0]?.addresses, [{ ip: '192.0.2.9' }]);
+  const clusterAdmin = await roles.get('cluster-admin');
+  const view = await roles.get('view');
+  await roles.update({ ...view, metadata: { ...view.metadata, labels: { ...view.metadata.labels, mine: 'yes' } } });
+  const edit = await roles.get('system:aggregate-to-edit');
+  await roles.update({ ...edit, rules: [] });
+  await first.stop();
+
+  const second = await startServer(t, first);
+  const again = second.server.client.resource<ClusterRole>(clusterroles);
+  t.equal((await again.get('view')).metadata.labels?.['mine'], 'yes');
+  t.not((await again.get('system:aggregate-to-edit')).rules?.length ?? 0, 0, 'completed');
+  const { resourceVersion } = (await again.get('cluster-admin')).metadata;
+  t.equal(resourceVersion, clusterAdmin.metadata.resourceVersion, 'not written again');
+  await second.stop();
+});
+
+t.test('rights follow bindings, and cannot be handed on beyond them', async (t) => {
+  const { server, as } = await startServer(t);
+  const client = as(alice);
+  const own = client.resource<Pod>(pods);
+  await t.rejects(
+    own.list({ namespace: 'default' }),
+    failure(
+      'Forbidden',
+      /^pods is forbidden: User "alice" cannot list resource "pods" in API group "" in the namespace "default"$/,
+    ),
+  );
+  const binding: RoleBinding = {
+    metadata: { name: 'editors', namespace: 'default' },
+    roleRef: { apiGroup: dialect.groupName('rbac'), kind: 'ClusterRole', name: 'admin' },
+    subjects: [{ kind: 'Group', apiGroup: dialect.groupName('rbac'), name: 'dev' }],
+  };
+  await server.client.resource<RoleBinding>(rolebindings).create(binding, { namespace: 'default' });
+  await until(
+    () =>
+      own.list({ namespace: 'default' }).then(
+        () => true,
+        () => false,
+      ),
+    (ok) => ok,
+  );
+  await t.rejects(own.list(), failure('Forbidden', /at the cluster scope/));
+  const bindings = client.resource<RoleBinding>(rolebindings);
+  const hand = (role: string) => {
+    const metadata = { name: `to-${role}`, namespace: 'default' };
+    return bindings.create(
+      { ...binding, metadata, roleRef: { ...binding.roleRef, name: role } },
+      { namespace: 'default' },
+    );
+  };
+  t.ok(await hand('view'));
+  await t.rejects(
+    hand('cluster-admin'),
+    failure('Forbidden', /attempting to grant RBAC permissions not currently held/),
+  );
+});
+
+const pod = (name: string, more: Partial<Pod['spec']> = {}): Pod => ({
+  metadata: { name, namespace: 'default' },
+  spec: { containers: [{ name: 'c', image: 'i' }], ...more },
+});
+
+t.test('pods get an account, and their node a token for it', async (t) => {
+  const { server, as } = await startServer(t);
+  const { client } = server;
+  const create = (object: Pod) => client.resource<Pod>(pods).create(object, { namespace: 'default' });
+  await t.rejects(create(pod('early')), failure('Forbidden', /serviceaccount "default" not found/));
+  await client
+    .resource<ServiceAccount>(serviceaccounts)
+    .create({ metadata: { name: 'default', namespace: 'default' } });
+  const made = await create(pod('web', { nodeName: 'n1' }));
+  t.match(made.spec, { serviceAccountName: 'default', serviceAccount: 'default', priority: 0 });
+  t.match(made.spec.volumes?.[0]?.name, /^orch-api-access-.....$/);
+  t.equal(made.spec.tolerations?.length, 2);
+  await t.rejects(
+    create({ ...pod('x'), metadata: { name: 'x', namespace: 'none' } }),
+    failure('NotFound', /namespaces "none" not found/),
+  );
+
+  const node = as({ name: 'system:node:n1', groups: ['system:nodes'] });
+  const other = as({ name: 'system:node:n2', groups: ['system:nodes'] });
+  const ask = (from: Client, uid = made.metadata.uid ?? '') =>
+    from.resource<ServiceAccount>(serviceaccounts).createSubresource<TokenRequest>(
+      'default',
+      'token',
+      {
+        spec: {
+          audiences: [],
+          expirationSeconds: 3607,
+          boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'web', uid },
+        },
+      },
+      { namespace: 'default' },
+    );
+  const answer = await until(
+    () => ask(node).catch(() => undefined),
+    (value) => value !== undefined,
+  );
+  await t.rejects(ask(other), failure('Forbidden', /no relationship found between node 'n2' and this object/));
+  await t.rejects(ask(node, 'wrong'), failure('Forbidden', /can only request tokens for pods that run on it/));
+  const response = await server.handler({
+    method: 'GET',
+    url: '/api/v1/namespaces/default/pods',
+    headers: { authorization: `Bearer ${answer?.status?.token}` },
+    body: Buffer.alloc(0),
+    remoteAddress: '127.0.0.1',
+    signal: new AbortController().signal,
+  });
+  t.match(String(response.body), /User \\"system:serviceaccount:default:default\\" cannot list/);
+
+  const own = client.resource<Secret>(secrets);
+  for (const name of ['used', 'unused']) await own.create({ metadata: { name, namespace: 'default' } });
+  await create(pod('reader', { nodeName: 'n1', volumes: [{ name: 's', secret: { secretName: 'used' } }] }));
+  const read = (name: string) => node.resource<Secret>(secrets).get(name, { namespace: 'default' });
+  await until(
+    () =>
+      read('used').then(
+        () => true,
+        () => false,
+      ),
+    (ok) => ok,
+  );
+  await t.rejects(read('unused'), failure('Forbidden', /no relationship found/));
+});
+
+t.test('Services keep their numbers, and give them back', async (t) => {
+  const { server } = await startServer(t);
+  const own = server.client.resource<Service>(services);
+  const scope = { namespace: 'default' };
+  const make = (name: string, spec: Service['spec']) =>
+    own.create(
+      { metadata: { name, namespace: 'default' }, spec: { selector: { a: 'b' }, ports: [{ port: 80 }], ...spec } },
+      scope,
+    );
+  const web = await make('web', { clusterIP: '10.0.0.77', type: 'NodePort' });
+  const port = web.spec?.ports?.[0]?.nodePort ?? 0;
+  t.ok(port >= 30_000);
+  await t.rejects(make('other', { clusterIP: '10.0.0.77' }), failure('Invalid', /provided IP is already allocated/));
+  await own.update({ ...web, metadata: { ...web.metadata, labels: { a: 'b' } } }, scope);
+  await own.delete('web', scope);
+  const next = await make('next', { clusterIP: '10.0.0.77', type: 'NodePort', ports: [{ port: 80, nodePort: port }] });
+  t.equal(next.spec?.clusterIP, '10.0.0.77');
+  await t.rejects(
+    server.client.resource(namespaces).delete('default'),
+    failure('Forbidden', /this namespace may not be deleted/),
+  );
+});
+
+t.test('logs and streams reach the node agent', async (t) => {
+  const { server, pki, directory } = await startServer(t);
+  const files = directoryStore(directory);
+  const names = { dialect, nodeName: 'n1', names: [], ips: ['127.0.0.1'], now: Date.now() };
+  const { serving } = await ensureNodePki(files, pki.authority, names);
+  const seen: string[] = [];
+  const agent = createHttpsServer(
+    {
+      cert: serving.certificate,
+      key: serving.privateKey,
+      ca: pki.authority.certificate,
+      requestCert: true,
+      rejectUnauthorized: true,
+    },
+    (req, res) => {
+      seen.push(
+        `${(req.socket as TLSSocket).getPeerCertificate().subject.CN} ${req.url} ${req.headers.authorization ?? '-'}`,
+      );
+      if (req.url?.startsWith('/containerLogs/default/web/init') === true)
+        res.writeHead(400).end('container "init" is waiting to start');
+      else res.end(`one\ntwo\n`);
+    },
+  );
+  const streams = new WebSocketServer({ server: agent, handleProtocols: () => 'v4.channel.k8s.io' });
+  streams.on('connection', (socket, req) => {
+    seen.push(`${req.url} ${req.headers.authorization ?? '-'}`);
+    socket.on('message', (data: Buffer) => socket.send(data));
+  });
+  await new Promise<void>((resolve) => agent.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    agent.closeAllConnections();
+    streams.close();
+    agent.close();
+  });
+  const { client } = server;
+  await client
+    .resource<ServiceAccount>(serviceaccounts)
+    .create({ metadata: { name: 'default', namespace: 'default' } });
+  const node: Node = { metadata: { name: 'n1' }, spec: {} };
+  const registered = await client.resource<Node>(nodes).create(node);
+  t.same(
+    registered.spec?.taints?.map(({ key }) => key),
+    ['node.orch.io/not-ready'],
+  );
+  await client.resource<Node>(nodes).updateStatus({
+    ...registered,
+    status: {
+      addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
+      daemonEndpoints: { kubeletEndpoint: { Port: (agent.address() as AddressInfo).port } },
+    },
+  });
+  const containers = [{ name: 'c', image: 'i' }];
+  await client
+    .resource<Pod>(pods)
+    .create(pod('web', { nodeName: 'n1', containers, initContainers: [{ name: 'init', image: 'i' }] }), {
+      namespace: 'default',
+    });
+  const get = async (path: string) => {
+    const response = await server.handler({
+      method: 'GET',
+      url: path,
+      headers: { authorization: 'Bearer admin-token' },
+      body: Buffer.alloc(0),
+      remoteAddress: '127.0.0.1',
+      signal: new AbortController().signal,
+    });
+    const parts: Buffer[] = [];
+    if (Buffer.isBuffer(response.body)) parts.push(response.body);
+    else for await (const part of response.body ?? []) parts.push(part);
+    return { status: response.status, text: Buffer.concat(parts).toString() };
+  };
+  const base = '/api/v1/namespaces/default/pods/web';
+  t.same(await get(`${base}/log?follow=true&tailLines=5&timestamps=0`), { status: 200, text: 'one\ntwo\n' });
+  t.equal(seen.at(-1), 'orch-apiserver-nodeagent-client /containerLogs/default/web/c?follow=true&tailLines=5 -');
+  t.match(await get(`${base}/log?container=init`), { status: 400, text: /container \\"init\\" is waiting to start/ });
+  t.match(await get(`${base}/log?container=none`), { status: 400, text: /container none is not valid for pod web/ });
+  t.match(await get(`${base}/log?tailLines=-1`), { status: 422 });
+  t.same(await get('/api/v1/nodes/n1/proxy/stats/summary?x=1'), { status: 200, text: 'one\ntwo\n' });
+  t.match(seen.at(-1), / \/stats\/summary\?x=1 -$/);
+
+  const url = `wss://127.0.0.1:${server.address?.port}${base}/exec?command=sh&command=-c&stdin=1&stdout=1&tty=true`;
+  const open = (headers: Record<string, string>) =>
+    new WebSocket(url, ['v5.channel.k8s.io', 'v4.channel.k8s.io'], { ca: pki.authority.certificate, headers });
+  const socket = open({ authorization: 'Bearer admin-token' });
+  const echoed = await new Promise<string>((resolve, reject) => {
+    socket.on('error', reject);
+    socket.on('open', () => socket.send(Buffer.alloc(200_000, 7)));
+    socket.on('message', (data: Buffer) => resolve(`${data.length} ${data[0]} ${socket.protocol}`));
+  });
+  t.equal(echoed, '200000 7 v4.channel.k8s.io');
+  t.equal(seen.at(-1), '/exec/default/web/c?input=1&output=1&tty=1&command=sh&command=-c -');
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  for (const each of streams.clients) each.close();
+  await closed;
+  const refused = await new Promise<string>((resolve) => {
+    open({ authorization: 'Bearer alice-token' }).on('error', (error) => resolve(error.message));
+  });
+  t.match(refused, /403/);
+});
+
+t.test('options that cannot be are refused', async (t) => {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const directory = await mkdtemp(join(tmpdir(), 'api-'));
+  t.teardown(() => rm(directory, { recursive: true }));
+  await writeFile(join(directory, 'bad.key'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  const build = async (...argv: string[]) => {
+    const base = ['--service-account-issuer', 'i', '--service-account-signing-key-file', join(directory, 'bad.key')];
+    const parsed = parseOptions(apiServerOptions(dialect), [...base, ...argv], { program: 'test' });
+    if (parsed.kind !== 'run') throw new Error(parsed.kind);
+    return buildApiServer({ values: parsed.values, dialect, clock: realClock, log: silentLogger, random: Math.random });
+  };
+  await t.rejects(build(), { message: '--etcd-servers must be specified' });
+  await t.rejects(build('--etcd-servers', 'http://127.0.0.1:1'), {
+    message: /--service-account-signing-key-file: cannot use a key/,
+  });
+});
