@@ -26,7 +26,8 @@ export function planStatus(
   now: number,
 ): NamespaceStatus | undefined {
   const old = namespace.status ?? {};
-  let conditions: readonly NamespaceCondition[] = old.conditions ?? [];
+  const before: readonly NamespaceCondition[] = old.conditions ?? [];
+  let conditions = before;
   if (remains !== undefined) {
     for (const next of conditionsOf(remains)) {
       // Good news is not worth a write of its own.
@@ -36,7 +37,7 @@ export function planStatus(
       }
     }
   }
-  if (old.phase === 'Terminating' && conditions === (old.conditions ?? conditions)) return undefined;
+  if (old.phase === 'Terminating' && conditions === before) return undefined;
   return { ...old, phase: 'Terminating', ...(conditions.length === 0 ? {} : { conditions: [...conditions] }) };
 }
 

@@ -1,9 +1,10 @@
 /** Runs controllers against an API server in memory and a clock that stands still. */
 
+import type { APIResource } from '#api/meta/v1/types.gen.js';
 import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
 import { conflict, optimisticLockMessage, type StatusError, serviceUnavailable } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
-import type { ApiObject } from '#client/client.js';
+import type { ApiObject, Client } from '#client/client.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { FakeApi, type FakeCall } from '#client/testing/fake-api.js';
 import { settle, VirtualClock } from '#client/testing/virtual-clock.js';
@@ -34,7 +35,7 @@ export class Harness {
     const { client } = this.api;
     this.informers = new SharedInformerFactory({ client, clock, random: () => 0.5, log: silentLogger });
     this.context = {
-      client,
+      client: withDiscovery(client, resources),
       informers: this.informers,
       dialect,
       clock,
@@ -119,4 +120,36 @@ export class Harness {
       if (given.metadata.annotations !== undefined) object.metadata.annotations = given.metadata.annotations;
     });
   }
+}
+
+/** The client, with answers to discovery made from the resources. */
+function withDiscovery(client: Client, resources: readonly ResourceDeclaration[]): Client {
+  const { dialect } = client;
+  const versions = new Map<string, { group: string; version: string; resources: APIResource[] }>();
+  for (const { group, version, resource: name, singular: singularName, kind, namespaced, verbs } of resources) {
+    const groupVersion = dialect.apiVersion(group, version);
+    const list = versions.get(groupVersion) ?? { group: dialect.groupName(group), version, resources: [] };
+    list.resources.push({ name, singularName, kind, namespaced, verbs: [...verbs] });
+    versions.set(groupVersion, list);
+  }
+  const answer = (path: string): object => {
+    if (path !== '/apis') {
+      const groupVersion = path.replace(/^\/apis?\//, '');
+      return { groupVersion, resources: versions.get(groupVersion)?.resources ?? [] };
+    }
+    const groups = [...versions].filter(([, { group }]) => group !== '');
+    return {
+      groups: groups.map(([groupVersion, { group, version }]) => ({
+        name: group,
+        versions: [{ groupVersion, version }],
+        preferredVersion: { groupVersion, version },
+      })),
+    };
+  };
+  return {
+    dialect,
+    resource: (type) => client.resource(type),
+    request: async <R>(_method: string, path: string) => answer(path) as R,
+    close: () => client.close(),
+  };
 }

@@ -1,0 +1,184 @@
+import t, { type Test } from 'tap';
+import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
+import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
+import { configmaps, secrets } from '#api/core/v1/resources.gen.js';
+import type { ConfigMap } from '#api/core/v1/types.gen.js';
+import type { OwnerReference } from '#api/meta/v1/types.gen.js';
+import { forbidden, serviceUnavailable } from '#apimachinery/errors/status.js';
+import type { ApiObject, DeleteOptions } from '#client/client.js';
+import { Harness } from '#controllers/framework/testing/harness.js';
+import { GarbageCollector } from '#controllers/garbagecollector/controller.js';
+
+function setUp(t: Test) {
+  const harness = new Harness(t, [configmaps, secrets, customresourcedefinitions, apiservices]);
+  const { api } = harness;
+  const seed = (name: string, owners: ApiObject[] = [], more: Partial<OwnerReference> = {}) =>
+    api.seed<ConfigMap>(configmaps, {
+      metadata: {
+        name,
+        namespace: 'default',
+        ownerReferences: owners.map(({ metadata: { name: owner = '', uid = '' } }) => ({
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          name: owner,
+          uid,
+          ...more,
+        })),
+      },
+    });
+  const collector = new GarbageCollector(harness.context, { concurrency: 5 });
+  const start = async () => {
+    await harness.start(collector);
+    await harness.advance(1000);
+  };
+  const names = () =>
+    api
+      .list(configmaps)
+      .map(({ metadata }) => metadata.name)
+      .sort();
+  const edit = (name: string, change: (map: ConfigMap) => void) => api.change(configmaps, `default/${name}`, change);
+  return { harness, api, seed, start, names, edit, collector };
+}
+
+const gone: ApiObject = { metadata: { name: 'gone', uid: 'no-such-uid' } };
+
+t.test('what has an owner stays, what has lost all goes, down the tree', async (t) => {
+  const { harness, api, seed, start, names, collector } = setUp(t);
+  const root = seed('root');
+  const child = seed('child', [root]);
+  seed('grandchild', [child]);
+  seed('stray', [gone]);
+  seed('half', [gone, root]);
+  await start();
+  t.same(names(), ['child', 'grandchild', 'half', 'root']);
+  t.same(
+    api.get(configmaps, 'default/half')?.metadata.ownerReferences?.map(({ name }) => name),
+    ['root'],
+  );
+  api.remove(configmaps, 'default/root');
+  await harness.advance(1000);
+  t.same(names(), []);
+  t.equal(collector.size, 0);
+  api.verify();
+});
+
+t.test('an owner of the same name that is another object does not count', async (t) => {
+  const { seed, start, names } = setUp(t);
+  seed('owner');
+  seed('child', [{ metadata: { name: 'owner', uid: 'that-of-its-predecessor' } }]);
+  await start();
+  t.same(names(), ['owner']);
+});
+
+t.test('the cache is never trusted about absence', async (t) => {
+  const { harness, api, seed, start, names } = setUp(t);
+  await start();
+  const heal = harness.freeze('configmaps');
+  const owner = seed('owner');
+  api.seed(secrets, {
+    metadata: {
+      name: 'child',
+      namespace: 'default',
+      ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: owner.metadata.uid ?? '' }],
+    },
+  });
+  await harness.advance(60_000);
+  t.equal(api.list(secrets).length, 1, 'the owner is not in the cache, but it is there');
+  heal();
+  await harness.advance(60_000);
+  t.same(names(), ['owner']);
+  t.equal(api.list(secrets).length, 1);
+});
+
+t.test('failures are retried until the garbage is gone', async (t) => {
+  const { harness, api, seed, start, names } = setUp(t);
+  const q = { group: '', resource: 'configmaps' };
+  seed('stray', [gone]);
+  const heal = [
+    harness.fail((call) => call.verb === 'get', serviceUnavailable('down')),
+    harness.fail((call) => call.verb === 'delete', forbidden(q, 'stray', 'not now')),
+  ];
+  await start();
+  heal[0]?.();
+  await harness.advance(60_000);
+  t.same(names(), ['stray']);
+  heal[1]?.();
+  await harness.advance(600_000);
+  t.same(names(), []);
+  t.ok(api);
+});
+
+t.test('an object that gets an owner at the last moment is kept', async (t) => {
+  const { harness, api, seed, start, names, edit } = setUp(t);
+  const owner = seed('owner');
+  seed('child', [gone]);
+  let saved = false;
+  api.intercept((call) => {
+    if (call.verb === 'delete' && !saved) {
+      saved = true;
+      edit('child', (map) => {
+        map.metadata.ownerReferences = [
+          { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: owner.metadata.uid ?? '' },
+        ];
+      });
+    }
+    return undefined;
+  });
+  await start();
+  await harness.advance(60_000);
+  t.ok(saved);
+  t.same(names(), ['child', 'owner']);
+});
+
+t.test('in the foreground the owner goes last', async (t) => {
+  const { harness, api, seed, start, names, edit } = setUp(t);
+  const owner = seed('owner');
+  const child = seed('child', [owner], { blockOwnerDeletion: true });
+  seed('grandchild', [child], { blockOwnerDeletion: true });
+  edit('grandchild', (map) => {
+    map.metadata.finalizers = ['test.io/hold'];
+  });
+  await start();
+  const deleteInForeground = (name: string) =>
+    edit(name, (map) => {
+      map.metadata.deletionTimestamp = '2022-05-03T00:00:00Z';
+      map.metadata.finalizers = [...(map.metadata.finalizers ?? []), 'foregroundDeletion'];
+    });
+  // Real servers turn the policy into a finalizer.
+  api.intercept((call) => {
+    const foreground = (call.body as DeleteOptions | undefined)?.propagationPolicy === 'Foreground';
+    return call.verb === 'delete' && foreground ? deleteInForeground(call.name ?? '') : undefined;
+  });
+  deleteInForeground('owner');
+  await harness.advance(1000);
+  t.same(names(), ['child', 'grandchild', 'owner']);
+  edit('grandchild', (map) => {
+    map.metadata.finalizers = [];
+  });
+  await harness.advance(60_000);
+  t.same(names(), []);
+});
+
+t.test('orphans are let go before their owner', async (t) => {
+  const { harness, api, seed, start, names, edit } = setUp(t);
+  const owner = seed('owner');
+  seed('child', [owner]);
+  await start();
+  edit('owner', (map) => {
+    map.metadata.deletionTimestamp = '2022-05-03T00:00:00Z';
+    map.metadata.finalizers = ['orphan'];
+  });
+  await harness.advance(10_000);
+  t.same(names(), ['child']);
+  t.same(api.get(configmaps, 'default/child')?.metadata.ownerReferences ?? [], []);
+});
+
+t.test('a reference across namespaces is told and does not protect', async (t) => {
+  const { harness, api, seed, start, names } = setUp(t);
+  const owner = api.seed<ConfigMap>(configmaps, { metadata: { name: 'owner', namespace: 'other' } });
+  seed('child', [owner]);
+  await start();
+  await harness.advance(10_000);
+  t.same(names(), ['owner']);
+  t.ok(harness.events.some((event) => event.startsWith('Warning OwnerRefInvalidNamespace child')));
+});

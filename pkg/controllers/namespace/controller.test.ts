@@ -1,0 +1,99 @@
+import t, { type Test } from 'tap';
+import { configmaps, namespaces, secrets } from '#api/core/v1/resources.gen.js';
+import type { Namespace } from '#api/core/v1/types.gen.js';
+import { forbidden } from '#apimachinery/errors/status.js';
+import type { ApiObject } from '#client/client.js';
+import { Harness } from '#controllers/framework/testing/harness.js';
+import { NamespaceController } from '#controllers/namespace/controller.js';
+import { nextLookMs } from '#controllers/namespace/plan.js';
+
+function setUp(t: Test) {
+  const harness = new Harness(t, [namespaces, configmaps, secrets]);
+  const { api, dialect } = harness;
+  api.seed<Namespace>(namespaces, { metadata: { name: 'a' }, spec: { finalizers: [dialect.namespaceFinalizer] } });
+  // The server lets a namespace go when its last finalizer is gone.
+  api.intercept((call) => {
+    if (call.subresource !== 'finalize') return undefined;
+    const body = call.body as Namespace;
+    if ((body.spec.finalizers ?? []).length === 0) api.remove(namespaces, 'a');
+    return body as ApiObject;
+  });
+  const start = () => harness.start(new NamespaceController(harness.context, { concurrency: 2 }));
+  const remove = () =>
+    api.change<Namespace>(namespaces, 'a', (object) => {
+      object.metadata.deletionTimestamp = '2022-05-03T00:00:00Z';
+      // Keeps the fake from removing it at once: finalizers of namespaces are in their spec.
+      object.metadata.deletionGracePeriodSeconds = 0;
+    });
+  const read = () => api.get(namespaces, 'a');
+  const condition = (type: string) => read()?.status?.conditions?.find((each) => each.type === type);
+  return { harness, api, start, remove, read, condition };
+}
+
+t.test('a namespace that is being deleted is emptied and let go; others are not touched', async (t) => {
+  const { harness, api, start, remove, read } = setUp(t);
+  for (const namespace of ['a', 'b']) {
+    api.seed(configmaps, { metadata: { name: 'x', namespace } });
+    api.seed(secrets, { metadata: { name: 'x', namespace } });
+  }
+  await start();
+  t.same(api.takeWrites(), []);
+  remove();
+  await harness.advance(1000);
+  t.equal(read(), undefined);
+  t.same(
+    api.list(configmaps).map(({ metadata }) => metadata.namespace),
+    ['b'],
+  );
+  t.same(
+    api.list(secrets).map(({ metadata }) => metadata.namespace),
+    ['b'],
+  );
+  api.takeWrites();
+  await harness.advance(600_000);
+  t.same(api.takeWrites(), []);
+});
+
+t.test('what is left is told, and looked at again', async (t) => {
+  const { harness, api, start, remove, read, condition } = setUp(t);
+  api.seed(configmaps, { metadata: { name: 'x', namespace: 'a', finalizers: ['test.io/hold'] } });
+  await start();
+  remove();
+  await harness.advance(1000);
+  t.equal(read()?.status?.phase, 'Terminating');
+  t.match(condition('NamespaceContentRemaining'), {
+    status: 'True',
+    reason: 'SomeResourcesRemain',
+    message: 'Some resources are remaining: configmaps has 1 resource instances',
+  });
+  t.match(condition('NamespaceFinalizersRemaining'), {
+    status: 'True',
+    message: 'Some content in the namespace has finalizers remaining: test.io/hold in 1 resource instances',
+  });
+  api.remove(configmaps, 'a/x');
+  await harness.advance(60_000);
+  t.equal(read(), undefined);
+});
+
+t.test('a resource that cannot be emptied is told and does not stop the others', async (t) => {
+  const { harness, api, start, remove, read, condition } = setUp(t);
+  api.seed(configmaps, { metadata: { name: 'x', namespace: 'a' } });
+  api.seed(secrets, { metadata: { name: 'x', namespace: 'a' } });
+  const heal = harness.fail(
+    (call) => call.verb === 'deletecollection' && call.resource === 'configmaps',
+    forbidden({ group: '', resource: 'configmaps' }, '', 'locked'),
+  );
+  await start();
+  remove();
+  await harness.advance(1000);
+  t.equal(api.list(secrets).length, 0);
+  t.match(condition('NamespaceDeletionContentFailure'), { status: 'True', reason: 'ContentDeletionFailed' });
+  heal();
+  await harness.advance(60_000);
+  t.equal(read(), undefined);
+});
+
+t.test('looks become rarer, up to a limit', (t) => {
+  t.same([0, 1, 2, 5, 50].map(nextLookMs), [500, 1000, 2000, 15_000, 15_000]);
+  t.end();
+});
