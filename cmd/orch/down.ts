@@ -6,7 +6,7 @@ import { SetupError } from '#cmd/orch/dispatch.js';
 import { type Layout, layoutOf } from '#cmd/orch/layout.js';
 import { downOptions } from '#cmd/orch/options.js';
 import { forgetIdentity, readIdentity, runningProcesses, stopProcess } from '#cmd/orch/process/identity.js';
-import { stopRuntime } from '#cmd/orch/process/runtime.js';
+import { stopRuntime, unmountVolumes } from '#cmd/orch/process/runtime.js';
 import { progressPrinter, step } from '#cmd/orch/progress.js';
 import { type ClusterSettings, readSettings } from '#cmd/orch/settings.js';
 import { helpText } from '#daemon/options/help.js';
@@ -54,6 +54,7 @@ async function stopLeftOvers(layout: Layout, settings: ClusterSettings): Promise
   await Promise.all(daemons.map((identity) => stopProcess(identity, realClock, programGraceMs)));
   if (settings.runtime === 'containerd') {
     await Promise.all(settings.nodes.map((name) => stopRuntime(layout.runtime(name))));
+    await unmountVolumes(layout.root);
   }
   // The store goes last: everything else may still write.
   if (etcd !== undefined) await stopProcess(etcd, realClock, programGraceMs);

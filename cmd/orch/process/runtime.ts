@@ -1,7 +1,9 @@
 /** Takes a node's container runtime down with all that runs in it. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { realClock } from '#apimachinery/clock.js';
 import { containerdPaths, runningContainerd, stopContainerd } from '#nodeagent/containerd/containerd.js';
-import { cleanContainerd } from '#nodeagent/containerd/teardown.js';
+import { cleanContainerd, mountsBelow } from '#nodeagent/containerd/teardown.js';
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
 
 /**
@@ -20,4 +22,9 @@ export async function stopRuntime(dir: string): Promise<void> {
   }
   await stopContainerd(dir, realClock);
   await cleanContainerd(dir);
+}
+
+/** Unmounts the volumes of pods below a directory; those in memory lose their content, as at a restart of the machine. */
+export async function unmountVolumes(dir: string): Promise<void> {
+  for (const mount of await mountsBelow(dir)) await promisify(execFile)('umount', ['-l', mount]);
 }
