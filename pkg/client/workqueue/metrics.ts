@@ -25,7 +25,10 @@ const noMetrics: QueueMetrics = { added() {}, started() {}, finished() {}, retri
 /** Ten bounds from 10 ns to 10 s, as in 1.24. */
 const bucketsSeconds = exponentialBuckets(1e-8, 10, 10);
 
-/** Makes the metrics of queues of one registry. The gauges are computed when they are read, never by a timer. */
+/**
+ * Makes the metrics of queues of one registry. The gauges are computed when they are read, never by a timer. One per
+ * registry at a time: a later one takes the gauges over.
+ */
 export class WorkQueueMetrics {
   readonly #registry: Registry | undefined;
   readonly #queues = new Map<string, QueueState>();
@@ -78,6 +81,7 @@ export class WorkQueueMetrics {
   #declareGauges(registry: Registry): void {
     const declare = (name: string, help: string, value: (state: QueueState) => number) => {
       const queues = this.#queues;
+      registry.removeSingleMetric(name);
       gauge(registry, {
         name,
         help,

@@ -177,3 +177,13 @@ t.test('metrics tell depth, adds, retries and durations', async (t) => {
   queue.shutDown();
   t.notMatch(await registry.metrics(), 'workqueue_depth{name="deployment"}');
 });
+
+t.test('later metrics of a registry take over', async (t) => {
+  const registry = new Registry();
+  const clock = new VirtualClock();
+  new WorkQueue<string>({ clock, name: 'old', metrics: new WorkQueueMetrics(registry) }).add('a');
+  new WorkQueue<string>({ clock, name: 'new', metrics: new WorkQueueMetrics(registry) }).add('a');
+  const text = await registry.metrics();
+  t.match(text, 'workqueue_depth{name="new"} 1');
+  t.notMatch(text, 'workqueue_depth{name="old"}');
+});
