@@ -60,6 +60,7 @@ export const generalOptions = {
   'register-with-taints': {
     type: 'strings',
     section: 'General',
+    configField: 'registerWithTaints',
     meaning: 'Taints to register with, `key=value:effect`.',
   },
   'provider-id': {

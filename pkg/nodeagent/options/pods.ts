@@ -43,7 +43,13 @@ export const podsOptions = {
     inert: true,
     meaning: 'URL of static pods.',
   },
-  'manifest-url-header': { type: 'strings', section: 'Pods', inert: true, meaning: 'Headers for that URL.' },
+  'manifest-url-header': {
+    type: 'strings',
+    section: 'Pods',
+    configField: 'staticPodURLHeader',
+    inert: true,
+    meaning: 'Headers for that URL.',
+  },
   'file-check-frequency': {
     type: 'duration',
     default: 20_000,
@@ -242,6 +248,7 @@ export const podsOptions = {
     type: 'bool',
     section: 'Logs',
     inert: true,
+    configField: 'logging.options.json.splitStream',
     meaning: 'Where and how JSON log lines are written.',
   },
   'log-json-info-buffer-size': {
@@ -249,6 +256,7 @@ export const podsOptions = {
     default: '0',
     section: 'Logs',
     inert: true,
+    configField: 'logging.options.json.infoBufferSize',
     meaning: 'Where and how JSON log lines are written.',
   },
   'add-dir-header': {

@@ -160,17 +160,25 @@ export const resourcesOptions = {
     inert: true,
     meaning: 'CPUs kept from pods.',
   },
-  'reserved-memory': { type: 'strings', section: 'Resources', inert: true, meaning: 'NUMA memory kept from pods.' },
+  'reserved-memory': {
+    type: 'stringArray',
+    section: 'Resources',
+    configField: 'reservedMemory',
+    inert: true,
+    meaning: 'NUMA memory kept from pods.',
+  },
   'eviction-hard': {
     type: 'string',
     default: 'imagefs.available<15%,memory.available<100Mi,nodefs.available<10%,nodefs.inodesFree<5%',
     section: 'Eviction',
+    configField: 'evictionHard',
     meaning: 'Thresholds at which pods are evicted at once, `signal<quantity`, comma separated.',
   },
   'eviction-soft': {
     type: 'string',
     section: 'Eviction',
     inert: true,
+    configField: 'evictionSoft',
     meaning: 'Thresholds at which pods are evicted after a time.',
   },
   'eviction-soft-grace-period': {

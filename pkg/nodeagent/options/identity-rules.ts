@@ -1,0 +1,102 @@
+/** What the agent may say about its node: labels, taints, addresses; and combinations of general options. */
+import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
+import { ipErrors, ipFamily } from '#apimachinery/validation/ip.js';
+import { labelValueErrors, qualifiedNameErrors } from '#apimachinery/validation/names.js';
+import type { Rule } from '#daemon/options/validate.js';
+import { label } from '#nodeagent/options/label.js';
+import { type NodeAgentOptions, parseTaint } from '#nodeagent/options.js';
+
+export const identityRules: Rule<NodeAgentOptions> = (values, given) => [
+  ...labelErrors(values['node-labels'], dialectByName(values.dialect)),
+  ...values['register-with-taints'].flatMap(taintErrors),
+  ...addressErrors(values),
+  ...combinationErrors(values, given),
+];
+
+function labelErrors(labels: Readonly<Record<string, string>>, dialect: Dialect): string[] {
+  const messages: string[] = [];
+  for (const [key, value] of Object.entries(labels)) {
+    for (const text of qualifiedNameErrors(key)) messages.push(`--node-labels: ${JSON.stringify(key)}: ${text}`);
+    for (const text of labelValueErrors(value)) messages.push(`--node-labels: ${JSON.stringify(value)}: ${text}`);
+  }
+  const unknown = Object.keys(labels).filter((key) => !agentMaySet(key, dialect));
+  if (unknown.length > 0) {
+    const { labelDomain: domain, components } = dialect;
+    messages.push(
+      `--node-labels: unknown labels of the product's own domain: ${unknown.sort().join(', ')}; they must begin with ${components.nodeAgent}.${domain} or node.${domain}, or be well-known ones`,
+    );
+  }
+  return messages;
+}
+
+/** Labels of the product's own domain steer pods: an agent sets only those that describe its node. */
+function agentMaySet(key: string, { labels, labelDomain, apiDomain, components }: Dialect): boolean {
+  const slash = key.indexOf('/');
+  const domain = slash < 0 ? '' : key.slice(0, slash);
+  if (!within(domain, labelDomain) && !within(domain, apiDomain)) return true;
+  if (within(domain, `${components.nodeAgent}.${labelDomain}`) || within(domain, `node.${labelDomain}`)) return true;
+  const known: readonly string[] = [
+    labels.hostname,
+    labels.os,
+    labels.arch,
+    labels.zone,
+    labels.region,
+    labels.instanceType,
+    labels.betaOS,
+    labels.betaArch,
+    `beta.${labelDomain}/instance-type`,
+    `failure-domain.beta.${labelDomain}/zone`,
+    `failure-domain.beta.${labelDomain}/region`,
+  ];
+  return known.includes(key);
+}
+
+const within = (domain: string, parent: string): boolean => domain === parent || domain.endsWith(`.${parent}`);
+
+function taintErrors(text: string): string[] {
+  const taint = parseTaint(text);
+  const name = label('register-with-taints');
+  if (taint === undefined) return [`${name}: ${JSON.stringify(text)} is not of the form key=value:effect`];
+  return [...qualifiedNameErrors(taint.key), ...labelValueErrors(taint.value ?? '')].map(
+    (error) => `${name}: ${JSON.stringify(text)}: ${error}`,
+  );
+}
+
+function addressErrors(values: NodeAgentOptions): string[] {
+  const messages: string[] = [];
+  for (const name of ['address', 'healthz-bind-address'] as const) {
+    for (const error of ipErrors(values[name]))
+      messages.push(`${label(name)} ${JSON.stringify(values[name])}: ${error}`);
+  }
+  for (const address of values['cluster-dns']) {
+    for (const error of ipErrors(address))
+      messages.push(`${label('cluster-dns')} ${JSON.stringify(address)}: ${error}`);
+  }
+  const nodeIPs = values['node-ip'];
+  const families = nodeIPs.map(ipFamily);
+  const pair = nodeIPs.length === 2 && families[0] !== families[1];
+  if (families.includes(0) || (nodeIPs.length > 1 && !pair)) {
+    messages.push(`--node-ip ${JSON.stringify(nodeIPs.join(','))} must be one IP address or one of each family`);
+  }
+  return messages;
+}
+
+function combinationErrors(values: NodeAgentOptions, given: ReadonlySet<string>): string[] {
+  const messages: string[] = [];
+  const missing = (name: 'tls-cert-file' | 'tls-private-key-file') => (values[name] ?? '') === '';
+  if (missing('tls-cert-file') !== missing('tls-private-key-file')) {
+    messages.push(`${label('tls-cert-file')} and ${label('tls-private-key-file')} must be given together`);
+  }
+  if (values.runonce && given.has('enable-server') && values['enable-server']) {
+    messages.push('--runonce must not be combined with --enable-server');
+  }
+  if (values['container-runtime'] !== 'remote') {
+    messages.push(
+      `--container-runtime: unsupported runtime ${JSON.stringify(values['container-runtime'])}, only "remote" is supported`,
+    );
+  }
+  if ((values['system-cgroups'] ?? '') !== '' && values['cgroup-root'] === '') {
+    messages.push(`${label('system-cgroups')} was specified and ${label('cgroup-root')} was not`);
+  }
+  return messages;
+}

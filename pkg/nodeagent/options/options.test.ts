@@ -1,0 +1,221 @@
+import t from 'tap';
+import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { OptionsError } from '#daemon/options/errors.js';
+import { formatDefault } from '#daemon/options/help.js';
+import type { OptionDeclaration, OptionTable } from '#daemon/options/option.js';
+import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
+import { validateOptions } from '#daemon/options/validate.js';
+import { type NodeAgentOptionTable, nodeAgentOptionRules, nodeAgentOptionTable } from '#nodeagent/options/options.js';
+import { specifiedOptions } from '#nodeagent/options/specified-options.js';
+
+function parse(argv: readonly string[], dialect: Dialect = orchDialect): ParsedOptions<NodeAgentOptionTable> {
+  const argument = dialect === orchDialect ? [] : [`--dialect=${dialect.name}`];
+  const parsed = parseOptions(nodeAgentOptionTable(dialect), [...argument, ...argv], { program: 'p' });
+  if (parsed.kind !== 'run') throw new Error(parsed.kind);
+  return parsed;
+}
+
+/** What the rules say, or the parser when it does not get that far. */
+function messages(argv: readonly string[], dialect: Dialect = orchDialect): readonly string[] {
+  try {
+    validateOptions(parse(argv, dialect), nodeAgentOptionRules);
+  } catch (error) {
+    if (error instanceof OptionsError) return error.messages;
+    throw error;
+  }
+  return [];
+}
+
+t.test('every option of the specification, with its default and whether a file should hold it', async (t) => {
+  const table: OptionTable = nodeAgentOptionTable(orchDialect);
+  for (const [name, shown, inFavorOfFile] of specifiedOptions) {
+    const declaration = table[name];
+    if (declaration === undefined) {
+      t.fail(`--${name} is missing`);
+      continue;
+    }
+    const actual =
+      formatDefault(declaration)
+        ?.replaceAll('"', '')
+        .replace(/^\[|\]$/g, '') ?? '';
+    t.equal(actual, shown, `--${name}`);
+    t.equal(declaration.deprecated === 'give it in the file of --config', inFavorOfFile === 'D', `--${name} D`);
+  }
+  const specified = new Set(specifiedOptions.map(([name]) => name));
+  t.same(
+    Object.keys(table).filter((name) => !specified.has(name)),
+    ['dialect', 'pod-logs-dir', 'node-status-report-frequency', 'node-lease-duration-seconds'],
+  );
+});
+
+const samples: Readonly<Record<OptionDeclaration['type'], readonly [string, unknown]>> = {
+  string: ['text', 'text'],
+  strings: ['a,b', ['a', 'b']],
+  stringArray: ['a,b', ['a,b']],
+  bool: ['true', true],
+  int: ['3', 3],
+  float: ['2.5', 2.5],
+  duration: ['1m30s', 90_000],
+  map: ['a=1,b=2', { a: '1', b: '2' }],
+  boolMap: ['A=true', { A: true }],
+};
+
+t.test('every option is parsed', async (t) => {
+  for (const dialect of [orchDialect, kubernetesDialect]) {
+    const table: OptionTable = nodeAgentOptionTable(dialect);
+    for (const [name, declaration] of Object.entries(table)) {
+      if (name === 'dialect') continue;
+      const first = declaration.oneOf?.at(-1);
+      const [text, value] = samples[declaration.type];
+      const expected = first === undefined ? value : declaration.type === 'strings' ? [first] : first;
+      for (const spelled of [name, ...(declaration.aliases ?? [])]) {
+        const values: Readonly<Record<string, unknown>> = parse([`--${spelled}=${first ?? text}`], dialect).values;
+        t.same(values[name], expected, `--${spelled}`);
+      }
+    }
+  }
+});
+
+t.test('the dialect decides paths, media types and further names', async (t) => {
+  const { values } = parse(['--kube-api-qps=50', '--kube-reserved=cpu=1', '--kubelet-cgroups=/a'], kubernetesDialect);
+  t.match(values, {
+    'cert-dir': '/var/lib/kubelet/pki',
+    'root-dir': '/var/lib/kubelet',
+    'orch-api-content-type': 'application/vnd.kubernetes.protobuf',
+    'volume-plugin-dir': '/usr/libexec/kubernetes/kubelet-plugins/volume/exec/',
+    'orch-api-qps': 50,
+    'orch-reserved': { cpu: '1' },
+    'nodeagent-cgroups': '/a',
+  });
+  t.equal(parse(['--orchconfig=/f']).values.kubeconfig, '/f');
+  t.match(messages(['--kube-api-qps=50']), [/^unknown flag: --kube-api-qps/]);
+});
+
+t.test('defaults break no rule', async (t) => {
+  for (const dialect of [orchDialect, kubernetesDialect]) t.same(messages([], dialect), []);
+});
+
+const alpha = (gate: string) => `--feature-gates=${gate}=true`;
+
+t.test('values that are allowed', async (t) => {
+  const rows: string[][] = [
+    ['--port=0', '--read-only-port=0', '--healthz-port=0'],
+    ['--enforce-node-allocatable=none', '--cgroups-per-qos=false'],
+    ['--enforce-node-allocatable=pods,system-reserved', '--system-reserved-cgroup=/system'],
+    ['--enforce-node-allocatable=orch-reserved', '--orch-reserved-cgroup=/orch'],
+    ['--system-cgroups=/system', '--cgroup-root=/'],
+    ['--node-labels=orch.io/os=linux,node.orch.io/a=b,x.nodeagent.orch.io/a=b,example.com/a=,b=c'],
+    ['--register-with-taints=a=b:NoSchedule,example.com/x:NoExecute'],
+    ['--node-ip=10.0.0.1,fd00::1'],
+    ['--eviction-soft=memory.available<200Mi', '--eviction-soft-grace-period=memory.available=1m30s'],
+    ['--eviction-hard=nodefs.available<0%,memory.available<100%'],
+    ['--eviction-hard='],
+    ['--reserved-cpus=0-3,8', '--reserved-memory=0:memory=1Gi,hugepages-2Mi=4Mi', '--reserved-memory=1:memory=1Gi'],
+    [alpha('SeccompDefault'), '--seccomp-default'],
+    [alpha('CustomCPUCFSQuotaPeriod'), '--cpu-cfs-quota-period=1us'],
+    [alpha('QOSReserved'), '--qos-reserved=memory=50%'],
+    ['--runonce'],
+    ['--runonce', '--enable-server=false'],
+    ['--topology-manager-policy=restricted', '--topology-manager-scope=pod'],
+    ['--rotate-server-certificates'],
+    // The rules wait for the file.
+    ['--config=/f', '--system-cgroups=/system'],
+  ];
+  for (const argv of rows) t.same(messages(argv), [], argv.join(' '));
+});
+
+t.test('values that are refused', async (t) => {
+  const rows: [string[], RegExp][] = [
+    [['--port=65536'], /^port \(--port\) 65536 must be between 0 and 65535, inclusive$/],
+    [['--read-only-port=-1'], /^readOnlyPort .* must be between/],
+    [['--healthz-port=70000'], /^healthzPort .* must be between/],
+    [['--oom-score-adj=-1001'], /^oomScoreAdj .* must be between -1000 and 1000/],
+    [['--image-gc-high-threshold=101'], /^imageGCHighThresholdPercent .* 101 must be between 0 and 100/],
+    [['--image-gc-low-threshold=85'], /^imageGCLowThresholdPercent .* 85 must be less than imageGCHigh.* 85$/],
+    [['--iptables-drop-bit=32'], /^iptablesDropBit .* must be between 0 and 31/],
+    [['--iptables-masquerade-bit=15'], /^iptablesDropBit .* must differ from iptablesMasqueradeBit/],
+    [['--node-status-max-images=-2'], /^nodeStatusMaxImages .* must be -1 or greater$/],
+    [['--container-log-max-files=1'], /^containerLogMaxFiles .* must be 2 or greater$/],
+    [['--container-log-max-size=ten'], /^containerLogMaxSize .* "ten" must be a quantity/],
+    [['--max-pods=-1'], /^maxPods .* must not be a negative number$/],
+    [['--event-burst=-1'], /^eventBurst .* negative/],
+    [['--registry-qps=-1'], /^registryPullQPS .* negative/],
+    [['--orch-api-burst=-1'], /^orchAPIBurst .* negative/],
+    [['--node-lease-duration-seconds=0'], /^nodeLeaseDurationSeconds .* must be 1 or greater$/],
+    [['--runtime-request-timeout=0s'], /^runtimeRequestTimeout .* greater than zero$/],
+    [['--seccomp-default'], /^seccompDefault .* requires feature gate SeccompDefault$/],
+    [['--cpu-cfs-quota-period=50ms'], /requires feature gate CustomCPUCFSQuotaPeriod$/],
+    [[alpha('CustomCPUCFSQuotaPeriod'), '--cpu-cfs-quota-period=2s'], /2s must be between 1usec and 1sec/],
+    [['--feature-gates=CPUManager=false', '--cpu-manager-policy=static'], /requires feature gate CPUManager$/],
+    [['--feature-gates=MemoryManager=false', '--memory-manager-policy=Static'], /feature gate MemoryManager$/],
+    [['--feature-gates=TopologyManager=false', '--topology-manager-scope=pod'], /feature gate TopologyManager$/],
+    [['--feature-gates=RotateNodeAgentServerCertificate=false', '--rotate-server-certificates'], /^serverTLSBootstrap/],
+    [['--feature-gates=CPUManagerPolicyOptions=false', '--cpu-manager-policy-options=a=b'], /CPUManagerPolicyOptions$/],
+    [['--feature-gates=Nothing=true'], /unrecognized feature gate: Nothing/],
+    [['--qos-reserved=memory=50%'], /requires feature gate QOSReserved$/],
+    [[alpha('QOSReserved'), '--qos-reserved=cpu=50%'], /only memory is supported, not cpu$/],
+    [[alpha('QOSReserved'), '--qos-reserved=memory=500%'], /must be a percentage/],
+    [['--enforce-node-allocatable=none,pods'], /may not contain additional enforcements when "none"/],
+    [
+      ['--enforce-node-allocatable=some'],
+      /invalid value "some": valid ones are "none", "pods", "system-reserved", "orch-reserved"$/,
+    ],
+    [
+      ['--enforce-node-allocatable=system-reserved'],
+      /^systemReservedCgroup .* must be specified when "system-reserved"/,
+    ],
+    [['--enforce-node-allocatable=orch-reserved'], /^orchReservedCgroup .* must be specified when "orch-reserved"/],
+    [['--cgroups-per-qos=false'], /not supported unless cgroupsPerQOS \(--cgroups-per-qos\) is set to true$/],
+    [['--system-cgroups=/a'], /^systemCgroups .* was specified and cgroupRoot .* was not$/],
+    [['--system-reserved=gpu=1'], /cannot reserve "gpu"/],
+    [['--orch-reserved=cpu=-1'], /"-1" must be a quantity that is not negative$/],
+    [['--reserved-cpus=3-1'], /unable to parse "3-1"/],
+    [
+      ['--reserved-cpus=0', '--system-reserved-cgroup=/a'],
+      /^reservedSystemCPUs .* cannot be used with systemReservedCgroup/,
+    ],
+    [['--reserved-memory=memory=1Gi'], /is not of the form node:type=quantity/],
+    [['--reserved-memory=0:cpu=1'], /type "cpu" must be memory or hugepages/],
+    [['--reserved-memory=0:memory=0'], /"0" must be a quantity above zero$/],
+    [['--reserved-memory=0:memory=1', '--reserved-memory=0:memory=2'], /0:memory is reserved more than once$/],
+    [['--eviction-hard=memory.available'], /^evictionHard .* is not of the form signal<quantity$/],
+    [['--eviction-hard=disk<1Gi'], /^evictionHard .* unknown signal "disk"$/],
+    [['--eviction-hard=memory.available<101%'], /percentage 101% must be between/],
+    [
+      ['--eviction-soft=memory.available<1Gi'],
+      /grace period must be specified for the soft threshold of memory.available$/,
+    ],
+    [['--eviction-soft-grace-period=memory.available=soon'], /invalid duration/],
+    [['--eviction-minimum-reclaim=memory.available=x'], /^evictionMinimumReclaim/],
+    [['--node-labels=orch.io/role=x'], /unknown labels of the product's own domain: orch.io\/role/],
+    [['--node-labels=a=-b'], /a valid label must be/],
+    [['--register-with-taints=a=b'], /is not of the form key=value:effect$/],
+    [['--register-with-taints=a=b:Never'], /is not of the form/],
+    [['--node-ip=10.0.0.1,10.0.0.2'], /must be one IP address or one of each family$/],
+    [['--node-ip=here'], /must be one IP address/],
+    [['--address=here'], /^address \(--address\) "here": must be a valid IP address/],
+    [['--cluster-dns=dns'], /^clusterDNS .* must be a valid IP address/],
+    [['--tls-cert-file=/a'], /^tlsCertFile .* and tlsPrivateKeyFile .* must be given together$/],
+    [['--runonce', '--enable-server'], /^--runonce must not be combined with --enable-server$/],
+    [['--container-runtime=docker'], /unsupported runtime "docker"/],
+    [['--cgroup-driver=none'], /must be one of: cgroupfs, systemd$/],
+    [['--hairpin-mode=x'], /must be one of/],
+    [['--authorization-mode=RBAC'], /must be one of/],
+    [['--tls-min-version=1.2'], /must be one of/],
+  ];
+  for (const [argv, expected] of rows) {
+    const found = messages(argv);
+    t.equal(found.length, 1, `${argv.join(' ')}: ${found.join('; ')}`);
+    t.match(found[0] ?? '', expected);
+  }
+});
+
+t.test('everything that is wrong is said at once', async (t) => {
+  t.equal(messages(['--max-pods=-1', '--port=-1', '--node-ip=x', '--system-cgroups=/a']).length, 4);
+});
+
+t.test('the name of the reserved part follows the dialect', async (t) => {
+  const argv = ['--enforce-node-allocatable=kube-reserved', '--kube-reserved-cgroup=/kube'];
+  t.same(messages(argv, kubernetesDialect), []);
+  t.match(messages(['--node-labels=kubernetes.io/role=x'], kubernetesDialect), [/kubelet.kubernetes.io/]);
+});
