@@ -68,7 +68,9 @@ export class Pipeline {
         log.warn({ auditId, method: request.method, url: request.url, reason, message, err: error }, 'request failed');
       }
     }
-    metrics.observe(request, info, response.status, clock.monotonic() - started);
+    const elapsedMs = clock.monotonic() - started;
+    metrics.observe(request, info, response.status, elapsedMs);
+    log.debug({ auditId, method: request.method, url: request.url, status: response.status, elapsedMs }, 'request');
     response.headers['audit-id'] = auditId;
     response.headers['cache-control'] ??= 'no-cache, private';
     if (warnings.length > 0) response.headers['warning'] = warnings.map(warningHeader).join(', ');

@@ -52,6 +52,14 @@ type AnyResponse = ServerResponse | Http2ServerResponse;
 const keepAliveTimeoutMs = 75_000;
 /** Time for the headers of one request: 1.24's ReadHeaderTimeout. */
 const headersTimeoutMs = 32_000;
+/** Time for a whole request to arrive; how long its answer takes is not limited here. */
+const requestTimeoutMs = 65_000;
+/** Silence after which the system asks whether the client is still there. */
+const tcpKeepAliveMs = 30_000;
+/** Bytes of all headers: tokens can be long. */
+const maxHeaderBytes = 64 * 1024;
+/** Passed on to the HTTP/1.1 side; the type of an HTTP/2 server's options does not mention it. */
+const http1Options: object = { maxHeaderSize: maxHeaderBytes };
 /** Streams that one HTTP/2 connection may have open: 1.24's default. */
 const maxConcurrentStreams = 250;
 
@@ -124,7 +132,8 @@ export class HttpsServer {
             requestCert: tls.clientCA !== undefined,
             // Who may come in is decided by the authenticators, which also know other kinds of credentials.
             rejectUnauthorized: false,
-            settings: { maxConcurrentStreams },
+            ...http1Options,
+            settings: { maxConcurrentStreams, maxHeaderListSize: maxHeaderBytes },
           },
           listener as unknown as (request: Http2ServerRequest, response: Http2ServerResponse) => void,
         );
@@ -146,7 +155,7 @@ export class HttpsServer {
     Object.assign(server, {
       keepAliveTimeout: keepAliveTimeoutMs,
       headersTimeout: headersTimeoutMs,
-      requestTimeout: 0,
+      requestTimeout: requestTimeoutMs,
     });
     server.setTimeout(0);
     server.on('secureConnection', (socket: TLSSocket) => this.#track(socket));
@@ -165,6 +174,8 @@ export class HttpsServer {
 
   #track(socket: Socket): void {
     this.#sockets.add(socket);
+    socket.setKeepAlive(true, tcpKeepAliveMs);
+    socket.setNoDelay(true);
     socket.once('close', () => this.#sockets.delete(socket));
   }
 

@@ -1,5 +1,8 @@
 import { request } from 'node:https';
+import { connect } from 'node:tls';
 import t from 'tap';
+import { realClock } from '#apimachinery/clock.js';
+import { createSelfSigned } from '#daemon/pki/self-signed.js';
 import { call, callHttps, startServer } from '#test/integration/apiserver/server.js';
 
 const configMap = (name: string, data: Record<string, string> = {}) => ({
@@ -99,4 +102,25 @@ t.test('what is not served is refused with a Status', async (t) => {
   }
   t.equal((await call(server, 'GET', path, { headers: { accept: 'text/html' } })).status, 406);
   t.equal((await call(server, 'POST', path, { headers: { 'content-type': 'text/plain' }, body: 'x' })).status, 415);
+});
+
+t.test('new connections get the new certificate', async (t) => {
+  const server = await startServer(t, { https: true });
+  const issuer = () =>
+    new Promise<string>((resolve, reject) => {
+      const socket = connect({ host: '127.0.0.1', port: server.address?.port, rejectUnauthorized: false }, () => {
+        resolve(String(socket.getPeerCertificate().subject.CN));
+        socket.destroy();
+      });
+      socket.on('error', reject);
+    });
+  t.match(await issuer(), /^test@/);
+  const next = await createSelfSigned({
+    commonName: 'next',
+    names: ['localhost'],
+    ips: ['127.0.0.1'],
+    now: realClock.now(),
+  });
+  server.reloadTLS({ cert: next.certificate, key: next.privateKey });
+  t.match(await issuer(), /^next@/);
 });

@@ -307,3 +307,32 @@ t.test('patch languages', async (t) => {
   t.equal((await send('merge-patch+json', [])).status, 400);
   t.equal((await call(server, 'PATCH', `${deployments}/none`, { ...patch('merge-patch+json'), body: {} })).status, 404);
 });
+
+t.test('a namespace goes when its last finalizer does', async (t) => {
+  const server = await startServer(t);
+  const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'n' }, spec: { finalizers: ['kubernetes'] } };
+  const made = await create(t, server, '/api/v1/namespaces', body);
+  t.same(made.json.spec.finalizers, ['kubernetes']);
+  const going = await call(server, 'DELETE', '/api/v1/namespaces/n');
+  t.match(going.json, { kind: 'Namespace', status: { phase: 'Terminating' }, metadata: { deletionTimestamp: /Z$/ } });
+  const again = await call(server, 'DELETE', '/api/v1/namespaces/n');
+  t.equal(again.status, 200, 'asking twice does no harm');
+  const finalized = { ...again.json, spec: { finalizers: [] } };
+  t.equal((await call(server, 'PUT', '/api/v1/namespaces/n/finalize', { body: finalized })).status, 200);
+  t.equal((await call(server, 'GET', '/api/v1/namespaces/n')).status, 404);
+});
+
+t.test('updates may create where the kind allows it', async (t) => {
+  const server = await startServer(t);
+  const path = '/apis/coordination.k8s.io/v1/namespaces/default/leases/l';
+  const body = {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { name: 'l' },
+    spec: { holderIdentity: 'a' },
+  };
+  const created = await call(server, 'PUT', path, { body });
+  t.equal(created.status, 201, created.text);
+  t.match(created.json.metadata, { uid: /./, namespace: 'default' });
+  t.equal((await call(server, 'PUT', path, { body: { ...created.json, spec: { holderIdentity: 'b' } } })).status, 200);
+});
