@@ -207,6 +207,23 @@ t.test('without clients tokens are ignored and all but the allowed paths forbidd
   t.match(await get(port, '/brok'), { status: 404, body: /"reason":"NotFound"/ });
 });
 
+t.test('what is authorized is what is routed', async (t) => {
+  const { port } = await setUp(t);
+  const headers = { authorization: 'Bearer good' };
+  t.equal((await get(port, '/met%72ics', { headers })).status, 200);
+  t.equal((await get(port, '/met%72ics')).status, 403);
+  for (const path of [
+    '//x/healthz',
+    '/healthz/../metrics',
+    '/healthz%2f..%2fmetrics',
+    '/%zz',
+    '/healthz?/../metrics',
+  ]) {
+    const { status, body } = await get(port, path);
+    t.ok(status !== 200 || body === 'ok', `${path} gives ${status}`);
+  }
+});
+
 t.test('upgrades pass the same gate', async (t) => {
   const { port } = await setUp(t, [], {
     upgrade: (_request, socket, _head, user) => {

@@ -119,7 +119,7 @@ export class DaemonServer {
     const { health, log } = this.#options;
     for (const endpoint of endpoints) {
       const answer = async (request: { url: string }, reply: FastifyReply, name?: string) => {
-        const query = new URL(request.url, 'https://localhost').searchParams;
+        const query = new URLSearchParams(request.url.split('?')[1] ?? '');
         const { status, body, failures } = await health.respond(endpoint, query, name);
         for (const { name: check, error } of failures) log.warn({ endpoint, check, err: error }, 'Health check failed');
         await reply
@@ -147,7 +147,7 @@ export class DaemonServer {
   /** The refusal, or undefined when the request may go on; its user is remembered. */
   async #admit(request: IncomingMessage): Promise<StatusError | undefined> {
     const { auth, attributes = pathAttributes, log } = this.#options;
-    const path = new URL(request.url ?? '/', 'https://localhost').pathname;
+    const path = pathOf(request.url ?? '/');
     try {
       const certificate = (request.socket as TLSSocket).getPeerX509Certificate?.();
       const user = await auth.authenticator.authenticate({
@@ -183,6 +183,17 @@ export class DaemonServer {
       return;
     }
     upgrade(request, socket, head, user);
+  }
+}
+
+/** The path as the router reads it: percent-decoded, and otherwise as it was sent. */
+function pathOf(url: string): string {
+  const raw = url.split('?', 1)[0] ?? '';
+  try {
+    return decodeURIComponent(raw);
+  } catch {
+    // No valid encoding: no route has this path either.
+    return raw;
   }
 }
 
