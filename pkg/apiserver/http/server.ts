@@ -58,8 +58,6 @@ const requestTimeoutMs = 65_000;
 const tcpKeepAliveMs = 30_000;
 /** Bytes of all headers: tokens can be long. */
 const maxHeaderBytes = 64 * 1024;
-/** Passed on to the HTTP/1.1 side; the type of an HTTP/2 server's options does not mention it. */
-const http1Options: object = { maxHeaderSize: maxHeaderBytes };
 /** Streams that one HTTP/2 connection may have open: 1.24's default. */
 const maxConcurrentStreams = 250;
 
@@ -132,7 +130,6 @@ export class HttpsServer {
             requestCert: tls.clientCA !== undefined,
             // Who may come in is decided by the authenticators, which also know other kinds of credentials.
             rejectUnauthorized: false,
-            ...http1Options,
             settings: { maxConcurrentStreams, maxHeaderListSize: maxHeaderBytes },
           },
           listener as unknown as (request: Http2ServerRequest, response: Http2ServerResponse) => void,
@@ -156,6 +153,7 @@ export class HttpsServer {
       keepAliveTimeout: keepAliveTimeoutMs,
       headersTimeout: headersTimeoutMs,
       requestTimeout: requestTimeoutMs,
+      maxHeaderSize: maxHeaderBytes,
     });
     server.setTimeout(0);
     server.on('secureConnection', (socket: TLSSocket) => this.#track(socket));
