@@ -110,6 +110,11 @@ t.test('a new cluster has its own objects, and keeps what it has at the next sta
   t.match(api.spec, { clusterIP: '10.0.0.1', ports: [{ port: 443, targetPort: first.server.address?.port }] });
   const own = await client.resource<Endpoints>(endpoints).get('orch', { namespace: 'default' });
   t.same(own.subsets?.[0]?.addresses, [{ ip: '192.0.2.9' }]);
+  const metadata = { name: 'more', labels: { 'rbac.authorization.orch.io/aggregate-to-view': 'true' } };
+  await roles.create({ metadata, rules: [{ verbs: ['get'], apiGroups: ['acme.example'], resources: ['things'] }] });
+  const taken = (role: ClusterRole) =>
+    (role.rules ?? []).some(({ apiGroups = [] }) => apiGroups.includes('acme.example'));
+  t.ok(await until(() => roles.get('admin'), taken), 'aggregated through view and edit');
   const clusterAdmin = await roles.get('cluster-admin');
   const view = await roles.get('view');
   await roles.update({ ...view, metadata: { ...view.metadata, labels: { ...view.metadata.labels, mine: 'yes' } } });
@@ -356,6 +361,32 @@ t.test('logs and streams reach the node agent', async (t) => {
     open({ authorization: 'Bearer alice-token' }).on('error', (error) => resolve(error.message));
   });
   t.match(refused, /403/);
+});
+
+t.test('a port that is taken ends the start, and the store stays usable', async (t) => {
+  const first = await startServer(t);
+  const port = first.server.address?.port ?? 0;
+  const file = (name: string) => join(first.directory, name);
+  const argv = [
+    ...['--bind-address', '127.0.0.1', '--secure-port', String(port), '--service-account-issuer', 'i'],
+    ...['--tls-cert-file', file('apiserver.crt'), '--tls-private-key-file', file('apiserver.key')],
+    ...['--service-account-signing-key-file', file('sa.key')],
+  ];
+  const parsed = parseOptions(apiServerOptions(dialect), argv, { program: 'test' });
+  if (parsed.kind !== 'run') throw new Error(parsed.kind);
+  const { store } = first;
+  const second = await buildApiServer({
+    values: parsed.values,
+    dialect,
+    clock: realClock,
+    log: silentLogger,
+    random: Math.random,
+    store,
+  });
+  await t.rejects(second.start(new AbortController().signal), { code: 'EADDRINUSE' } as unknown as Error);
+  await t.rejects(second.ready(), { code: 'EADDRINUSE' } as unknown as Error);
+  await second.close();
+  t.ok(await first.server.client.resource(namespaces).get('default'));
 });
 
 t.test('options that cannot be are refused', async (t) => {

@@ -13,6 +13,7 @@ import { deferred } from '#apimachinery/deferred.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import { RangeRepair } from '#apiserver/allocators/repair.js';
 import { ApiServer, type ApiServerDependencies, type ApiServerOptions } from '#apiserver/apiserver.js';
+import { keepAggregated } from '#apiserver/bootstrap/aggregation.js';
 import { ApiService } from '#apiserver/bootstrap/api-service.js';
 import { publishAuthentication } from '#apiserver/bootstrap/authentication-config-map.js';
 import { bootstrapCluster } from '#apiserver/bootstrap/bootstrap.js';
@@ -91,11 +92,7 @@ export class CompleteApiServer implements Daemon {
   }
 
   start(signal: AbortSignal): Promise<void> {
-    this.#work ??= this.#run(signal).catch(async (error: unknown) => {
-      this.#ready.reject(error);
-      await this.close();
-      throw error;
-    });
+    this.#work ??= this.#run(signal);
     return this.#work;
   }
 
@@ -103,17 +100,11 @@ export class CompleteApiServer implements Daemon {
     return this.#ready.promise;
   }
 
-  close(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
-  }
-
-  async #close(): Promise<void> {
+  async close(): Promise<void> {
     this.#closing.abort();
-    await this.#client.close();
-    await this.server.close();
-    if (this.#parts.closeStore) await this.#parts.dependencies.storages.store.close();
-    this.#ready.reject(new Error('closed before it was ready'));
+    // Whoever called `start` hears why the work ended.
+    await this.#work?.catch(() => undefined);
+    await this.#shutDown();
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -121,22 +112,38 @@ export class CompleteApiServer implements Daemon {
     if (signal.aborted) stop();
     else signal.addEventListener('abort', stop, { once: true });
     const closing = this.#closing.signal;
-    // It ends by `close` alone, so that this server can leave its endpoints while requests are still answered.
+    // It ends by `#shutDown` alone, so that this server can leave its endpoints while requests are still answered.
     const serving = this.server.start(new AbortController().signal);
-    const failed = serving.then(
-      () => this.#closing.abort(),
-      () => this.#closing.abort(),
-    );
+    const ended = serving.finally(stop);
+    // Before it is ready, a failure is heard of through `ready`.
+    ended.catch(() => undefined);
     try {
-      await this.server.ready();
-      await this.#settle(closing);
+      await Promise.race([this.server.ready(), aborted(closing)]);
+      if (!closing.aborted) await this.#settle(closing);
       if (!closing.aborted) await this.#keep(closing);
     } catch (error) {
-      if (!closing.aborted) throw error;
+      // What the stop itself breaks off is no failure.
+      if (!closing.aborted) {
+        this.#ready.reject(error);
+        throw error;
+      }
+    } finally {
+      signal.removeEventListener('abort', stop);
+      await this.#shutDown();
     }
-    await this.close();
-    await serving;
-    await failed;
+    await ended;
+  }
+
+  /** Requests under way first, then what they need. */
+  #shutDown(): Promise<void> {
+    this.#closed ??= (async () => {
+      this.#closing.abort();
+      await this.#client.close();
+      await this.server.close();
+      if (this.#parts.closeStore) await this.#parts.dependencies.storages.store.close();
+      this.#ready.reject(new Error('closed before it was ready'));
+    })();
+    return this.#closed;
   }
 
   /** Until the cluster can be used. */
@@ -175,6 +182,7 @@ export class CompleteApiServer implements Daemon {
     await Promise.all([
       repair.run(signal),
       service.run(signal),
+      keepAggregated({ reader, client: this.#client, clock, log }, signal),
       periodMs > 0
         ? compactRegularly({ store: storages.store, root, clock, log, metrics: storageMetrics, periodMs }, signal)
         : undefined,
@@ -198,7 +206,7 @@ export class CompleteApiServer implements Daemon {
       clock,
       log,
       clusterIP: network.apiServiceIP,
-      nodePort: values['api-service-node-port'],
+      nodePort: values['orch-service-node-port'],
       endpoint:
         ip === undefined || port === undefined || values['endpoint-reconciler-type'] === 'none'
           ? undefined

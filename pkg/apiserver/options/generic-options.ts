@@ -38,6 +38,7 @@ export const genericServerOptions = {
   },
   'external-hostname': {
     type: 'string',
+    inert: true,
     section,
     meaning: 'Host name of this server in URLs that it writes, as in the discovery of token issuers.',
   },
@@ -89,6 +90,7 @@ export const genericServerOptions = {
   },
   'shutdown-delay-duration': {
     type: 'duration',
+    inert: true,
     section,
     meaning: 'Time between the order to stop and the refusal of new connections, with /readyz failing meanwhile.',
   },

@@ -18,7 +18,7 @@ export const networkOptions = {
     section,
     meaning: 'Ports that Services may open on every node.',
   },
-  'api-service-node-port': {
+  'orch-service-node-port': {
     type: 'int',
     section,
     meaning: 'Node port of the API’s own Service; 0 makes it reachable inside the cluster only.',
