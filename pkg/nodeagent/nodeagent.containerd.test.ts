@@ -1,10 +1,10 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pino } from 'pino';
 import t from 'tap';
 import { configmaps, events, pods, secrets } from '#api/core/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
-import { pino } from 'pino';
 import { startContainerd } from '#nodeagent/containerd/containerd.js';
 import { runtimePrerequisites } from '#nodeagent/containerd/machine.js';
 import { cleanContainerd, removeAllSandboxes } from '#nodeagent/containerd/teardown.js';
@@ -22,7 +22,11 @@ const skip = !root || missing.length > 0 ? 'needs root and containerd' : false;
 t.test('an agent on containerd', { skip }, async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'na-'));
   const log = pino({ level: process.env['LOG'] ?? 'silent' }, pino.destination(2));
-  const containerd = await startContainerd({ dir, podCIDR: '10.208.44.0/24', sandboxImage: clusterImages('test').pause });
+  const containerd = await startContainerd({
+    dir,
+    podCIDR: '10.208.44.0/24',
+    sandboxImage: clusterImages('test').pause,
+  });
   const cri = new GrpcCRI({ endpoint: containerd.endpoint, clock: realClock });
   t.teardown(async () => {
     await removeAllSandboxes(cri);
@@ -47,16 +51,29 @@ t.test('an agent on containerd', { skip }, async (t) => {
   await fixture.agent.ready();
 
   const status = (name: string) => api.get(pods, `default/${name}`)?.status;
-  const isReady = (name: string) => status(name)?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true;
+  const isReady = (name: string) =>
+    status(name)?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true;
 
   await t.test('runs a pod with volumes, variables and probes, and lets it go', async (t) => {
     api.seed(configmaps, { metadata: { name: 'cfg', namespace: 'default' }, data: { greeting: 'hello' } });
-    api.seed(secrets, { metadata: { name: 'sec', namespace: 'default' }, data: { token: Buffer.from('s3cret').toString('base64') } });
-    const script = 'cat /cfg/greeting /sec/token; echo; echo $GREETING $POD_IP; mount | grep /sec | wc -l; echo done > /dev/termination-log; exec /bin/web';
+    api.seed(secrets, {
+      metadata: { name: 'sec', namespace: 'default' },
+      data: { token: Buffer.from('s3cret').toString('base64') },
+    });
+    const script =
+      'cat /cfg/greeting /sec/token; echo; echo $GREETING $POD_IP; mount | grep /sec | wc -l; echo done > /dev/termination-log; exec /bin/web';
     api.seed(
       pods,
       testPod('web', {
-        initContainers: [{ name: 'init', image: images.busybox, resources: { limits: { memory: '64Mi', cpu: '200m' }, requests: { memory: '64Mi', cpu: '200m' } }, command: ['sh', '-c', 'echo made > /data/file'], volumeMounts: [{ name: 'data', mountPath: '/data' }] }],
+        initContainers: [
+          {
+            name: 'init',
+            image: images.busybox,
+            resources: { limits: { memory: '64Mi', cpu: '200m' }, requests: { memory: '64Mi', cpu: '200m' } },
+            command: ['sh', '-c', 'echo made > /data/file'],
+            volumeMounts: [{ name: 'data', mountPath: '/data' }],
+          },
+        ],
         containers: [
           {
             name: 'main',
@@ -86,7 +103,10 @@ t.test('an agent on containerd', { skip }, async (t) => {
       }),
     );
     await eventually(() => isReady('web'), 'the pod is ready').catch((error) => {
-      console.error(JSON.stringify(status('web'), null, 1), api.list(events).map((e) => e.message));
+      console.error(
+        JSON.stringify(status('web'), null, 1),
+        api.list(events).map((e) => e.message),
+      );
       throw error;
     });
     const found = status('web');
@@ -122,8 +142,16 @@ t.test('an agent on containerd', { skip }, async (t) => {
   });
 
   await t.test('a crash is seen at once and waits longer each time', async (t) => {
-    api.seed(pods, testPod('crash', { containers: [{ name: 'main', image: images.busybox, command: ['sh', '-c', 'sleep 0.1; exit 3'] }] }));
-    await eventually(() => status('crash')?.containerStatuses?.[0]?.state?.waiting?.reason === 'CrashLoopBackOff', 'back-off');
+    api.seed(
+      pods,
+      testPod('crash', {
+        containers: [{ name: 'main', image: images.busybox, command: ['sh', '-c', 'sleep 0.1; exit 3'] }],
+      }),
+    );
+    await eventually(
+      () => status('crash')?.containerStatuses?.[0]?.state?.waiting?.reason === 'CrashLoopBackOff',
+      'back-off',
+    );
     t.match(status('crash')?.containerStatuses?.[0], {
       restartCount: 1,
       lastState: { terminated: { exitCode: 3, reason: 'Error' } },

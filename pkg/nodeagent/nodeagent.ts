@@ -1,6 +1,7 @@
 /** The node agent: registers the node, runs the pods bound to it, and serves their logs and sessions. */
-import { join } from 'node:path';
+
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { nodes, pods, services } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
@@ -131,7 +132,14 @@ export class NodeAgent implements Daemon {
     const observer = new RuntimeObserver({ cri, clock: this.#deps.clock, log, labels });
     const registrar = this.#newRegistrar(observer);
     await registrar.prepare();
-    const { context, stopAll, statuses } = await this.#build({ observer, registrar, recorder, labels, podInformer, serviceInformer });
+    const { context, stopAll, statuses } = await this.#build({
+      observer,
+      registrar,
+      recorder,
+      labels,
+      podInformer,
+      serviceInformer,
+    });
     const manager = new PodManager(context, podInformer);
     context.onProbe((uid) => manager.poke(uid));
     await this.#serve(context, manager);
@@ -202,7 +210,9 @@ export class NodeAgent implements Daemon {
       onNode: (node) => {
         const cidr = node.spec.podCIDR ?? values['pod-cidr'] ?? '';
         if (cidr === '') return;
-        cri.updateRuntimeConfig(cidr).catch((error: unknown) => log.warn({ err: error }, 'telling the runtime the pod CIDR failed'));
+        cri
+          .updateRuntimeConfig(cidr)
+          .catch((error: unknown) => log.warn({ err: error }, 'telling the runtime the pod CIDR failed'));
       },
     });
   }
@@ -347,5 +357,6 @@ async function untilItWorks(work: () => Promise<void>, wait: { clock: Clock; sig
 }
 
 async function waitForSync(informers: { hasSynced(): boolean }[], clock: Clock, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted && !informers.every((informer) => informer.hasSynced())) await clock.sleep(syncCheckMs, signal);
+  while (!signal.aborted && !informers.every((informer) => informer.hasSynced()))
+    await clock.sleep(syncCheckMs, signal);
 }

@@ -1,6 +1,7 @@
 /** Registers the node and keeps its status: written when it changed, and once in a while when it did not. */
-import { nodes } from '#api/core/v1/resources.gen.js';
+
 import { isNodeReady } from '#api/core/v1/node/conditions.js';
+import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node, NodeStatus, Taint } from '#api/core/v1/types.gen.js';
 import { type Clock, formatTime } from '#apimachinery/clock.js';
 import { semanticEqual } from '#apimachinery/equality.js';

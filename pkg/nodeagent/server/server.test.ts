@@ -1,0 +1,201 @@
+import { request } from 'node:https';
+import t from 'tap';
+import { createWebSocketStream, WebSocket } from 'ws';
+import { pods } from '#api/core/v1/resources.gen.js';
+import { realClock } from '#apimachinery/clock.js';
+import { orchDialect } from '#apimachinery/dialect.js';
+import { FakeApi } from '#client/testing/fake-api.js';
+import { silentLogger } from '#daemon/log/logger.js';
+import { standardServer } from '#nodeagent/server/standard-server.js';
+import { SpdySession } from '#nodeagent/streaming/spdy/session.js';
+import {
+  eventually,
+  newSimulatedRuntime,
+  nodeName,
+  startAgent,
+  testPod,
+  testResources,
+} from '#nodeagent/testing/agent-fixture.js';
+
+const dialect = orchDialect;
+
+async function serving(args: string[] = []) {
+  const api = new FakeApi({ dialect, clock: realClock, resources: testResources });
+  const runtime = newSimulatedRuntime();
+  const server = standardServer({ client: api.client, dialect, clock: realClock, log: silentLogger, nodeName });
+  const fixture = startAgent({
+    api,
+    runtime,
+    args: ['--port=0', '--address=127.0.0.1', '--cert-dir=', ...args],
+    dependencies: { server },
+  });
+  await fixture.agent.ready();
+  return fixture;
+}
+
+function get(port: number, path: string): Promise<{ status: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    const call = request({ host: '127.0.0.1', port, path, rejectUnauthorized: false, agent: false }, (response) => {
+      let body = '';
+      response.on('data', (chunk) => {
+        body += chunk;
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
+    });
+    call.on('error', reject);
+    call.end();
+  });
+}
+
+/** Collects a session's channels until it closes. */
+function session(url: string, protocol: string, onOpen: (socket: WebSocket) => void = () => undefined) {
+  return new Promise<Record<number, string>>((resolve, reject) => {
+    const socket = new WebSocket(url, [protocol], { rejectUnauthorized: false });
+    const channels: Record<number, string> = {};
+    socket.on('open', () => onOpen(socket));
+    socket.on('message', (data: Buffer) => {
+      const number = data[0] ?? -1;
+      channels[number] = (channels[number] ?? '') + data.subarray(1).toString();
+    });
+    socket.on('close', () => resolve(channels));
+    socket.on('error', reject);
+  });
+}
+
+t.test('serves pods, logs and sessions of a simulated node', async (t) => {
+  const fixture = await serving();
+  t.teardown(() => fixture.stop());
+  const { api, agent } = fixture;
+  const { port } = agent;
+  api.seed(
+    pods,
+    testPod('web', {
+      containers: [
+        {
+          name: 'main',
+          image: 'docker.io/test/app:1.0',
+          command: ['sh', '-c', 'echo one; echo two; echo three; sleep 1000'],
+        },
+      ],
+    }),
+  );
+  api.seed(pods, testPod('waiting', { containers: [{ name: 'main', image: 'docker.io/test/none:1.0' }] }, { 'simulation.orch.io/pull-failure': 'no such image' }));
+  const phase = (name: string) => api.get(pods, `default/${name}`)?.status?.phase;
+  await eventually(() => phase('web') === 'Running', 'the pod runs');
+  const node = api.list((await import('#api/core/v1/resources.gen.js')).nodes)[0];
+  t.equal(
+    node?.status?.daemonEndpoints?.kubeletEndpoint?.Port,
+    port,
+    'the node reports the port that the system chose',
+  );
+
+  await t.test('plain requests', async (t) => {
+    t.same(await get(port, '/healthz'), { status: 200, body: 'ok' });
+    const list = JSON.parse((await get(port, '/pods')).body);
+    t.same(list.items.map((pod: { metadata: { name: string } }) => pod.metadata.name).sort(), ['waiting', 'web']);
+    const running = JSON.parse((await get(port, '/runningpods/')).body);
+    t.same(
+      running.items.map((pod: { metadata: { name: string } }) => pod.metadata.name),
+      ['web'],
+    );
+    const stats = JSON.parse((await get(port, '/stats/summary')).body);
+    t.equal(
+      stats.pods.find((pod: { podRef: { name: string } }) => pod.podRef.name === 'web').containers[0].name,
+      'main',
+    );
+    t.equal((await get(port, '/nothing')).status, 404);
+  });
+
+  await t.test('logs', async (t) => {
+    const path = '/containerLogs/default/web/main';
+    t.equal((await get(port, path)).body, 'one\ntwo\nthree\n');
+    t.equal((await get(port, `${path}?tailLines=2`)).body, 'two\nthree\n');
+    t.equal((await get(port, `${path}?tailLines=0`)).body, '');
+    t.equal((await get(port, `${path}?limitBytes=5`)).body, 'one\nt');
+    t.match((await get(port, `${path}?timestamps=true&tailLines=1`)).body, /^\d{4}-\S+Z three\n$/);
+    t.equal((await get(port, `${path}?sinceTime=2999-01-01T00:00:00Z`)).body, '');
+    for (const [query, status, message] of [
+      ['?previous=true', 400, 'previous terminated container "main" in pod "web" not found\n'],
+      ['?tailLines=-1', 400, /tailLines must be/],
+      ['?sinceSeconds=1&sinceTime=2999-01-01T00:00:00Z', 400, /at most one of/],
+    ] as const) {
+      const answer = await get(port, path + query);
+      t.match(answer, { status, body: message }, query);
+    }
+    t.equal((await get(port, '/containerLogs/default/none/main')).status, 404);
+    t.equal((await get(port, '/containerLogs/default/web/none')).status, 404);
+    await eventually(async () => (await get(port, '/containerLogs/default/waiting/main')).status === 400);
+    t.match((await get(port, '/containerLogs/default/waiting/main')).body, /container "main" in pod "waiting" is /);
+  });
+
+  await t.test('exec ends with the exit code on the error channel', async (t) => {
+    const url = `wss://127.0.0.1:${port}/exec/default/web/main?output=1&error=1&command=sh&command=-c&command=echo+out;+echo+err+%3E%262;+exit+3`;
+    for (const version of ['v4', 'v5']) {
+      const channels = await session(url, `${version}.channel.k8s.io`);
+      t.equal(channels[1], 'out\n');
+      t.equal(channels[2], 'err\n');
+      const status = JSON.parse(channels[3] ?? '');
+      t.match(status, {
+        status: 'Failure',
+        reason: 'NonZeroExitCode',
+        details: { causes: [{ reason: 'ExitCode', message: '3' }] },
+      });
+    }
+  });
+
+  await t.test('v5 passes on the end of standard input', async (t) => {
+    const url = `wss://127.0.0.1:${port}/exec/default/web/main?input=1&output=1&command=cat`;
+    const channels = await session(url, 'v5.channel.k8s.io', (socket) => {
+      socket.send(Buffer.from('\0hello'));
+      socket.send(Buffer.from([255, 0]));
+    });
+    t.equal(channels[1], 'hello');
+    t.match(JSON.parse(channels[3] ?? ''), { status: 'Success' });
+  });
+
+  await t.test('port-forward carries SPDY to the runtime', async (t) => {
+    // The library takes no slash in a protocol's name.
+    const socket = new WebSocket(`wss://127.0.0.1:${port}/portForward/default/web`, [], {
+      rejectUnauthorized: false,
+      finishRequest: (request) => {
+        request.setHeader('Sec-WebSocket-Protocol', 'SPDY/3.1+portforward.k8s.io');
+        request.prependListener('upgrade', (response) => {
+          t.equal(response.headers['sec-websocket-protocol'], 'SPDY/3.1+portforward.k8s.io');
+          delete response.headers['sec-websocket-protocol'];
+        });
+        request.end();
+      },
+    });
+    await new Promise((resolve, reject) => {
+      socket.once('open', resolve);
+      socket.once('error', reject);
+    });
+    const spdy = new SpdySession(createWebSocketStream(socket), 'client');
+    const errors = spdy.open({ streamtype: 'error', port: '80', requestid: '0' });
+    errors.end();
+    const data = spdy.open({ streamtype: 'data', port: '80', requestid: '0' });
+    data.write('GET / HTTP/1.1\r\n\r\n');
+    let text = '';
+    for await (const chunk of data) text += String(chunk);
+    t.match(text, /Hello from web\n$/);
+    spdy.close();
+    socket.terminate();
+  });
+
+  await t.test('sessions that cannot be are refused with a Status', async (t) => {
+    const refused = (path: string, protocol: string) =>
+      session(`wss://127.0.0.1:${port}${path}`, protocol).then(
+        () => 'accepted',
+        (error: Error) => error.message,
+      );
+    t.match(await refused('/exec/default/none/main?output=1&command=ls', 'v4.channel.k8s.io'), /404/);
+    t.match(await refused('/exec/default/waiting/main?output=1&command=ls', 'v4.channel.k8s.io'), /400/);
+    t.match(await refused('/exec/default/web/main?output=1&command=ls', 'v1.other'), /400/);
+  });
+});
+
+t.test('without anonymous access nobody gets in', async (t) => {
+  const fixture = await serving(['--anonymous-auth=false']);
+  t.teardown(() => fixture.stop());
+  t.equal((await get(fixture.agent.port, '/pods')).status, 401);
+});

@@ -1,0 +1,142 @@
+/** The node agent's HTTPS server: pods, logs and sessions. Paths and access checks of release 1.24. */
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Registry } from 'prom-client';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import type { Clock } from '#apimachinery/clock.js';
+import { statusOf } from '#apimachinery/errors/status.js';
+import type { Logger } from '#daemon/log/logger.js';
+import type { AccessAttributes } from '#daemon/serving/authorizer.js';
+import { type DaemonApp, DaemonServer } from '#daemon/serving/daemon-server.js';
+import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
+import { HealthChecks } from '#daemon/serving/health.js';
+import type { ServingCertificates } from '#daemon/serving/serving-certificate.js';
+import { readLog } from '#nodeagent/logs/reader.js';
+import { isRunning, newestContainer } from '#nodeagent/runtime/pod-runtime.js';
+import type { AgentServer, AgentServerInput } from '#nodeagent/server/agent-server.js';
+import { logContainer, parseLogRequest, podOnNode } from '#nodeagent/server/log-route.js';
+import { Sessions } from '#nodeagent/server/sessions.js';
+import { statsSummary } from '#nodeagent/server/stats.js';
+
+export interface ServeOptions {
+  readonly certificates: ServingCertificates;
+  readonly auth: DelegatedAuth;
+  readonly nodeName: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics?: Registry;
+}
+
+const verbs: Readonly<Record<string, string>> = {
+  POST: 'create',
+  GET: 'get',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
+const subresources: Readonly<Record<string, string>> = {
+  stats: 'stats',
+  metrics: 'metrics',
+  logs: 'log',
+  spec: 'spec',
+};
+
+/** What a request is checked as: access to the node's `stats`, `metrics`, `log`, `spec`, else `proxy`. */
+export function accessAttributes(nodeName: string): (method: string, path: string) => AccessAttributes {
+  return (method, path) => ({
+    resource: 'nodes',
+    subresource: subresources[path.split('/')[1] ?? ''] ?? 'proxy',
+    name: nodeName,
+    version: 'v1',
+    verb: verbs[method] ?? '',
+  });
+}
+
+/** Starts the server; resolves when it listens. */
+export async function serveAgent(input: AgentServerInput, options: ServeOptions): Promise<AgentServer> {
+  const { context, pods, options: values } = input;
+  const sessions = new Sessions({ context, pods, idleTimeoutMs: values['streaming-connection-idle-timeout'] });
+  const health = new HealthChecks();
+  const debugging = values['enable-debugging-handlers'];
+  const server = new DaemonServer({
+    bindAddress: values.address,
+    port: values.port,
+    certificates: options.certificates,
+    cipherSuites: values['tls-cipher-suites'],
+    minVersion: values['tls-min-version'],
+    auth: options.auth,
+    health,
+    log: options.log,
+    attributes: accessAttributes(options.nodeName),
+    routes: (app) => addRoutes(app, input, debugging),
+    ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
+    ...(debugging ? { upgrade: (request, socket, head) => sessions.upgrade(request, socket, head) } : {}),
+  });
+  const { port } = await server.start();
+  return {
+    port,
+    async close() {
+      sessions.close();
+      await server.close();
+    },
+  };
+}
+
+function podList(pods: readonly Pod[]) {
+  const items = pods.map((pod) => ({ ...pod, apiVersion: undefined, kind: undefined }));
+  return { kind: 'PodList', apiVersion: 'v1', metadata: {}, items };
+}
+
+function addRoutes(app: DaemonApp, input: AgentServerInput, debugging: boolean): void {
+  const { context, pods } = input;
+  app.get('/pods', () => podList(pods.list().map((pod) => context.statuses.latest(pod))));
+  app.get('/stats/summary', () => statsSummary(context, pods.list()));
+  if (!debugging) return;
+  app.get('/runningpods/', () => {
+    const running = pods.list().filter((pod) => {
+      const runtime = context.observer.get(pod.metadata.uid ?? '');
+      return runtime?.containers.some((container) => isRunning(container)) === true;
+    });
+    return podList(running.map(({ metadata, spec }) => ({ metadata, spec })));
+  });
+  app.get('/containerLogs/:namespace/:pod/:container', (request, reply) => sendLog(request, reply, input));
+}
+
+type LogParams = { namespace: string; pod: string; container: string };
+
+/** Errors are plain text: the API server puts them into its own Status. */
+async function sendLog(request: FastifyRequest, reply: FastifyReply, { context, pods }: AgentServerInput) {
+  const { namespace, pod: name, container } = request.params as LogParams;
+  try {
+    const query = new URL(request.url, 'https://localhost').searchParams;
+    const wanted = parseLogRequest(query, context.clock);
+    const pod = podOnNode(pods, namespace, name);
+    const run = logContainer(context, pod, container, wanted.previous);
+    const uid = pod.metadata.uid ?? '';
+    const gone = new AbortController();
+    const chunks = readLog({
+      files: context.logFiles,
+      path: run.logPath,
+      request: wanted,
+      signal: gone.signal,
+      writer: {
+        running: () => {
+          const runtime = context.observer.get(uid);
+          const newest = runtime === undefined ? undefined : newestContainer(runtime, container);
+          return newest?.id === run.id && isRunning(newest);
+        },
+        onChange: (handler) => context.observer.onChange((changed) => changed === uid && handler()),
+      },
+    });
+    reply.raw.on('close', () => gone.abort());
+    reply.type('text/plain; charset=utf-8');
+    return await reply.send(Readable.from(chunks, { objectMode: false }));
+  } catch (error) {
+    const status = statusOf(error);
+    if (status === undefined) throw error;
+    return reply
+      .code(status.code ?? 500)
+      .type('text/plain; charset=utf-8')
+      .send(`${status.message}\n`);
+  }
+}

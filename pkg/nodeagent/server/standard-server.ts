@@ -1,0 +1,84 @@
+/** The server as the options describe it: certificates from files or self-signed, access as the API server says. */
+import { readFile } from 'node:fs/promises';
+import type { Registry } from 'prom-client';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { OptionsError } from '#daemon/options/errors.js';
+import { DelegatedAuthenticator } from '#daemon/serving/authenticator.js';
+import { DelegatedAuthorizer } from '#daemon/serving/authorizer.js';
+import { CertificateAuthorities } from '#daemon/serving/certificate-authorities.js';
+import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
+import { loadServingCertificates } from '#daemon/serving/serving-certificate.js';
+import type { ReviewClient } from '#daemon/serving/user.js';
+import type { NodeAgentOptions } from '#nodeagent/options.js';
+import type { AgentServerFactory } from '#nodeagent/server/agent-server.js';
+import { serveAgent } from '#nodeagent/server/server.js';
+
+export interface StandardServerOptions {
+  /** For token and access reviews. */
+  readonly client: ReviewClient;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly nodeName: string;
+  readonly metrics?: Registry;
+}
+
+/** Answers every question about access with yes: the mode AlwaysAllow. */
+const alwaysAllow: ReviewClient = {
+  request: <R>() => Promise.resolve({ status: { allowed: true } } as R),
+};
+
+async function readBundle(file: string): Promise<string | undefined> {
+  if (file === '') return undefined;
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new OptionsError([`--client-ca-file: cannot read ${file}: ${(error as Error).message}`]);
+  }
+}
+
+/** Who may use the server, by the agent's options. Throws OptionsError for a bundle that cannot be used. */
+export async function agentAuth(values: NodeAgentOptions, options: StandardServerOptions): Promise<DelegatedAuth> {
+  const { client, dialect, clock } = options;
+  const pem = await readBundle(values['client-ca-file'] ?? '');
+  return {
+    authenticator: new DelegatedAuthenticator({
+      dialect,
+      clock,
+      anonymous: values['anonymous-auth'],
+      tokenTtlMs: values['authentication-token-webhook-cache-ttl'],
+      reviewClient: values['authentication-token-webhook'] ? client : undefined,
+      clientAuthorities: pem === undefined ? undefined : new CertificateAuthorities(pem),
+    }),
+    authorizer: new DelegatedAuthorizer({
+      dialect,
+      clock,
+      reviewClient: values['authorization-mode'] === 'Webhook' ? client : alwaysAllow,
+      allowedTtlMs: values['authorization-webhook-cache-authorized-ttl'],
+      deniedTtlMs: values['authorization-webhook-cache-unauthorized-ttl'],
+      alwaysAllowPaths: ['/healthz'],
+    }),
+    clientCaPems: pem === undefined ? [] : [pem],
+  };
+}
+
+/** Makes the server of an agent when that starts. */
+export function standardServer(options: StandardServerOptions): AgentServerFactory {
+  return async (input) => {
+    const values = input.options;
+    const certificates = await loadServingCertificates({
+      values: {
+        'tls-cert-file': values['tls-cert-file'],
+        'tls-private-key-file': values['tls-private-key-file'],
+        'tls-sni-cert-key': [],
+        'cert-dir': values['cert-dir'],
+        'bind-address': input.context.node().hostIP,
+      },
+      name: options.dialect.components.nodeAgent,
+      clock: options.clock,
+    });
+    return serveAgent(input, { ...options, certificates, auth: await agentAuth(values, options) });
+  };
+}
