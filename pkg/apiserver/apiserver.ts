@@ -26,7 +26,7 @@ import { upgradeHandler } from '#apiserver/http/upgrade.js';
 import { OpenApi } from '#apiserver/openapi/openapi.js';
 import { conversionsOf } from '#apiserver/registry/conversions.js';
 import type { ConnectEndpoint, VirtualResource } from '#apiserver/registry/endpoints.js';
-import { noManagedFields } from '#apiserver/registry/managed-fields.js';
+import { ManagedFields } from '#apiserver/registry/managed-fields.js';
 import type { RegistryContext, WriteHook } from '#apiserver/registry/registry-context.js';
 import { ResourceTable } from '#apiserver/registry/resource-table.js';
 import { ResourceRouter } from '#apiserver/registry/router.js';
@@ -135,7 +135,7 @@ export class ApiServer implements Daemon {
       responder: this.#responder,
       admission: dependencies.admission ?? [],
       hooks: dependencies.hooks ?? [],
-      managedFields: noManagedFields,
+      managedFields: new ManagedFields({ dialect, clock, codec }),
       resources: this.resources,
       minWatchTimeoutMs: this.#options.minRequestTimeoutMs,
       closing: this.#closing.signal,

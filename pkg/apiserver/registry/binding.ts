@@ -44,6 +44,8 @@ export async function bindPod(
     namespace,
     name,
     options,
+    // Binding is the system's own doing: it makes nobody the owner of the node's name.
+    trackFields: false,
     profile: { subresource: 'binding', prepare: () => undefined, validate: () => [] },
     change: (current) => bound(resource, registry, current, binding, node) as unknown as ApiObjectShape,
   });

@@ -67,7 +67,7 @@ export async function insert(
   await mutatingAdmission(registry, context, resource, { ...call, name: object.metadata.name ?? '', object });
   strategy.prepareForCreate?.(object, strategyContext(registry));
   const { trackFields = true } = insertion;
-  if (trackFields) registry.managedFields.created({ resource, object, manager: options.fieldManager, subresource: '' });
+  if (trackFields) registry.managedFields.written({ resource, object, manager: options.fieldManager, subresource: '' });
   for (let attempt = 1; ; attempt += 1) {
     if (generated) object.metadata.name = generateName(base, registry.random);
     const undo = await beginCreate(registry, resource, object, options.dryRun);

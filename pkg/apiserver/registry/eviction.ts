@@ -82,6 +82,7 @@ async function useBudget(
     name,
     options: { dryRun, fieldManager: 'eviction', fieldValidation: 'Ignore' },
     profile: statusProfile(budgets),
+    trackFields: false,
     change: (current) => disrupted(registry, current, pod),
   });
 }

@@ -1,20 +1,31 @@
 /** Who manages which fields: what the writes of the registry tell, and what server-side apply asks. */
-
 import type { ApiObjectShape } from '#api/object.js';
-import { unsupportedMediaType } from '#apimachinery/errors/status.js';
+import { applyPatch } from '#apimachinery/apply/apply.js';
+import { updateManagedFields, type WriteInfo } from '#apimachinery/apply/managed-fields.js';
+import type { Clock } from '#apimachinery/clock.js';
+import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
 import type { ServedResource } from '#apiserver/registry/served-resource.js';
+import type { Codec } from '#apiserver/representation/codec.js';
+
+export interface ManagedFieldsOptions {
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly codec: Codec;
+}
 
 export interface ManagedWrite {
   readonly resource: ServedResource;
-  /** The object about to be stored; its metadata.managedFields are set in place. */
+  /** The object about to be stored; its metadata.managedFields are set. */
   readonly object: ApiObjectShape;
+  /** As it is stored now; absent for a new object. */
+  readonly old?: ApiObjectShape;
   readonly manager: string;
   readonly subresource: string;
 }
 
-export interface ApplyRequest {
+export interface Application {
   readonly resource: ServedResource;
-  /** The applied configuration, as decoded. */
+  /** The applied configuration, as parsed. */
   readonly configuration: unknown;
   /** Absent when the object does not exist yet. */
   readonly live?: ApiObjectShape;
@@ -23,22 +34,52 @@ export interface ApplyRequest {
   readonly subresource: string;
 }
 
-export interface ManagedFields {
-  created(write: ManagedWrite): void;
-  updated(write: ManagedWrite & { readonly old: ApiObjectShape }): void;
-  /** The merged object with its managedFields. Throws 409 with one cause per field that another manager owns. */
-  apply(request: ApplyRequest): ApiObjectShape;
+type Members = Record<string, unknown>;
+
+const members = (object: ApiObjectShape | undefined) => object as unknown as Members | undefined;
+
+export class ManagedFields {
+  readonly #options: ManagedFieldsOptions;
+
+  constructor(options: ManagedFieldsOptions) {
+    this.#options = options;
+  }
+
+  /** Whoever changes a field manages it from now on. */
+  written(write: ManagedWrite): void {
+    const { object } = write;
+    const entries = updateManagedFields({
+      ...this.#info(write),
+      live: members(write.old),
+      updated: object as unknown as Members,
+    });
+    if (entries.length > 0)
+      object.metadata.managedFields = entries as NonNullable<typeof object.metadata.managedFields>;
+    else delete object.metadata.managedFields;
+  }
+
+  /**
+   * The merged object with its managedFields, not yet normalized, sharing nothing with `live`. Throws 400 for a
+   * configuration that is not of the kind, 409 with one cause per field that another manager owns.
+   */
+  apply(application: Application): unknown {
+    const { configuration: applied, force, live, manager } = application;
+    const client = [this.#options.dialect, kubernetesDialect].map(clientSideApply).find((c) => c.manager === manager);
+    const request = { ...this.#info(application), applied, force, live: members(live) };
+    const { object } = applyPatch(client === undefined ? request : { ...request, clientSideApply: client });
+    // The merge shares what it leaves alone, and objects of the cache must not be changed by what comes next.
+    return JSON.parse(JSON.stringify(object));
+  }
+
+  #info({ resource, manager, subresource }: Pick<ManagedWrite, 'resource' | 'manager' | 'subresource'>): WriteInfo {
+    const { apiVersion, declaration } = resource;
+    const type = this.#options.codec.typeOf({ apiVersion, kind: declaration.kind });
+    return { type, apiVersion, manager, subresource, now: this.#options.clock.now() };
+  }
 }
 
-/** Tracks nothing. */
-export const noManagedFields: ManagedFields = {
-  created: ({ object }) => {
-    delete object.metadata.managedFields;
-  },
-  updated: ({ object }) => {
-    delete object.metadata.managedFields;
-  },
-  apply: () => {
-    throw unsupportedMediaType(['application/json-patch+json', 'application/merge-patch+json']);
-  },
-};
+/** The command-line client's name, and the annotation in which it keeps what it applied by itself. */
+function clientSideApply(dialect: Dialect): { manager: string; annotation: string } {
+  const annotation = dialect.annotations.lastApplied;
+  return { annotation, manager: annotation.slice(0, annotation.indexOf('.')) };
+}

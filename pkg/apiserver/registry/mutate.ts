@@ -109,7 +109,7 @@ async function attempt(
   profile.prepare(object, old, strategyContext(registry));
   if (mutation.trackFields !== false) {
     const { subresource } = profile;
-    registry.managedFields.updated({ resource, object, old, manager: options.fieldManager, subresource });
+    registry.managedFields.written({ resource, object, old, manager: options.fieldManager, subresource });
   }
   const undo = await beginUpdate(registry, resource, { object, old, dryRun: options.dryRun });
   try {

@@ -336,3 +336,33 @@ t.test('updates may create where the kind allows it', async (t) => {
   t.match(created.json.metadata, { uid: /./, namespace: 'default' });
   t.equal((await call(server, 'PUT', path, { body: { ...created.json, spec: { holderIdentity: 'b' } } })).status, 200);
 });
+
+t.test('server-side apply', async (t) => {
+  const server = await startServer(t);
+  const apply = (manager: string, body: unknown, query = '') =>
+    call(server, 'PATCH', `${configmaps}/a?fieldManager=${manager}${query}`, { ...patch('apply-patch+yaml'), body });
+  const created = await apply('one', configMap({ name: 'a' }, { x: '1', y: '1' }));
+  t.equal(created.status, 201, created.text);
+  t.match(created.json.metadata.managedFields, [
+    { manager: 'one', operation: 'Apply', apiVersion: 'v1', fieldsV1: { 'f:data': { 'f:x': {}, 'f:y': {} } } },
+  ]);
+  const conflict = await apply('two', configMap({ name: 'a' }, { x: '2' }));
+  t.match(conflict.json, { code: 409, reason: 'Conflict', details: { causes: [{ field: '.data.x' }] } });
+  const forced = await apply('two', configMap({ name: 'a' }, { x: '2' }), '&force=true');
+  t.equal(forced.json.data.x, '2');
+  const dropped = await apply('one', configMap({ name: 'a' }, {}));
+  t.same(dropped.json.data, { x: '2' }, 'what nobody wants any more goes, what another wants stays');
+  const again = await apply('one', configMap({ name: 'a' }, {}));
+  t.equal(again.json.metadata.resourceVersion, dropped.json.metadata.resourceVersion, 'nothing to write');
+  const updated = await call(server, 'PATCH', `${configmaps}/a?fieldManager=three`, {
+    ...patch('merge-patch+json'),
+    body: { data: { z: '3' } },
+  });
+  t.match(
+    updated.json.metadata.managedFields.find(({ manager }: { manager: string }) => manager === 'three'),
+    { operation: 'Update', fieldsV1: { 'f:data': { 'f:z': {} } } },
+  );
+  t.equal((await apply('one', configMap({ name: 'a' }), '&dryRun=All')).status, 200);
+  t.equal((await call(server, 'PATCH', `${configmaps}/a`, { ...patch('apply-patch+yaml'), body: '{}' })).status, 422);
+  t.match((await apply('one', { ...configMap({ name: 'a' }), oddity: 1 })).json, { code: 400 });
+});
