@@ -26,7 +26,7 @@ const hopHeaders = new Set([
   'upgrade',
 ]);
 
-/** The backend's answer as its head arrives. Throws 503 when it cannot be reached. */
+/** The backend's answer as its head arrives. Rejects with the network's error when it cannot be reached. */
 export async function openRequest(request: ProxyRequest): Promise<IncomingMessage> {
   const { backend, method, path, body, signal } = request;
   const headers = {
@@ -46,14 +46,18 @@ export async function openRequest(request: ProxyRequest): Promise<IncomingMessag
     const outgoing =
       backend.tls === undefined ? httpRequest(options) : httpsRequest({ ...options, ...tlsOptions(backend.tls) });
     outgoing.once('response', resolve);
-    outgoing.once('error', (error) => reject(serviceUnavailable(`error trying to reach service: ${error.message}`)));
+    outgoing.once('error', reject);
     outgoing.end(body);
   });
 }
 
-/** Passes the request on, and the answer back. */
+/** Passes the request on, and the answer back. Throws 503 when the backend cannot be reached. */
 export async function proxyRequest(request: ProxyRequest): Promise<ApiResponse> {
-  const response = await openRequest(request);
+  const response = await openRequest(request).catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error);
+    // No time to wait is named: clients would only hide the failure behind their retries.
+    throw serviceUnavailable(`error trying to reach service: ${why}`, 0);
+  });
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(response.headers))
     if (value !== undefined && !hopHeaders.has(name)) headers[name] = Array.isArray(value) ? value.join(', ') : value;

@@ -32,7 +32,8 @@ export class NodeAgents {
     const host = this.#address(node);
     if (host === undefined)
       throw internalError(new Error(`no preferred addresses found; known addresses: ${known(node)}`));
-    const port = node.status?.daemonEndpoints?.kubeletEndpoint?.Port ?? defaultPort;
+    const told = node.status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
+    const port = told === 0 ? defaultPort : told;
     const { ca, ...shown } = tls;
     return { host, port, tls: options.insecure === true || ca === undefined ? shown : { ...shown, ca } };
   }

@@ -1,10 +1,11 @@
 /** `pods/log`: the container's output, streamed from the node agent. */
-import { badRequest, type FieldFailure, invalid, StatusError } from '#apimachinery/errors/status.js';
+import { badRequest, type FieldFailure, internalError, invalid, StatusError } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { flag } from '#apiserver/http/request-info.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ConnectEndpoint } from '#apiserver/registry/endpoints.js';
+import { authority } from '#apiserver/streaming/backend.js';
 import { bodyText, chunks, openRequest } from '#apiserver/streaming/http-proxy.js';
 import type { NodeAgents } from '#apiserver/streaming/node-agents.js';
 import { chooseContainer, findPod } from '#apiserver/streaming/pod-target.js';
@@ -34,7 +35,12 @@ export function podLog({ reader, nodeAgents }: PodStreamOptions): ConnectEndpoin
       const insecure = flag(info.query, 'insecureSkipTLSVerifyBackend');
       const backend = await nodeAgents.backend(pod.spec.nodeName ?? '', { insecure });
       const path = `/containerLogs/${encodeURIComponent(info.namespace)}/${encodeURIComponent(info.name)}/${encodeURIComponent(container)}${query}`;
-      const response = await openRequest({ backend, method: 'GET', path, headers: {}, signal });
+      const response = await openRequest({ backend, method: 'GET', path, headers: {}, signal }).catch(
+        (error: unknown) => {
+          const why = error instanceof Error ? error.message : String(error);
+          throw internalError(new Error(`Get "https://${authority(backend)}${path}": ${why}`, { cause: error }));
+        },
+      );
       const { statusCode = 500 } = response;
       if (statusCode >= 200 && statusCode < 300) return { status: 200, headers, body: chunks(response) };
       throw agentFailure(statusCode, await bodyText(response), info.name);
