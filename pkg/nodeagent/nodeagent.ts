@@ -263,7 +263,7 @@ export class NodeAgent implements Daemon {
             mountPoint: cgroupMountPoint,
             version: await cgroupVersion(),
             root: values['cgroup-root'] === '' ? '/' : values['cgroup-root'],
-            podsName: `${dialect.namespaces.system.replace(/-system$/, '')}pods`,
+            podsName: `${dialect.shortName}pods`,
             quota,
             onRefused: (path, error) => log.warn({ err: error, path }, 'a cgroup limit could not be set'),
           });

@@ -1,6 +1,7 @@
 /** The node agent's options: one table, from which parsing, help and validation come. */
 import { featureGateOptions, featureGateRules } from '#daemon/options/groups/feature-gates.js';
 import { genericOptions } from '#daemon/options/groups/generic.js';
+import { legacyLoggingOptions } from '#daemon/options/groups/legacy-logging.js';
 import { loggingOptions, loggingRules } from '#daemon/options/groups/logging.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import { between, notNegative, positive, type Rule } from '#daemon/options/validate.js';
@@ -17,6 +18,7 @@ export const nodeAgentOptions = {
   ...podsOptions,
   ...featureGateOptions,
   ...loggingOptions,
+  ...legacyLoggingOptions,
 } as const satisfies OptionTable;
 
 export type NodeAgentOptions = OptionValues<typeof nodeAgentOptions>;

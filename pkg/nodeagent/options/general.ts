@@ -8,6 +8,7 @@ export const generalOptions = {
     meaning: 'File with a NodeAgentConfiguration; options on the command line win over it.',
   },
   kubeconfig: {
+    aliases: ['orchconfig'],
     type: 'string',
     section: 'General',
     meaning: 'Client config of the API server; without it there is nothing to run.',

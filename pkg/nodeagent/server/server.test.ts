@@ -79,7 +79,14 @@ t.test('serves pods, logs and sessions of a simulated node', async (t) => {
       ],
     }),
   );
-  api.seed(pods, testPod('waiting', { containers: [{ name: 'main', image: 'docker.io/test/none:1.0' }] }, { 'simulation.orch.io/pull-failure': 'no such image' }));
+  api.seed(
+    pods,
+    testPod(
+      'waiting',
+      { containers: [{ name: 'main', image: 'docker.io/test/none:1.0' }] },
+      { 'simulation.orch.io/pull-failure': 'no such image' },
+    ),
+  );
   const phase = (name: string) => api.get(pods, `default/${name}`)?.status?.phase;
   await eventually(() => phase('web') === 'Running', 'the pod runs');
   const node = api.list((await import('#api/core/v1/resources.gen.js')).nodes)[0];

@@ -1,0 +1,75 @@
+/** The agent with what it stands on, and the order in which they start and stop. */
+import { createServer, type Server } from 'node:http';
+import type { SharedInformerFactory } from '#client/informer/factory.js';
+import type { RestClient } from '#client/rest/rest-client.js';
+import type { Daemon } from '#daemon/daemon.js';
+import type { Logger } from '#daemon/log/logger.js';
+import type { CRI } from '#nodeagent/cri/cri.js';
+import type { NodeAgent } from '#nodeagent/nodeagent.js';
+
+export interface NodeAgentProcessParts {
+  readonly agent: NodeAgent;
+  readonly informers: SharedInformerFactory;
+  readonly client: RestClient;
+  readonly cri: CRI;
+  readonly log: Logger;
+  /** The local health endpoint; port 0 for none. */
+  readonly health: { readonly address: string; readonly port: number };
+}
+
+export class NodeAgentProcess implements Daemon {
+  readonly name: string;
+  readonly #parts: NodeAgentProcessParts;
+  #health: Server | undefined;
+
+  constructor(parts: NodeAgentProcessParts) {
+    this.name = parts.agent.name;
+    this.#parts = parts;
+  }
+
+  ready(): Promise<void> {
+    return this.#parts.agent.ready();
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { agent, informers } = this.#parts;
+    await this.#serveHealth();
+    // What the agent watches ends after the agent: it reads its caches to the last.
+    const watching = new AbortController();
+    const watched = informers.start(watching.signal);
+    try {
+      await agent.start(signal);
+    } finally {
+      watching.abort();
+      await watched;
+    }
+  }
+
+  async close(): Promise<void> {
+    const { agent, client, cri } = this.#parts;
+    await agent.close();
+    this.#health?.close();
+    this.#health?.closeAllConnections();
+    await cri.close();
+    await client.close();
+  }
+
+  async #serveHealth(): Promise<void> {
+    const { health, log } = this.#parts;
+    if (health.port === 0) return;
+    const server = createServer((request, response) => {
+      const found = request.url?.split('?')[0] === '/healthz';
+      response.writeHead(found ? 200 : 404, { 'content-type': 'text/plain; charset=utf-8' });
+      response.end(found ? 'ok' : '404 page not found\n');
+    });
+    await new Promise<void>((resolve) => {
+      server.once('error', (error) => {
+        // As in 1.24: the node goes on without it.
+        log.error({ err: error, port: health.port }, 'The local health endpoint cannot listen');
+        resolve();
+      });
+      server.listen(health.port, health.address, resolve);
+    });
+    this.#health = server;
+  }
+}

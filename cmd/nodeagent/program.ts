@@ -1,0 +1,89 @@
+/** The node agent as a program of its own: options and files in, one agent on a real runtime out. */
+import { writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { SharedInformerFactory } from '#client/informer/factory.js';
+import { dropManagedFields } from '#client/informer/transforms.js';
+import { connect } from '#client/rest/client-config.js';
+import { loadKubeconfig } from '#client/rest/kubeconfig.js';
+import { NodeAgentProcess } from '#cmd/nodeagent/process.js';
+import type { Daemon } from '#daemon/daemon.js';
+import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
+import { createRegistry } from '#daemon/metrics/registry.js';
+import { withDialectNames } from '#daemon/options/dialect-names.js';
+import { OptionsError } from '#daemon/options/errors.js';
+import { validateOptions } from '#daemon/options/validate.js';
+import type { Program, ProgramContext } from '#daemon/run.js';
+import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
+import { LocalMachine } from '#nodeagent/node/machine.js';
+import { NodeAgent } from '#nodeagent/nodeagent.js';
+import { applyConfigFile } from '#nodeagent/options/config-file.js';
+import { nodeAgentOptions, nodeAgentRules } from '#nodeagent/options.js';
+import { standardServer } from '#nodeagent/server/standard-server.js';
+
+type Context = ProgramContext<typeof nodeAgentOptions>;
+
+/** `facts`: what the metrics tell of the process. */
+export function nodeAgentProgram(facts: ProcessFacts): Program<typeof nodeAgentOptions> {
+  return {
+    name: (dialect) => dialect.components.nodeAgent,
+    description: 'Runs the pods that are bound to this node, on a container runtime.',
+    options: (dialect) => withDialectNames(nodeAgentOptions, dialect),
+    rules: nodeAgentRules,
+    create: (context) => create(context, facts),
+  };
+}
+
+async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
+  const { dialect, clock, random, log } = context;
+  const path = context.values.config ?? '';
+  const parsed = path === '' ? context : await applyConfigFile(nodeAgentOptions, context, { path, dialect });
+  validateOptions(parsed, nodeAgentRules);
+  const { values } = parsed;
+  const missing = [];
+  if ((values.kubeconfig ?? '') === '')
+    missing.push('--kubeconfig is required: running without an API server is not supported');
+  if ((values['container-runtime-endpoint'] ?? '') === '') missing.push('--container-runtime-endpoint is required');
+  if (missing.length > 0) throw new OptionsError(missing);
+
+  await setOOMScoreAdj(values['oom-score-adj'], context);
+  const metrics = createRegistry({ dialect, process: facts });
+  const nodeName = (values['hostname-override'] ?? hostname()).trim().toLowerCase();
+  const userAgent = `${dialect.components.nodeAgent}/${dialect.version}`;
+  const config = await loadKubeconfig(values.kubeconfig ?? '', { clock });
+  const client = connect(config, { dialect, clock, userAgent, metrics });
+  const informers = new SharedInformerFactory({ client, clock, random, log, metrics, transform: dropManagedFields });
+  const imageEndpoint = values['image-service-endpoint'] ?? '';
+  const cri = new GrpcCRI({
+    endpoint: values['container-runtime-endpoint'] ?? '',
+    clock,
+    timeoutMs: values['runtime-request-timeout'],
+    ...(imageEndpoint === '' ? {} : { imageEndpoint }),
+  });
+  const agent = new NodeAgent(values, {
+    informers,
+    clock,
+    random,
+    log,
+    cri,
+    nodeName,
+    machine: new LocalMachine('/'),
+    server: standardServer({ client, dialect, clock, log, nodeName, metrics }),
+  });
+  return new NodeAgentProcess({
+    agent,
+    informers,
+    client,
+    cri,
+    log,
+    health: { address: values['healthz-bind-address'], port: values['healthz-port'] },
+  });
+}
+
+/** Without the capability for it the kernel refuses; the agent runs all the same. */
+async function setOOMScoreAdj(score: number, { log }: Context): Promise<void> {
+  try {
+    await writeFile('/proc/self/oom_score_adj', String(score));
+  } catch (error) {
+    log.warn({ err: error, score }, 'Setting oom_score_adj was refused');
+  }
+}
