@@ -95,15 +95,17 @@ export const nodeOptions = {
   },
   'node-cidr-mask-size-ipv4': {
     type: 'int',
+    default: 24,
     inert: true,
     section: networks,
-    meaning: "Size of a node's IPv4 range with two families; 24 unless given.",
+    meaning: "Size of a node's IPv4 range with two families.",
   },
   'node-cidr-mask-size-ipv6': {
     type: 'int',
+    default: 64,
     inert: true,
     section: networks,
-    meaning: "Size of a node's IPv6 range with two families; 64 unless given.",
+    meaning: "Size of a node's IPv6 range with two families.",
   },
   'configure-cloud-routes': {
     type: 'bool',

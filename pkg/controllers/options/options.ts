@@ -2,9 +2,9 @@
 import type { Dialect } from '#apimachinery/dialect.js';
 import { unknownControllers } from '#controllers/names.js';
 import { nodeOptions, nodeRules } from '#controllers/options/nodes.js';
-import { concurrencyOptions, selectionOptions } from '#controllers/options/selection.js';
+import { clusterNameOptions, concurrencyOptions, selectionOptions } from '#controllers/options/selection.js';
 import { signingOptions, signingRules } from '#controllers/options/signing.js';
-import { autoscalerOptions, volumeOptions } from '#controllers/options/volumes.js';
+import { autoscalerOptions, flexVolumeOptions, volumeOptions } from '#controllers/options/volumes.js';
 import { delegatedAuthOptions, delegatedAuthRules } from '#daemon/options/groups/authentication.js';
 import { clientConnectionOptions } from '#daemon/options/groups/client-connection.js';
 import { debuggingOptions } from '#daemon/options/groups/debugging.js';
@@ -22,9 +22,11 @@ export function controllerManagerOptions(dialect: Dialect) {
   return {
     ...genericOptions,
     ...selectionOptions,
+    ...clusterNameOptions(dialect),
     ...concurrencyOptions,
     ...nodeOptions,
     ...volumeOptions,
+    ...flexVolumeOptions(dialect),
     ...autoscalerOptions,
     ...signingOptions,
     ...clientConnectionOptions({ qps: 20, burst: 30, contentType: dialect.protobufMediaType }),

@@ -1,4 +1,5 @@
 /** Options that choose the controllers and how much they do at once. */
+import type { Dialect } from '#apimachinery/dialect.js';
 import { controllerNames } from '#controllers/names.js';
 import type { OptionTable } from '#daemon/options/option.js';
 
@@ -23,13 +24,6 @@ export const selectionOptions = {
     section,
     meaning: 'Shortest time between two complete passes over a cache; caches here converge by themselves.',
   },
-  'cluster-name': {
-    type: 'string',
-    default: 'orch',
-    inert: true,
-    section,
-    meaning: "Prefix of the cluster's instances.",
-  },
   'enable-leader-migration': {
     type: 'bool',
     inert: true,
@@ -43,6 +37,19 @@ export const selectionOptions = {
     meaning: 'File that says which manager runs which controller; empty uses the default configuration.',
   },
 } as const satisfies OptionTable;
+
+/** Options whose defaults are the dialect's. */
+export function clusterNameOptions(dialect: Dialect) {
+  return {
+    'cluster-name': {
+      type: 'string',
+      default: dialect.product,
+      inert: true,
+      section,
+      meaning: "Prefix of the cluster's instances.",
+    },
+  } as const satisfies OptionTable;
+}
 
 const concurrency = 'Concurrency';
 

@@ -1,8 +1,22 @@
 /** Options of the controllers of volumes and of the autoscaler. Nothing acts on them yet. */
+import type { Dialect } from '#apimachinery/dialect.js';
 import type { OptionTable } from '#daemon/options/option.js';
 
 const volumes = 'Volumes';
 const autoscaler = 'Autoscaler';
+
+/** Options whose defaults are the dialect's. */
+export function flexVolumeOptions(dialect: Dialect) {
+  return {
+    'flex-volume-plugin-dir': {
+      type: 'string',
+      default: `/usr/libexec/${dialect.product}/${dialect.components.nodeAgent}-plugins/volume/exec/`,
+      inert: true,
+      section: volumes,
+      meaning: "Directory of others' volume plugins.",
+    },
+  } as const satisfies OptionTable;
+}
 
 export const volumeOptions = {
   'pvclaimbinder-sync-period': {
@@ -43,13 +57,6 @@ export const volumeOptions = {
     inert: true,
     section: volumes,
     meaning: 'Volume plugin to use when the cloud provider is external.',
-  },
-  'flex-volume-plugin-dir': {
-    type: 'string',
-    default: '/usr/libexec/orch/nodeagent-plugins/volume/exec/',
-    inert: true,
-    section: volumes,
-    meaning: "Directory of others' volume plugins.",
   },
   'pv-recycler-minimum-timeout-nfs': {
     type: 'int',

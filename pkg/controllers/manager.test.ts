@@ -1,0 +1,83 @@
+import { Registry } from 'prom-client';
+import t, { type Test } from 'tap';
+import { namespaces, serviceaccounts } from '#api/core/v1/resources.gen.js';
+import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { FakeApi } from '#client/testing/fake-api.js';
+import { settle, VirtualClock } from '#client/testing/virtual-clock.js';
+import { ControllerManager, type Leadership } from '#controllers/manager.js';
+import { controllerManagerValues } from '#controllers/options/options.js';
+import { silentLogger as log } from '#daemon/log/logger.js';
+
+function setUp(t: Test, controllers: readonly string[], leadership?: Leadership) {
+  const clock = new VirtualClock();
+  const api = new FakeApi({ dialect, clock, resources: [namespaces, serviceaccounts] });
+  const metrics = new Registry();
+  const manager = new ControllerManager(controllerManagerValues(dialect, { controllers }), {
+    client: api.client,
+    dialect,
+    clock,
+    random: () => 0.5,
+    log,
+    events: { record() {} },
+    metrics,
+    ...(leadership === undefined ? {} : { leadership }),
+  });
+  const stop = new AbortController();
+  t.teardown(async () => {
+    stop.abort();
+    await manager.close();
+  });
+  const turn = async () => {
+    for (let i = 0; i < 30; i += 1) await settle();
+  };
+  return { api, manager, stop, metrics, turn, start: () => manager.start(stop.signal) };
+}
+
+t.test('runs what was chosen until it is told to stop', async (t) => {
+  const { api, manager, stop, metrics, turn, start } = setUp(t, ['serviceaccount', 'cronjob']);
+  api.seed(namespaces, { metadata: { name: 'a' }, spec: {} });
+  const running = start();
+  await manager.ready();
+  await turn();
+  t.same([...manager.states()], [['serviceaccount', 'running']], 'one that is not written yet is left out');
+  t.equal(api.list(serviceaccounts).length, 1);
+  t.match(await metrics.metrics(), /controller_reconciles_total\{controller="serviceaccount",result="done"\} [1-9]/);
+  stop.abort();
+  await running;
+  t.same([...manager.states()], [['serviceaccount', 'stopped']]);
+  api.verify();
+});
+
+t.test('waits for leadership, and stops when it is lost', async (t) => {
+  let begin: () => void = () => undefined;
+  let lose: () => void = () => undefined;
+  const leadership: Leadership = {
+    async lead(work, signal) {
+      await new Promise<void>((resolve) => {
+        begin = resolve;
+      });
+      const leading = new AbortController();
+      lose = () => leading.abort();
+      await work(AbortSignal.any([signal, leading.signal]));
+      if (!signal.aborted) throw new Error('lost');
+    },
+  };
+  const { api, manager, turn, start } = setUp(t, ['serviceaccount'], leadership);
+  api.seed(namespaces, { metadata: { name: 'a' }, spec: {} });
+  const running = start();
+  const failed = t.rejects(running, { message: 'lost' });
+  await manager.ready();
+  await turn();
+  t.equal(api.calls.length, 0, 'a standby asks for nothing');
+  begin();
+  await turn();
+  t.equal(api.list(serviceaccounts).length, 1);
+  lose();
+  await failed;
+});
+
+t.test('close before start', async (t) => {
+  const { manager } = setUp(t, []);
+  await manager.close();
+  await t.rejects(manager.ready());
+});
