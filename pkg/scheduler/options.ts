@@ -40,11 +40,12 @@ export function schedulerOptions(dialect: Dialect) {
     ...deprecate(debuggingOptions),
     ...deprecate(connection),
     master,
-    config: { type: 'string', section: 'Configuration', meaning: 'Configuration file.' },
+    config: { type: 'string', section: 'Configuration', meaning: 'Configuration file.', inert: true },
     'write-config-to': {
       type: 'string',
       section: 'Configuration',
       meaning: 'Write the configuration in force to this file and exit.',
+      inert: true,
     },
     'lock-object-name': {
       type: 'string',

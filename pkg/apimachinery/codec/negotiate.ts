@@ -127,8 +127,12 @@ export function requestEncoding(
 ): Encoding {
   if (contentType === undefined || contentType.trim() === '') return encodings[0] ?? 'json';
   const range = parseRange(contentType);
+  const asked = range === undefined ? '' : `${range.type}/${range.subtype}`;
   const found = encodings.find(
-    (encoding) => range !== undefined && mediaTypeOf(encoding, dialect) === `${range.type}/${range.subtype}`,
+    (encoding) =>
+      mediaTypeOf(encoding, dialect) === asked ||
+      // The bytes are the same in both dialects, and clients of the other one know no other name for them.
+      (encoding === 'protobuf' && mediaTypeOf(encoding, kubernetesDialect) === asked),
   );
   if (found === undefined) throw unsupportedMediaType(encodings.map((encoding) => mediaTypeOf(encoding, dialect)));
   return found;

@@ -1,10 +1,12 @@
 /** Whole objects as Protobuf: enveloped, one by one or as lists of messages that are encoded already. */
+
 import { DecodeError, decodeFailure } from '#apimachinery/codec/decode-error.js';
 import { decodeEnvelope, encodeEnvelope, envelopeAround, hasEnvelope } from '#apimachinery/codec/envelope.js';
 import type { JsonObject } from '#apimachinery/codec/json-walk.js';
 import { decodeMessage, type RawReader } from '#apimachinery/codec/protobuf/decode.js';
 import { encodeMessage, writeMessage } from '#apimachinery/codec/protobuf/encode.js';
 import { ReverseWriter, tag, wire } from '#apimachinery/codec/protobuf/writer.js';
+import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -70,7 +72,7 @@ function decodeEnveloped(
   expected: KindInfo | undefined,
 ): { kind: KindInfo; object: JsonObject } {
   const envelope = decodeEnvelope(bytes);
-  if (envelope.contentType !== '' && envelope.contentType !== scheme.dialect.protobufMediaType) {
+  if (!['', scheme.dialect.protobufMediaType, kubernetesDialect.protobufMediaType].includes(envelope.contentType)) {
     throw new DecodeError(`content type ${JSON.stringify(envelope.contentType)} inside Protobuf is not supported`);
   }
   const { apiVersion, kind } = envelope;
