@@ -95,6 +95,9 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
       t.match(await kubectl('explain', 'deployment.spec.strategy'), /type\t<string>/);
       const unknown = await kubectl('get', 'nothings').catch((error: { stderr: string }) => error.stderr);
       t.match(unknown, /the server doesn't have a resource type "nothings"/);
+      await writeFile(file, manifest(5));
+      t.match(await kubectl('apply', '--server-side', '--force-conflicts', '-f', file), /web serverside-applied/);
+      t.equal(await kubectl('get', 'deploy', 'web', '-o', 'jsonpath={.spec.replicas}'), '5');
       t.match(await kubectl('delete', '-f', file), /"web" deleted/);
       t.equal(await kubectl('get', 'all,configmaps', '-o', 'name'), '');
     });
