@@ -206,7 +206,7 @@ export class CompleteApiServer implements Daemon {
       clock,
       log,
       clusterIP: network.apiServiceIP,
-      nodePort: values['orch-service-node-port'],
+      nodePort: values['api-service-node-port'],
       endpoint:
         ip === undefined || port === undefined || values['endpoint-reconciler-type'] === 'none'
           ? undefined

@@ -18,7 +18,7 @@ export const networkOptions = {
     section,
     meaning: 'Ports that Services may open on every node.',
   },
-  'orch-service-node-port': {
+  'api-service-node-port': {
     type: 'int',
     section,
     meaning: 'Node port of the API’s own Service; 0 makes it reachable inside the cluster only.',
