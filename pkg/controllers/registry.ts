@@ -4,6 +4,7 @@ import { ClusterRoleAggregationController } from '#controllers/clusterroleaggreg
 import { DeploymentController } from '#controllers/deployment/controller.js';
 import { EndpointController } from '#controllers/endpoint/controller.js';
 import { EndpointSliceController } from '#controllers/endpointslice/controller.js';
+import { EndpointSliceMirroringController } from '#controllers/endpointslicemirroring/controller.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { GarbageCollector } from '#controllers/garbagecollector/controller.js';
 import { NamespaceController } from '#controllers/namespace/controller.js';
@@ -39,6 +40,12 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
       concurrency: values['concurrent-service-endpoint-syncs'],
       batchPeriodMs: values['endpointslice-updates-batch-period'],
       maxEndpointsPerSlice: values['max-endpoints-per-slice'],
+    }),
+  endpointslicemirroring: (context, { values }) =>
+    new EndpointSliceMirroringController(context, {
+      concurrency: values['mirroring-concurrent-service-endpoint-syncs'],
+      batchPeriodMs: values['mirroring-endpointslice-updates-batch-period'],
+      maxEndpointsPerSubset: values['mirroring-max-endpoints-per-subset'],
     }),
   garbagecollector: (context, { values }) =>
     values['enable-garbage-collector']

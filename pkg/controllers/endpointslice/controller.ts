@@ -3,13 +3,13 @@ import { nodes as nodeType, services as serviceType } from '#api/core/v1/resourc
 import type { Node, Service } from '#api/core/v1/types.gen.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
-import { isNotFound } from '#apimachinery/errors/status.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter, retry } from '#client/workqueue/outcome.js';
 import { familiesOf, isHeadless, selectsPods } from '#controllers/endpoint/members.js';
 import { ServicesOfPods } from '#controllers/endpoint/services-of-pods.js';
 import { desiredGroups, type EndpointGroup } from '#controllers/endpointslice/desired.js';
-import { planSlices, type SlicePlan } from '#controllers/endpointslice/plan.js';
+import { executeSlicePlan } from '#controllers/endpointslice/execute.js';
+import { planSlices } from '#controllers/endpointslice/plan.js';
 import { SliceTracker } from '#controllers/endpointslice/tracker.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { isNamespaceTerminating, messageOf } from '#controllers/framework/errors.js';
@@ -135,29 +135,14 @@ export class EndpointSliceController implements Controller {
       addressTypes: familiesOf(service),
     });
     try {
-      await this.#execute(key, plan);
+      const { client } = this.#context;
+      await executeSlicePlan({ client, key, plan, tracker: this.#tracker, cache: this.#slices });
       return done;
     } catch (error) {
       if (isNamespaceTerminating(error)) return done;
       const message = `Error updating Endpoint Slices for Service ${key}: ${messageOf(error)}`;
       events.record(service, 'Warning', 'FailedToUpdateEndpointSlices', message);
       return retry(error);
-    }
-  }
-
-  async #execute(key: string, { creates, updates, deletes }: SlicePlan): Promise<void> {
-    const resource = this.#context.client.resource(endpointslices);
-    // New endpoints come before old ones go, so that a service never has fewer than it must.
-    for (const slice of creates) this.#tracker.wrote(key, await resource.create(slice));
-    for (const slice of updates) this.#tracker.wrote(key, await resource.update(slice));
-    for (const slice of deletes) {
-      const { name = '', namespace = '', uid = '' } = slice.metadata;
-      try {
-        await resource.delete(name, { namespace, preconditions: { uid } });
-        if (this.#slices.get(keyOf(slice))?.metadata.uid === uid) this.#tracker.deleted(key, slice);
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-      }
     }
   }
 

@@ -1,0 +1,147 @@
+/** Mirrors Endpoints that people or other programs maintain into endpoint slices. */
+import { endpoints as endpointsType, services as serviceType } from '#api/core/v1/resources.gen.js';
+import type { Endpoints, Service } from '#api/core/v1/types.gen.js';
+import { endpointslices } from '#api/discovery/v1/resources.gen.js';
+import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
+import type { Informer } from '#client/informer/informer.js';
+import { done, type Outcome, requeueAfter, retry } from '#client/workqueue/outcome.js';
+import type { EndpointGroup } from '#controllers/endpointslice/desired.js';
+import { executeSlicePlan } from '#controllers/endpointslice/execute.js';
+import { planSlices } from '#controllers/endpointslice/plan.js';
+import { SliceTracker } from '#controllers/endpointslice/tracker.js';
+import { mirroredGroups, mirrorManager, shouldMirror } from '#controllers/endpointslicemirroring/mirror.js';
+import type { Controller, ControllerContext } from '#controllers/framework/context.js';
+import { isNamespaceTerminating, messageOf } from '#controllers/framework/errors.js';
+import { sharedInformer } from '#controllers/framework/informers.js';
+import { keyFor, keyOf } from '#controllers/framework/keys.js';
+import { ReconcileLoop } from '#controllers/framework/loop.js';
+import { controllerReference } from '#controllers/framework/owners.js';
+
+export interface EndpointSliceMirroringOptions {
+  readonly concurrency: number;
+  /** How long changes are gathered. */
+  readonly batchPeriodMs: number;
+  readonly maxEndpointsPerSubset: number;
+}
+
+/** Failures after which Endpoints wait for a change, as in 1.24. */
+const maxRetries = 15;
+/** Index of slices by the Endpoints that they mirror. */
+const mirrorIndex = 'mirrored';
+
+export class EndpointSliceMirroringController implements Controller {
+  readonly name = 'endpointslicemirroring';
+  readonly #context: ControllerContext;
+  readonly #options: EndpointSliceMirroringOptions;
+  readonly #services: Informer<Service>;
+  readonly #endpoints: Informer<Endpoints>;
+  readonly #slices: Informer<EndpointSlice>;
+  readonly #loop: ReconcileLoop;
+  readonly #tracker: SliceTracker;
+
+  constructor(context: ControllerContext, options: EndpointSliceMirroringOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#tracker = new SliceTracker(context.clock);
+    this.#services = sharedInformer(context.informers, serviceType);
+    this.#endpoints = sharedInformer(context.informers, endpointsType);
+    this.#slices = sharedInformer(context.informers, endpointslices);
+    this.#slices.addIndexers({ [mirrorIndex]: (slice) => [this.#mirrored(slice) ?? ''] });
+    this.#loop = new ReconcileLoop(context, {
+      name: 'endpoint_slice_mirroring',
+      concurrency: options.concurrency,
+      maxRetries,
+      reconcile: (key) => this.#reconcile(key),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { queue } = this.#loop;
+    const { batchPeriodMs } = this.#options;
+    const add = (object: Endpoints | Service) => {
+      if (batchPeriodMs > 0) queue.addAfter(keyOf(object), batchPeriodMs);
+      else queue.add(keyOf(object));
+    };
+    const sliceSeen = (slice: EndpointSlice) => {
+      const key = this.#mirrored(slice);
+      if (key !== undefined) queue.add(key);
+    };
+    const remove = [
+      this.#endpoints.addHandler({ onAdd: add, onUpdate: add, onDelete: add }),
+      this.#services.addHandler({ onAdd: add, onUpdate: add, onDelete: add }),
+      this.#slices.addHandler({
+        onAdd: sliceSeen,
+        onUpdate: sliceSeen,
+        onDelete: (slice) => {
+          this.#tracker.sawDeletion(this.#mirrored(slice) ?? '', slice);
+          sliceSeen(slice);
+        },
+      }),
+    ];
+    try {
+      await this.#loop.run(signal);
+    } finally {
+      for (const unwatch of remove) unwatch();
+    }
+  }
+
+  /** The Endpoints that a slice of this controller mirrors, undefined for slices of others. */
+  #mirrored({ metadata }: EndpointSlice): string | undefined {
+    const { dialect } = this.#context;
+    const name = metadata.labels?.[dialect.labels.serviceName];
+    const ours = metadata.labels?.[dialect.labels.endpointSliceManagedBy] === mirrorManager(dialect);
+    return ours && name !== undefined ? keyFor(metadata.namespace, name) : undefined;
+  }
+
+  async #reconcile(key: string): Promise<Outcome> {
+    const { client, dialect, events } = this.#context;
+    const { maxEndpointsPerSubset } = this.#options;
+    const endpoints = this.#endpoints.get(key);
+    const slices = this.#slices.byIndex(mirrorIndex, key);
+    const staleMs = this.#tracker.staleMs(key, slices);
+    if (staleMs > 0) return requeueAfter(staleMs);
+    const mirrored = endpoints !== undefined && shouldMirror(dialect, this.#services.get(key), endpoints);
+    if (!mirrored && slices.length === 0) return done;
+    const plan = planSlices({
+      groups: mirrored ? mirroredGroups(endpoints, maxEndpointsPerSubset) : new Map(),
+      slices: slices.filter((slice) => slice.metadata.deletionTimestamp === undefined),
+      blank: (group) => this.#blank(endpoints, group),
+      maxEndpoints: maxEndpointsPerSubset,
+      addressTypes: [],
+    });
+    try {
+      await executeSlicePlan({ client, key, plan, tracker: this.#tracker, cache: this.#slices });
+      return done;
+    } catch (error) {
+      if (isNamespaceTerminating(error)) return done;
+      const message = `Error updating mirrored Endpoint Slices for Endpoints ${key}: ${messageOf(error)}`;
+      if (endpoints !== undefined) events.record(endpoints, 'Warning', 'FailedToUpdateEndpointSlices', message);
+      return retry(error);
+    }
+  }
+
+  #blank(
+    endpoints: Endpoints | undefined,
+    { addressType, ports }: Pick<EndpointGroup, 'addressType' | 'ports'>,
+  ): EndpointSlice {
+    const { dialect } = this.#context;
+    const { name = '', namespace = '', labels } = endpoints?.metadata ?? {};
+    return {
+      metadata: {
+        generateName: `${name}-`,
+        namespace,
+        labels: {
+          ...labels,
+          [dialect.labels.serviceName]: name,
+          [dialect.labels.endpointSliceManagedBy]: mirrorManager(dialect),
+        },
+        ...(endpoints === undefined
+          ? {}
+          : { ownerReferences: [controllerReference(dialect, endpointsType, endpoints)] }),
+      },
+      addressType,
+      endpoints: [],
+      ports: [...ports],
+    };
+  }
+}
