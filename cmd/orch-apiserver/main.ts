@@ -2,7 +2,7 @@
 /** The API server as a program of its own. */
 import { networkInterfaces } from 'node:os';
 import { buildApiServer } from '#apiserver/config.js';
-import { apiServerOptions, apiServerRules } from '#apiserver/options.js';
+import { apiServerOptions, apiServerProgramRules } from '#apiserver/options.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { type Program, run } from '#daemon/run.js';
 
@@ -11,7 +11,7 @@ const program: Program<ReturnType<typeof apiServerOptions>> = {
   description:
     'Serves the cluster’s API: keeps its objects in etcd, decides who may do what, and validates, defaults and publishes every change.',
   options: apiServerOptions,
-  rules: apiServerRules,
+  rules: apiServerProgramRules,
   create: ({ values, dialect, clock, log, random }) =>
     buildApiServer({
       values,

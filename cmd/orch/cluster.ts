@@ -22,6 +22,7 @@ import { parseOptions } from '#daemon/options/parse.js';
 import { type Rule, validateOptions } from '#daemon/options/validate.js';
 import { NodeAgent, type NodeAgentDependencies } from '#nodeagent/nodeagent.js';
 import { nodeAgentOptions, nodeAgentRules } from '#nodeagent/options.js';
+import { standardServer } from '#nodeagent/server/standard-server.js';
 import { schedulerMetrics } from '#scheduler/metrics.js';
 import { Scheduler } from '#scheduler/scheduler.js';
 import type { Store } from '#storage/store.js';
@@ -146,6 +147,7 @@ export class ClusterProcess {
       random,
       log: log.child({ node: node.name }),
       nodeName: node.name,
+      server: standardServer({ client, dialect, clock, log, nodeName: node.name }),
       ...node.dependencies,
     });
     this.#informing.push(informers.start(this.#stop.signal));
