@@ -21,14 +21,20 @@ export class JsonWalk {
   /** Paths of members that no field describes, undefined when nobody asks. */
   readonly unknown: string[] | undefined;
   readonly #limit: number;
+  readonly #keepZeros: boolean;
   /** Names and indexes from the root to what is looked at. */
   readonly #path: (string | number)[] = [];
   /** The message that the innermost named member belongs to. */
   #owner: TypeInfo | undefined;
 
-  constructor(options: { collectUnknown: boolean; limit: number }) {
+  /**
+   * `limit`: how many unknown members are collected at most. `keepZeros`: members that say nothing stay; metadata,
+   * spec and items are not added.
+   */
+  constructor(options: { collectUnknown: boolean; limit: number; keepZeros?: boolean }) {
     this.unknown = options.collectUnknown ? [] : undefined;
     this.#limit = options.limit;
+    this.#keepZeros = options.keepZeros ?? false;
   }
 
   /** The value as an object of the type. May change and keep parts of `value`. Throws a DecodeError. */
@@ -100,7 +106,7 @@ export class JsonWalk {
     }
     this.#owner = outer;
     const result = dropped ? withoutUndefined(object) : object;
-    if (type.isKind) completeKind(type, result);
+    if (type.isKind && !this.#keepZeros) completeKind(type, result);
     return result;
   }
 
@@ -130,7 +136,7 @@ export class JsonWalk {
               ? value
               : this.#message(field.type, value)
             : this.#scalar(field.scalar, value);
-    return saysNothing(field, result) ? undefined : result;
+    return !this.#keepZeros && saysNothing(field, result) ? undefined : result;
   }
 
   #list(field: FieldInfo | undefined, value: unknown, goName?: string): unknown[] {

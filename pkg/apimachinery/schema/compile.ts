@@ -1,5 +1,6 @@
 /** Makes types out of declarations. */
 import { orchDialect } from '#apimachinery/dialect.js';
+import { atomicTypes } from '#apimachinery/schema/atomic-types.js';
 import type {
   FieldDeclaration,
   GroupVersionDeclaration,
@@ -116,7 +117,10 @@ class CompiledField implements FieldInfo {
     this.listKind = listKind(declaration, this.patchMerge);
     this.listMapKeys =
       declaration.listMapKeys ?? (declaration.patchMergeKey === undefined ? [] : [declaration.patchMergeKey]);
-    this.atomic = declaration.mapType === 'atomic' || declaration.structType === 'atomic';
+    this.atomic =
+      declaration.mapType === 'atomic' ||
+      declaration.structType === 'atomic' ||
+      (this.container === 'single' && resolved.type?.atomic === true);
     this.enumValues = resolved.enumValues;
     this.default = declaration.default;
     this.featureGate = declaration.featureGate;
@@ -144,6 +148,7 @@ class CompiledType implements TypeInfo {
   readonly shape: Shape;
   readonly isKind: boolean;
   readonly isList: boolean;
+  readonly atomic: boolean;
   readonly preserveUnknown = false;
   fields: readonly FieldInfo[] = [];
   byName: ReadonlyMap<string, FieldInfo> = new Map();
@@ -154,6 +159,7 @@ class CompiledType implements TypeInfo {
     this.shortName = shortName;
     this.goName = `${prefix.slice(prefix.lastIndexOf('.') + 1)}.${shortName}`;
     this.shape = shapes[this.name] ?? 'struct';
+    this.atomic = atomicTypes.has(this.name);
     this.isList = shortName.endsWith('List') && message.items !== undefined && message.metadata !== undefined;
     this.isKind =
       served.has(this.name) ||

@@ -54,7 +54,7 @@ export interface FieldInfo {
   /** Server-side apply; what the declaration says or, failing that, what the strategic merge rules imply. */
   readonly listKind: ListKind;
   readonly listMapKeys: readonly string[];
-  /** The map or the message is one value to server-side apply. */
+  /** The map or the message is one value to server-side apply, here or wherever its type stands. */
   readonly atomic: boolean;
   readonly enumValues: readonly string[] | undefined;
   readonly default: unknown;
@@ -79,6 +79,8 @@ export interface TypeInfo {
   /** JSON fields, those of inline messages included. */
   readonly byName: ReadonlyMap<string, FieldInfo>;
   readonly byNumber: ReadonlyMap<number, FieldInfo>;
+  /** The message is one value to server-side apply wherever it stands. */
+  readonly atomic: boolean;
   /** Members that no field describes are kept (custom resources that ask for it). */
   readonly preserveUnknown: boolean;
 }

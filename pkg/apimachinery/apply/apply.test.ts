@@ -1,0 +1,361 @@
+import t from 'tap';
+import { schemeFor } from '#api/scheme.js';
+import { type ApplyRequest, applyPatch } from '#apimachinery/apply/apply.js';
+import { updateManagedFields } from '#apimachinery/apply/managed-fields.js';
+import type { ManagedFieldsEntry } from '#apimachinery/apply/managers.js';
+import { decodeValue } from '#apimachinery/codec/json.js';
+import type { JsonObject } from '#apimachinery/codec/json-walk.js';
+import { kubernetesDialect } from '#apimachinery/dialect.js';
+import { statusOf } from '#apimachinery/errors/status.js';
+
+const scheme = schemeFor(kubernetesDialect);
+const type = scheme.type('apps.v1.Deployment');
+const start = Date.parse('2024-01-01T00:00:00Z');
+
+function deployment(spec: object, metadata: object = {}): JsonObject {
+  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web', ...metadata }, spec };
+}
+
+/** One object and all that happens to it, with a clock that moves a minute per write. */
+class Story {
+  live: JsonObject | undefined;
+  #now = start;
+
+  apply(manager: string, applied: JsonObject, options: Partial<ApplyRequest> = {}): boolean {
+    this.#now += 60_000;
+    const { object, changed } = applyPatch({
+      type,
+      apiVersion: 'apps/v1',
+      subresource: '',
+      live: this.live,
+      applied,
+      manager,
+      force: false,
+      now: this.#now,
+      ...options,
+    });
+    this.live = decodeValue(structuredClone(object), type).object;
+    return changed;
+  }
+
+  update(manager: string, change: (object: JsonObject) => void, subresource = ''): void {
+    this.#now += 60_000;
+    const updated = structuredClone(this.live ?? { apiVersion: 'apps/v1', kind: 'Deployment' });
+    change(updated);
+    const canonical = decodeValue(updated, type).object as JsonObject & { metadata: Record<string, unknown> };
+    const entries = updateManagedFields({
+      type,
+      apiVersion: 'apps/v1',
+      subresource,
+      live: this.live,
+      updated: canonical,
+      manager,
+      now: this.#now,
+    });
+    canonical.metadata.managedFields = entries;
+    this.live = canonical;
+  }
+
+  get spec(): Record<string, unknown> {
+    return this.live?.spec as Record<string, unknown>;
+  }
+
+  get metadata(): {
+    managedFields?: ManagedFieldsEntry[];
+    labels?: object;
+    name?: string;
+    annotations: Record<string, string>;
+  } {
+    return (this.live?.metadata ?? {}) as Story['metadata'];
+  }
+
+  get entries(): ManagedFieldsEntry[] {
+    return this.metadata.managedFields ?? [];
+  }
+
+  fields(manager: string): unknown {
+    return this.entries.find((entry) => entry.manager === manager)?.fieldsV1;
+  }
+}
+
+function conflictsOf(run: () => unknown): { message: string; fields: string[] } {
+  try {
+    run();
+  } catch (error) {
+    const status = statusOf(error);
+    if (status?.reason !== 'Conflict') throw error;
+    return { message: status.message ?? '', fields: (status.details?.causes ?? []).map((cause) => cause.field ?? '') };
+  }
+  return { message: '', fields: [] };
+}
+
+const container = (image: string, more: object = {}) => ({ name: 'a', image, ...more });
+const template = (...containers: object[]) => ({ template: { spec: { containers } } });
+
+t.test('a created object belongs to its creator', async (t) => {
+  const story = new Story();
+  story.update('kubectl-client-side-apply', (object) => {
+    Object.assign(object, {
+      metadata: { name: 'web', namespace: 'default', uid: 'u', generation: 1, labels: { app: 'web' } },
+      spec: {
+        replicas: 3,
+        selector: { matchLabels: { app: 'web' } },
+        strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: '25%' } },
+        template: {
+          metadata: { labels: { app: 'web' } },
+          spec: {
+            containers: [
+              container('x', { ports: [{ containerPort: 80, protocol: 'TCP' }], env: [{ name: 'E', value: '1' }] }),
+            ],
+            securityContext: {},
+          },
+        },
+      },
+      status: { replicas: 1 },
+    });
+  });
+  t.strictSame(story.entries, [
+    {
+      manager: 'kubectl-client-side-apply',
+      operation: 'Update',
+      apiVersion: 'apps/v1',
+      time: '2024-01-01T00:01:00Z',
+      fieldsType: 'FieldsV1',
+      fieldsV1: {
+        'f:metadata': { 'f:labels': { '.': {}, 'f:app': {} } },
+        'f:spec': {
+          'f:replicas': {},
+          'f:selector': {},
+          'f:strategy': { 'f:rollingUpdate': { '.': {}, 'f:maxSurge': {} }, 'f:type': {} },
+          'f:template': {
+            'f:metadata': { 'f:labels': { '.': {}, 'f:app': {} } },
+            'f:spec': {
+              'f:containers': {
+                'k:{"name":"a"}': {
+                  '.': {},
+                  'f:env': { '.': {}, 'k:{"name":"E"}': { '.': {}, 'f:name': {}, 'f:value': {} } },
+                  'f:image': {},
+                  'f:name': {},
+                  'f:ports': {
+                    '.': {},
+                    'k:{"containerPort":80,"protocol":"TCP"}': { '.': {}, 'f:containerPort': {}, 'f:protocol': {} },
+                  },
+                },
+              },
+              'f:securityContext': {},
+            },
+          },
+        },
+      },
+    },
+  ]);
+});
+
+t.test('updates move fields to whoever changes them', async (t) => {
+  const story = new Story();
+  story.update('a', (o) => Object.assign(o, deployment({ replicas: 1, paused: true, ...template(container('x')) })));
+  const before = story.entries;
+  story.update('b', () => undefined);
+  t.strictSame(story.entries, before, 'nothing changed: nothing moves');
+  story.update('b', (object) => {
+    (object.spec as JsonObject).replicas = 2;
+  });
+  t.strictSame(story.fields('b'), { 'f:spec': { 'f:replicas': {} } });
+  t.notMatch(story.fields('a'), { 'f:spec': { 'f:replicas': {} } });
+  story.update('b', (object) => {
+    delete (object.spec as JsonObject).paused;
+  });
+  t.notMatch(story.fields('a'), { 'f:spec': { 'f:paused': {} } }, 'what is gone belongs to nobody');
+  story.update(
+    'controller',
+    (object) => Object.assign(object, { status: { replicas: 2, readyReplicas: 1 } }),
+    'status',
+  );
+  t.match(
+    story.entries.find((entry) => entry.manager === 'controller'),
+    { subresource: 'status', fieldsV1: { 'f:status': { 'f:replicas': {}, 'f:readyReplicas': {} } } },
+  );
+  for (let i = 0; i < 15; i++) {
+    story.update(`m${i}`, (object) => {
+      (object.metadata as JsonObject).annotations = {
+        n: `${i}`,
+        [`k${i}`]: 'x',
+        ...((object.metadata as JsonObject).annotations as object),
+      };
+    });
+  }
+  t.equal(story.entries.length, 10, 'old updaters are joined');
+  t.ok(story.entries.some((entry) => entry.manager === 'ancient-changes'));
+  story.update('z', (object) => {
+    (object.metadata as JsonObject).managedFields = [{}];
+  });
+  t.strictSame(story.entries, [], 'a client may forget them all');
+});
+
+t.test('apply creates, changes and removes', async (t) => {
+  const story = new Story();
+  story.apply(
+    'me',
+    deployment(
+      { replicas: 1, minReadySeconds: 5, ...template(container('x:1'), { name: 'b', image: 'b' }) },
+      { labels: { l: '1' } },
+    ),
+  );
+  t.strictSame(story.fields('me'), {
+    'f:metadata': { 'f:labels': { 'f:l': {} } },
+    'f:spec': {
+      'f:minReadySeconds': {},
+      'f:replicas': {},
+      'f:template': {
+        'f:spec': {
+          'f:containers': {
+            'k:{"name":"a"}': { '.': {}, 'f:image': {}, 'f:name': {} },
+            'k:{"name":"b"}': { '.': {}, 'f:image': {}, 'f:name': {} },
+          },
+        },
+      },
+    },
+  });
+  const before = structuredClone(story.live);
+  const same = deployment(
+    { replicas: 1, minReadySeconds: 5, ...template(container('x:1'), { name: 'b', image: 'b' }) },
+    { labels: { l: '1' } },
+  );
+  t.equal(story.apply('me', same), false);
+  t.strictSame(story.live, before, 'applying the same again changes nothing, times included');
+  t.equal(story.apply('me', deployment({ replicas: 2, ...template(container('x:2')) })), true);
+  t.strictSame(story.spec, { replicas: 2, ...template(container('x:2')) }, 'what is applied no more is gone');
+  t.equal(story.metadata.labels, undefined);
+  t.equal(story.metadata.name, 'web');
+  t.equal(story.apply('me', deployment({ replicas: 2, ...template(container('x:2', { stdin: false })) })), false);
+  t.equal(
+    story.apply('me', deployment({ replicas: 2, ...template(container('x:2', { stdin: false })) })),
+    false,
+    'zero values are stable',
+  );
+});
+
+t.test('what others put there stays', async (t) => {
+  const story = new Story();
+  story.apply('me', deployment({ replicas: 1, ...template(container('x'), { name: 'b', image: 'b' }) }));
+  story.update('other', (object) => {
+    const spec = object.spec as { template: { spec: { containers: JsonObject[] } } };
+    spec.template.spec.containers.push({ name: 'sidecar', image: 's' });
+    (spec.template.spec.containers[0] as JsonObject).env = [{ name: 'E', value: '1' }];
+    (object.metadata as JsonObject).annotations = { note: 'x' };
+  });
+  story.apply('me', deployment({ ...template(container('x')) }));
+  t.strictSame(
+    story.spec,
+    template(container('x', { env: [{ name: 'E', value: '1' }] }), { name: 'sidecar', image: 's' }),
+  );
+  t.match(story.live, { metadata: { annotations: { note: 'x' } } });
+});
+
+t.test('conflicts', async (t) => {
+  const story = new Story();
+  story.apply('me', deployment({ replicas: 1, ...template(container('x:1')) }));
+  const found = conflictsOf(() => story.apply('you', deployment({ replicas: 2, ...template(container('x:2')) })));
+  t.strictSame(found, {
+    message:
+      'Apply failed with 2 conflicts: conflicts with "me":\n- .spec.replicas\n- .spec.template.spec.containers[name="a"].image',
+    fields: ['.spec.replicas', '.spec.template.spec.containers[name="a"].image'],
+  });
+  story.apply('you', deployment({ replicas: 1 }));
+  t.match(story.fields('you'), { 'f:spec': { 'f:replicas': {} } }, 'the same value is shared');
+  story.apply('me', deployment(template(container('x:1'))));
+  t.equal(story.spec.replicas, 1, 'one of two owners gives it up: it stays');
+  story.apply('me', deployment({ replicas: 5, ...template(container('x:1')) }), { force: true });
+  t.equal(story.spec.replicas, 5);
+  t.equal(story.fields('you'), undefined, 'the other lost all it had');
+  story.update('hpa', (object) => {
+    (object.spec as JsonObject).replicas = 7;
+  });
+  t.strictSame(
+    conflictsOf(() => story.apply('me', deployment({ replicas: 5, ...template(container('x:1')) }))).message,
+    'Apply failed with 1 conflict: conflict with "hpa" using apps/v1: .spec.replicas',
+  );
+  story.apply('me', deployment(template(container('x:1'))));
+  t.equal(story.spec.replicas, 7, 'given up to its new manager');
+  story.update('hpa', (object) => Object.assign(object, { status: { replicas: 1 } }), 'status');
+});
+
+t.test('false and zero are wishes too', async (t) => {
+  const story = new Story();
+  story.update('a', (o) => Object.assign(o, deployment({ paused: true, ...template(container('x')) })));
+  t.strictSame(conflictsOf(() => story.apply('b', deployment({ paused: false }))).fields, ['.spec.paused']);
+  story.apply('b', deployment({ paused: false }), { force: true });
+  t.equal(story.spec.paused, undefined);
+});
+
+t.test('fields of client-side apply are taken over', async (t) => {
+  const annotation = kubernetesDialect.annotations.lastApplied;
+  const clientSideApply = { manager: 'kubectl', annotation };
+  const applied = deployment({ replicas: 3, ...template(container('x:1')) });
+  const story = new Story();
+  story.update('kubectl-client-side-apply', (object) => {
+    Object.assign(object, structuredClone(applied));
+    (object.metadata as JsonObject).annotations = { [annotation]: JSON.stringify(applied) };
+  });
+  const next = deployment({ replicas: 3, ...template(container('x:2')) });
+  t.not(conflictsOf(() => story.apply('someone', next, { clientSideApply })).message, '', 'not by others');
+  story.apply('kubectl', next, { clientSideApply });
+  t.match(story.spec, template(container('x:2')));
+  const { annotations } = story.metadata;
+  t.strictSame(JSON.parse(annotations[annotation] ?? ''), next, 'the annotation is kept up to date');
+  story.update('kubectl-edit', (object) => {
+    (object.spec as JsonObject).replicas = 9;
+  });
+  t.strictSame(
+    conflictsOf(() => story.apply('kubectl', next, { clientSideApply })).fields,
+    ['.spec.replicas'],
+    'not what somebody changed since',
+  );
+});
+
+t.test('refusals', async (t) => {
+  const story = new Story();
+  const rows: [object, RegExp][] = [
+    [{ apiVersion: 'apps/v2', kind: 'Deployment' }, /Incorrect version specified in apply patch/],
+    [
+      deployment({ foo: 1 }),
+      /failed to create typed patch object \(\/web; apps\/v1, Kind=Deployment\): \.spec\.foo: field not declared in schema/,
+    ],
+    [deployment({ replicas: 'x' }), /cannot unmarshal string/],
+    [deployment(template(container('x'), container('y'))), /duplicate entries for key/],
+    [deployment(template({ image: 'x' })), /omits key field "name"/],
+    [deployment({}, { managedFields: [{ manager: 'x' }] }), /metadata.managedFields must be nil/],
+  ];
+  for (const [applied, message] of rows) {
+    t.throws(() => story.apply('me', applied as JsonObject), { code: 400, message });
+  }
+  story.update('a', (o) => Object.assign(o, deployment(template(container('x')))));
+  story.update('b', (object) => {
+    (object.metadata as JsonObject).managedFields = [{ manager: 'x', operation: 'Nonsense' }];
+  });
+  t.match(story.entries, [{ manager: 'a' }], 'malformed entries are passed over');
+});
+
+t.test('references are one piece', async (t) => {
+  const pod = scheme.type('core.v1.Pod');
+  const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'r', uid: 'u1' };
+  const entries = updateManagedFields({
+    type: pod,
+    apiVersion: 'v1',
+    subresource: '',
+    live: undefined,
+    updated: {
+      metadata: { ownerReferences: [owner], finalizers: ['x/y'] },
+      spec: { imagePullSecrets: [{ name: 's' }], nodeSelector: { a: 'b' }, containers: [] },
+    },
+    manager: 'm',
+    now: start,
+  });
+  t.strictSame(entries[0]?.fieldsV1, {
+    'f:metadata': {
+      'f:finalizers': { '.': {}, 'v:"x/y"': {} },
+      'f:ownerReferences': { '.': {}, 'k:{"uid":"u1"}': {} },
+    },
+    'f:spec': { 'f:imagePullSecrets': { '.': {}, 'k:{"name":"s"}': {} }, 'f:nodeSelector': {} },
+  });
+});

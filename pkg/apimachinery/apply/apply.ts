@@ -1,0 +1,176 @@
+/**
+ * Server-side apply: a manager says what it wants, and the server works out the object. Semantics of release 1.24
+ * (structured-merge-diff merge/update.go and apiserver endpoints/handlers/fieldmanager).
+ */
+import { compare } from '#apimachinery/apply/compare.js';
+import { conflictError, type ManagerConflict } from '#apimachinery/apply/conflicts.js';
+import { difference, emptySet, type FieldSet, intersection, isEmptySet, union } from '#apimachinery/apply/field-set.js';
+import { checkUnique, fieldsOf } from '#apimachinery/apply/fields-of.js';
+import {
+  entriesOf,
+  manageable,
+  neverManaged,
+  type WriteInfo,
+  withoutEntries,
+} from '#apimachinery/apply/managed-fields.js';
+import {
+  type ManagedFieldsEntry,
+  type Manager,
+  managerKey,
+  readManagers,
+  retimed,
+  withManager,
+  withoutFields,
+  writeManagers,
+} from '#apimachinery/apply/managers.js';
+import { merge, prune } from '#apimachinery/apply/merge.js';
+import { asObject, type JsonObject } from '#apimachinery/apply/structure.js';
+import { DecodeError } from '#apimachinery/codec/decode-error.js';
+import { JsonWalk } from '#apimachinery/codec/json-walk.js';
+import { badRequest } from '#apimachinery/errors/status.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
+
+export interface ApplyRequest extends WriteInfo {
+  /** Undefined when the object does not exist yet. */
+  readonly live: JsonObject | undefined;
+  /** The configuration as it was parsed; not changed. */
+  readonly applied: unknown;
+  /** Take over what others manage. */
+  readonly force: boolean;
+  /**
+   * The client's own manager name and the annotation in which it used to keep what it applied: fields that still are as
+   * that says are taken over without `force` from the manager that wrote them then.
+   */
+  readonly clientSideApply?: { readonly manager: string; readonly annotation: string };
+}
+
+export interface ApplyResult {
+  /** The merged object, with its managedFields; not yet defaulted or validated. */
+  readonly object: Record<string, unknown>;
+  readonly managedFields: ManagedFieldsEntry[];
+  /** False when nothing but, perhaps, who manages what has changed. */
+  readonly changed: boolean;
+}
+
+/** The configuration with canonical values; zero values stay, since the applier wants them. Throws 400. */
+function readApplied(request: ApplyRequest): JsonObject {
+  const walk = new JsonWalk({ collectUnknown: true, limit: 10, keepZeros: true });
+  let applied: JsonObject;
+  try {
+    applied = walk.root(request.type, structuredClone(request.applied)) as JsonObject;
+  } catch (error) {
+    if (error instanceof DecodeError) throw refusal(request, error.message);
+    throw error;
+  }
+  const unknown = walk.unknown ?? [];
+  if (unknown.length > 0)
+    throw refusal(request, unknown.map((path) => `.${path}: field not declared in schema`).join('\n'));
+  const { apiVersion } = applied;
+  if (apiVersion !== undefined && apiVersion !== request.apiVersion) {
+    throw badRequest(
+      `Incorrect version specified in apply patch. Specified patch version: ${String(apiVersion)}, expected: ${request.apiVersion}`,
+    );
+  }
+  if (entriesOf(applied) !== undefined) throw badRequest('metadata.managedFields must be nil');
+  checkUnique(request.type, applied);
+  return applied;
+}
+
+function refusal(request: ApplyRequest, why: string): Error {
+  const { namespace = '', name = '' } = asObject(asObject(request.applied).metadata);
+  const where = `${String(namespace)}/${String(name)}; ${request.apiVersion}, Kind=${request.type.shortName}`;
+  return badRequest(`failed to create typed patch object (${where}): ${why}`);
+}
+
+/** Fields of which the live object still holds what client-side apply put there. */
+function appliedByClient(type: TypeInfo, live: JsonObject, annotation: string): FieldSet {
+  const text = asObject(asObject(live.metadata).annotations)[annotation];
+  if (typeof text !== 'string') return emptySet;
+  let last: JsonObject;
+  try {
+    last = new JsonWalk({ collectUnknown: false, limit: 0, keepZeros: true }).root(
+      type,
+      JSON.parse(text),
+    ) as JsonObject;
+  } catch {
+    // The annotation is the client's own: an unreadable one allows nothing.
+    return emptySet;
+  }
+  const { added, modified, removed } = compare(type, last, live);
+  return difference(fieldsOf(type, last), union(union(added, modified), removed));
+}
+
+function conflictsOf(managers: readonly Manager[], key: string, wanted: FieldSet): ManagerConflict[] {
+  return managers
+    .filter((manager) => managerKey(manager) !== key)
+    .map((manager) => ({ manager, fields: intersection(manager.fields, wanted) }))
+    .filter(({ fields }) => !isEmptySet(fields));
+}
+
+/** What remains of the conflicts when fields of client-side apply may be taken over. */
+function unforgiven(conflicts: readonly ManagerConflict[], live: JsonObject, request: ApplyRequest): ManagerConflict[] {
+  const client = request.clientSideApply;
+  if (request.force) return [];
+  if (client === undefined || client.manager !== request.manager) return [...conflicts];
+  const allowed = appliedByClient(request.type, live, client.annotation);
+  return conflicts
+    .map(({ manager, fields }) => ({ manager, fields: difference(fields, allowed) }))
+    .filter(({ fields }) => !isEmptySet(fields));
+}
+
+/** Keeps the annotation of client-side apply up to date where there is one, so that old clients go on working. */
+function refreshAnnotation(object: JsonObject, live: JsonObject, request: ApplyRequest): JsonObject {
+  const client = request.clientSideApply;
+  if (client === undefined || client.manager !== request.manager) return object;
+  if (asObject(asObject(live.metadata).annotations)[client.annotation] === undefined) return object;
+  const metadata = asObject(object.metadata);
+  const annotations = {
+    ...asObject(metadata.annotations),
+    [client.annotation]: `${JSON.stringify(request.applied)}\n`,
+  };
+  return { ...object, metadata: { ...metadata, annotations } };
+}
+
+/**
+ * Applies a configuration. Throws 400 BadRequest for one that is not an object of the type (unknown fields, elements
+ * named twice, a foreign version), and 409 Conflict with one cause per field when it changes what others manage and
+ * `force` is not set.
+ */
+export function applyPatch(request: ApplyRequest): ApplyResult {
+  const { type } = request;
+  const applied = readApplied(request);
+  const live = withoutEntries(request.live ?? {});
+  const managers = readManagers(entriesOf(request.live)) ?? [];
+  const self = {
+    name: request.manager,
+    operation: 'Apply',
+    apiVersion: request.apiVersion,
+    subresource: request.subresource,
+  } as const;
+  const key = managerKey(self);
+  const previous = managers.find((manager) => managerKey(manager) === key);
+  const wanted = manageable(fieldsOf(type, applied), request);
+
+  // What names the object is managed by nobody, and stays all the same.
+  let everybody = union(wanted, neverManaged);
+  for (const manager of managers) if (manager !== previous) everybody = union(everybody, manager.fields);
+  const merged = merge(type, live, applied);
+  const pruned = previous === undefined ? merged : prune(type, merged, previous.fields, everybody);
+
+  const changes = compare(type, live, pruned);
+  const touched = manageable(union(changes.modified, changes.added), request);
+  const conflicts = conflictsOf(managers, key, touched);
+  const left = unforgiven(conflicts, live, request);
+  if (left.length > 0) throw conflictError(left);
+
+  const others = withoutFields(withoutFields(managers, changes.removed, key), touched, key);
+  const manager = retimed(previous, { ...self, fields: wanted }, request.now, !changes.isSame);
+  const managedFields = writeManagers(withManager(others, manager));
+  const object = refreshAnnotation(pruned, live, request);
+  const metadata = asObject(object.metadata);
+  return {
+    object: { ...object, metadata: managedFields.length === 0 ? metadata : { ...metadata, managedFields } },
+    managedFields,
+    changed: !changes.isSame,
+  };
+}

@@ -1,0 +1,199 @@
+/**
+ * Sets of paths into an object, in the form in which managedFields keep them (FieldsV1): a tree whose edges are
+ * `f:<field>`, `k:<keys of a list's element>`, `v:<value>` and `i:<index>`. A node without edges is a member; one with
+ * edges is a member when it has the edge `.` too. Sets are values: operations give new ones and share what is the same.
+ */
+
+export interface FieldSet {
+  readonly [element: string]: FieldSet;
+}
+
+const member: FieldSet = Object.freeze({});
+export const emptySet: FieldSet = Object.freeze({});
+
+export function isEmptySet(set: FieldSet): boolean {
+  for (const _ in set) return false;
+  return true;
+}
+
+/** Whether the node itself is a member. */
+export function isMember(node: FieldSet | undefined): boolean {
+  return node !== undefined && (Object.hasOwn(node, '.') || isEmptySet(node));
+}
+
+/** The node at that edge. */
+export function at(node: FieldSet | undefined, element: string): FieldSet | undefined {
+  return node !== undefined && Object.hasOwn(node, element) ? node[element] : undefined;
+}
+
+function edges(node: FieldSet): string[] {
+  return Object.keys(node).filter((element) => element !== '.');
+}
+
+/** A node of these parts, undefined when there is nothing in it. */
+function makeNode(self: boolean, children: readonly (readonly [string, FieldSet])[]): FieldSet | undefined {
+  if (children.length === 0) return self ? member : undefined;
+  const node = Object.fromEntries(children);
+  return self ? { '.': member, ...node } : node;
+}
+
+type Rule = (inLeft: boolean, inRight: boolean) => boolean;
+
+function combine(
+  left: FieldSet | undefined,
+  right: FieldSet | undefined,
+  rule: Rule,
+  isRoot: boolean,
+): FieldSet | undefined {
+  const names = new Set([...(left === undefined ? [] : edges(left)), ...(right === undefined ? [] : edges(right))]);
+  const children: [string, FieldSet][] = [];
+  for (const name of names) {
+    const child = combine(at(left, name), at(right, name), rule, false);
+    if (child !== undefined) children.push([name, child]);
+  }
+  return makeNode(!isRoot && rule(isMember(left), isMember(right)), children);
+}
+
+export function union(a: FieldSet, b: FieldSet): FieldSet {
+  if (isEmptySet(b)) return a;
+  if (isEmptySet(a)) return b;
+  return combine(a, b, (left, right) => left || right, true) ?? emptySet;
+}
+
+export function intersection(a: FieldSet, b: FieldSet): FieldSet {
+  if (isEmptySet(a) || isEmptySet(b)) return emptySet;
+  return combine(a, b, (left, right) => left && right, true) ?? emptySet;
+}
+
+/** Members of `a` that are none of `b`; members below those of `b` stay. */
+export function difference(a: FieldSet, b: FieldSet): FieldSet {
+  if (isEmptySet(a) || isEmptySet(b)) return a;
+  return combine(a, b, (left, right) => left && !right, true) ?? emptySet;
+}
+
+/** Members of `a` that are neither in `b` nor below a member of it. */
+export function recursiveDifference(a: FieldSet, b: FieldSet): FieldSet {
+  if (isEmptySet(a) || isEmptySet(b)) return a;
+  return withoutBelow(a, b, true) ?? emptySet;
+}
+
+function withoutBelow(a: FieldSet, b: FieldSet | undefined, isRoot: boolean): FieldSet | undefined {
+  if (b === undefined) return a;
+  if (!isRoot && isMember(b)) return undefined;
+  const children: [string, FieldSet][] = [];
+  for (const name of edges(a)) {
+    const child = withoutBelow(a[name] ?? member, at(b, name), false);
+    if (child !== undefined) children.push([name, child]);
+  }
+  return makeNode(!isRoot && isMember(a), children);
+}
+
+export function setsEqual(a: FieldSet, b: FieldSet): boolean {
+  if (a === b) return true;
+  const names = Object.keys(a);
+  if (names.length !== Object.keys(b).length) return false;
+  return names.every((name) => Object.hasOwn(b, name) && setsEqual(a[name] ?? member, b[name] ?? member));
+}
+
+const kindOrder = '.fkvi';
+
+/** The same set with its edges in the order in which release 1.24 writes them. */
+export function sorted(set: FieldSet): FieldSet {
+  const names = Object.keys(set);
+  if (names.length === 0) return set;
+  names.sort((a, b) => kindOrder.indexOf(a.charAt(0)) - kindOrder.indexOf(b.charAt(0)) || (a < b ? -1 : 1));
+  return Object.fromEntries(names.map((name) => [name, sorted(set[name] ?? member)]));
+}
+
+/** Paths of all members, edges from the root on. */
+export function* paths(set: FieldSet, prefix: readonly string[] = []): Generator<readonly string[]> {
+  if (prefix.length > 0 && isMember(set)) yield prefix;
+  for (const name of edges(set)) yield* paths(set[name] ?? member, [...prefix, name]);
+}
+
+/** A path as messages write it: `.spec.containers[name="a"].image`. */
+export function pathText(path: readonly string[]): string {
+  return path
+    .map((element) => {
+      const rest = element.slice(2);
+      switch (element.charAt(0)) {
+        case 'f':
+          return `.${rest}`;
+        case 'k':
+          return `[${Object.entries(JSON.parse(rest) as object)
+            .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+            .join(',')}]`;
+        case 'v':
+          return `[=${rest}]`;
+        default:
+          return `[${rest}]`;
+      }
+    })
+    .join('');
+}
+
+/** The set of these paths of field names: `['status', 'metadata.name']`. */
+export function setOfFields(names: readonly string[]): FieldSet {
+  const builder = new FieldSetBuilder();
+  for (const name of names) builder.insert(name.split('.').map((part) => `f:${part}`));
+  return builder.set;
+}
+
+/** A set that grows. */
+export class FieldSetBuilder {
+  readonly #root: MutableNode = { self: false, children: new Map() };
+
+  insert(path: readonly string[]): void {
+    let node = this.#root;
+    for (const element of path) {
+      let next = node.children.get(element);
+      if (next === undefined) {
+        next = { self: false, children: new Map() };
+        node.children.set(element, next);
+      }
+      node = next;
+    }
+    node.self = true;
+  }
+
+  get set(): FieldSet {
+    return freezeNode({ ...this.#root, self: false }) ?? emptySet;
+  }
+}
+
+interface MutableNode {
+  self: boolean;
+  readonly children: Map<string, MutableNode>;
+}
+
+function freezeNode(node: MutableNode): FieldSet | undefined {
+  const children: [string, FieldSet][] = [];
+  for (const [name, child] of node.children) {
+    const frozen = freezeNode(child);
+    if (frozen !== undefined) children.push([name, frozen]);
+  }
+  return makeNode(node.self, children);
+}
+
+/** Nesting of sets that come from clients. */
+const maxDepth = 500;
+
+/** Whether a value has the form of a set. */
+export function isFieldSet(value: unknown, depth = 0): value is FieldSet {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || depth > maxDepth) return false;
+  return Object.entries(value).every(
+    ([name, child]) => (name === '.' || isElement(name)) && isFieldSet(child, depth + 1),
+  );
+}
+
+function isElement(name: string): boolean {
+  if (/^(f:|i:-?[0-9]+$)/.test(name)) return true;
+  if (!/^[kv]:/.test(name)) return false;
+  try {
+    const value: unknown = JSON.parse(name.slice(2));
+    return name.startsWith('v:') || (typeof value === 'object' && value !== null && !Array.isArray(value));
+  } catch {
+    // Not JSON: no element of a path.
+    return false;
+  }
+}

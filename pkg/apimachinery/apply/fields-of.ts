@@ -1,0 +1,111 @@
+/** The paths that an applied configuration speaks of. */
+import { type FieldSet, FieldSetBuilder } from '#apimachinery/apply/field-set.js';
+import {
+  asList,
+  asObject,
+  elementOf,
+  elementStructure,
+  hasNoParts,
+  partStructure,
+  type Structure,
+  structureOf,
+} from '#apimachinery/apply/structure.js';
+import { badRequest } from '#apimachinery/errors/status.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
+
+class Collector {
+  readonly builder = new FieldSetBuilder();
+  readonly #path: string[] = [];
+
+  #below(element: string, value: unknown, structure: Structure, isPart: boolean): void {
+    this.#path.push(element);
+    this.#value(value, structure);
+    if (isPart || (typeof value === 'object' && !Array.isArray(value) && hasNoParts(value)))
+      this.builder.insert(this.#path);
+    this.#path.pop();
+  }
+
+  #value(value: unknown, structure: Structure): void {
+    switch (structure.kind) {
+      case 'leaf':
+        this.builder.insert(this.#path);
+        return;
+      case 'struct':
+        this.struct(structure.type, value);
+        return;
+      case 'map': {
+        const element = elementStructure(structure.field);
+        for (const [name, part] of Object.entries(asObject(value))) this.#below(`f:${name}`, part, element, true);
+        return;
+      }
+      case 'set':
+      case 'list':
+        this.#list(structure, asList(value));
+        return;
+    }
+  }
+
+  struct(type: TypeInfo, value: unknown): void {
+    for (const [name, part] of Object.entries(asObject(value))) {
+      this.#below(`f:${name}`, part, structureOf(type.byName.get(name)), false);
+    }
+  }
+
+  #list(structure: Structure, list: readonly unknown[]): void {
+    const element = partStructure(structure);
+    for (const part of list) this.#below(elementOf(structure, part), part, element, true);
+  }
+}
+
+/** The set of all paths of an object of the type, members of lists and maps included. */
+export function fieldsOf(type: TypeInfo, object: unknown): FieldSet {
+  const collector = new Collector();
+  collector.struct(type, object);
+  return collector.builder.set;
+}
+
+/** Throws 400 BadRequest for lists that name an element twice. */
+export function checkUnique(type: TypeInfo, object: unknown, path = ''): void {
+  for (const [name, value] of Object.entries(asObject(object))) {
+    checkValue(structureOf(type.byName.get(name)), value, `${path}.${name}`);
+  }
+}
+
+function checkValue(structure: Structure, value: unknown, path: string): void {
+  switch (structure.kind) {
+    case 'leaf':
+      return;
+    case 'struct':
+      checkUnique(structure.type, value, path);
+      return;
+    case 'map':
+      for (const [name, part] of Object.entries(asObject(value))) {
+        checkValue(elementStructure(structure.field), part, `${path}.${name}`);
+      }
+      return;
+    case 'set':
+    case 'list': {
+      const seen = new Set<string>();
+      for (const part of asList(value)) {
+        const key = elementOf(structure, part);
+        if (structure.kind === 'list') checkKeys(structure, part, path);
+        if (seen.has(key)) throw badRequest(`${path}: duplicate entries for key ${key.slice(2)}`);
+        seen.add(key);
+        checkValue(partStructure(structure), part, `${path}[${key.slice(2)}]`);
+      }
+      return;
+    }
+  }
+}
+
+function checkKeys(structure: Structure & { kind: 'list' }, element: unknown, path: string): void {
+  const object = asObject(element);
+  const missing = structure.keys.filter(
+    (key) => object[key] === undefined && structure.type.byName.get(key)?.default === undefined,
+  );
+  if (missing.length > 0) {
+    throw badRequest(
+      `${path}: associative list with keys has an element that omits key field ${JSON.stringify(missing[0])}`,
+    );
+  }
+}

@@ -1,0 +1,136 @@
+/** The entries of metadata.managedFields: who manages what. */
+import {
+  difference,
+  emptySet,
+  type FieldSet,
+  isEmptySet,
+  isFieldSet,
+  setsEqual,
+  sorted,
+  union,
+} from '#apimachinery/apply/field-set.js';
+import { formatTime } from '#apimachinery/clock.js';
+
+/** metav1.ManagedFieldsEntry. */
+export interface ManagedFieldsEntry {
+  manager?: string;
+  operation?: string;
+  apiVersion?: string;
+  time?: string;
+  fieldsType?: string;
+  fieldsV1?: Record<string, unknown>;
+  subresource?: string;
+}
+
+export interface Manager {
+  readonly name: string;
+  readonly operation: 'Apply' | 'Update';
+  readonly apiVersion: string;
+  readonly subresource: string;
+  /** RFC 3339, undefined when unknown. */
+  readonly time: string | undefined;
+  readonly fields: FieldSet;
+}
+
+/** Two entries with the same key are the same manager. An applier stays the same in all versions. */
+export function managerKey(manager: Pick<Manager, 'name' | 'operation' | 'apiVersion' | 'subresource'>): string {
+  const version = manager.operation === 'Apply' ? '' : manager.apiVersion;
+  return JSON.stringify([manager.name, manager.operation, version, manager.subresource]);
+}
+
+/** True for the one empty entry by which a client asks to forget everything. */
+export function isReset(entries: readonly ManagedFieldsEntry[] | undefined): boolean {
+  return entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0;
+}
+
+/** Reads the entries; undefined when one of them is not well-formed. */
+export function readManagers(entries: readonly ManagedFieldsEntry[] | undefined): Manager[] | undefined {
+  const managers: Manager[] = [];
+  for (const entry of entries ?? []) {
+    const { manager = '', operation, apiVersion = '', subresource = '', time, fieldsV1 = {} } = entry;
+    if ((operation !== 'Apply' && operation !== 'Update') || !isFieldSet(fieldsV1)) return undefined;
+    managers.push({ name: manager, operation, apiVersion, subresource, time, fields: fieldsV1 });
+  }
+  return managers;
+}
+
+function entryOf(manager: Manager): ManagedFieldsEntry {
+  const entry: ManagedFieldsEntry = {
+    manager: manager.name,
+    operation: manager.operation,
+    apiVersion: manager.apiVersion,
+  };
+  if (manager.time !== undefined) entry.time = manager.time;
+  entry.fieldsType = 'FieldsV1';
+  entry.fieldsV1 = sorted(manager.fields);
+  if (manager.subresource !== '') entry.subresource = manager.subresource;
+  return entry;
+}
+
+/** The entries of the managers that manage anything, in the order of release 1.24. */
+export function writeManagers(managers: readonly Manager[]): ManagedFieldsEntry[] {
+  const text = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+  return managers
+    .filter((manager) => !isEmptySet(manager.fields))
+    .sort(
+      (a, b) =>
+        text(a.operation, b.operation) ||
+        text(a.time ?? '', b.time ?? '') ||
+        text(a.name, b.name) ||
+        text(a.apiVersion, b.apiVersion) ||
+        text(a.subresource, b.subresource),
+    )
+    .map(entryOf);
+}
+
+/** Puts a manager in the place of the one with the same key, or at the end. */
+export function withManager(managers: readonly Manager[], manager: Manager): Manager[] {
+  const key = managerKey(manager);
+  return [...managers.filter((other) => managerKey(other) !== key), manager];
+}
+
+/** Takes paths from all managers but the one with that key. */
+export function withoutFields(managers: readonly Manager[], fields: FieldSet, except?: string): Manager[] {
+  if (isEmptySet(fields)) return [...managers];
+  return managers.map((manager) =>
+    managerKey(manager) === except ? manager : { ...manager, fields: difference(manager.fields, fields) },
+  );
+}
+
+/** More updaters than that are joined, the oldest first, so that entries do not pile up. */
+const maxUpdaters = 10;
+const joinedName = 'ancient-changes';
+
+export function joinOldUpdaters(managers: readonly Manager[]): Manager[] {
+  const updaters = managers
+    .filter((manager) => manager.operation === 'Update' && !isEmptySet(manager.fields))
+    .sort((a, b) => ((a.time ?? '') < (b.time ?? '') ? -1 : 1));
+  if (updaters.length <= maxUpdaters) return [...managers];
+  const joined = new Set<Manager>();
+  const buckets = new Map<string, Manager>();
+  for (const updater of updaters) {
+    if (updaters.length - joined.size + buckets.size <= maxUpdaters) break;
+    const bucket = buckets.get(updater.apiVersion);
+    joined.add(updater);
+    buckets.set(updater.apiVersion, {
+      ...updater,
+      name: joinedName,
+      subresource: '',
+      fields: union(bucket?.fields ?? emptySet, updater.fields),
+    });
+  }
+  let result = managers.filter((manager) => !joined.has(manager));
+  for (const bucket of buckets.values()) result = withManager(result, bucket);
+  return result;
+}
+
+/** What a manager managed, with `fields` now; the time changes with the fields only. */
+export function retimed(
+  previous: Manager | undefined,
+  manager: Omit<Manager, 'time'>,
+  nowMs: number,
+  touched: boolean,
+): Manager {
+  const same = previous !== undefined && !touched && setsEqual(previous.fields, manager.fields);
+  return { ...manager, time: same ? previous.time : formatTime(nowMs) };
+}
