@@ -302,3 +302,19 @@ t.test('a Protobuf watch is framed', async (t) => {
   }
   t.same(events, [{ type: 'ADDED', name: 'c000' }]);
 });
+
+t.test('autoscalers of both versions are two views of one object', async (t) => {
+  const server = await startServer(t);
+  const spec = {
+    scaleTargetRef: { kind: 'Deployment', name: 'd' },
+    maxReplicas: 3,
+    targetCPUUtilizationPercentage: 60,
+  };
+  const body = { apiVersion: 'autoscaling/v1', kind: 'HorizontalPodAutoscaler', metadata: { name: 'h' }, spec };
+  const [v1, v2] = ['v1', 'v2'].map((v) => `/apis/autoscaling/${v}/namespaces/default/horizontalpodautoscalers`);
+  const made = await call(server, 'POST', v1 ?? '', { body });
+  t.equal(made.status, 201, made.text);
+  t.equal(made.json.spec.targetCPUUtilizationPercentage, 60);
+  const newer = await call(server, 'GET', `${v2}/h`);
+  t.match(newer.json, { apiVersion: 'autoscaling/v2', spec: { metrics: [{ resource: { name: 'cpu' } }] } });
+});
