@@ -57,7 +57,7 @@ function describe(name: string, declaration: OptionDeclaration, columns: number)
 
 function meaningOf(declaration: OptionDeclaration): string {
   const parts = [declaration.meaning];
-  if (declaration.aliases !== undefined)
+  if (declaration.aliases !== undefined && declaration.aliases.length > 0)
     parts.push(`Also: ${declaration.aliases.map((name) => `--${name}`).join(', ')}.`);
   if (declaration.oneOf !== undefined) parts.push(`One of: ${declaration.oneOf.join(', ')}.`);
   const shown = formatDefault(declaration);
