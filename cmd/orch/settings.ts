@@ -47,7 +47,11 @@ export function portIsFree(port: number, host: string): Promise<boolean> {
 
 /** The preferred port when it is free, else one that the system picks. */
 export async function choosePort(preferred: number, host: string): Promise<number> {
-  if (await portIsFree(preferred, host)) return preferred;
+  return (await portIsFree(preferred, host)) ? preferred : freePort(host);
+}
+
+/** A port that was free a moment ago. */
+export function freePort(host = '127.0.0.1'): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);

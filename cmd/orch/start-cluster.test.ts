@@ -1,0 +1,68 @@
+import t from 'tap';
+import { deployments } from '#api/apps/v1/resources.gen.js';
+import type { Deployment } from '#api/apps/v1/types.gen.js';
+import { namespaces, nodes, pods } from '#api/core/v1/resources.gen.js';
+import { type Cluster, startCluster } from '#cmd/orch/start-cluster.js';
+
+function deployment(name: string, replicas: number): Deployment {
+  const labels = { app: name };
+  return {
+    metadata: { name, namespace: 'default' },
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'web:1' }] } },
+    },
+  };
+}
+
+async function untilAvailable(cluster: Cluster, name: string, replicas: number): Promise<void> {
+  const options = { namespace: 'default', fieldSelector: `metadata.name=${name}`, signal: AbortSignal.timeout(30_000) };
+  for await (const { object } of cluster.client.resource(deployments).watch(options)) {
+    if (object.status?.availableReplicas === replicas) return;
+  }
+  throw new Error(`${name} has no ${replicas} available replicas`);
+}
+
+t.test('a deployment runs on simulated nodes, and goes away', async (t) => {
+  const cluster = await startCluster({ nodes: 3 });
+  t.teardown(() => cluster.close());
+  t.equal((await cluster.client.resource(nodes).list()).items.length, 3);
+  await cluster.client.resource(deployments).create(deployment('web', 6));
+  await untilAvailable(cluster, 'web', 6);
+  const { items } = await cluster.client.resource(pods).list({ namespace: 'default', labelSelector: 'app=web' });
+  t.same(
+    items.map((pod) => pod.status?.phase),
+    Array(6).fill('Running'),
+  );
+  t.equal(new Set(items.map((pod) => pod.spec.nodeName)).size, 3, 'spread over the nodes');
+  await cluster.client.resource(deployments).delete('web', { namespace: 'default' });
+  const gone = { namespace: 'default', signal: AbortSignal.timeout(60_000) };
+  while ((await cluster.client.resource(pods).list(gone)).items.length > 0) {
+    for await (const { type } of cluster.client.resource(pods).watch(gone)) if (type === 'DELETED') break;
+  }
+  t.pass('its pods are gone');
+});
+
+t.test('clusters side by side know nothing of each other', async (t) => {
+  const clusters = await Promise.all([startCluster({ nodes: 1 }), startCluster({ nodes: 0, dialect: 'kubernetes' })]);
+  t.teardown(() => Promise.all(clusters.map((cluster) => cluster.close())));
+  const [one, two] = clusters;
+  await one.client.resource(namespaces).create({ metadata: { name: 'only-here' }, spec: {} });
+  const names = async (cluster: Cluster) =>
+    (await cluster.client.resource(namespaces).list()).items.map((namespace) => namespace.metadata.name);
+  t.ok((await names(one)).includes('only-here'));
+  t.notOk((await names(two)).includes('only-here'));
+  t.ok((await names(one)).includes('orch-system'));
+  t.ok((await names(two)).includes('kube-system'));
+});
+
+t.test('rights hold without a socket too', async (t) => {
+  const cluster = await startCluster({ nodes: 0 });
+  t.teardown(() => cluster.close());
+  const nobody = cluster.clientAs('nobody');
+  await t.rejects(nobody.resource(pods).list({ namespace: 'default' }), {
+    status: { reason: 'Forbidden', code: 403 },
+  });
+  t.throws(() => cluster.kubeconfig(), /listen: true/);
+});

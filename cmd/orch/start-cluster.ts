@@ -1,0 +1,161 @@
+/**
+ * A whole cluster for somebody's test, in this process:
+ *
+ *     const cluster = await startCluster({ nodes: 3 });
+ *     await cluster.client.resource(deployments).create(…);
+ *     await cluster.close();
+ *
+ * API server, all controllers, scheduler and simulated nodes; the store is in memory and no port is opened unless asked
+ * for. Several live side by side.
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Clock, realClock } from '#apimachinery/clock.js';
+import { type Dialect, type DialectName, dialectByName } from '#apimachinery/dialect.js';
+import { apiServerArguments, controllerManagerArguments, nodeAgentArguments } from '#cmd/orch/arguments.js';
+import { ClusterProcess } from '#cmd/orch/cluster.js';
+import { apiServerFiles } from '#cmd/orch/infrastructure.js';
+import { nodeRange } from '#cmd/orch/network.js';
+import { freePort } from '#cmd/orch/settings.js';
+import { simulatedDependencies } from '#cmd/orch/simulated-node.js';
+import type { Client } from '#client/client.js';
+import { formatKubeconfig, singleContext } from '#client/rest/kubeconfig.js';
+import type { RestClient } from '#client/rest/rest-client.js';
+import { type Logger, silentLogger } from '#daemon/log/logger.js';
+import { createRegistry } from '#daemon/metrics/registry.js';
+import { ensureClusterPki } from '#daemon/pki/cluster-pki.js';
+import { MemoryStore } from '#storage/memory/memory-store.js';
+import type { Store } from '#storage/store.js';
+
+export interface StartClusterOptions {
+  /** `orch` unless told. */
+  readonly dialect?: DialectName;
+  /** Simulated nodes; 1 unless told, 0 for none. */
+  readonly nodes?: number;
+  /** Open an HTTPS port of the API server on loopback, for clients outside of this process. */
+  readonly listen?: boolean;
+  /** Anything that keeps the contract of `Store`; in memory unless told. It stays open. */
+  readonly store?: Store;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  readonly newUID?: () => string;
+  readonly log?: Logger;
+}
+
+export interface Cluster {
+  readonly dialect: Dialect;
+  /** With all rights, without a socket. */
+  readonly client: Client;
+  /** A client configuration (kubeconfig) for other programs; throws without `listen`. */
+  kubeconfig(): string;
+  /** A client that acts as somebody. */
+  clientAs(user: string, groups?: readonly string[]): RestClient;
+  close(): Promise<void>;
+}
+
+const podRange = '10.0.0.0/8';
+const serviceRange = '172.20.0.0/16';
+
+/** Resolves when all nodes are registered. */
+export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
+  const dialect = dialectByName(options.dialect ?? 'orch');
+  const { clock = realClock, random = Math.random, newUID = randomUUID, log = silentLogger } = options;
+  const folder = await mkdtemp(join(tmpdir(), 'orch-'));
+  const own = options.store === undefined ? new MemoryStore({ clock }) : undefined;
+  try {
+    const pki = await ensureClusterPki(folder, { dialect, names: [], ips: [], now: clock.now() });
+    const process = new ClusterProcess({
+      dialect,
+      clock,
+      random,
+      log,
+      newUID,
+      metrics: createRegistry({ dialect }),
+      store: options.store ?? own ?? new MemoryStore({ clock }),
+      rootCA: pki.authority.certificate,
+      // Port 0 means none to the API server's options, so the port is chosen here.
+      apiServerArguments: apiServerArguments({
+        dialect,
+        etcd: undefined,
+        bindAddress: '127.0.0.1',
+        port: options.listen === true ? await freePort() : 0,
+        advertiseAddress: undefined,
+        serviceRange,
+        verbosity: 0,
+        files: apiServerFiles(pki),
+      }),
+      controllerManagerArguments: controllerManagerArguments({
+        dialect,
+        config: undefined,
+        port: 0,
+        certDir: undefined,
+        leaderElect: false,
+        verbosity: 0,
+        rootCaFile: undefined,
+        signingKeyFile: undefined,
+      }),
+    });
+    const close = async () => {
+      await process.close();
+      await own?.close();
+      await rm(folder, { recursive: true, force: true });
+    };
+    try {
+      await process.startApiServer();
+      await process.startLoops();
+      const names = Array.from({ length: options.nodes ?? 1 }, (_, index) => `node-${index}`);
+      await Promise.all(names.map((name, index) => startNode(process, { dialect, clock, name, index, folder })));
+    } catch (error) {
+      await close();
+      throw error;
+    }
+    return {
+      dialect,
+      client: process.api.client,
+      clientAs: (user, groups = []) => process.clientFor(user, groups),
+      kubeconfig() {
+        const port = process.api.address?.port;
+        if (port === undefined) throw new Error('the cluster has no port; start it with { listen: true }');
+        const config = singleContext({
+          server: `https://127.0.0.1:${port}`,
+          clusterName: dialect.product,
+          userName: dialect.users.admin,
+          ca: pki.authority.certificate,
+          clientCertificate: pki.admin.certificate,
+          clientKey: pki.admin.privateKey,
+        });
+        return formatKubeconfig(config);
+      },
+      close,
+    };
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function startNode(
+  process: ClusterProcess,
+  node: { dialect: Dialect; clock: Clock; name: string; index: number; folder: string },
+): Promise<void> {
+  const { dialect, clock, name, folder } = node;
+  const podCIDR = nodeRange(podRange, node.index);
+  await process.startNode({
+    name,
+    dependencies: simulatedDependencies({ dialect, clock, podCIDR }),
+    arguments: nodeAgentArguments({
+      dialect,
+      nodeName: name,
+      config: undefined,
+      rootDir: join(folder, name),
+      podLogsDir: join(folder, name, 'logs'),
+      runtimeEndpoint: undefined,
+      pauseImage: undefined,
+      podRange: podCIDR,
+      verbosity: 0,
+      files: { ca: undefined, certificate: undefined, key: undefined },
+    }),
+  });
+}
