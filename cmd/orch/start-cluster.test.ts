@@ -61,8 +61,6 @@ t.test('rights hold without a socket too', async (t) => {
   const cluster = await startCluster({ nodes: 0 });
   t.teardown(() => cluster.close());
   const nobody = cluster.clientAs('nobody');
-  await t.rejects(nobody.resource(pods).list({ namespace: 'default' }), {
-    status: { reason: 'Forbidden', code: 403 },
-  });
+  await t.rejects(nobody.resource(pods).list({ namespace: 'default' }), /pods is forbidden: User "nobody" cannot list/);
   t.throws(() => cluster.kubeconfig(), /listen: true/);
 });
