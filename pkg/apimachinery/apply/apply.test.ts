@@ -336,6 +336,19 @@ t.test('refusals', async (t) => {
   t.match(story.entries, [{ manager: 'a' }], 'malformed entries are passed over');
 });
 
+t.test('members named like what every object has', async (t) => {
+  const story = new Story();
+  story.update('a', (o) =>
+    Object.assign(o, deployment(template(container('x')), { labels: { toString: 'x', b: 'y' } })),
+  );
+  story.update('b', (object) => {
+    (object.metadata as JsonObject).labels = { b: 'y' };
+  });
+  t.strictSame(story.fields('b'), undefined);
+  t.match(story.fields('a'), { 'f:metadata': { 'f:labels': { 'f:b': {} } } });
+  t.equal(JSON.stringify(story.fields('a')).includes('toString'), false);
+});
+
 t.test('references are one piece', async (t) => {
   const pod = scheme.type('core.v1.Pod');
   const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'r', uid: 'u1' };

@@ -15,7 +15,7 @@ import {
   structureOf,
 } from '#apimachinery/apply/structure.js';
 import { saysNothing } from '#apimachinery/codec/json-walk.js';
-import { jsonEqual } from '#apimachinery/patch/json-values.js';
+import { jsonEqual, member } from '#apimachinery/patch/json-values.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 export interface Comparison {
@@ -93,7 +93,7 @@ class Comparer {
   }
 
   #map(structure: Structure, left: JsonObject, right: JsonObject): void {
-    for (const name of Object.keys(left)) this.#below(`f:${name}`, left[name], right[name], structure);
+    for (const name of Object.keys(left)) this.#below(`f:${name}`, left[name], member(right, name), structure);
     for (const name of Object.keys(right)) {
       if (!Object.hasOwn(left, name)) this.#below(`f:${name}`, undefined, right[name], structure);
     }

@@ -37,38 +37,56 @@ function makeNode(self: boolean, children: readonly (readonly [string, FieldSet]
   return self ? { '.': member, ...node } : node;
 }
 
-type Rule = (inLeft: boolean, inRight: boolean) => boolean;
+interface Rule {
+  /** Whether a path is a member of the result. */
+  readonly member: (inLeft: boolean, inRight: boolean) => boolean;
+  /** What is taken as it is where the other side has nothing. */
+  readonly keepsLeft: boolean;
+  readonly keepsRight: boolean;
+}
 
-function combine(
-  left: FieldSet | undefined,
-  right: FieldSet | undefined,
-  rule: Rule,
-  isRoot: boolean,
-): FieldSet | undefined {
-  const names = new Set([...(left === undefined ? [] : edges(left)), ...(right === undefined ? [] : edges(right))]);
+const unionRule: Rule = { member: (left, right) => left || right, keepsLeft: true, keepsRight: true };
+const intersectionRule: Rule = { member: (left, right) => left && right, keepsLeft: false, keepsRight: false };
+const differenceRule: Rule = { member: (left, right) => left && !right, keepsLeft: true, keepsRight: false };
+
+/** Looks only where both sides have something; gives `left` itself when nothing changes. */
+function combine(left: FieldSet, right: FieldSet, rule: Rule, isRoot: boolean): FieldSet | undefined {
   const children: [string, FieldSet][] = [];
-  for (const name of names) {
-    const child = combine(at(left, name), at(right, name), rule, false);
+  let same = true;
+  for (const name of edges(left)) {
+    const mine = left[name] ?? member;
+    const other = at(right, name);
+    const child = other === undefined ? (rule.keepsLeft ? mine : undefined) : combine(mine, other, rule, false);
     if (child !== undefined) children.push([name, child]);
+    if (child !== mine) same = false;
   }
-  return makeNode(!isRoot && rule(isMember(left), isMember(right)), children);
+  if (rule.keepsRight) {
+    for (const name of edges(right)) {
+      if (Object.hasOwn(left, name)) continue;
+      children.push([name, right[name] ?? member]);
+      same = false;
+    }
+  }
+  const self = !isRoot && rule.member(isMember(left), isMember(right));
+  if (same && (isRoot || self === isMember(left))) return left;
+  return makeNode(self, children);
 }
 
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(b)) return a;
   if (isEmptySet(a)) return b;
-  return combine(a, b, (left, right) => left || right, true) ?? emptySet;
+  return combine(a, b, unionRule, true) ?? emptySet;
 }
 
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(a) || isEmptySet(b)) return emptySet;
-  return combine(a, b, (left, right) => left && right, true) ?? emptySet;
+  return combine(a, b, intersectionRule, true) ?? emptySet;
 }
 
-/** Members of `a` that are none of `b`; members below those of `b` stay. */
+/** Members of `a` that are none of `b`; members below those of `b` stay. Gives `a` itself when there are none. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(a) || isEmptySet(b)) return a;
-  return combine(a, b, (left, right) => left && !right, true) ?? emptySet;
+  return combine(a, b, differenceRule, true) ?? emptySet;
 }
 
 /** Members of `a` that are neither in `b` nor below a member of it. */
@@ -120,9 +138,7 @@ export function pathText(path: readonly string[]): string {
         case 'f':
           return `.${rest}`;
         case 'k':
-          return `[${Object.entries(JSON.parse(rest) as object)
-            .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
-            .join(',')}]`;
+          return `[${keysText(rest)}]`;
         case 'v':
           return `[=${rest}]`;
         default:
@@ -130,6 +146,17 @@ export function pathText(path: readonly string[]): string {
       }
     })
     .join('');
+}
+
+/** `{"name":"a"}` as `name="a"`; what a client wrote there may be no JSON at all. */
+function keysText(keys: string): string {
+  try {
+    return Object.entries(JSON.parse(keys) as object)
+      .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+      .join(',');
+  } catch {
+    return keys;
+  }
 }
 
 /** The set of these paths of field names: `['status', 'metadata.name']`. */
@@ -178,22 +205,13 @@ function freezeNode(node: MutableNode): FieldSet | undefined {
 /** Nesting of sets that come from clients. */
 const maxDepth = 500;
 
+const element = /^(\.$|f:|v:|i:-?[0-9]+$|k:\{)/;
+
 /** Whether a value has the form of a set. */
 export function isFieldSet(value: unknown, depth = 0): value is FieldSet {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || depth > maxDepth) return false;
-  return Object.entries(value).every(
-    ([name, child]) => (name === '.' || isElement(name)) && isFieldSet(child, depth + 1),
-  );
-}
-
-function isElement(name: string): boolean {
-  if (/^(f:|i:-?[0-9]+$)/.test(name)) return true;
-  if (!/^[kv]:/.test(name)) return false;
-  try {
-    const value: unknown = JSON.parse(name.slice(2));
-    return name.startsWith('v:') || (typeof value === 'object' && value !== null && !Array.isArray(value));
-  } catch {
-    // Not JSON: no element of a path.
-    return false;
+  for (const name in value) {
+    if (!element.test(name) || !isFieldSet((value as Record<string, unknown>)[name], depth + 1)) return false;
   }
+  return true;
 }

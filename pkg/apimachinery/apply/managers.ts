@@ -30,6 +30,8 @@ export interface Manager {
   /** RFC 3339, undefined when unknown. */
   readonly time: string | undefined;
   readonly fields: FieldSet;
+  /** The entry that this manager was read from, as long as it is unchanged. */
+  readonly entry?: ManagedFieldsEntry;
 }
 
 /** Two entries with the same key are the same manager. An applier stays the same in all versions. */
@@ -49,12 +51,13 @@ export function readManagers(entries: readonly ManagedFieldsEntry[] | undefined)
   for (const entry of entries ?? []) {
     const { manager = '', operation, apiVersion = '', subresource = '', time, fieldsV1 = {} } = entry;
     if ((operation !== 'Apply' && operation !== 'Update') || !isFieldSet(fieldsV1)) return undefined;
-    managers.push({ name: manager, operation, apiVersion, subresource, time, fields: fieldsV1 });
+    managers.push({ name: manager, operation, apiVersion, subresource, time, fields: fieldsV1, entry });
   }
   return managers;
 }
 
 function entryOf(manager: Manager): ManagedFieldsEntry {
+  if (manager.entry !== undefined) return manager.entry;
   const entry: ManagedFieldsEntry = {
     manager: manager.name,
     operation: manager.operation,
@@ -90,11 +93,14 @@ export function withManager(managers: readonly Manager[], manager: Manager): Man
 }
 
 /** Takes paths from all managers but the one with that key. */
-export function withoutFields(managers: readonly Manager[], fields: FieldSet, except?: string): Manager[] {
-  if (isEmptySet(fields)) return [...managers];
-  return managers.map((manager) =>
-    managerKey(manager) === except ? manager : { ...manager, fields: difference(manager.fields, fields) },
-  );
+export function withoutFields(managers: readonly Manager[], taken: FieldSet, except?: string): Manager[] {
+  if (isEmptySet(taken)) return [...managers];
+  return managers.map((manager) => {
+    const fields = difference(manager.fields, taken);
+    if (fields === manager.fields || managerKey(manager) === except) return manager;
+    const { entry: _, ...rest } = manager;
+    return { ...rest, fields };
+  });
 }
 
 /** More updaters than that are joined, the oldest first, so that entries do not pile up. */
@@ -113,9 +119,11 @@ export function joinOldUpdaters(managers: readonly Manager[]): Manager[] {
     const bucket = buckets.get(updater.apiVersion);
     joined.add(updater);
     buckets.set(updater.apiVersion, {
-      ...updater,
       name: joinedName,
+      operation: 'Update',
+      apiVersion: updater.apiVersion,
       subresource: '',
+      time: updater.time,
       fields: union(bucket?.fields ?? emptySet, updater.fields),
     });
   }

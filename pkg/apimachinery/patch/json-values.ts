@@ -11,7 +11,7 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /** An own member; what every object inherits is no member of a document. */
-export function member(object: JsonObject, key: string): unknown {
+export function member(object: Readonly<JsonObject>, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 

@@ -86,6 +86,44 @@ t.test('broken messages give typed errors', async (t) => {
   t.throws(() => decodeMessage(scheme.type('apiextensions.v1.JSONSchemaProps'), nested), /exceeded max depth/);
 });
 
+t.test('broken JSON gives typed errors', async (t) => {
+  const random = seededRandom(seed);
+  const objects = new RandomObjects(random);
+  const parts = [
+    'null',
+    '{',
+    '}',
+    '[',
+    ']',
+    '"',
+    ',',
+    ':',
+    '1e999',
+    '-0',
+    'true',
+    '"x"',
+    '{"a":{}}',
+    '\\u0000',
+    '__proto__',
+  ];
+  let refused = 0;
+  for (const name of ['core.v1.Pod', 'apps.v1.Deployment', 'apiextensions.v1.CustomResourceDefinition']) {
+    const type = scheme.type(name);
+    const text = JSON.stringify(objects.object(type));
+    for (let i = 0; i < 400; i++) {
+      const at = Math.floor(random() * text.length);
+      const part = parts[Math.floor(random() * parts.length)] ?? '';
+      try {
+        decodeJSON(text.slice(0, at) + part + text.slice(at + Math.floor(random() * 4)), type, 'Warn');
+      } catch (error) {
+        refused++;
+        if (!(error instanceof Error) || error.name !== 'StatusError') throw error;
+      }
+    }
+  }
+  t.not(refused, 0);
+});
+
 t.test('envelopes', async (t) => {
   const info = scheme.kind('v1', 'ConfigMap');
   if (info === undefined) throw new Error('no ConfigMap');
