@@ -6,12 +6,19 @@ import type { ControllerManager } from '#controllers/manager.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { DaemonServer } from '#daemon/serving/daemon-server.js';
 
+/** A way to an API server, shared by several clients. */
+export interface Connection {
+  /** A client with a rate of its own; `purpose` is shown to the server. */
+  client(purpose: string): RestClient;
+  close(): Promise<void>;
+}
+
 export interface ProcessParts {
   readonly manager: ControllerManager;
   /** Undefined when HTTPS is off. */
   readonly server: DaemonServer | undefined;
   readonly recorder: ApiEventRecorder;
-  readonly clients: readonly RestClient[];
+  readonly connections: readonly Connection[];
 }
 
 export class ControllerManagerProcess implements Daemon {
@@ -43,11 +50,11 @@ export class ControllerManagerProcess implements Daemon {
 
   /** The controllers first, then what they report to, the port last. */
   async close(): Promise<void> {
-    const { manager, recorder, server, clients } = this.#parts;
+    const { manager, recorder, server, connections } = this.#parts;
     this.#listening.reject(new Error(`${this.name} stopped`));
     await manager.close();
     await recorder.close();
-    await Promise.all(clients.map((client) => client.close()));
+    await Promise.all(connections.map((connection) => connection.close()));
     await server?.close();
   }
 }

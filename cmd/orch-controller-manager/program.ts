@@ -2,13 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import type { Registry } from 'prom-client';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import { LeaderElector } from '#client/leaderelection/leader-elector.js';
 import { LeaseLock } from '#client/leaderelection/lock.js';
-import { connect } from '#client/rest/client-config.js';
 import { configFromOptions } from '#client/rest/config-from-options.js';
-import type { RestClient } from '#client/rest/rest-client.js';
-import { ControllerManagerProcess } from '#cmd/orch-controller-manager/process.js';
+import { HttpTransport } from '#client/rest/http-transport.js';
+import { requestMetrics } from '#client/rest/metrics.js';
+import { RestClient } from '#client/rest/rest-client.js';
+import { type Connection, ControllerManagerProcess } from '#cmd/orch-controller-manager/process.js';
 import { ControllerManager } from '#controllers/manager.js';
 import {
   type ControllerManagerOptionTable,
@@ -39,10 +41,18 @@ async function create(context: Context, facts: ProcessFacts): Promise<Controller
   const { values, dialect, clock, random, log } = context;
   const name = dialect.components.controllerManager;
   const metrics = createRegistry({ dialect, process: facts });
-  const client = await clientFor(context, values.orchconfig, name);
+  const connection = await connectionTo(context, values.orchconfig, metrics);
+  const client = connection.client('shared-informers');
   // A renewal must not wait behind the requests of busy controllers.
-  const leaderClient = await clientFor(context, values.orchconfig, 'leader-election');
-  const recorder = new ApiEventRecorder({ client, source: { component: name }, clock, random, log, metrics });
+  const leaderClient = connection.client('leader-election');
+  const recorder = new ApiEventRecorder({
+    client: connection.client('events'),
+    source: { component: name },
+    clock,
+    random,
+    log,
+    metrics,
+  });
   const elector = values['leader-elect']
     ? new LeaderElector({
         lock: new LeaseLock({
@@ -64,6 +74,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Controller
   const rootCA = await rootCertificates(values['root-ca-file']);
   const manager = new ControllerManager(values, {
     client,
+    clientFor: (controller) => connection.client(controller),
     dialect,
     clock,
     random,
@@ -90,8 +101,13 @@ async function create(context: Context, facts: ProcessFacts): Promise<Controller
       },
     },
   ]);
-  const reviewer = (file: string | undefined) =>
-    (file ?? '') === '' ? undefined : clientFor(context, file, 'delegated-auth');
+  const connections = [connection];
+  const reviewer = async (file: string | undefined) => {
+    if (file === undefined || file === '') return undefined;
+    const other = await connectionTo(context, file, undefined);
+    connections.push(other);
+    return other.client('delegated-auth');
+  };
   const server = await createDaemonServer({
     name,
     values,
@@ -103,22 +119,31 @@ async function create(context: Context, facts: ProcessFacts): Promise<Controller
     authenticationClient: await reviewer(values['authentication-orchconfig']),
     authorizationClient: await reviewer(values['authorization-orchconfig']),
   });
-  return new ControllerManagerProcess({ manager, server, recorder, clients: [client, leaderClient] });
+  return new ControllerManagerProcess({ manager, server, recorder, connections });
 }
 
-async function clientFor(
+/** One connection, and over it as many clients as there are purposes, each with its own rate. */
+async function connectionTo(
   { values, dialect, clock, env }: Context,
   file: string | undefined,
-  purpose: string,
-): Promise<RestClient> {
-  const config = await configFromOptions({ file, master: values.master }, { dialect, clock, env });
-  return connect(config, {
-    dialect,
-    clock,
-    qps: values['orch-api-qps'],
-    burst: values['orch-api-burst'],
-    userAgent: `${dialect.components.controllerManager}/${dialect.version} ${purpose}`,
-  });
+  metrics: Registry | undefined,
+): Promise<Connection> {
+  const { namespace: _, ...target } = await configFromOptions({ file, master: values.master }, { dialect, clock, env });
+  const transport = new HttpTransport({ ...target, clock });
+  const requests = metrics === undefined ? undefined : requestMetrics(metrics, new URL(target.server).host);
+  return {
+    client: (purpose) =>
+      new RestClient({
+        transport,
+        dialect,
+        clock,
+        qps: values['orch-api-qps'],
+        burst: values['orch-api-burst'],
+        userAgent: `${dialect.components.controllerManager}/${dialect.version} ${purpose}`,
+        ...(requests === undefined ? {} : { metrics: requests }),
+      }),
+    close: () => transport.close(),
+  };
 }
 
 async function rootCertificates(file: string | undefined): Promise<string | undefined> {

@@ -25,7 +25,10 @@ export interface Leadership {
 }
 
 export interface ControllerManagerDependencies {
+  /** Of the caches, and of all controllers unless `clientFor` is given. */
   readonly client: Client;
+  /** A client for one controller, with a rate of its own, so that a busy one does not hold up the others. */
+  readonly clientFor?: (controller: string) => Client;
   readonly dialect: Dialect;
   readonly clock: Clock;
   /** Returns [0, 1). */
@@ -151,7 +154,8 @@ export class ControllerManager implements Daemon {
         else context.log.debug({ controller: name }, 'This controller does not exist yet; not started');
         continue;
       }
-      const controller = factory(context, { values: this.#values, rootCA: this.#dependencies.rootCA });
+      const client = this.#dependencies.clientFor?.(name) ?? context.client;
+      const controller = factory({ ...context, client }, { values: this.#values, rootCA: this.#dependencies.rootCA });
       if (controller === undefined) {
         context.log.warn({ controller: name }, 'This controller has nothing to do with these options; not started');
         continue;
