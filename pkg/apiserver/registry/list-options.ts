@@ -2,7 +2,7 @@
 import { badRequest } from '#apimachinery/errors/status.js';
 import { flag } from '#apiserver/http/request-info.js';
 import { type ContinueToken, decodeContinue } from '#apiserver/registry/continue-token.js';
-import { invalidOptions } from '#apiserver/registry/query-errors.js';
+import { invalidOptions } from '#apiserver/registry/request-errors.js';
 import type { ReadVersion } from '#storage/resource-storage.js';
 import type { Revision } from '#storage/store.js';
 

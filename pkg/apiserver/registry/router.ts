@@ -1,5 +1,5 @@
 /** From what a request asks for to the function that does it. */
-import { methodNotAllowed, pathNotFound } from '#apimachinery/errors/status.js';
+import { pathNotFound } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { bindPod } from '#apiserver/registry/binding.js';
@@ -12,6 +12,7 @@ import { listObjects } from '#apiserver/registry/list.js';
 import { patchObject } from '#apiserver/registry/patch.js';
 import { mainProfile } from '#apiserver/registry/profiles.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import { methodNotServed } from '#apiserver/registry/request-errors.js';
 import type { ServedResource } from '#apiserver/registry/served-resource.js';
 import { serveSubresource } from '#apiserver/registry/subresources.js';
 import { updateObject } from '#apiserver/registry/update.js';
@@ -43,7 +44,7 @@ export class ResourceRouter {
     }
     const nameless = info.name === '' && (info.verb === 'update' || info.verb === 'patch');
     if (nameless || !resource.declaration.verbs.includes(info.verb)) {
-      throw methodNotAllowed(resource.qualified, info.verb);
+      throw methodNotServed(resource.qualified, info.verb);
     }
     return this.#verb(context, resource);
   }
@@ -75,7 +76,7 @@ export class ResourceRouter {
       case 'watch':
         return watchObjects(registry, context, resource);
       case 'create':
-        if (context.info.name !== '') throw methodNotAllowed(resource.qualified, 'POST');
+        if (context.info.name !== '') throw methodNotServed(resource.qualified, 'POST');
         return isBindings(resource) ? bindPod(registry, context, resource) : createObject(registry, context, resource);
       case 'update':
         return updateObject(registry, context, resource, mainProfile(resource));
@@ -86,7 +87,7 @@ export class ResourceRouter {
       case 'deletecollection':
         return deleteCollection(registry, context, resource);
       default:
-        throw methodNotAllowed(resource.qualified, context.request.method);
+        throw methodNotServed(resource.qualified, context.request.method);
     }
   }
 }

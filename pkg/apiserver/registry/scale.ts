@@ -1,6 +1,6 @@
 /** `…/scale`: how many replicas, the same for all kinds that have them. */
 import type { ApiObjectShape } from '#api/object.js';
-import { conflict, invalid, methodNotAllowed, optimisticLockMessage } from '#apimachinery/errors/status.js';
+import { conflict, invalid, optimisticLockMessage } from '#apimachinery/errors/status.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
@@ -11,6 +11,7 @@ import { mutate } from '#apiserver/registry/mutate.js';
 import { applyPatch, readPatch } from '#apiserver/registry/patch-body.js';
 import { mainProfile } from '#apiserver/registry/profiles.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import { methodNotServed } from '#apiserver/registry/request-errors.js';
 import { objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
 import { subresourceType } from '#apiserver/registry/subresource-type.js';
 import { requireName } from '#apiserver/registry/update.js';
@@ -68,7 +69,7 @@ function wantedScale(
     requireName(resource, scale, context.info);
     return { options, apply: () => scale };
   }
-  if (context.info.verb !== 'patch') throw methodNotAllowed(resource.qualified, context.info.verb);
+  if (context.info.verb !== 'patch') throw methodNotServed(resource.qualified, context.info.verb);
   const options = writeOptions(context, 'PatchOptions');
   const patch = readPatch(context);
   return {

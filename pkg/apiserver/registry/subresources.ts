@@ -1,5 +1,5 @@
 /** Subresources that are views of the stored object. */
-import { methodNotAllowed, pathNotFound } from '#apimachinery/errors/status.js';
+import { pathNotFound } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { bindPod } from '#apiserver/registry/binding.js';
@@ -14,6 +14,7 @@ import {
   statusProfile,
 } from '#apiserver/registry/profiles.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import { methodNotServed } from '#apiserver/registry/request-errors.js';
 import { serveScale } from '#apiserver/registry/scale.js';
 import type { ServedResource } from '#apiserver/registry/served-resource.js';
 import { updateObject } from '#apiserver/registry/update.js';
@@ -44,7 +45,7 @@ export async function serveSubresource(
   const { info } = context;
   const declared = resource.declaration.subresources?.find(({ name }) => name === info.subresource);
   if (declared === undefined) throw pathNotFound();
-  if (!declared.verbs.includes(info.verb)) throw methodNotAllowed(resource.qualified, info.verb);
+  if (!declared.verbs.includes(info.verb)) throw methodNotServed(resource.qualified, info.verb);
   const operation = operations[info.subresource];
   if (operation !== undefined) return operation(registry, context, resource);
   const profile = profiles[info.subresource]?.(resource);
@@ -52,5 +53,5 @@ export async function serveSubresource(
   if (info.verb === 'get') return getObject(registry, context, resource);
   if (info.verb === 'update') return updateObject(registry, context, resource, profile);
   if (info.verb === 'patch') return patchObject(registry, context, resource, profile);
-  throw methodNotAllowed(resource.qualified, info.verb);
+  throw methodNotServed(resource.qualified, info.verb);
 }

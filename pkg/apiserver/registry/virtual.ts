@@ -1,10 +1,10 @@
-import { methodNotAllowed } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { readBody } from '#apiserver/registry/body.js';
 import { requireNamespace } from '#apiserver/registry/create.js';
 import type { VirtualResource } from '#apiserver/registry/endpoints.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import { methodNotServed } from '#apiserver/registry/request-errors.js';
 import type { ServedResource } from '#apiserver/registry/served-resource.js';
 import { subresourceType } from '#apiserver/registry/subresource-type.js';
 import { writeOptions } from '#apiserver/registry/write-options.js';
@@ -17,7 +17,7 @@ export async function serveVirtual(
   virtual: VirtualResource,
 ): Promise<ApiResponse> {
   const { info } = context;
-  if (info.verb !== 'create') throw methodNotAllowed(resource.qualified, info.verb);
+  if (info.verb !== 'create') throw methodNotServed(resource.qualified, info.verb);
   const form = registry.responder.negotiate(context);
   const options = writeOptions(context, 'CreateOptions');
   const type = subresourceType(registry, resource, virtual.subresource);

@@ -2,7 +2,7 @@
 import type { FieldValidation } from '#apimachinery/codec/json.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
-import { invalidOptions } from '#apiserver/registry/query-errors.js';
+import { invalidOptions } from '#apiserver/registry/request-errors.js';
 
 export interface WriteOptions {
   readonly dryRun: boolean;

@@ -3,7 +3,7 @@ import type { ApiObjectShape } from '#api/object.js';
 import type { StrategyContext } from '#api/strategy.js';
 import type { ColumnDeclaration } from '#apimachinery/schema/schema.js';
 import type { Transform } from '#apiserver/http/media-type.js';
-import { invalidOptions } from '#apiserver/registry/query-errors.js';
+import { invalidOptions } from '#apiserver/registry/request-errors.js';
 import { jsonOf, objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
 import { partialJson } from '#apiserver/representation/partial.js';
 import type { Entry } from '#storage/resource-storage.js';
