@@ -121,7 +121,7 @@ function statusStrategy<T extends ApiObjectShape>(rules: KindRules<T>): Partial<
   };
 }
 
-/** Makes a field of `object` what it is in `old`, absent included. */
+/** Makes a field of `object` what it is in `old`, absent included. The value is shared, not copied. */
 export function copyField<T extends object>(object: T, old: T, field: string): void {
   const value: unknown = Reflect.get(old, field);
   if (value === undefined) Reflect.deleteProperty(object, field);

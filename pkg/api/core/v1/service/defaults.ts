@@ -56,7 +56,7 @@ export function keepAllocated(spec: ServiceSpec, old: ServiceSpec): void {
   if (spec.type !== 'ExternalName' && old.type !== 'ExternalName') {
     if ((spec.clusterIP ?? '') === '' && old.clusterIP !== undefined) spec.clusterIP = old.clusterIP;
     if ((spec.clusterIPs ?? []).length === 0 && spec.clusterIP === old.clusterIP && old.clusterIPs !== undefined) {
-      spec.clusterIPs = old.clusterIPs;
+      spec.clusterIPs = [...old.clusterIPs];
     }
   }
   if (isExternal(spec) && isExternal(old)) keepNodePorts(spec.ports ?? [], old.ports ?? []);
