@@ -109,7 +109,8 @@ export function applyConfig<T extends OptionTable>(
   if (errors.length > 0) throw fail(errors);
   const overlaid = overlayConfig(table, options, merge(stricterDefaults, file));
   const special = Object.fromEntries(Object.entries(specialFields(file)).filter(([name]) => !options.given.has(name)));
-  return { ...overlaid, values: Object.freeze({ ...overlaid.values, ...special }) };
+  const values = Object.freeze({ ...overlaid.values, ...special }) as ParsedOptions<T>['values'];
+  return { ...overlaid, values };
 }
 
 /** `applyConfig` with the file at `path`. */

@@ -118,8 +118,10 @@ export async function startContainer(context: PodContext, options: StartOptions)
 
 async function ensureImage(context: PodContext, { pod, start, sandbox, signal }: StartOptions): Promise<Image> {
   const { container } = start;
+  let onAbort = () => {};
   const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    onAbort = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
   });
   aborted.catch(() => undefined);
   try {
@@ -131,6 +133,8 @@ async function ensureImage(context: PodContext, { pod, start, sandbox, signal }:
       context.events.container(pod, container, 'Warning', 'Failed', `Error: ${error.reason}`);
     }
     throw new StartError(error.reason, error.message, error.retryAt, { cause: error });
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 }
 

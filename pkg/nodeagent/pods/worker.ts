@@ -9,7 +9,7 @@
  */
 
 import { pods } from '#api/core/v1/resources.gen.js';
-import type { Pod } from '#api/core/v1/types.gen.js';
+import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import { parseTime, type Timer } from '#apimachinery/clock.js';
 import { formatDuration } from '#apimachinery/duration.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
@@ -34,6 +34,8 @@ type RunPlan = Extract<PodPlan, { type: 'run' }>;
 
 /** Plans carried out in one go; more would mean that two of them undo each other. */
 const maxRounds = 16;
+/** How long a failed pull is reported as an error before it is reported as a back-off. */
+const pullErrorShownMs = 5000;
 const initialRetryMs = 500;
 const maxRetryMs = 122_000;
 
@@ -51,6 +53,8 @@ export class PodWorker {
   readonly #waiting = new Map<string, WaitingReason>();
   /** Container name → instant before which it is not tried again. */
   readonly #retryAt = new Map<string, number>();
+  /** Container name → instant of the last failed pull. */
+  readonly #pullFailedAt = new Map<string, number>();
   readonly #terminationMessages = new Map<string, string>();
   #terminatingGrace = 0;
   #killing = false;
@@ -343,7 +347,21 @@ export class PodWorker {
         return until;
       }
     }
+    this.#notePullBackOff(start.container);
     return this.#retryAt.get(name) ?? 0;
+  }
+
+  /** A pull that failed a moment ago is an error; later it is waited for the next. */
+  #notePullBackOff(container: Container): void {
+    const { clock, events } = this.#context;
+    const { name, image = '' } = container;
+    const failedAt = this.#pullFailedAt.get(name);
+    if (failedAt === undefined || clock.now() - failedAt < pullErrorShownMs) return;
+    this.#pullFailedAt.delete(name);
+    const message = `Back-off pulling image "${image}"`;
+    events.container(this.#pod, container, 'Normal', 'BackOff', message);
+    events.container(this.#pod, container, 'Warning', 'Failed', 'Error: ImagePullBackOff');
+    this.#waiting.set(name, { reason: 'ImagePullBackOff', message });
   }
 
   #backOffKey(container: string): string {
@@ -373,7 +391,10 @@ export class PodWorker {
       this.#waiting.set(name, { reason: error.reason, message: error.message });
       if (error.retryAt === 0) return { acted: true, wakeAt: Number.POSITIVE_INFINITY };
       this.#retryAt.set(name, error.retryAt);
-      return { acted: false, wakeAt: error.retryAt };
+      if (error.reason !== 'ErrImagePull') return { acted: false, wakeAt: error.retryAt };
+      const { clock } = this.#context;
+      this.#pullFailedAt.set(name, clock.now());
+      return { acted: false, wakeAt: Math.min(error.retryAt, clock.now() + pullErrorShownMs) };
     }
   }
 

@@ -1,0 +1,295 @@
+import t from 'tap';
+import type { Pod, PodSpec } from '#api/core/v1/types.gen.js';
+import { type PodPlan, plan, type Verdict } from '#nodeagent/pods/plan.js';
+import { containerHash } from '#nodeagent/runtime/labels.js';
+import type { PodRuntime, RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
+
+const hashAnnotation = 'hash';
+const image = 'app:1';
+
+interface Run {
+  name: string;
+  state: 'created' | 'running' | number;
+  attempt?: number;
+  sandbox?: number;
+  hash?: string;
+}
+
+/** A container; a number as state is an exit code. The first given is the newest. */
+function container(run: Run, index: number): RuntimeContainer {
+  const { name, state, attempt = 0, sandbox = 0 } = run;
+  return {
+    id: `${name}-${attempt}`,
+    podSandboxId: `sandbox-${sandbox}`,
+    metadata: { name, attempt },
+    state: state === 'created' ? 'CONTAINER_CREATED' : state === 'running' ? 'CONTAINER_RUNNING' : 'CONTAINER_EXITED',
+    createdAt: 1000 - index,
+    startedAt: 1000,
+    finishedAt: 2000,
+    exitCode: typeof state === 'number' ? state : 0,
+    image,
+    imageRef: 'sha256:1',
+    reason: '',
+    message: '',
+    labels: {},
+    annotations: { [hashAnnotation]: run.hash ?? containerHash({ name, image }) },
+    mounts: [],
+    logPath: '',
+  };
+}
+
+function runtime(runs: Run[], sandboxes: ('ready' | 'dead')[] = ['ready']): PodRuntime {
+  return {
+    uid: 'u',
+    name: 'p',
+    namespace: 'default',
+    sandboxes: sandboxes.map((state, i) => ({
+      id: `sandbox-${sandboxes.length - 1 - i}`,
+      metadata: { name: 'p', uid: 'u', namespace: 'default', attempt: sandboxes.length - 1 - i },
+      state: state === 'ready' ? 'SANDBOX_READY' : 'SANDBOX_NOTREADY',
+      createdAt: 1000 - i,
+      labels: {},
+      annotations: {},
+      ips: state === 'ready' ? ['10.0.0.2'] : [],
+      networkMode: 'POD',
+    })),
+    containers: runs.map(container),
+  };
+}
+
+function pod(spec: Partial<PodSpec> = {}): Pod {
+  return { metadata: { name: 'p', uid: 'u' }, spec: { containers: [{ name: 'a', image }], ...spec } };
+}
+
+/** The plan as words: `sandbox 0`, `kill a-0`, `start a 1`, `remove a-0`, `finish`. */
+function words(result: PodPlan): string[] {
+  if (result.type === 'finish') return ['finish'];
+  return [
+    ...(result.createSandbox === undefined ? [] : [`sandbox ${result.createSandbox}`]),
+    ...result.kill.map(({ container: c }) => `kill ${c.id}`),
+    ...result.start.map(
+      ({ kind, container: c, attempt }) => `start ${kind === 'main' ? '' : `${kind} `}${c.name} ${attempt}`,
+    ),
+    ...result.remove.map((c) => `remove ${c.id}`),
+    ...result.removeSandboxes.map((s) => `remove ${s.id}`),
+  ];
+}
+
+const two: Partial<PodSpec> = {
+  containers: [
+    { name: 'a', image },
+    { name: 'b', image },
+  ],
+};
+const init: Partial<PodSpec> = {
+  initContainers: [
+    { name: 'i', image },
+    { name: 'j', image },
+  ],
+};
+
+const table: {
+  name: string;
+  spec?: Partial<PodSpec>;
+  runtime: PodRuntime;
+  verdicts?: Record<string, Verdict>;
+  expected: string[];
+}[] = [
+  {
+    name: 'nothing yet: sandbox and all containers',
+    spec: two,
+    runtime: runtime([], []),
+    expected: ['sandbox 0', 'start a 0', 'start b 0'],
+  },
+  {
+    name: 'a sandbox: containers',
+    spec: two,
+    runtime: runtime([{ name: 'a', state: 'running' }]),
+    expected: ['start b 0'],
+  },
+  { name: 'all runs: nothing to do', runtime: runtime([{ name: 'a', state: 'running' }]), expected: [] },
+  { name: 'Always restarts success', runtime: runtime([{ name: 'a', state: 0 }]), expected: ['start a 1'] },
+  {
+    name: 'OnFailure restarts failure',
+    spec: { restartPolicy: 'OnFailure' },
+    runtime: runtime([{ name: 'a', state: 1 }]),
+    expected: ['start a 1'],
+  },
+  {
+    name: 'OnFailure lets success be the end',
+    spec: { restartPolicy: 'OnFailure' },
+    runtime: runtime([{ name: 'a', state: 0 }]),
+    expected: ['finish'],
+  },
+  {
+    name: 'Never restarts nothing',
+    spec: { restartPolicy: 'Never' },
+    runtime: runtime([{ name: 'a', state: 1 }]),
+    expected: ['finish'],
+  },
+  {
+    name: 'Never waits for the others',
+    spec: { ...two, restartPolicy: 'Never' },
+    runtime: runtime([
+      { name: 'a', state: 1 },
+      { name: 'b', state: 'running' },
+    ]),
+    expected: [],
+  },
+  {
+    name: 'what was created but not started is replaced by its equal',
+    runtime: runtime([{ name: 'a', state: 'created', attempt: 2 }]),
+    expected: ['start a 2', 'remove a-2'],
+  },
+  {
+    name: 'the last but one run is kept, older ones go',
+    runtime: runtime([
+      { name: 'a', state: 'running', attempt: 3 },
+      { name: 'a', state: 1, attempt: 2 },
+      { name: 'a', state: 1, attempt: 1 },
+      { name: 'a', state: 1, attempt: 0 },
+    ]),
+    expected: ['remove a-1', 'remove a-0'],
+  },
+  { name: 'init containers run first, one by one', spec: init, runtime: runtime([]), expected: ['start init i 0'] },
+  {
+    name: 'an init container that runs is waited for',
+    spec: init,
+    runtime: runtime([{ name: 'i', state: 'running' }]),
+    expected: [],
+  },
+  {
+    name: 'the next init container',
+    spec: init,
+    runtime: runtime([{ name: 'i', state: 0 }]),
+    expected: ['start init j 0'],
+  },
+  {
+    name: 'a failed init container runs again',
+    spec: init,
+    runtime: runtime([{ name: 'i', state: 1 }]),
+    expected: ['start init i 1'],
+  },
+  {
+    name: 'a failed init container ends a pod that never restarts',
+    spec: { ...init, restartPolicy: 'Never' },
+    runtime: runtime([{ name: 'i', state: 1 }]),
+    expected: ['finish'],
+  },
+  {
+    name: 'init containers are done: the main ones',
+    spec: init,
+    runtime: runtime([
+      { name: 'j', state: 0 },
+      { name: 'i', state: 0 },
+    ]),
+    expected: ['start a 0'],
+  },
+  {
+    name: 'a main container proves that they were done',
+    spec: init,
+    runtime: runtime([{ name: 'a', state: 1 }]),
+    expected: ['start a 1'],
+  },
+  {
+    name: 'a dead sandbox is replaced, with all that was in it',
+    runtime: runtime([{ name: 'a', state: 137 }], ['dead']),
+    expected: ['sandbox 1', 'start a 1'],
+  },
+  {
+    name: 'what still runs in a dead sandbox is killed',
+    runtime: runtime([{ name: 'a', state: 'running' }], ['dead']),
+    expected: ['sandbox 1', 'kill a-0', 'start a 1'],
+  },
+  {
+    name: 'a new sandbox means init containers again',
+    spec: init,
+    runtime: runtime(
+      [
+        { name: 'a', state: 137 },
+        { name: 'j', state: 0 },
+        { name: 'i', state: 0 },
+      ],
+      ['dead'],
+    ),
+    expected: ['sandbox 1', 'start init i 1'],
+  },
+  {
+    name: 'in a new sandbox the old main container proves nothing',
+    spec: init,
+    runtime: runtime(
+      [
+        { name: 'a', state: 137 },
+        { name: 'j', state: 0 },
+        { name: 'i', state: 0 },
+      ],
+      ['ready', 'dead'],
+    ),
+    expected: ['start init i 1'],
+  },
+  {
+    name: 'a pod that never restarts does not survive its sandbox',
+    spec: { restartPolicy: 'Never' },
+    runtime: runtime([{ name: 'a', state: 137 }], ['dead']),
+    expected: ['finish'],
+  },
+  {
+    name: 'after success, a dead sandbox is the end',
+    spec: { restartPolicy: 'OnFailure' },
+    runtime: runtime([{ name: 'a', state: 0 }], ['dead']),
+    expected: ['finish'],
+  },
+  {
+    name: 'two ready sandboxes are one too many',
+    runtime: runtime([{ name: 'a', state: 'running', sandbox: 1 }], ['ready', 'ready']),
+    expected: ['sandbox 2', 'kill a-0', 'start a 1'],
+  },
+  {
+    name: 'an empty dead sandbox goes',
+    runtime: runtime([{ name: 'a', state: 'running', sandbox: 1 }], ['ready', 'dead']),
+    expected: ['remove sandbox-0'],
+  },
+  {
+    name: 'a changed image restarts',
+    runtime: runtime([{ name: 'a', state: 'running', hash: 'other' }]),
+    expected: ['kill a-0'],
+  },
+  {
+    name: 'a failed liveness probe restarts',
+    runtime: runtime([{ name: 'a', state: 'running' }]),
+    verdicts: { 'a-0': { reason: 'livenessProbe' } },
+    expected: ['kill a-0'],
+  },
+  {
+    name: 'an ephemeral container is started once',
+    spec: { ephemeralContainers: [{ name: 'e', image }] },
+    runtime: runtime([{ name: 'a', state: 'running' }]),
+    expected: ['start ephemeral e 0'],
+  },
+  {
+    name: 'an ephemeral container that ended stays ended',
+    spec: { ephemeralContainers: [{ name: 'e', image }] },
+    runtime: runtime([
+      { name: 'e', state: 1 },
+      { name: 'a', state: 'running' },
+    ]),
+    expected: [],
+  },
+];
+
+for (const row of table) {
+  t.test(row.name, async (t) => {
+    const verdicts = new Map(Object.entries(row.verdicts ?? {}));
+    t.same(words(plan({ pod: pod(row.spec), runtime: row.runtime, verdicts, hashAnnotation })), row.expected);
+  });
+}
+
+t.test('host networking and the sandbox must agree', async (t) => {
+  const result = plan({
+    pod: pod({ hostNetwork: true }),
+    runtime: runtime([{ name: 'a', state: 'running' }]),
+    verdicts: new Map(),
+    hashAnnotation,
+  });
+  t.same(words(result), ['sandbox 1', 'kill a-0', 'start a 1']);
+});
