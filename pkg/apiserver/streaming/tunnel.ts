@@ -2,7 +2,7 @@
  * Upgraded connections (WebSocket, or whatever the client asks for): the request is sent to the backend as it came and
  * from then on bytes go both ways untouched, so that the protocol inside ends in the backend.
  */
-import { connect as connectPlain, isIP, type Socket } from 'node:net';
+import { connect as connectPlain, isIP, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { internalError } from '#apimachinery/errors/status.js';
@@ -23,6 +23,8 @@ export interface TunnelOptions {
   readonly signal: AbortSignal;
 }
 
+const keepAliveMs = 30_000;
+
 /** Resolves when both sides are connected. Throws 500 when the backend cannot be reached; the client's side is untouched then. */
 export async function openTunnel(options: TunnelOptions): Promise<void> {
   const { socket, head, signal } = options;
@@ -32,6 +34,9 @@ export async function openTunnel(options: TunnelOptions): Promise<void> {
     return;
   }
   upstream.setNoDelay(true);
+  // A side that ended its half may be gone altogether: probes of the connection tell.
+  upstream.setKeepAlive(true, keepAliveMs);
+  if (socket instanceof Socket) socket.setKeepAlive(true, keepAliveMs);
   const end = () => {
     upstream.destroy();
     socket.destroy();
