@@ -11,11 +11,14 @@ import { silentLogger } from '#daemon/log/logger.js';
 import { createSelfSigned } from '#daemon/pki/self-signed.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import { createStorageMetrics } from '#storage/metrics.js';
+import type { Store } from '#storage/store.js';
 
 export interface StartOptions {
   readonly dialect?: Dialect;
   readonly options?: ApiServerOptions;
   readonly dependencies?: Partial<ApiServerDependencies>;
+  /** Shared with other servers; absent: one of its own. */
+  readonly store?: Store;
   /** Also listen on a port of the loopback interface. */
   readonly https?: boolean;
 }
@@ -35,7 +38,7 @@ export async function runServer(start: StartOptions = {}): Promise<{ server: Api
     ips: ['127.0.0.1'],
     now: realClock.now(),
   });
-  const store = new MemoryStore({ clock: realClock });
+  const store = start.store ?? new MemoryStore({ clock: realClock });
   const metrics = new Registry();
   const storages = new ResourceStorages({
     dialect,
@@ -66,7 +69,7 @@ export async function runServer(start: StartOptions = {}): Promise<{ server: Api
   const stop = async () => {
     await server.close();
     await work;
-    await store.close();
+    if (start.store === undefined) await store.close();
   };
   return { server, stop };
 }
