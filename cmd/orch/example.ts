@@ -1,4 +1,5 @@
 /** Runs the example of `examples/web.yaml` and waits until it answers to readiness probes. */
+import { setMaxListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Deployment } from '#api/apps/v1/types.gen.js';
@@ -18,9 +19,12 @@ const patienceMs = 180_000;
 
 export async function runExample(clientConfig: string, sink: ProgressSink, out: Output): Promise<void> {
   const { namespace: _namespace, ...target } = await loadKubeconfig(clientConfig, { clock: realClock });
+  const signal = AbortSignal.timeout(patienceMs);
+  // Every request under way listens to it.
+  setMaxListeners(0, signal);
   const api = new Api({
     transport: new HttpTransport({ ...target, clock: realClock }),
-    signal: AbortSignal.timeout(patienceMs),
+    signal,
     webSocket: () => Promise.reject(new Error('the example opens no streams')),
   });
   try {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { realClock } from '#apimachinery/clock.js';
 import type { Command } from '#cmd/orchctl/command.js';
 import { apply } from '#cmd/orchctl/commands/apply.js';
@@ -32,6 +33,8 @@ const commands: readonly Command[] = [
 ];
 
 const stop = new AbortController();
+// Every request under way listens to it.
+setMaxListeners(0, stop.signal);
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
 // A reader that has gone away (`| head`) is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));

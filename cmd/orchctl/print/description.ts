@@ -2,6 +2,7 @@
  * Any object as readable text: names as titles, nesting as indentation, conditions as a table. Works for every kind,
  * also those that the client has never heard of.
  */
+import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import type { ApiObject } from '#client/client.js';
 import { ageOf } from '#cmd/orchctl/print/age.js';
 import { alignColumns } from '#cmd/orchctl/print/columns.js';
@@ -31,7 +32,7 @@ export function descriptionOf(object: ApiObject, nowMs: number): string {
   add('Name', metadata.name);
   if (metadata.namespace !== undefined) add('Namespace', metadata.namespace);
   lines.push(...pairs('Labels', metadata.labels, '='));
-  lines.push(...pairs('Annotations', metadata.annotations, ': '));
+  lines.push(...pairs('Annotations', annotationsOf(metadata.annotations), ': '));
   add('Created', `${metadata.creationTimestamp ?? '<unset>'} (${ageOf(metadata.creationTimestamp, nowMs)} ago)`);
   for (const [key, value] of Object.entries(metadata)) if (!hiddenMetadata.has(key)) add(titleOf(key), value);
   for (const [key, value] of Object.entries(rest)) {
@@ -48,6 +49,12 @@ export function descriptionOf(object: ApiObject, nowMs: number): string {
   return `${lines.join('\n')}\n`;
 }
 
+/** Without what the client itself noted of the last apply: it repeats the object. */
+function annotationsOf(annotations: Record<string, string> | undefined): Record<string, string> {
+  const hidden = new Set([orchDialect.annotations.lastApplied, kubernetesDialect.annotations.lastApplied]);
+  return Object.fromEntries(Object.entries(annotations ?? {}).filter(([key]) => !hidden.has(key)));
+}
+
 function entry(title: string, value: unknown, depth: number): string[] {
   const indent = '  '.repeat(depth);
   const head = `${indent}${title}:`;
@@ -59,7 +66,8 @@ function entry(title: string, value: unknown, depth: number): string[] {
     return [head, ...value.flatMap((item: unknown) => listItem(item, depth + 1))];
   }
   if (typeof value === 'object' && value !== null) {
-    const name = mapFields.has(title) ? (key: string) => key : titleOf;
+    const isMap = mapFields.has(title) && !('matchLabels' in value || 'matchExpressions' in value);
+    const name = isMap ? (key: string) => key : titleOf;
     return [head, ...Object.entries(value).flatMap(([key, part]) => entry(name(key), part, depth + 1))];
   }
   const [first = '', ...more] = String(value).split('\n');

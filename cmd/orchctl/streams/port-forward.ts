@@ -2,6 +2,7 @@
  * Port forwarding: a SPDY session inside a WebSocket (KEP-4006), and in it a pair of streams (data and error) for each
  * local connection.
  */
+import type { ClientRequest } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { createWebSocketStream, WebSocket } from 'ws';
@@ -23,6 +24,20 @@ export interface PortForward {
 }
 
 const protocol = `SPDY/3.1+portforward.${kubernetesDialect.apiDomain}`;
+
+/**
+ * The protocol's name has a slash, which RFC 6455 does not allow and the library therefore refuses on both ways: it is
+ * asked for, and its confirmation checked, beside the library.
+ */
+function negotiate(request: ClientRequest): void {
+  request.setHeader('Sec-WebSocket-Protocol', protocol);
+  request.prependListener('upgrade', (response) => {
+    if (response.headers['sec-websocket-protocol'] !== protocol)
+      request.destroy(new Error('the server forwards no ports'));
+    delete response.headers['sec-websocket-protocol'];
+  });
+  request.end();
+}
 
 /** Resolves when the connection to the cluster ends. Rejects when it, or no listener at all, can be had. */
 export async function forwardPort(forward: PortForward): Promise<void> {
