@@ -42,10 +42,11 @@ function negotiate(request: ClientRequest): void {
 /** Resolves when the connection to the cluster ends. Rejects when it, or no listener at all, can be had. */
 export async function forwardPort(forward: PortForward): Promise<void> {
   const { target, signal } = forward;
-  const socket = new WebSocket(target.url, [protocol], {
+  const socket = new WebSocket(target.url, {
     headers: target.headers,
     ...target.tls,
     perMessageDeflate: false,
+    finishRequest: negotiate,
   });
   await opened(socket);
   const session = new SpdySession(createWebSocketStream(socket), 'client');
