@@ -166,7 +166,7 @@ export class ApiServer implements Daemon {
     const router = new ResourceRouter(registry, dependencies.virtualResources ?? [], dependencies.connects ?? []);
     const endpoint = this.#endpoint(router);
     this.handler = (request: ApiRequest) => pipeline.run(request, endpoint);
-    this.upgrade = upgradeHandler({ pipeline, router, registry });
+    this.upgrade = upgradeHandler({ pipeline, router, registry, plain: endpoint });
   }
 
   /** Where it listens; undefined without a socket or before it is ready. */

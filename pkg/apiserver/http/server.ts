@@ -186,8 +186,12 @@ export class HttpsServer {
       const answer = await handler(toRequest(raw, body, gone.signal));
       await writeResponse(response, answer, raw.method === 'HEAD');
     } catch (error) {
-      if (gone.signal.aborted || response.headersSent) {
+      if (gone.signal.aborted) {
         log.debug({ err: error, url: raw.url }, 'client went away');
+        return;
+      }
+      if (response.headersSent) {
+        log.warn({ err: error, url: raw.url }, 'answer broken off');
         response.destroy();
         return;
       }

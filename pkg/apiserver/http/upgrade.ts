@@ -1,8 +1,9 @@
 /** Upgrade requests: through the same pipeline as all others, then the endpoint owns the socket. */
+import { once } from 'node:events';
+import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { badRequest } from '#apimachinery/errors/status.js';
 import type { ApiRequest, ApiResponse, UpgradeHandler } from '#apiserver/http/exchange.js';
-import type { Pipeline } from '#apiserver/http/pipeline.js';
+import type { Endpoint, Pipeline } from '#apiserver/http/pipeline.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import type { ResourceRouter } from '#apiserver/registry/router.js';
 import { watchOverWebSocket } from '#apiserver/registry/watch-websocket.js';
@@ -11,36 +12,37 @@ export interface UpgradeOptions {
   readonly pipeline: Pipeline;
   readonly router: ResourceRouter;
   readonly registry: RegistryContext;
+  /** Answers requests that ask for an upgrade where there is none to have: as if they had not asked. */
+  readonly plain: Endpoint;
 }
 
 /** Stands for an answer that is on the socket already. */
-const switched: ApiResponse = { status: 101, headers: {}, body: undefined };
+const switched = 101;
 
-export function upgradeHandler({ pipeline, router, registry }: UpgradeOptions): UpgradeHandler {
+export function upgradeHandler({ pipeline, router, registry, plain }: UpgradeOptions): UpgradeHandler {
   return async (request: ApiRequest, socket: Duplex, head: Buffer) => {
     const response = await pipeline.run(request, async (context) => {
+      if (!context.info.resourceRequest) return plain(context);
       const resource = router.find(context);
-      if (context.info.verb === 'watch') {
+      const upgrade = router.connect(context, resource)?.upgrade;
+      if (upgrade !== undefined) await upgrade(context, socket, head);
+      else if (context.info.verb === 'watch' && request.headers['upgrade']?.toLowerCase() === 'websocket') {
         await watchOverWebSocket(registry, context, resource, { socket, head });
-        return { ...switched, headers: {} };
-      }
-      const endpoint = router.connect(context, resource);
-      if (endpoint?.upgrade === undefined) throw badRequest('this path does not take upgraded connections');
-      await endpoint.upgrade(context, socket, head);
-      return { ...switched, headers: {} };
+      } else return plain(context);
+      return { status: switched, headers: {}, body: undefined };
     });
-    if (response.status !== 101) await refuse(socket, response);
+    if (response.status !== switched) await answer(socket, response, request.signal);
   };
 }
 
-/** Writes the refusal as plain HTTP/1.1, since the socket is out of the server's hands. */
-async function refuse(socket: Duplex, { status, headers, body }: ApiResponse): Promise<void> {
-  const parts: Buffer[] = [];
-  if (Buffer.isBuffer(body)) parts.push(body);
-  else if (body !== undefined) for await (const part of body) parts.push(part);
-  const bytes = Buffer.concat(parts);
-  const lines = Object.entries({ ...headers, 'content-length': String(bytes.length), connection: 'close' });
-  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-  if (socket.destroyed) return;
-  socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${status} \r\n${head}\r\n`), bytes]));
+/** Writes a plain HTTP/1.1 answer, since the socket is out of the server's hands; its end is the end of the body. */
+async function answer(socket: Duplex, { status, headers, body }: ApiResponse, signal: AbortSignal): Promise<void> {
+  const lines = Object.entries({ ...headers, connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`);
+  for await (const part of Buffer.isBuffer(body) ? [body] : (body ?? [])) {
+    if (socket.destroyed) return;
+    // Rejects when the client is gone, which the next turn sees by itself.
+    if (!socket.write(part)) await once(socket, 'drain', { signal }).catch(() => undefined);
+  }
+  socket.end();
 }

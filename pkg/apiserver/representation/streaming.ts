@@ -1,5 +1,5 @@
 /** Big answers in pieces: written as they are made, so that neither memory nor the event loop is held by one of them. */
-import { Readable } from 'node:stream';
+import { pipeline, Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
@@ -42,7 +42,9 @@ export function partsResponse(parts: Iterable<Buffer>, contentType: string, gzip
   if (!gzip) return { status: 200, headers, body: paced(first, source) };
   headers['content-encoding'] = 'gzip';
   headers['vary'] = 'Accept-Encoding';
-  const compressed = Readable.from(paced(first, source)).pipe(createGzip({ level: gzipLevel }));
+  const compressed = createGzip({ level: gzipLevel });
+  // A failure of the source, or of the client to read on, reaches whoever reads the compressed stream.
+  pipeline(Readable.from(paced(first, source)), compressed, () => undefined);
   return { status: 200, headers, body: compressed };
 }
 

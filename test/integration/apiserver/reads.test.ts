@@ -169,7 +169,7 @@ t.test('a watch over WebSocket', async (t) => {
   await closed;
 });
 
-t.test('an upgrade that nothing serves is refused with a Status', async (t) => {
+t.test('an upgrade that is not to be had is ignored', async (t) => {
   const server = await startServer(t, { https: true });
   const socket = new WebSocket(`wss://127.0.0.1:${server.address?.port}${path}/x/nothing`, {
     rejectUnauthorized: false,
@@ -178,7 +178,10 @@ t.test('an upgrade that nothing serves is refused with a Status', async (t) => {
     socket.on('unexpected-response', (_request, response) => resolve(response.statusCode));
     socket.on('error', () => undefined);
   });
-  t.equal(status, 400);
+  t.equal(status, 404);
+  const headers = { connection: 'upgrade', upgrade: 'h2c' };
+  const plain = await callHttps(server, 'GET', path, { headers });
+  t.match(plain.json, { kind: 'ConfigMapList', items: [] });
 });
 
 t.test('Table watches describe their columns once', async (t) => {
