@@ -183,6 +183,9 @@ t.test('paused: no rollout, but scaling in proportion', async (t) => {
   await run(5);
   t.same(images(), ['v1', 'v1', 'v1', 'v1']);
   t.match(condition('Progressing'), { status: 'Unknown', reason: 'DeploymentPaused' });
+  api.calls.length = 0;
+  await harness.advance(7_200_000);
+  t.same(api.takeWrites(), [], 'nothing happens while paused');
   edit((object) => {
     object.spec.replicas = 6;
   });

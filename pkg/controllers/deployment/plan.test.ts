@@ -156,6 +156,42 @@ t.test('history beyond the limit goes, lowest revisions first', (t) => {
   t.end();
 });
 
+t.test('when to look again', (t) => {
+  const progressing = (reason: string, secondsAgo: number, status = 'True'): Partial<Deployment> => {
+    const time = new Date(now - secondsAgo * 1000).toISOString();
+    const conditions = [{ type: 'Progressing', status, reason, lastUpdateTime: time, lastTransitionTime: time }];
+    return {
+      status: {
+        observedGeneration: 1,
+        replicas: 3,
+        updatedReplicas: 2,
+        readyReplicas: 2,
+        availableReplicas: 2,
+        conditions,
+      },
+    };
+  };
+  const spec: Partial<DeploymentSpec> = { replicas: 3, progressDeadlineSeconds: 60 };
+  const noted: [number, number] = [3, 4];
+  const sets = () => [replicaSet('old', 1, 1, noted), replicaSet('new', 2, 0, noted)];
+  const after = (object: Deployment) => plan(object, sets()).requeueAfterMs;
+  t.equal(after(deployment(spec, progressing('ReplicaSetUpdated', 20))), 41_000);
+  const { progressDeadlineSeconds: _, ...endless } = spec;
+  t.equal(after(deployment(endless, progressing('ReplicaSetUpdated', 20))), undefined);
+  t.equal(after(deployment({ ...spec, paused: true }, progressing('DeploymentPaused', 20, 'Unknown'))), undefined);
+  t.equal(after(deployment(spec, progressing('ProgressDeadlineExceeded', 20, 'False'))), undefined);
+  const late = plan(deployment(spec, progressing('ReplicaSetUpdated', 61)), sets());
+  t.equal(late.requeueAfterMs, undefined);
+  t.match(
+    late.status?.status?.conditions?.find((each) => each.type === 'Progressing'),
+    {
+      status: 'False',
+      reason: 'ProgressDeadlineExceeded',
+    },
+  );
+  t.end();
+});
+
 t.test('hashes of templates', (t) => {
   const a = template('a');
   const reordered = { spec: { containers: [{ image: 'a', name: 'c' }] }, metadata: { labels: { a: 'b' } } };

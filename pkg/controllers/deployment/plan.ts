@@ -208,7 +208,9 @@ function finish(state: State, { step, create, deletes = [] }: Ending): Deploymen
   const status: DeploymentStatus = { ...counts, conditions: [...conditions] };
   const revised = withRevision(dialect, deployment, create ?? draft.newest);
   const changed = revised !== deployment || !semanticEqual(withZeros(deployment.status), status);
-  const deadlineMs = isComplete(deployment, status) ? undefined : deadlineAt(deployment, conditions);
+  // While paused or scaling nothing judges progress, so there is no deadline to wait for.
+  const waits = step === 'rollout' && !isComplete(deployment, status);
+  const deadlineMs = waits ? deadlineAt(deployment, conditions) : undefined;
   return {
     updates: draft.updates(),
     deletes,
