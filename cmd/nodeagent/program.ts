@@ -9,7 +9,6 @@ import { NodeAgentProcess } from '#cmd/nodeagent/process.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
-import { withDialectNames } from '#daemon/options/dialect-names.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { validateOptions } from '#daemon/options/validate.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
@@ -17,18 +16,23 @@ import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
 import { LocalMachine } from '#nodeagent/node/machine.js';
 import { NodeAgent } from '#nodeagent/nodeagent.js';
 import { applyConfigFile } from '#nodeagent/options/config-file.js';
-import { nodeAgentOptions, nodeAgentRules } from '#nodeagent/options.js';
+import {
+  completeRules,
+  type NodeAgentOptionTable,
+  nodeAgentOptionRules,
+  nodeAgentOptionTable,
+} from '#nodeagent/options/options.js';
 import { standardServer } from '#nodeagent/server/standard-server.js';
 
-type Context = ProgramContext<typeof nodeAgentOptions>;
+type Context = ProgramContext<NodeAgentOptionTable>;
 
 /** `facts`: what the metrics tell of the process. */
-export function nodeAgentProgram(facts: ProcessFacts): Program<typeof nodeAgentOptions> {
+export function nodeAgentProgram(facts: ProcessFacts): Program<NodeAgentOptionTable> {
   return {
     name: (dialect) => dialect.components.nodeAgent,
     description: 'Runs the pods that are bound to this node, on a container runtime.',
-    options: (dialect) => withDialectNames(nodeAgentOptions, dialect),
-    rules: nodeAgentRules,
+    options: nodeAgentOptionTable,
+    rules: nodeAgentOptionRules,
     create: (context) => create(context, facts),
   };
 }
@@ -36,8 +40,10 @@ export function nodeAgentProgram(facts: ProcessFacts): Program<typeof nodeAgentO
 async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   const { dialect, clock, random, log } = context;
   const path = context.values.config ?? '';
-  const parsed = path === '' ? context : await applyConfigFile(nodeAgentOptions, context, { path, dialect });
-  validateOptions(parsed, nodeAgentRules);
+  const parsed =
+    path === '' ? context : await applyConfigFile(nodeAgentOptionTable(dialect), context, { path, dialect });
+  for (const warning of parsed.warnings.slice(context.warnings.length)) log.warn(warning);
+  validateOptions(parsed, completeRules);
   const { values } = parsed;
   const missing = [];
   if ((values.kubeconfig ?? '') === '')

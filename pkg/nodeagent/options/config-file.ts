@@ -1,123 +1,137 @@
-/** The configuration file: kind NodeAgentConfiguration. What it says lies under the command line. */
+/**
+ * The configuration file, of kind NodeAgentConfiguration (or KubeletConfiguration, whose fields are the same under the
+ * other dialect's names). What it says lies under the command line.
+ */
 import { readFile } from 'node:fs/promises';
 import { parse as parseYaml } from 'yaml';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { overlayConfig } from '#daemon/options/config-file.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import type { OptionTable } from '#daemon/options/option.js';
-import type { ParsedOptions } from '#daemon/options/parse.js';
+import { deepFreeze, type ParsedOptions } from '#daemon/options/parse.js';
+import { decodeFields, isPlain, type Plain } from '#nodeagent/options/config-decode.js';
+import { configFields } from '#nodeagent/options/config-fields.js';
+import { configApiVersion, configKind, fieldName, inOptionForm } from '#nodeagent/options/config-forms.js';
+import { configOnlyErrors, configOnlyFields } from '#nodeagent/options/config-only-rules.js';
 
-type Json = Record<string, unknown>;
-
-/** Fields of the file's version whose defaults are stricter than the options' of the same name. */
-const stricterDefaults: Json = {
+/** A file's defaults where they are stricter than those of the options of the same meaning. */
+const stricterDefaults: Plain = {
   readOnlyPort: 0,
   authentication: { anonymous: { enabled: false }, webhook: { enabled: true } },
   authorization: { mode: 'Webhook' },
 };
 
-/** Fields that are taken and that no option stands for. */
-const otherFields = new Set([
-  'apiVersion',
-  'kind',
-  'evictionHard',
-  'evictionSoft',
-  'registerWithTaints',
-  'featureGates',
-  'logging',
-  'staticPodURLHeader',
-  'enableContentionProfiling',
-  'enableProfilingHandler',
-  'enableSystemLogHandler',
-  'enableDebugFlagsHandler',
-  'reservedMemory',
-  'memorySwap',
-  'memoryThrottlingFactor',
-  'shutdownGracePeriod',
-  'shutdownGracePeriodCriticalPods',
-  'shutdownGracePeriodByPodPriority',
-  'showHiddenMetricsForVersion',
-  'configMapAndSecretChangeDetectionStrategy',
-]);
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-function merge(base: Json, over: Json): Json {
-  const result: Json = { ...base };
+function merge(base: Plain, over: Plain): Plain {
+  const result: Record<string, unknown> = { ...base };
   for (const [key, value] of Object.entries(over)) {
     const below = result[key];
-    result[key] = isObject(below) && isObject(value) ? merge(below, value) : value;
+    result[key] = isPlain(below) && isPlain(value) ? merge(below, value) : value;
   }
   return result;
 }
 
-/** Group and kind as the dialect names them; the other implementation's too, in its dialect. */
-function checkKind(file: Json, dialect: Dialect): string[] {
-  const groups = [`${orchDialect.components.nodeAgent}.config.${orchDialect.apiDomain}`];
-  if (dialect.name === 'kubernetes') groups.push(`kubelet.config.${kubernetesDialect.apiDomain}`);
-  const kinds = ['NodeAgentConfiguration', ...(dialect.name === 'kubernetes' ? ['KubeletConfiguration'] : [])];
-  const versions = groups.map((group) => `${group}/v1beta1`);
+/** The dialect whose names the file uses; undefined when it is no configuration of a node agent. */
+function dialectOf(file: Plain): Dialect | undefined {
+  return [orchDialect, kubernetesDialect].find(
+    (dialect) => file['apiVersion'] === configApiVersion(dialect) && file['kind'] === configKind(dialect),
+  );
+}
+
+interface Decoded {
+  /** By the names of the field table. */
+  readonly fields: Plain;
+  readonly dialect: Dialect;
+}
+
+/** Strictly: a field that is unknown or of another type is an error. Throws OptionsError. */
+function decodeConfig(text: string): Decoded {
+  const file = parseFile(text);
+  const dialect = dialectOf(file);
+  if (dialect === undefined) {
+    const accepted = [orchDialect, kubernetesDialect].map((each) => `${configApiVersion(each)} ${configKind(each)}`);
+    const found = `${String(file['apiVersion'])} ${String(file['kind'])}`;
+    throw new OptionsError([`apiVersion and kind must be ${accepted.join(' or ')}, not ${found}`]);
+  }
+  const names = new Map(Object.keys(configFields).map((name) => [fieldName(name, dialect), name]));
+  const table = Object.fromEntries(
+    Object.entries(configFields).map(([name, type]) => [fieldName(name, dialect), type]),
+  );
   const errors: string[] = [];
-  if (!versions.includes(String(file['apiVersion']))) errors.push(`apiVersion must be ${versions.join(' or ')}`);
-  if (!kinds.includes(String(file['kind']))) errors.push(`kind must be ${kinds.join(' or ')}`);
-  return errors;
+  const decoded = decodeFields(table, file, errors);
+  if (errors.length > 0) throw new OptionsError(errors);
+  return {
+    fields: Object.fromEntries(Object.entries(decoded).map(([name, value]) => [names.get(name) ?? name, value])),
+    dialect,
+  };
 }
 
-function unknownFields(file: Json, table: OptionTable): string[] {
-  const known = new Set(otherFields);
-  for (const { configField } of Object.values(table))
-    if (configField !== undefined) known.add(configField.split('.')[0] ?? '');
-  return Object.keys(file)
-    .filter((field) => !known.has(field))
-    .map((field) => `unknown field ${JSON.stringify(field)}`);
-}
-
-/** Lists and maps of the file in the form of the options of the same meaning. */
-function specialFields(file: Json): Json {
-  const values: Json = {};
-  if (isObject(file['evictionHard'])) {
-    values['eviction-hard'] = Object.entries(file['evictionHard'])
-      .map(([signal, threshold]) => `${signal}<${String(threshold)}`)
-      .join(',');
+function parseFile(text: string): Plain {
+  let file: unknown;
+  try {
+    // Aliases are not needed in such a file, and can make a short text very large.
+    file = parseYaml(text, { maxAliasCount: 0 });
+  } catch (error) {
+    throw new OptionsError([error instanceof Error ? error.message : String(error)]);
   }
-  if (Array.isArray(file['registerWithTaints'])) {
-    values['register-with-taints'] = file['registerWithTaints'].filter(isObject).map((taint) => {
-      const value = taint['value'] === undefined || taint['value'] === '' ? '' : `=${String(taint['value'])}`;
-      return `${String(taint['key'])}${value}:${String(taint['effect'])}`;
-    });
-  }
-  if (isObject(file['featureGates'])) values['feature-gates'] = file['featureGates'];
-  return values;
+  if (!isPlain(file)) throw new OptionsError(['must be an object']);
+  return file;
 }
 
-/** The options with the text's fields beneath. Throws OptionsError that names `source`. */
+/**
+ * The options with the text's fields beneath, and warnings about fields that nothing acts on. Throws OptionsError,
+ * each message with `source` in front. The rules over all values are the caller's: `completeRules` of `options.ts`.
+ */
 export function applyConfig<T extends OptionTable>(
   table: T,
   options: ParsedOptions<T>,
-  config: { text: string; source: string; dialect: Dialect },
+  config: { readonly text: string; readonly source: string; readonly dialect: Dialect },
 ): ParsedOptions<T> {
-  const fail = (errors: readonly string[]) => new OptionsError(errors.map((error) => `${config.source}: ${error}`));
-  let file: unknown;
   try {
-    file = parseYaml(config.text);
+    const { fields, dialect } = decodeConfig(config.text);
+    const form = inOptionForm(fields, dialect, config.dialect);
+    const overlaid = overlayConfig(table, options, merge(stricterDefaults, form));
+    // Gates of the command line win one by one.
+    const gates = merge((form['featureGates'] ?? {}) as Plain, givenGates(options));
+    const errors = configOnlyErrors(fields, gates as Readonly<Record<string, boolean>>);
+    if (errors.length > 0) throw new OptionsError(errors);
+    const values = 'feature-gates' in table ? { ...overlaid.values, 'feature-gates': gates } : overlaid.values;
+    const warnings = [...options.warnings, ...warningsOf(table, options.given, form, config.source)];
+    return { ...overlaid, warnings, values: deepFreeze(values) as ParsedOptions<T>['values'] };
   } catch (error) {
-    throw fail([(error as Error).message]);
+    if (!(error instanceof OptionsError)) throw error;
+    throw new OptionsError(error.messages.map((message) => `${config.source}: ${message}`));
   }
-  if (!isObject(file)) throw fail(['must be an object']);
-  const errors = [...checkKind(file, config.dialect), ...unknownFields(file, table)];
-  if (errors.length > 0) throw fail(errors);
-  const overlaid = overlayConfig(table, options, merge(stricterDefaults, file));
-  const special = Object.fromEntries(Object.entries(specialFields(file)).filter(([name]) => !options.given.has(name)));
-  const values = Object.freeze({ ...overlaid.values, ...special }) as ParsedOptions<T>['values'];
-  return { ...overlaid, values };
+}
+
+function givenGates({ values, given }: { readonly values: object; readonly given: ReadonlySet<string> }): Plain {
+  if (!given.has('feature-gates') || !('feature-gates' in values)) return {};
+  return isPlain(values['feature-gates']) ? values['feature-gates'] : {};
+}
+
+function warningsOf(table: OptionTable, given: ReadonlySet<string>, form: Plain, source: string): string[] {
+  const idle = Object.entries(table)
+    .filter(([name, { inert, configField }]) => inert === true && configField !== undefined && !given.has(name))
+    .map(([, { configField }]) => configField ?? '')
+    .filter((path) => isSet(form, path));
+  return [...idle, ...configOnlyFields.filter((name) => isSet(form, name))]
+    .sort()
+    .map((name) => `${source}: field ${name} has no effect: nothing acts on it yet`);
+}
+
+function isSet(form: Plain, path: string): boolean {
+  let value: unknown = form;
+  for (const part of path.split('.')) {
+    if (!isPlain(value) || !Object.hasOwn(value, part)) return false;
+    value = value[part];
+  }
+  return value !== undefined;
 }
 
 /** `applyConfig` with the file at `path`. */
 export async function applyConfigFile<T extends OptionTable>(
   table: T,
   options: ParsedOptions<T>,
-  config: { path: string; dialect: Dialect },
+  config: { readonly path: string; readonly dialect: Dialect },
 ): Promise<ParsedOptions<T>> {
   let text: string;
   try {

@@ -1,7 +1,6 @@
 /** Between the forms of the configuration file and those of options, and between the names of the two dialects. */
-import type { Dialect } from '#apimachinery/dialect.js';
-import { orchDialect } from '#apimachinery/dialect.js';
-import { isPlain, type Plain } from '#nodeagent/options/config-decode.js';
+import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
+import type { Plain } from '#nodeagent/options/config-decode.js';
 
 const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -14,34 +13,19 @@ export function configKind(dialect: Dialect): string {
   return `${capitalised(dialect.nodeAgentIdentifier)}Configuration`;
 }
 
-/** A field or feature gate named by the dialect, in the words of the tables: `kubeReserved` → `orchReserved`. */
-function tableName(name: string, dialect: Dialect): string {
-  const pairs = [
-    [dialect.nodeAgentIdentifier, orchDialect.nodeAgentIdentifier],
-    [capitalised(dialect.nodeAgentIdentifier), capitalised(orchDialect.nodeAgentIdentifier)],
-    [dialect.shortName, orchDialect.shortName],
-  ] as const;
-  for (const [from, to] of pairs) {
-    if (new RegExp(`^${from}(?=[A-Z])`).test(name)) return to + name.slice(from.length);
+/** The field of the table as files of the dialect spell it: `orchReserved` is `kubeReserved`. */
+export function fieldName(name: string, dialect: Dialect): string {
+  for (const part of ['nodeAgentIdentifier', 'shortName'] as const) {
+    const own = orchDialect[part];
+    const rest = name.slice(own.length);
+    if (name.startsWith(own) && /^[A-Z]/.test(rest)) return dialect[part] + rest;
   }
-  const [agent, own] = [capitalised(dialect.nodeAgentIdentifier), capitalised(orchDialect.nodeAgentIdentifier)];
-  return name.replace(new RegExp(`(?<=[a-z])${agent}(?=[A-Z])`), own);
+  return name;
 }
 
-/** The file's fields in the words of the field table; a name of the other dialect becomes an unknown one. */
-export function inTableNames(file: Plain, dialect: Dialect): Plain {
-  if (dialect === orchDialect) return file;
-  const foreign = new Set(
-    Object.keys(file).filter((name) => tableName(name, orchDialect) !== tableName(name, dialect)),
-  );
-  return Object.fromEntries(
-    Object.entries(file).map(([name, value]) => [
-      foreign.has(name) ? tableName(name, dialect) : name,
-      name === 'featureGates' && isPlain(value)
-        ? Object.fromEntries(Object.entries(value).map(([gate, on]) => [tableName(gate, dialect), on]))
-        : value,
-    ]),
-  );
+/** A feature gate of the dialect in the words of the table of gates. */
+function gateName(name: string, dialect: Dialect): string {
+  return name.replace(capitalised(dialect.nodeAgentIdentifier), capitalised(orchDialect.nodeAgentIdentifier));
 }
 
 /** Decoded fields in the form of the options that `configField` names. `from`: the file's dialect. */
@@ -70,6 +54,9 @@ export function inOptionForm(fields: Plain, from: Dialect, to: Dialect): Plain {
   replace('memoryManagerPolicy', (policy: string) => capitalised(policy.toLowerCase()));
   replace('enforceNodeAllocatable', (values: string[]) =>
     values.map((value) => (value === `${from.shortName}-reserved` ? `${to.shortName}-reserved` : value)),
+  );
+  replace('featureGates', (gates: Record<string, boolean>) =>
+    Object.fromEntries(Object.entries(gates).map(([gate, on]) => [gateName(gate, from), on])),
   );
   replace('contentType', (type: string) => (type === from.protobufMediaType ? to.protobufMediaType : type));
   replace('logging', (logging: Plain & { vmodule?: { filePattern: string; verbosity: number }[] }) => ({

@@ -1,0 +1,88 @@
+/** Fields of the configuration file that no option stands for: what 1.24 refuses about them. */
+import { parseDuration } from '#apimachinery/duration.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
+import type { Plain } from '#nodeagent/options/config-decode.js';
+
+/** Nothing acts on any of them yet. */
+export const configOnlyFields: readonly string[] = [
+  'configMapAndSecretChangeDetectionStrategy',
+  'enableContentionProfiling',
+  'enableDebugFlagsHandler',
+  'enableProfilingHandler',
+  'enableSystemLogHandler',
+  'memorySwap',
+  'memoryThrottlingFactor',
+  'showHiddenMetricsForVersion',
+  'shutdownGracePeriod',
+  'shutdownGracePeriodByPodPriority',
+  'shutdownGracePeriodCriticalPods',
+];
+
+const secondMs = 1000;
+
+/** `fields`: decoded, in the table's names. `gates`: the feature gates in force. */
+export function configOnlyErrors(fields: Plain, gates: Readonly<Record<string, boolean>>): string[] {
+  const enabled = new FeatureGates(gates);
+  return [
+    ...shutdownErrors(fields, enabled),
+    ...memoryErrors(fields, enabled),
+    ...choiceErrors(fields, 'configMapAndSecretChangeDetectionStrategy', ['Get', 'Cache', 'Watch']),
+    ...choiceErrors(fields, 'showHiddenMetricsForVersion', ['', '1.23']),
+    ...(fields['enableContentionProfiling'] === true && fields['enableDebuggingHandlers'] === false
+      ? ['enableContentionProfiling requires enableDebuggingHandlers']
+      : []),
+  ];
+}
+
+function shutdownErrors(fields: Plain, gates: FeatureGates): string[] {
+  const messages: string[] = [];
+  const names = ['shutdownGracePeriod', 'shutdownGracePeriodCriticalPods'] as const;
+  const [totalMs = 0, criticalMs = 0] = names.map((name) => {
+    const text = fields[name];
+    return typeof text === 'string' ? parseDuration(text) : 0;
+  });
+  for (const [i, ms] of [totalMs, criticalMs].entries()) {
+    if (ms !== 0 && ms < secondMs) messages.push(`${names[i]} must be either zero or otherwise >= 1 sec`);
+  }
+  if (criticalMs > totalMs) messages.push(`${names[1]} must be less than ${names[0]}`);
+  const set = totalMs > 0 || criticalMs > 0;
+  if (set && !gates.enabled('GracefulNodeShutdown')) {
+    messages.push(`${names.join(' and ')} require feature gate GracefulNodeShutdown`);
+  }
+  const byPriority = fields['shutdownGracePeriodByPodPriority'];
+  if (Array.isArray(byPriority) && byPriority.length > 0) {
+    if (set) messages.push(`shutdownGracePeriodByPodPriority must not be combined with ${names.join(' or ')}`);
+    for (const gate of ['GracefulNodeShutdown', 'GracefulNodeShutdownBasedOnPodPriority'] as const) {
+      if (!gates.enabled(gate)) messages.push(`shutdownGracePeriodByPodPriority requires feature gate ${gate}`);
+    }
+    const priorities = byPriority.map((entry: { readonly priority: number }) => entry.priority);
+    if (new Set(priorities).size < priorities.length) {
+      messages.push('shutdownGracePeriodByPodPriority: a priority is given more than once');
+    }
+  }
+  return messages;
+}
+
+function memoryErrors(fields: Plain, gates: FeatureGates): string[] {
+  const messages: string[] = [];
+  const swap = (fields['memorySwap'] ?? {}) as { readonly swapBehavior?: string };
+  const behavior = swap.swapBehavior ?? '';
+  if (behavior !== '' && !gates.enabled('NodeSwap')) {
+    messages.push('memorySwap.swapBehavior requires feature gate NodeSwap');
+  }
+  if (!['', 'LimitedSwap', 'UnlimitedSwap'].includes(behavior)) {
+    messages.push(`memorySwap.swapBehavior ${JSON.stringify(behavior)} must be LimitedSwap or UnlimitedSwap, or empty`);
+  }
+  const factor = fields['memoryThrottlingFactor'];
+  if (typeof factor === 'number' && (factor <= 0 || factor > 1)) {
+    messages.push(`memoryThrottlingFactor ${factor} must be greater than 0 and not greater than 1`);
+  }
+  return messages;
+}
+
+function choiceErrors(fields: Plain, name: string, choices: readonly string[]): string[] {
+  const value = fields[name];
+  if (value === undefined || choices.includes(String(value))) return [];
+  const shown = choices.map((choice) => JSON.stringify(choice)).join(', ');
+  return [`${name} ${JSON.stringify(value)} must be one of: ${shown}`];
+}
