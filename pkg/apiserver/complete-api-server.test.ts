@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer as createHttpsServer } from 'node:https';
+import { createServer as createHttpsServer, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,6 +23,7 @@ import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { parseOptions } from '#daemon/options/parse.js';
+import { createAuthority, issueCertificate, type KeyCertificate } from '#daemon/pki/certificate.js';
 import { type ClusterPki, ensureClusterPki, ensureNodePki } from '#daemon/pki/cluster-pki.js';
 import { directoryStore } from '#daemon/pki/file-store.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
@@ -361,6 +362,50 @@ t.test('logs and streams reach the node agent', async (t) => {
     open({ authorization: 'Bearer alice-token' }).on('error', (error) => resolve(error.message));
   });
   t.match(refused, /403/);
+});
+
+t.test('two servers on one store agree', async (t) => {
+  const first = await startServer(t);
+  const { store, directory } = first;
+  const [second, third] = await Promise.all([
+    startServer(t, { store, directory }),
+    startServer(t, { store, directory }),
+  ]);
+  const scope = { namespace: 'default' };
+  const make = ({ server }: Running, name: string) =>
+    server.client
+      .resource<Service>(services)
+      .create({ metadata: { name, namespace: 'default' }, spec: { type: 'NodePort', ports: [{ port: 80 }] } }, scope);
+  const all = [second, third, first];
+  const made = await Promise.all(Array.from({ length: 30 }, (_, i) => make(all[i % 3] ?? first, `s${i}`)));
+  t.equal(new Set(made.map(({ spec }) => spec?.clusterIP)).size, 30);
+  t.equal(new Set(made.map(({ spec }) => spec?.ports?.[0]?.nodePort)).size, 30);
+  t.equal((await third.server.client.resource(services).list()).items.length, 31);
+});
+
+t.test('client certificates say who asks', async (t) => {
+  const { server, pki } = await startServer(t);
+  const foreign = await createAuthority({ commonName: 'orch-ca', now: Date.now() });
+  const subject = { commonName: 'mallory', organizations: ['system:masters'] };
+  const forged = await issueCertificate(foreign, { subject, usages: ['client'], now: Date.now() });
+  const status = (pair: KeyCertificate) =>
+    new Promise<number>((resolve, reject) => {
+      const { certificate: cert, privateKey: key } = pair;
+      const ca = pki.authority.certificate;
+      request(
+        { host: '127.0.0.1', port: server.address?.port, path: '/api/v1/nodes', ca, cert, key, agent: false },
+        (response) => {
+          response.resume();
+          resolve(response.statusCode ?? 0);
+        },
+      )
+        .on('error', reject)
+        .end();
+    });
+  t.equal(await status(pki.admin), 200);
+  t.equal(await status(pki.scheduler), 200);
+  t.equal(await status(pki.frontProxyClient), 401);
+  t.equal(await status(forged), 401);
 });
 
 t.test('a port that is taken ends the start, and the store stays usable', async (t) => {

@@ -46,16 +46,16 @@ export class ApiService {
     await this.#renew(signal);
   }
 
-  /** Keeps lease and endpoints until the signal aborts, then takes this server out of them. */
+  /** Keeps Service, lease and endpoints until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log, endpoint } = this.#options;
     while (!signal.aborted && endpoint !== undefined) {
       await clock.sleep(renewMs, signal);
       if (signal.aborted) break;
       try {
-        await this.#renew(signal);
+        await this.ensure(signal);
       } catch (err) {
-        if (!signal.aborted) log.warn({ err }, 'Could not renew the lease and endpoints of this server');
+        if (!signal.aborted) log.warn({ err }, 'Could not renew the Service, lease and endpoints of this server');
       }
     }
   }
