@@ -49,7 +49,10 @@ for (const seed of seeds) {
         strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 2, maxUnavailable: 1 } },
       },
     });
-    const change = (edit: (object: Deployment) => void) => api.change<Deployment>(deployments, 'default/web', edit);
+    const setImage = (image: string) =>
+      api.change<Deployment>(deployments, 'default/web', (object) => {
+        object.spec.template = template(image);
+      });
     await harness.start(
       new DeploymentController(context, { concurrency: 2 }),
       new ReplicaSetController(context, replicaSetKind, { concurrency: 2 }),
@@ -91,7 +94,7 @@ for (const seed of seeds) {
       else if (dice < 0.15) thaw.push(harness.freeze(random() < 0.5 ? 'pods' : 'replicasets'));
       else if (dice < 0.35) thaw.pop()?.();
       else if (dice < 0.4) api.compact();
-      else if (dice < 0.5) change((object) => void (object.spec.template = template(`v${Math.floor(random() * 4)}`)));
+      else if (dice < 0.5) setImage(`v${Math.floor(random() * 4)}`);
       else if (dice < 0.55) {
         const [victim] = live();
         if (victim !== undefined) api.remove(pods, `default/${victim.metadata.name}`);
@@ -103,7 +106,7 @@ for (const seed of seeds) {
     }
     for (const undo of thaw) undo();
     heal();
-    change((object) => void (object.spec.template = template('final')));
+    setImage('final');
     const arrived = () => live().length === 5 && live().every((pod) => imageOf(pod) === 'final' && isReady(pod));
     for (let i = 0; i < 400 && !arrived(); i += 1) await turn();
     t.same(live().map(imageOf), Array(5).fill('final'));
