@@ -1,5 +1,6 @@
+import { setImmediate } from 'node:timers/promises';
 import { mediaTypeOf } from '#apimachinery/codec/negotiate.js';
-import { badRequest, expired, isExpired } from '#apimachinery/errors/status.js';
+import { expired, isExpired, notAcceptable } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { Negotiated, Transform } from '#apiserver/http/media-type.js';
@@ -9,10 +10,11 @@ import { type ListRequest, listRequest } from '#apiserver/registry/list-options.
 import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
 import { selection } from '#apiserver/registry/selection.js';
 import { jsonOf, type ServedResource, scopeOf } from '#apiserver/registry/served-resource.js';
+import { compactParts, type ListDocument, prettyParts, yamlParts } from '#apiserver/representation/list-document.js';
 import { partialJson } from '#apiserver/representation/partial.js';
 import { protobufMessageOf } from '#apiserver/representation/protobuf-message.js';
 import { partsResponse } from '#apiserver/representation/streaming.js';
-import { includeObject, rowJson, tableHead } from '#apiserver/representation/table.js';
+import { includeObject, rowJson, tableMembers } from '#apiserver/representation/table.js';
 import type { Entry, ListResult } from '#storage/resource-storage.js';
 
 const listTransforms: readonly Transform['kind'][] = ['Table', 'PartialObjectMetadataList'];
@@ -77,59 +79,64 @@ export function listMetadata(result: ListResult): Record<string, unknown> {
   return metadata;
 }
 
-function listResponse(
+async function listResponse(
   registry: RegistryContext,
   context: RequestContext,
   resource: ServedResource,
   result: ListResult,
   form: Negotiated,
-): ApiResponse | Promise<ApiResponse> {
+): Promise<ApiResponse> {
   const { format, transform, pretty } = form;
+  const contentType = mediaTypeOf(format, registry.dialect);
   const gzip = acceptsGzip(context.request);
   if (format === 'protobuf') {
-    if (transform !== undefined) throw badRequest(`${transform.kind} has no Protobuf form here`);
-    const type = { apiVersion: resource.apiVersion, kind: `${resource.declaration.kind}List` };
-    const items = result.entries.map((entry) => protobufMessageOf(registry.codec, resource, entry));
-    const parts = registry.codec.protobufList(type, listMetadata(result), items);
-    return partsResponse(parts, mediaTypeOf('protobuf', registry.dialect), gzip);
+    if (transform !== undefined) throw notAcceptable([mediaTypeOf('json', registry.dialect)]);
+    return partsResponse(await protobufParts(registry, resource, result), contentType, gzip);
   }
-  const parts = jsonListParts(registry, context, resource, result, transform);
-  if (format === 'json' && !pretty) return partsResponse(parts, mediaTypeOf('json', registry.dialect), gzip);
-  const value = JSON.parse(Buffer.concat([...parts]).toString()) as object;
-  return registry.responder.object(context, value, 200, form);
+  const document = listDocument(registry, context, resource, result, transform);
+  const render = format === 'yaml' ? yamlParts : pretty ? prettyParts : compactParts;
+  return partsResponse(render(document), contentType, gzip);
 }
 
-const comma = Buffer.from(',');
-const listEnd = Buffer.from(']}\n');
+/** Entries encoded between two turns of the event loop. */
+const encodedAtOnce = 200;
 
-function* jsonListParts(
+/** The length of the whole comes first, so all items are encoded before anything is sent. */
+async function protobufParts(
+  registry: RegistryContext,
+  resource: ServedResource,
+  result: ListResult,
+): Promise<Buffer[]> {
+  const items: Buffer[] = [];
+  for (const entry of result.entries) {
+    items.push(protobufMessageOf(registry.codec, resource, entry));
+    if (items.length % encodedAtOnce === 0) await setImmediate();
+  }
+  const type = { apiVersion: resource.apiVersion, kind: `${resource.declaration.kind}List` };
+  return registry.codec.protobufList(type, listMetadata(result), items);
+}
+
+function listDocument(
   registry: RegistryContext,
   context: RequestContext,
   resource: ServedResource,
   result: ListResult,
   transform: Transform | undefined,
-): Generator<Buffer> {
+): ListDocument {
   const metadata = listMetadata(result);
-  let item: (entry: Entry) => Buffer = (entry) => jsonOf(resource, entry);
   if (transform?.kind === 'Table') {
     const options = { transform, include: includeObject(context.info.query), context: strategyContext(registry) };
-    item = (entry) => rowJson(resource, entry, options);
-    yield Buffer.from(tableHead(resource, transform, metadata));
-  } else if (transform !== undefined) {
-    item = (entry) => partialJson(resource, entry, transform);
-    yield listHead('PartialObjectMetadataList', `${transform.group}/${transform.version}`, metadata);
-  } else {
-    yield listHead(`${resource.declaration.kind}List`, resource.apiVersion, metadata);
+    const items = mapped(result.entries, (entry) => rowJson(resource, entry, options));
+    return { head: tableMembers(resource, transform, metadata), itemsName: 'rows', items };
   }
-  let first = true;
-  for (const entry of result.entries) {
-    if (!first) yield comma;
-    first = false;
-    yield item(entry);
+  if (transform !== undefined) {
+    const head = { kind: transform.kind, apiVersion: `${transform.group}/${transform.version}`, metadata };
+    return { head, itemsName: 'items', items: mapped(result.entries, (e) => partialJson(resource, e, transform)) };
   }
-  yield listEnd;
+  const head = { kind: `${resource.declaration.kind}List`, apiVersion: resource.apiVersion, metadata };
+  return { head, itemsName: 'items', items: mapped(result.entries, (entry) => jsonOf(resource, entry)) };
 }
 
-function listHead(kind: string, apiVersion: string, metadata: object): Buffer {
-  return Buffer.from(`{"kind":"${kind}","apiVersion":"${apiVersion}","metadata":${JSON.stringify(metadata)},"items":[`);
+function* mapped(entries: readonly Entry[], make: (entry: Entry) => Buffer): Generator<Buffer> {
+  for (const entry of entries) yield make(entry);
 }

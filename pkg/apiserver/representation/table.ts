@@ -60,11 +60,17 @@ export function rowJson(resource: ServedResource, entry: Entry, options: RowOpti
 
 const closing = Buffer.from('}');
 
-/** A Table up to its rows: `{"kind":"Table",…,"rows":[`. */
+/** What stands before a Table's rows. */
+export function tableMembers(resource: ServedResource, transform: Transform, metadata: object, headers = true) {
+  return {
+    kind: 'Table',
+    apiVersion: `${transform.group}/${transform.version}`,
+    metadata,
+    columnDefinitions: headers ? columnDefinitions(resource) : null,
+  };
+}
+
+/** The same as text, up to the rows: `{"kind":"Table",…,"rows":[`. */
 export function tableHead(resource: ServedResource, transform: Transform, metadata: object, headers = true): string {
-  const columns = headers ? JSON.stringify(columnDefinitions(resource)) : 'null';
-  return (
-    `{"kind":"Table","apiVersion":"${transform.group}/${transform.version}",` +
-    `"metadata":${JSON.stringify(metadata)},"columnDefinitions":${columns},"rows":[`
-  );
+  return `${JSON.stringify(tableMembers(resource, transform, metadata, headers)).slice(0, -1)},"rows":[`;
 }
