@@ -4,7 +4,7 @@ import { createServer as createHttpsServer, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TLSSocket } from 'node:tls';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { TokenRequest } from '#api/authentication/v1/types.gen.js';
@@ -406,6 +406,33 @@ t.test('client certificates say who asks', async (t) => {
   t.equal(await status(pki.scheduler), 200);
   t.equal(await status(pki.frontProxyClient), 401);
   t.equal(await status(forged), 401);
+});
+
+t.test('a replaced serving certificate is used from then on', async (t) => {
+  const { server, pki, directory } = await startServer(t);
+  const serial = () =>
+    new Promise<string>((resolve, reject) => {
+      const socket = connectTls(
+        { host: '127.0.0.1', port: server.address?.port, ca: pki.authority.certificate },
+        () => {
+          resolve(socket.getPeerCertificate().serialNumber);
+          socket.destroy();
+        },
+      );
+      socket.on('error', reject);
+    });
+  const before = await serial();
+  const subject = { commonName: 'renewed', organizations: [] };
+  const made = await issueCertificate(pki.authority, {
+    subject,
+    usages: ['server'],
+    ips: ['127.0.0.1'],
+    now: Date.now(),
+  });
+  const files = directoryStore(directory);
+  await files.write('apiserver.key', made.privateKey, 0o600);
+  await files.write('apiserver.crt', made.certificate, 0o644);
+  t.not(await until(serial, (now) => now !== before), before);
 });
 
 t.test('a port that is taken ends the start, and the store stays usable', async (t) => {

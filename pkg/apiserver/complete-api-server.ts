@@ -20,7 +20,9 @@ import { bootstrapCluster } from '#apiserver/bootstrap/bootstrap.js';
 import type { AuthenticationParts } from '#apiserver/config/authentication.js';
 import type { AuthorizationParts } from '#apiserver/config/authorization.js';
 import type { ServiceNetwork } from '#apiserver/config/service-network.js';
+import { followFiles } from '#apiserver/config/serving-files.js';
 import type { ApiHandler } from '#apiserver/http/exchange.js';
+import type { TLSMaterial } from '#apiserver/http/server.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ApiServerValues } from '#apiserver/options.js';
 import type { Client } from '#client/client.js';
@@ -42,6 +44,9 @@ export interface CompleteApiServerParts {
   readonly storageMetrics: StorageMetrics;
   readonly values: ApiServerValues;
   readonly machineAddresses: readonly string[];
+  /** Files that may be replaced while the server runs, and how to read them again. */
+  readonly servingFiles: readonly string[];
+  readonly loadServing: () => Promise<TLSMaterial>;
 }
 
 export class CompleteApiServer implements Daemon {
@@ -182,6 +187,7 @@ export class CompleteApiServer implements Daemon {
     await Promise.all([
       repair.run(signal),
       service.run(signal),
+      this.#followCertificate(signal),
       keepAggregated({ reader, client: this.#client, clock, log }, signal),
       periodMs > 0
         ? compactRegularly({ store: storages.store, root, clock, log, metrics: storageMetrics, periodMs }, signal)
@@ -193,6 +199,14 @@ export class CompleteApiServer implements Daemon {
     } catch (err) {
       log.warn({ err }, 'Could not leave the endpoints; the lease will end by itself');
     }
+  }
+
+  async #followCertificate(signal: AbortSignal): Promise<void> {
+    const { servingFiles: files, loadServing, dependencies } = this.#parts;
+    const { clock, log } = dependencies;
+    if (files.length === 0) return;
+    const changed = async () => this.server.reloadTLS(await loadServing());
+    await followFiles({ files, clock, log, changed }, signal);
   }
 
   #apiService(): ApiService {

@@ -14,6 +14,7 @@ import { type AuthorizationParts, buildAuthorization } from '#apiserver/config/a
 import { readOptionalFile } from '#apiserver/config/files.js';
 import { discoveryPaths } from '#apiserver/config/paths.js';
 import { buildServiceNetwork } from '#apiserver/config/service-network.js';
+import { loadServing, servingFiles } from '#apiserver/config/serving.js';
 import { openStore } from '#apiserver/config/store.js';
 import { StorageObjectReader } from '#apiserver/objects/storage-object-reader.js';
 import type { ApiServerValues } from '#apiserver/options.js';
@@ -28,8 +29,6 @@ import type { Logger } from '#daemon/log/logger.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
-import { loadServingCertificates } from '#daemon/serving/serving-certificate.js';
-import { opensslCipher } from '#daemon/serving/tls-names.js';
 import { createStorageMetrics } from '#storage/metrics.js';
 import type { Store } from '#storage/store.js';
 
@@ -96,6 +95,8 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
       gate: (name) => gates.enabled(name as FeatureGateName),
     },
     closeStore: setup.store === undefined,
+    servingFiles: options.listen === undefined ? [] : servingFiles(values),
+    loadServing: () => loadServing({ values, clock, clientAuthorities: authentication.clientAuthorities }),
     reader,
     authentication,
     authorization,
@@ -162,15 +163,7 @@ async function serverOptions(
     eventTTLSeconds: Math.floor(values['event-ttl'] / 1000),
   };
   if (values['secure-port'] === 0 && !listenOnAnyPort) return common;
-  const { pair } = await loadServingCertificates({ values, name: 'apiserver', clock });
-  const suites = values['tls-cipher-suites'];
   const host = values['bind-address'] === '' ? '0.0.0.0' : values['bind-address'];
-  const tls = {
-    cert: pair.cert,
-    key: pair.key,
-    minVersion: values['tls-min-version'] === 'VersionTLS13' ? ('TLSv1.3' as const) : ('TLSv1.2' as const),
-    ...(clientAuthorities === undefined ? {} : { clientCA: clientAuthorities }),
-    ...(suites.length === 0 ? {} : { ciphers: suites.map(opensslCipher).join(':') }),
-  };
+  const tls = await loadServing({ values, clock, clientAuthorities });
   return { ...common, listen: { host, port: listenOnAnyPort ? 0 : values['secure-port'], tls } };
 }

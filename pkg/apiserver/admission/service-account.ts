@@ -78,7 +78,7 @@ export class ServiceAccountAdmission implements AdmissionPlugin {
 
   #mount({ spec }: Pod): void {
     const { dialect, random } = this.#options;
-    const prefix = `${dialect.namespaces.system.slice(0, -'-system'.length)}-api-access-`;
+    const prefix = `${dialect.shortName}-api-access-`;
     const present = spec.volumes?.find((volume) => volume.name.startsWith(prefix))?.name;
     const name = present ?? generateName(prefix, random);
     let used = false;

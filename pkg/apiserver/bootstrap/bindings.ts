@@ -22,8 +22,7 @@ function subjectsOf(dialect: Dialect): Subjects {
 
 export function bootstrapClusterRoleBindings(dialect: Dialect): ClusterRoleBinding[] {
   const { user, group, account } = subjectsOf(dialect);
-  const { users, groups, components } = dialect;
-  const short = components.scheduler.slice(0, -'-scheduler'.length);
+  const { users, groups, components, shortName: short } = dialect;
   const controllerManager = user(users.controllerManager);
   const binding = (name: string, ...subjects: Subject[]): ClusterRoleBinding =>
     withBootstrapMarks({ metadata: { name }, roleRef: roleRef(dialect, 'ClusterRole', name), subjects }, dialect);

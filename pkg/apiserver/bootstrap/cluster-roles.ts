@@ -114,9 +114,8 @@ const viewRules = [
 ];
 
 /** For daemons, and for what everybody may see. */
-function systemRoles({ components }: Dialect, role: MakeRole): ClusterRole[] {
+function systemRoles({ components, shortName: short }: Dialect, role: MakeRole): ClusterRole[] {
   const { controllerManager, scheduler, nodeAgent } = components;
-  const short = scheduler.slice(0, -'-scheduler'.length);
   const delegation = ['create | authentication | tokenreviews', 'create | authorization | subjectaccessreviews'];
   const lock = (name: string) => [
     'create | coordination | leases',
