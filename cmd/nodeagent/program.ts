@@ -13,8 +13,9 @@ import { OptionsError } from '#daemon/options/errors.js';
 import { validateOptions } from '#daemon/options/validate.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
+import { type SimulatedDependencies, simulatedDependencies, simulatedEndpoint } from '#nodeagent/cri/simulated/node.js';
 import { LocalMachine } from '#nodeagent/node/machine.js';
-import { NodeAgent } from '#nodeagent/nodeagent.js';
+import { NodeAgent, type NodeAgentDependencies } from '#nodeagent/nodeagent.js';
 import { applyConfigFile } from '#nodeagent/options/config-file.js';
 import {
   completeRules,
@@ -22,7 +23,11 @@ import {
   nodeAgentOptionRules,
   nodeAgentOptionTable,
 } from '#nodeagent/options/options.js';
+import type { NodeAgentOptions } from '#nodeagent/options.js';
 import { standardServer } from '#nodeagent/server/standard-server.js';
+
+/** Addresses of simulated pods where nothing else is said. */
+const defaultPodCIDR = '10.244.0.0/24';
 
 type Context = ProgramContext<NodeAgentOptionTable>;
 
@@ -58,21 +63,15 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   const config = await loadKubeconfig(values.kubeconfig ?? '', { clock });
   const client = connect(config, { dialect, clock, userAgent, metrics });
   const informers = new SharedInformerFactory({ client, clock, random, log, metrics, transform: dropManagedFields });
-  const imageEndpoint = values['image-service-endpoint'] ?? '';
-  const cri = new GrpcCRI({
-    endpoint: values['container-runtime-endpoint'] ?? '',
-    clock,
-    timeoutMs: values['runtime-request-timeout'],
-    ...(imageEndpoint === '' ? {} : { imageEndpoint }),
-  });
+  const surroundings = surroundingsOf(context, values);
+  const { cri } = surroundings;
   const agent = new NodeAgent(values, {
     informers,
     clock,
     random,
     log,
-    cri,
     nodeName,
-    machine: new LocalMachine('/'),
+    ...surroundings,
     server: standardServer({ client, dialect, clock, log, nodeName, metrics }),
   });
   return new NodeAgentProcess({
@@ -83,6 +82,25 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     log,
     health: { address: values['healthz-bind-address'], port: values['healthz-port'] },
   });
+}
+
+/** The runtime behind the endpoint, or one in memory. */
+function surroundingsOf(
+  { dialect, clock }: Context,
+  values: NodeAgentOptions,
+): Pick<NodeAgentDependencies, 'cri' | 'machine'> & Partial<SimulatedDependencies> {
+  const endpoint = values['container-runtime-endpoint'] ?? '';
+  if (endpoint === simulatedEndpoint) {
+    return simulatedDependencies({ dialect, clock, podCIDR: values['pod-cidr'] ?? defaultPodCIDR });
+  }
+  const imageEndpoint = values['image-service-endpoint'] ?? '';
+  const cri = new GrpcCRI({
+    endpoint,
+    clock,
+    timeoutMs: values['runtime-request-timeout'],
+    ...(imageEndpoint === '' ? {} : { imageEndpoint }),
+  });
+  return { cri, machine: new LocalMachine('/') };
 }
 
 /** Without the capability for it the kernel refuses; the agent runs all the same. */

@@ -1,9 +1,9 @@
 /** A process for each daemon, restarted when it ends by itself. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { connect } from '#client/rest/client-config.js';
+import { type ClientConfig, connect } from '#client/rest/client-config.js';
+import { HttpTransport } from '#client/rest/http-transport.js';
 import { loadKubeconfig } from '#client/rest/kubeconfig.js';
-import type { RestClient } from '#client/rest/rest-client.js';
 import {
   apiServerArguments,
   controllerManagerArguments,
@@ -16,6 +16,7 @@ import { Child } from '#cmd/orch/process/child.js';
 import { step } from '#cmd/orch/progress.js';
 import { choosePort } from '#cmd/orch/settings.js';
 import type { RunningCluster } from '#cmd/orch/together.js';
+import { simulatedEndpoint } from '#nodeagent/cri/simulated/node.js';
 
 /** Compiled programs: `dist/cmd`. */
 const programs = fileURLToPath(new URL('..', import.meta.url));
@@ -46,7 +47,7 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
   await step(
     progress,
     'API server',
-    () => untilReady(client, context),
+    () => untilReady(config, context),
     () => infrastructure.server,
   );
   const [managerPort, schedulerPort] = [await choosePort(10_257, '127.0.0.1'), await choosePort(10_259, '127.0.0.1')];
@@ -76,7 +77,7 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
         config: layout.componentConfig(`node-${node.name}`),
         rootDir: layout.node(node.name),
         podLogsDir: podLogsDir(layout, node.name),
-        runtimeEndpoint: node.runtimeEndpoint ?? 'simulated',
+        runtimeEndpoint: node.runtimeEndpoint ?? simulatedEndpoint,
         pauseImage: infrastructure.pauseImage === '' ? undefined : infrastructure.pauseImage,
         podRange: node.podRange,
         verbosity,
@@ -119,18 +120,28 @@ async function startChild({ running }: ClusterContext, started: Child): Promise<
 }
 
 /** Polls, because before the port listens there is nothing to be told by. */
-async function untilReady(client: RestClient, { clock, layout }: ClusterContext): Promise<void> {
+async function untilReady(config: ClientConfig, { clock, layout }: ClusterContext): Promise<void> {
+  const { namespace: _namespace, ...target } = config;
+  const transport = new HttpTransport({ ...target, clock });
   const deadline = clock.now() + apiPatienceMs;
   const signal = AbortSignal.timeout(apiPatienceMs);
-  for (;;) {
-    try {
-      await client.request('GET', '/readyz', undefined, { signal });
-      return;
-    } catch (error) {
-      if (clock.now() > deadline) {
-        throw new Error(`the API server is not ready; its log is in ${layout.logs}`, { cause: error });
-      }
+  try {
+    while (!(await isReady(transport, signal))) {
+      if (clock.now() > deadline) throw new Error(`the API server is not ready; its log is in ${layout.logs}`);
       await clock.sleep(pollMs);
     }
+  } finally {
+    await transport.close();
+  }
+}
+
+async function isReady(transport: HttpTransport, signal: AbortSignal): Promise<boolean> {
+  try {
+    const { status, body } = await transport.request({ method: 'GET', path: '/readyz', headers: {}, signal });
+    for await (const _part of body);
+    return status === 200;
+  } catch {
+    // Refused or reset: not there yet.
+    return false;
   }
 }

@@ -22,10 +22,10 @@ import { ClusterProcess } from '#cmd/orch/cluster.js';
 import { apiServerFiles } from '#cmd/orch/infrastructure.js';
 import { nodeRange } from '#cmd/orch/network.js';
 import { freePort } from '#cmd/orch/settings.js';
-import { simulatedDependencies } from '#cmd/orch/simulated-node.js';
 import { type Logger, silentLogger } from '#daemon/log/logger.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { ensureClusterPki } from '#daemon/pki/cluster-pki.js';
+import { simulatedDependencies } from '#nodeagent/cri/simulated/node.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import type { Store } from '#storage/store.js';
 

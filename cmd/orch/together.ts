@@ -7,9 +7,9 @@ import type { ClusterContext, Infrastructure, NodeInfrastructure } from '#cmd/or
 import { advertisedAddress, apiServerFiles, podLogsDir } from '#cmd/orch/infrastructure.js';
 import { hostAddresses } from '#cmd/orch/network.js';
 import { step } from '#cmd/orch/progress.js';
-import { simulatedDependencies } from '#cmd/orch/simulated-node.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
+import { simulatedDependencies } from '#nodeagent/cri/simulated/node.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 
 export interface RunningCluster {
