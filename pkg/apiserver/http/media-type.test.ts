@@ -1,13 +1,14 @@
 import t from 'tap';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import { type Negotiated, negotiate } from '#apiserver/http/media-type.js';
+import { type Negotiated, negotiate, type Transform } from '#apiserver/http/media-type.js';
 
 const formats = ['json', 'yaml', 'protobuf'] as const;
 const transforms = ['Table', 'PartialObjectMetadata'] as const;
+const hasProtobuf = ({ kind }: Transform) => kind !== 'Table';
 
 function ask(accept: string | undefined, more: { pretty?: string; userAgent?: string } = {}): Negotiated {
   const { pretty = null, userAgent } = more;
-  return negotiate({ dialect: kubernetesDialect, accept, formats, transforms, pretty, userAgent });
+  return negotiate({ dialect: kubernetesDialect, accept, formats, transforms, hasProtobuf, pretty, userAgent });
 }
 
 const table = (version: string) => ({ kind: 'Table', group: 'meta.k8s.io', version });
@@ -27,6 +28,11 @@ t.test('Accept headers', async (t) => {
     ],
     ['application/json;as=Table;v=v1beta1;g=meta.k8s.io', { format: 'json', transform: table('v1beta1') } as never],
     ['application/json;as=Table;v=v2;g=meta.k8s.io, application/json', { format: 'json' }],
+    ['application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io, application/json', { format: 'json' }],
+    [
+      'application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io, application/json',
+      { format: 'protobuf' },
+    ],
     ['application/json;as=Unknown;v=v1;g=meta.k8s.io, application/yaml', { format: 'yaml' }],
   ];
   for (const [accept, expected] of rows) t.match(ask(accept), expected, String(accept));
@@ -43,7 +49,7 @@ t.test('browsers and curl get indented answers unless they say otherwise', async
 });
 
 t.test('each dialect also answers for the meta group that existing clients ask for', async (t) => {
-  const options = { dialect: orchDialect, formats, transforms, pretty: null, userAgent: undefined };
+  const options = { dialect: orchDialect, formats, transforms, hasProtobuf, pretty: null, userAgent: undefined };
   for (const group of ['meta.orch.io', 'meta.k8s.io']) {
     const answer = negotiate({ ...options, accept: `application/json;as=Table;v=v1;g=${group}` });
     t.match(answer.transform, { kind: 'Table', group });

@@ -22,6 +22,8 @@ export interface NegotiationOptions {
   readonly formats: readonly Encoding[];
   /** Transforms that the answer can have; empty where only the object itself makes sense. */
   readonly transforms: readonly Transform['kind'][];
+  /** Whether the transform has a Protobuf form; where it has none, the next acceptable one is taken. */
+  readonly hasProtobuf: (transform: Transform) => boolean;
   /** The query parameter. */
   readonly pretty: string | null;
   readonly userAgent: string | undefined;
@@ -33,9 +35,13 @@ export function negotiate(options: NegotiationOptions): Negotiated {
   const pretty = wantsPretty(options);
   // By far the most frequent case needs no parsing.
   if (accept === undefined || accept === mediaTypeOf('json', dialect)) return { format: 'json', pretty };
-  const chosen = negotiateResponse(accept, dialect, { encodings: formats, transforms });
-  const shown = { format: chosen.encoding, pretty: pretty || chosen.pretty };
+  let chosen = negotiateResponse(accept, dialect, { encodings: formats, transforms });
   // The kinds were offered, so none but these come back.
+  if (chosen.encoding === 'protobuf' && chosen.as !== undefined && !options.hasProtobuf(chosen.as as Transform)) {
+    const encodings = formats.filter((format) => format !== 'protobuf');
+    chosen = negotiateResponse(accept, dialect, { encodings, transforms });
+  }
+  const shown = { format: chosen.encoding, pretty: pretty || chosen.pretty };
   return chosen.as === undefined ? shown : { ...shown, transform: chosen.as as Transform };
 }
 

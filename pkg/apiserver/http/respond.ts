@@ -41,6 +41,7 @@ export class Responder {
       accept: context.request.headers['accept'],
       formats,
       transforms,
+      hasProtobuf: ({ group, version, kind }) => this.#codec.hasProtobuf({ apiVersion: `${group}/${version}`, kind }),
       pretty: context.info.query.get('pretty'),
       userAgent: context.request.headers['user-agent'],
     });

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { mediaTypeOf } from '#apimachinery/codec/negotiate.js';
-import { expired, isExpired, notAcceptable } from '#apimachinery/errors/status.js';
+import { expired, isExpired } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { Negotiated, Transform } from '#apiserver/http/media-type.js';
@@ -90,8 +90,7 @@ async function listResponse(
   const contentType = mediaTypeOf(format, registry.dialect);
   const gzip = acceptsGzip(context.request);
   if (format === 'protobuf') {
-    if (transform !== undefined) throw notAcceptable([mediaTypeOf('json', registry.dialect)]);
-    return partsResponse(await protobufParts(registry, resource, result), contentType, gzip);
+    return partsResponse(await protobufParts(registry, resource, result, transform), contentType, gzip);
   }
   const document = listDocument(registry, context, resource, result, transform);
   const render = format === 'yaml' ? yamlParts : pretty ? prettyParts : compactParts;
@@ -106,13 +105,17 @@ async function protobufParts(
   registry: RegistryContext,
   resource: ServedResource,
   result: ListResult,
+  transform: Transform | undefined,
 ): Promise<Buffer[]> {
   const items: Buffer[] = [];
   for (const entry of result.entries) {
-    items.push(protobufMessageOf(registry.codec, resource, entry));
+    items.push(protobufMessageOf(registry.codec, resource, entry, transform));
     if (items.length % encodedAtOnce === 0) await setImmediate();
   }
-  const type = { apiVersion: resource.apiVersion, kind: `${resource.declaration.kind}List` };
+  const type =
+    transform === undefined
+      ? { apiVersion: resource.apiVersion, kind: `${resource.declaration.kind}List` }
+      : { apiVersion: `${transform.group}/${transform.version}`, kind: transform.kind };
   return registry.codec.protobufList(type, listMetadata(result), items);
 }
 

@@ -97,7 +97,7 @@ function encoderFor(
   resource: ServedResource,
   form: Negotiated,
 ): FrameEncoder {
-  if (form.format === 'protobuf') return protobufFrames(registry, resource);
+  if (form.format === 'protobuf') return protobufFrames(registry, resource, form.transform);
   const { transform } = form;
   if (transform?.kind === 'Table') {
     return tableFrames(registry, resource, transform, includeObject(context.info.query));

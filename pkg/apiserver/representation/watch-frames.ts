@@ -90,14 +90,21 @@ export function tableFrames(
 }
 
 /** Frames of a Protobuf watch: four bytes of length, then the event. */
-export function protobufFrames(registry: RegistryContext, resource: ServedResource): FrameEncoder {
+export function protobufFrames(
+  registry: RegistryContext,
+  resource: ServedResource,
+  transform: Transform | undefined,
+): FrameEncoder {
   const { codec } = registry;
-  const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
+  const type =
+    transform === undefined
+      ? { apiVersion: resource.apiVersion, kind: resource.declaration.kind }
+      : { apiVersion: `${transform.group}/${transform.version}`, kind: 'PartialObjectMetadata' };
   return {
     event(event) {
       if (event.type === 'BOOKMARK')
         return [codec.protobufEvent('BOOKMARK', bookmarkObject(registry, resource, event))];
-      return codec.protobufEventParts(event.type, type, protobufMessageOf(codec, resource, event.entry));
+      return codec.protobufEventParts(event.type, type, protobufMessageOf(codec, resource, event.entry, transform));
     },
     error: (status) => [codec.protobufEvent('ERROR', status)],
   };

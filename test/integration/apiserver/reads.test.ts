@@ -321,3 +321,23 @@ t.test('autoscalers of both versions are two views of one object', async (t) => 
   const newer = await call(server, 'GET', `${v2}/h`);
   t.match(newer.json, { apiVersion: 'autoscaling/v2', spec: { metrics: [{ resource: { name: 'cpu' } }] } });
 });
+
+t.test('metadata as Protobuf, as metadata clients ask for it', async (t) => {
+  const server = await startServer(t);
+  await fill(server, 2);
+  const ask = async (url: string, kind: string) => {
+    const media = `as=${kind};g=meta.k8s.io;v=v1`;
+    const accept = `application/vnd.kubernetes.protobuf;${media},application/json;${media},application/json`;
+    const request = { method: 'GET', url, headers: { accept }, body: Buffer.alloc(0), remoteAddress: '' };
+    const { body } = await server.handler({ ...request, signal: new AbortController().signal });
+    return decodeProtobuf(server.scheme, body as Buffer).object as never;
+  };
+  t.match(await ask(path, 'PartialObjectMetadataList'), {
+    kind: 'PartialObjectMetadataList',
+    items: [{ metadata: { name: 'c000' } }, { metadata: { name: 'c001' } }],
+  });
+  t.match(await ask(`${path}/c001`, 'PartialObjectMetadata'), {
+    kind: 'PartialObjectMetadata',
+    metadata: { name: 'c001' },
+  });
+});
