@@ -49,6 +49,10 @@ export interface CompleteApiServerParts {
   readonly loadServing: () => Promise<TLSMaterial>;
 }
 
+const bootstrapPatienceMs = 60_000;
+const bootstrapRetryMs = 1000;
+const leavePatienceMs = 2000;
+
 export class CompleteApiServer implements Daemon {
   readonly name: string;
   readonly server: ApiServer;
@@ -153,27 +157,39 @@ export class CompleteApiServer implements Daemon {
 
   /** Until the cluster can be used. */
   async #settle(signal: AbortSignal): Promise<void> {
-    const { authorization, authentication, values, dependencies } = this.#parts;
+    const { authorization, dependencies } = this.#parts;
     await authorization.start(signal);
     const { log, clock } = dependencies;
     const started = clock.monotonic();
-    await bootstrapCluster({ client: this.#client, log }, signal);
-    await publishAuthentication(
-      this.#client,
-      {
-        clientCA: authentication.clientCA,
-        requestHeaderCA: authentication.requestHeaderCA,
-        allowedNames: values['requestheader-allowed-names'],
-        usernameHeaders: values['requestheader-username-headers'],
-        groupHeaders: values['requestheader-group-headers'],
-        extraHeaderPrefixes: values['requestheader-extra-headers-prefix'],
-      },
-      signal,
-    );
-    await this.#apiService().ensure(signal);
+    for (;;) {
+      try {
+        await this.#bootstrap(signal);
+        break;
+      } catch (err) {
+        // The store may be away for a moment; what fails for longer than that is not going to work.
+        if (signal.aborted || clock.monotonic() - started > bootstrapPatienceMs) throw err;
+        log.warn({ err }, "Could not make the cluster's own objects yet");
+        await clock.sleep(bootstrapRetryMs, signal);
+      }
+    }
     this.#bootstrapped = true;
     log.info({ ms: Math.round(clock.monotonic() - started) }, "The cluster's own objects exist");
     this.#ready.resolve();
+  }
+
+  async #bootstrap(signal: AbortSignal): Promise<void> {
+    const { authentication, values, dependencies } = this.#parts;
+    await bootstrapCluster({ client: this.#client, log: dependencies.log }, signal);
+    const facts = {
+      clientCA: authentication.clientCA,
+      requestHeaderCA: authentication.requestHeaderCA,
+      allowedNames: values['requestheader-allowed-names'],
+      usernameHeaders: values['requestheader-username-headers'],
+      groupHeaders: values['requestheader-group-headers'],
+      extraHeaderPrefixes: values['requestheader-extra-headers-prefix'],
+    };
+    await publishAuthentication(this.#client, facts, signal);
+    await this.#apiService().ensure(signal);
   }
 
   /** Until the end. */
@@ -194,10 +210,20 @@ export class CompleteApiServer implements Daemon {
         : undefined,
       aborted(signal),
     ]);
+    await this.#leave(service);
+  }
+
+  /** Out of the endpoints, if the store answers soon. */
+  async #leave(service: ApiService): Promise<void> {
+    const { clock, log } = this.#parts.dependencies;
+    const patience = new AbortController();
+    const timer = clock.setTimer(() => patience.abort(), leavePatienceMs);
     try {
-      await service.leave();
+      await service.leave(patience.signal);
     } catch (err) {
       log.warn({ err }, 'Could not leave the endpoints; the lease will end by itself');
+    } finally {
+      timer.cancel();
     }
   }
 

@@ -61,12 +61,12 @@ export class ApiService {
   }
 
   /** Takes this server out of the endpoints. */
-  async leave(): Promise<void> {
+  async leave(signal: AbortSignal): Promise<void> {
     const { store, leasePrefix, endpoint } = this.#options;
     if (endpoint === undefined) return;
     const key = leasePrefix + endpoint.ip;
-    const { kvs } = await store.range({ start: key, end: `${key}\0` });
-    if (kvs[0] !== undefined) await store.delete(key, kvs[0].modRevision);
+    const { kvs } = await store.range({ start: key, end: `${key}\0`, signal });
+    if (kvs[0] !== undefined) await store.delete(key, kvs[0].modRevision, { signal });
   }
 
   async #ensureService(signal: AbortSignal): Promise<void> {
