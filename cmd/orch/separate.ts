@@ -14,8 +14,8 @@ import type { ClusterContext, Infrastructure } from '#cmd/orch/infrastructure.js
 import { advertisedAddress, apiServerFiles, podLogsDir } from '#cmd/orch/infrastructure.js';
 import { Child } from '#cmd/orch/process/child.js';
 import { step } from '#cmd/orch/progress.js';
+import type { RunningCluster } from '#cmd/orch/running-cluster.js';
 import { choosePort } from '#cmd/orch/settings.js';
-import type { RunningCluster } from '#cmd/orch/together.js';
 import { simulatedEndpoint } from '#nodeagent/cri/simulated/node.js';
 
 /** Compiled programs: `dist/cmd`. */

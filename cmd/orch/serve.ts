@@ -9,10 +9,8 @@ import { layoutOf } from '#cmd/orch/layout.js';
 import { untilNodesReady } from '#cmd/orch/nodes-ready.js';
 import { writeIdentity } from '#cmd/orch/process/identity.js';
 import { type ProgressSink, type ServeMessage, step } from '#cmd/orch/progress.js';
-import { runSeparately } from '#cmd/orch/separate.js';
 import { type ClusterSettings, readSettings } from '#cmd/orch/settings.js';
 import type { StartOptions } from '#cmd/orch/start-options.js';
-import { runTogether } from '#cmd/orch/together.js';
 import { createLogger } from '#daemon/log/create-logger.js';
 
 export interface ServeHooks {
@@ -69,7 +67,11 @@ export async function serveCluster(start: StartOptions, settings: ClusterSetting
     const context = { start, settings, layout, dialect, clock: realClock, log, progress: hooks.progress, running };
     const infrastructure = await startInfrastructure(context);
     writeIdentity(join(layout.run, 'orch.pid'), process.pid);
-    const cluster = await (start.separate ? runSeparately : runTogether)(context, infrastructure);
+    // A process that only watches over others need not hold the daemons' code.
+    const run = start.separate
+      ? (await import('#cmd/orch/separate.js')).runSeparately
+      : (await import('#cmd/orch/together.js')).runTogether;
+    const cluster = await run(context, infrastructure);
     const patience = AbortSignal.any([stop.signal, AbortSignal.timeout(nodesReadyMs)]);
     const count = `${settings.nodes.length} of ${settings.nodes.length}`;
     await step(

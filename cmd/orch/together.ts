@@ -1,23 +1,16 @@
 /** All daemons in this process: the small cluster. */
 
-import type { Client } from '#client/client.js';
 import { apiServerArguments, controllerManagerArguments, nodeAgentArguments } from '#cmd/orch/arguments.js';
 import { ClusterProcess, type NodeOptions } from '#cmd/orch/cluster.js';
 import type { ClusterContext, Infrastructure, NodeInfrastructure } from '#cmd/orch/infrastructure.js';
 import { advertisedAddress, apiServerFiles, podLogsDir } from '#cmd/orch/infrastructure.js';
 import { hostAddresses } from '#cmd/orch/network.js';
 import { step } from '#cmd/orch/progress.js';
+import type { RunningCluster } from '#cmd/orch/running-cluster.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
 import { simulatedDependencies } from '#nodeagent/cri/simulated/node.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
-
-export interface RunningCluster {
-  /** With all rights. */
-  readonly client: Client;
-  /** Settles when a part ends that was not told to. */
-  readonly failed: Promise<void>;
-}
 
 export async function runTogether(context: ClusterContext, infrastructure: Infrastructure): Promise<RunningCluster> {
   const { dialect, clock, log, settings, start, progress, running } = context;

@@ -5,13 +5,11 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
 import { SetupError } from '#cmd/orch/dispatch.js';
-import { runExample } from '#cmd/orch/example.js';
 import { type Layout, layoutOf } from '#cmd/orch/layout.js';
 import { upOptions } from '#cmd/orch/options.js';
 import { whyNoContainers, whyNoEtcd } from '#cmd/orch/preflight.js';
 import { readIdentity } from '#cmd/orch/process/identity.js';
 import { type ProgressSink, progressPrinter, type ServeMessage } from '#cmd/orch/progress.js';
-import { serveCluster } from '#cmd/orch/serve.js';
 import { type ClusterSettings, choosePort, type RuntimeName, readSettings, writeSettings } from '#cmd/orch/settings.js';
 import type { StartOptions } from '#cmd/orch/start-options.js';
 import { helpText } from '#daemon/options/help.js';
@@ -155,6 +153,8 @@ async function serveInForeground(
   settings: ClusterSettings,
   sink: ProgressSink,
 ): Promise<number> {
+  // Only this way of starting needs the daemons in this process.
+  const { serveCluster } = await import('#cmd/orch/serve.js');
   return serveCluster(start, settings, {
     progress: sink,
     onReady: async () => {
@@ -199,7 +199,7 @@ async function greet(options: UpOptions, layout: Layout, sink: ProgressSink): Pr
   const out = process.stdout;
   const inHere = existsSync(join(process.cwd(), 'bin', 'orchctl'));
   const ctl = `${inHere ? 'bin/' : ''}orchctl`;
-  if (options.example) await runExample(layout.clientConfig, sink, out);
+  if (options.example) await (await import('#cmd/orch/example.js')).runExample(layout.clientConfig, sink, out);
   out.write(`\nThe cluster is ready. Talk to it:\n\n`);
   out.write(`  export KUBECONFIG=${layout.clientConfig}\n`);
   out.write(`  ${ctl} get nodes            # or kubectl\n`);
