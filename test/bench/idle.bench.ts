@@ -1,5 +1,5 @@
 /** What a cluster costs while nothing happens. `MINUTES=5`, `SEPARATE=1`, `RUNTIME=containerd`. */
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
 import { cpuMs, figure, machineLine, megabytes, residentBytes } from '#test/bench/report.js';

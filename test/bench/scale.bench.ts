@@ -1,5 +1,5 @@
 /** A Deployment of 3,000 replicas on 100 simulated nodes: how long, and how much memory each daemon needs. */
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
 import { figure, machineLine, megabytes, residentBytes, seconds } from '#test/bench/report.js';
@@ -18,7 +18,9 @@ const manifest = JSON.stringify({
     selector: { matchLabels: { app: 'big' } },
     template: {
       metadata: { labels: { app: 'big' } },
-      spec: { containers: [{ name: 'c', image: 'orch/web:1.0', resources: { requests: { cpu: '1m', memory: '1Mi' } } }] },
+      spec: {
+        containers: [{ name: 'c', image: 'orch/web:1.0', resources: { requests: { cpu: '1m', memory: '1Mi' } } }],
+      },
     },
   },
 });

@@ -1,0 +1,87 @@
+/** Writes to the API all the time and remembers what was answered with success: all of that must be there at the end. */
+import { configmaps } from '#api/core/v1/resources.gen.js';
+import { realClock } from '#apimachinery/clock.js';
+import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
+import type { Client } from '#client/client.js';
+
+const namespace = 'default';
+const counterName = 'counter';
+const label = { purpose: 'acknowledged' };
+
+export class AcknowledgedWrites {
+  readonly #client: Client;
+  readonly #stop = new AbortController();
+  readonly #work: Promise<unknown>;
+  /** Name → content of each object whose creation was acknowledged. */
+  readonly #created = new Map<string, string>();
+  #counted = 0;
+  /** Writes whose fate is unknown: no answer, or one that does not say. */
+  unanswered = 0;
+
+  constructor(client: Client) {
+    this.#client = client;
+    this.#work = Promise.all([this.#create(), this.#count()]);
+  }
+
+  get count(): number {
+    return this.#created.size + this.#counted;
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#work;
+  }
+
+  /** What was acknowledged and is not there (any more), or is there with other content. */
+  async lost(): Promise<string[]> {
+    const { items } = await this.#client
+      .resource(configmaps)
+      .list({ namespace, labelSelector: 'purpose=acknowledged' });
+    const found = new Map(items.map((item) => [item.metadata.name, item.data?.['content']]));
+    const lost = [...this.#created].flatMap(([name, content]) =>
+      found.get(name) === content ? [] : [`${name}: ${String(found.get(name))} instead of ${content}`],
+    );
+    const counted = Number(found.get(counterName) ?? 0);
+    if (counted < this.#counted) lost.push(`${counterName}: ${counted} instead of ${this.#counted}`);
+    return lost;
+  }
+
+  async #create(): Promise<void> {
+    const maps = this.#client.resource(configmaps);
+    for (let i = 0; !this.#stop.signal.aborted; i++) {
+      const name = `acknowledged-${i}`;
+      const content = `content of ${i}`;
+      await this.#attempt(async () => {
+        await maps.create({ metadata: { name, namespace, labels: label }, data: { content } });
+        this.#created.set(name, content);
+      });
+    }
+  }
+
+  /** Updates one object: each number that was acknowledged must have been overwritten by larger ones only. */
+  async #count(): Promise<void> {
+    const maps = this.#client.resource(configmaps);
+    for (let i = 1; !this.#stop.signal.aborted; ) {
+      await this.#attempt(async () => {
+        const data = { content: String(i) };
+        const known = await maps.get(counterName, { namespace }).catch((error: unknown) => {
+          if (isNotFound(error)) return undefined;
+          throw error;
+        });
+        if (known === undefined) await maps.create({ metadata: { name: counterName, namespace, labels: label }, data });
+        else await maps.update({ ...known, data });
+        this.#counted = i++;
+      });
+    }
+  }
+
+  async #attempt(write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      // An earlier try, whose answer never came, had succeeded after all.
+      if (!isAlreadyExists(error) && !isConflict(error)) this.unanswered++;
+    }
+    await realClock.sleep(40, this.#stop.signal);
+  }
+}

@@ -1,0 +1,237 @@
+/**
+ * Every program of a cluster is killed in the middle of a rolling update. Whatever it was: the update completes, no
+ * container runs twice, none is orphaned, and nothing that was acknowledged is lost.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { deployments } from '#api/apps/v1/resources.gen.js';
+import type { Deployment } from '#api/apps/v1/types.gen.js';
+import { pods } from '#api/core/v1/resources.gen.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { dialectByName } from '#apimachinery/dialect.js';
+import type { Client } from '#client/client.js';
+import { layoutOf } from '#cmd/orch/layout.js';
+import { whyNoContainers } from '#cmd/orch/preflight.js';
+import { isRunning, type ProcessIdentity, readIdentity } from '#cmd/orch/process/identity.js';
+import { containerdPaths } from '#nodeagent/containerd/containerd.js';
+import { AcknowledgedWrites } from '#test/e2e/acknowledged.js';
+import { eventually, startTestCluster, type TestCluster } from '#test/e2e/harness.js';
+import {
+  adminClient,
+  DoubleRunWatch,
+  disagreements,
+  nodeNames,
+  openRuntime,
+  processesOf,
+  untilNothingIsOrphaned,
+} from '#test/e2e/observe.js';
+
+t.setTimeout(480_000);
+
+const noContainers = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 });
+const runtime = noContainers === undefined ? 'containerd' : 'simulated';
+if (noContainers !== undefined) t.comment(`${noContainers}: on simulated nodes, without looking at a real runtime`);
+
+const namespace = 'default';
+const replicas = 4;
+const versions = ['orch/web:1.0', 'orch/web:2.0'] as const;
+const { components } = dialectByName('orch');
+
+const web: Deployment = {
+  metadata: { name: 'web', namespace },
+  spec: {
+    replicas,
+    selector: { matchLabels: { app: 'web' } },
+    strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 1 } },
+    template: {
+      metadata: { labels: { app: 'web' } },
+      spec: {
+        terminationGracePeriodSeconds: 2,
+        containers: [
+          {
+            name: 'web',
+            image: versions[0],
+            readinessProbe: { httpGet: { path: '/', port: 8080 }, periodSeconds: 1 },
+          },
+        ],
+      },
+    },
+  },
+};
+
+interface Fault {
+  readonly name: string;
+  /** Kills something, and mends it where nobody else does. */
+  strike(cluster: TestCluster): Promise<void>;
+}
+
+/** SIGKILL. Throws when no such process runs; resolves when it is gone. */
+async function kill(what: string, identity: ProcessIdentity | undefined): Promise<void> {
+  if (identity === undefined) throw new Error(`${what} does not run`);
+  process.kill(identity.pid, 'SIGKILL');
+  await eventually(`${what} is gone`, async () => !isRunning(identity), 10_000);
+}
+
+function killProgram(program: string): Fault {
+  return {
+    name: program,
+    async strike({ dataDir }) {
+      const file = join(layoutOf(dataDir).run, `${program}.pid`);
+      const before = readIdentity(file);
+      await kill(program, before);
+      await eventually(`${program} runs again`, async () => readIdentity(file) !== undefined);
+    },
+  };
+}
+
+function containerdPid({ dataDir }: TestCluster): number {
+  const { pidFile } = containerdPaths(layoutOf(dataDir).runtime(nodeNames(dataDir)[0] ?? ''));
+  return Number(readFileSync(pidFile, 'utf8'));
+}
+
+const killContainerd: Fault = {
+  name: 'containerd',
+  async strike(cluster) {
+    const pid = containerdPid(cluster);
+    process.kill(pid, 'SIGKILL');
+    await eventually('containerd runs again', async () => containerdPid(cluster) !== pid);
+  },
+};
+
+/** The process that looks after all others; it is started again by hand. */
+function killCluster(andThen: readonly Fault[] = []): Fault {
+  return {
+    name: ['the cluster process', ...andThen.map((fault) => fault.name)].join(' with '),
+    async strike(cluster) {
+      await kill('the cluster process', readIdentity(join(layoutOf(cluster.dataDir).run, 'orch.pid')));
+      for (const { name } of andThen) {
+        await kill(name, readIdentity(join(layoutOf(cluster.dataDir).run, `${name}.pid`)));
+      }
+      await cluster.up();
+    },
+  };
+}
+
+t.test('one process', { timeout: 240_000 }, (t) =>
+  survive(t, {
+    separate: false,
+    ranges: ['10.201.0.0/16', '10.202.0.0/16'],
+    faults: [...(runtime === 'containerd' ? [killContainerd] : []), killProgram('etcd'), killCluster()],
+  }),
+);
+
+t.test('separate processes', { timeout: 240_000, skip: runtime === 'simulated' && 'needs containers' }, (t) =>
+  survive(t, {
+    separate: true,
+    ranges: ['10.203.0.0/16', '10.204.0.0/16'],
+    faults: [
+      killProgram(components.apiServer),
+      killProgram(components.controllerManager),
+      killProgram(components.scheduler),
+      killProgram(components.nodeAgent),
+      killContainerd,
+      killProgram('etcd'),
+      killCluster([killProgram(components.nodeAgent), killProgram(components.controllerManager)]),
+    ],
+  }),
+);
+
+interface Trial {
+  readonly separate: boolean;
+  /** Of services and pods: no other test has the same. */
+  readonly ranges: readonly [string, string];
+  readonly faults: readonly Fault[];
+}
+
+async function survive(t: Test, { separate, ranges, faults }: Trial): Promise<void> {
+  const [services, podRange] = ranges;
+  const cluster = await startTestCluster({
+    runtime,
+    separate,
+    args: [`--service-cluster-ip-range=${services}`, `--cluster-cidr=${podRange}`],
+  });
+  t.teardown(() => cluster.destroy());
+  const client = await adminClient(cluster);
+  t.teardown(() => client.close());
+  const cri = runtime === 'containerd' ? openRuntime(cluster.dataDir) : undefined;
+  t.teardown(() => cri?.close());
+
+  await client.resource(deployments).create(web);
+  await untilComplete(client, versions[0]);
+  const watch = cri === undefined ? undefined : new DoubleRunWatch(cri);
+  for (const [i, fault] of faults.entries()) {
+    await t.test(`${fault.name} is killed`, async (t) => {
+      const version = versions[(i + 1) % 2] ?? versions[0];
+      const writes = new AcknowledgedWrites(client);
+      await update(client, version);
+      await untilHalfWay(client, version);
+      await fault.strike(cluster);
+      const updated = await untilComplete(client, version);
+      t.equal(updated.length, replicas, 'the update completes');
+      const before = writes.count;
+      await eventually('writes are acknowledged again', async () => writes.count > before);
+      await writes.stop();
+      t.strictSame(await writes.lost(), [], `all that was acknowledged is there (${writes.count} writes)`);
+      if (cri !== undefined) {
+        await untilNothingIsOrphaned(client, cri);
+        t.strictSame(await disagreements(updated, cri), [], 'what the API says to run runs');
+      }
+    });
+  }
+  await watch?.stop();
+  if (watch !== undefined) {
+    t.ok(watch.samples > 10, 'the runtime was looked at');
+    t.strictSame([...watch.doubles], [], 'no container ran twice');
+  }
+  await client.resource(deployments).delete('web', { namespace, propagationPolicy: 'Background' });
+  await eventually('all pods are gone', async () => (await client.resource(pods).list()).items.length === 0);
+  if (cri === undefined) return;
+  await untilNothingIsOrphaned(client, cri);
+  await eventually('no container has left a process', async () => (await shims(cluster)).length === 0);
+  t.pass('nothing is left of the pods');
+}
+
+/** The runtime's helper processes, one per sandbox. */
+async function shims({ dataDir }: TestCluster): Promise<string[]> {
+  return (await processesOf(dataDir)).filter((command) => command.includes('containerd-shim'));
+}
+
+async function update(client: Client, image: string): Promise<void> {
+  const patch = { spec: { template: { spec: { containers: [{ name: 'web', image }] } } } };
+  await client.resource(deployments).patch('web', patch, { namespace, type: 'strategic' });
+}
+
+async function webPods(client: Client): Promise<Pod[]> {
+  return (await client.resource(pods).list({ namespace, labelSelector: 'app=web' })).items;
+}
+
+const imageOf = (pod: Pod) => pod.spec.containers[0]?.image;
+
+/** Some pods are new, and some are old. */
+async function untilHalfWay(client: Client, image: string): Promise<void> {
+  await eventually('the update is on its way', async () => {
+    const news = (await webPods(client)).filter((pod) => imageOf(pod) === image);
+    return news.some((pod) => pod.status?.phase === 'Running');
+  });
+}
+
+/** Waits until all replicas run the image and nothing else is left; these are returned. */
+async function untilComplete(client: Client, image: string): Promise<Pod[]> {
+  return eventually(
+    `all of ${replicas} replicas run ${image}`,
+    async () => {
+      const found = await webPods(client);
+      const seen = found.map((pod) => `${pod.metadata.name} ${imageOf(pod)} ${pod.status?.phase}`);
+      const good = found.filter(
+        (pod) =>
+          imageOf(pod) === image &&
+          pod.metadata.deletionTimestamp === undefined &&
+          pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true,
+      );
+      if (good.length !== replicas || found.length !== replicas) throw new Error(seen.join(', '));
+      return good;
+    },
+    60_000,
+  );
+}
