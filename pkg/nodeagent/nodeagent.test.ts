@@ -279,7 +279,7 @@ t.test('a pod that outlives its deadline fails', async (t) => {
 });
 
 t.test('a status that somebody else wrote over is put right', async (t) => {
-  const { api, pass, clock, isTrue, status, until } = await setUp(t);
+  const { api, pass, isTrue, status, until } = await setUp(t);
   api.seed(pods, testPod('web'));
   await until(() => isTrue('web', 'Ready'));
   api.change(pods, 'default/web', (pod) => {

@@ -7,6 +7,7 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { type Deferred, deferred } from '#apimachinery/deferred.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { value } from '#apimachinery/quantity.js';
 import { ApiEventRecorder, type EventRecorder } from '#client/events/recorder.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
 import type { Daemon } from '#daemon/daemon.js';
@@ -18,6 +19,7 @@ import { pullCredentials } from '#nodeagent/images/credentials.js';
 import { ImagePuller } from '#nodeagent/images/puller.js';
 import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
+import { LogRotator } from '#nodeagent/logs/rotator.js';
 import { NodeLease } from '#nodeagent/node/lease.js';
 import { LocalMachine, type Machine } from '#nodeagent/node/machine.js';
 import { NodeRegistrar } from '#nodeagent/node/registrar.js';
@@ -160,6 +162,7 @@ export class NodeAgent implements Daemon {
       await untilItWorks(() => observer.start(), { clock: this.#deps.clock, signal });
       await waitForSync([podInformer, serviceInformer], this.#deps.clock, signal);
       if (!signal.aborted) await manager.start();
+      if (this.#deps.writeFiles !== false) running.push(this.#newRotator(context).run(signal));
       await Promise.race([registered.promise, aborted(signal)]);
       if (!signal.aborted) this.#ready.resolve();
       await aborted(signal);
@@ -214,6 +217,18 @@ export class NodeAgent implements Daemon {
           .updateRuntimeConfig(cidr)
           .catch((error: unknown) => log.warn({ err: error }, 'telling the runtime the pod CIDR failed'));
       },
+    });
+  }
+
+  #newRotator({ cri, logFiles, clock, log, observer }: PodContext): LogRotator {
+    return new LogRotator({
+      cri,
+      files: logFiles,
+      clock,
+      log,
+      pods: () => observer.list(),
+      maxBytes: value(this.#options['container-log-max-size']),
+      maxFiles: this.#options['container-log-max-files'],
     });
   }
 

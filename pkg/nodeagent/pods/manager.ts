@@ -29,6 +29,9 @@ export class PodManager {
     const { observer, objects } = this.#context;
     this.#unsubscribe.push(
       observer.onChange((uid) => this.#runtimeChanged(uid)),
+      observer.onRecovery(() => {
+        for (const worker of this.#workers.values()) worker.retryNow();
+      }),
       objects.onChange((uid) => this.#workers.get(uid)?.retryNow()),
       this.#informer.addHandler({
         onAdd: (pod) => this.#updated(pod),

@@ -36,6 +36,10 @@ type RunPlan = Extract<PodPlan, { type: 'run' }>;
 const maxRounds = 16;
 /** How long a failed pull is reported as an error before it is reported as a back-off. */
 const pullErrorShownMs = 5000;
+/** How long a stop waits for what is under way. */
+const stopMs = 1000;
+/** A pod that takes longer than this to start says so in its status. */
+const slowStartMs = 150;
 const initialRetryMs = 500;
 const maxRetryMs = 122_000;
 
@@ -110,12 +114,14 @@ export class PodWorker {
     this.poke();
   }
 
-  /** Stops working; what runs goes on. Resolves when nothing is under way any more. */
+  /** Stops working; what runs goes on. Does not wait for grace periods: whoever comes next goes on where this ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
     this.#interrupt.abort();
-    await this.#running;
+    const over = new AbortController();
+    await Promise.race([this.#running, this.#context.clock.sleep(stopMs, over.signal)]);
+    over.abort();
   }
 
   get #mustTerminate(): boolean {
@@ -202,10 +208,20 @@ export class PodWorker {
   }
 
   async #sync(): Promise<void> {
-    const { observer, statuses, prober, clock } = this.#context;
+    const { statuses, clock } = this.#context;
     const phase = statuses.latest(this.#pod).status?.phase;
     if (phase === 'Succeeded' || phase === 'Failed') return this.#finish();
     const deadline = this.#deadline();
+    const slow = clock.setTimer(() => this.#report(), slowStartMs);
+    try {
+      await this.#syncContainers(deadline);
+    } finally {
+      slow.cancel();
+    }
+  }
+
+  async #syncContainers(deadline: number | undefined): Promise<void> {
+    const { observer, prober, clock } = this.#context;
     if (deadline !== undefined && clock.now() >= deadline)
       return this.#fail('DeadlineExceeded', 'Pod was active on the node longer than the specified deadline');
     let wakeAt = deadline ?? Number.POSITIVE_INFINITY;
@@ -464,12 +480,14 @@ export class PodWorker {
       this.#terminatingGrace = this.#graceSeconds();
       await killPod(this.#context, { pod: this.#pod, runtime, graceSeconds: this.#terminatingGrace });
       this.#killing = false;
+      if (this.#stopped) return;
       runtime = await observer.refresh(this.uid);
     }
     prober.remove(this.uid);
     await this.#reportWithMessages(runtime);
     if (this.#removed) statuses.forget(this.uid);
     else await statuses.flush(this.uid);
+    if (this.#stopped) return;
     await removeFromRuntime(this.#context, runtime);
     await observer.refresh(this.uid);
     await volumes.tearDown(this.uid);

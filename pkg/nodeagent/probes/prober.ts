@@ -1,5 +1,5 @@
 /** Probes of running containers: when they run, how often they must fail or succeed, and what they say by then. */
-import type { Container, Pod, Probe } from '#api/core/v1/types.gen.js';
+import type { Container, ContainerStatus, Pod, Probe } from '#api/core/v1/types.gen.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { Verdict } from '#nodeagent/pods/plan.js';
 import type { PodEvents } from '#nodeagent/pods/pod-events.js';
@@ -125,17 +125,30 @@ export class Prober {
   }
 
   #begin(probed: Probed): void {
-    const { startupProbe, livenessProbe, readinessProbe } = probed.container;
-    if (startupProbe !== undefined) {
+    const { startupProbe } = probed.container;
+    if (startupProbe === undefined) {
+      this.#afterStart(probed);
+      return;
+    }
+    if (!reported(probed)?.started) {
       this.#add(probed, 'startup', startupProbe);
       return;
     }
+    const passed: Series = { type: 'startup', probe: startupProbe, result: true, run: 0, last: true, timer: undefined };
+    probed.series.set('startup', passed);
+    this.#afterStart(probed);
+  }
+
+  #afterStart(probed: Probed): void {
+    const { livenessProbe, readinessProbe } = probed.container;
     if (livenessProbe !== undefined) this.#add(probed, 'liveness', livenessProbe);
     if (readinessProbe !== undefined) this.#add(probed, 'readiness', readinessProbe);
   }
 
   #add(probed: Probed, type: ProbeType, probe: Probe): void {
-    const series: Series = { type, probe, result: undefined, run: 0, last: undefined, timer: undefined };
+    // A restart of the agent is no reason to take a container out of service.
+    const result = type === 'readiness' && reported(probed)?.ready === true ? true : undefined;
+    const series: Series = { type, probe, result, run: 0, last: undefined, timer: undefined };
     probed.series.set(type, series);
     const due = probed.startedAt + (probe.initialDelaySeconds ?? 0) * 1000 - this.#options.clock.now();
     this.#schedule(probed, series, due);
@@ -168,15 +181,18 @@ export class Prober {
   #decide(probed: Probed, series: Series, success: boolean): void {
     series.result = success;
     if (series.type === 'startup' && success) {
-      const { livenessProbe, readinessProbe } = probed.container;
-      if (livenessProbe !== undefined) this.#add(probed, 'liveness', livenessProbe);
-      if (readinessProbe !== undefined) this.#add(probed, 'readiness', readinessProbe);
+      this.#afterStart(probed);
       // Once started it stays started: the probe has done its work.
       series.timer?.cancel();
       probed.series.set('startup', { ...series, timer: undefined });
     }
     this.#options.onChange(probed.pod.metadata.uid ?? '');
   }
+}
+
+/** What the API says of this very run of the container. */
+function reported({ pod, id }: Probed): ContainerStatus | undefined {
+  return pod.status?.containerStatuses?.find((status) => status.containerID?.endsWith(`//${id}`));
 }
 
 function hasProbes(container: Container): boolean {

@@ -37,6 +37,7 @@ export class RuntimeObserver {
   readonly #pods = new Map<string, Entry>();
   readonly #uidOf = new Map<string, string>();
   readonly #handlers = new Set<(uid: string) => void>();
+  readonly #recoveryHandlers = new Set<() => void>();
   readonly #settling = new Map<string, Timer>();
   #observations = 0;
   #connected = false;
@@ -78,6 +79,12 @@ export class RuntimeObserver {
   onChange(handler: (uid: string) => void): () => void {
     this.#handlers.add(handler);
     return () => this.#handlers.delete(handler);
+  }
+
+  /** Calls back when the runtime answers again after it did not. */
+  onRecovery(handler: () => void): () => void {
+    this.#recoveryHandlers.add(handler);
+    return () => this.#recoveryHandlers.delete(handler);
   }
 
   get(uid: string): PodRuntime | undefined {
@@ -143,8 +150,12 @@ export class RuntimeObserver {
       this.#failing = true;
       throw error;
     }
-    if (this.#failing) this.#log.info('the container runtime answers again');
+    const recovered = this.#failing;
     this.#failing = false;
+    if (recovered) {
+      this.#log.info('the container runtime answers again');
+      for (const handler of this.#recoveryHandlers) handler();
+    }
     const byPod = new Map<string, { sandboxes: PodSandbox[]; containers: Container[] }>();
     const group = (uid: string) => {
       const known = byPod.get(uid) ?? { sandboxes: [], containers: [] };

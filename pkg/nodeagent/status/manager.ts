@@ -34,6 +34,7 @@ export class StatusManager {
   readonly #getPod: (uid: string) => Pod | undefined;
   readonly #queue: WorkQueue;
   readonly #entries = new Map<string, Entry>();
+  #stopped = false;
 
   constructor(options: StatusManagerOptions) {
     this.#pods = options.client.resource(pods);
@@ -48,6 +49,9 @@ export class StatusManager {
       { queue: this.#queue, concurrency: workers, reconcile: (uid) => this.#write(uid), log: this.#log },
       signal,
     );
+    // Nothing is written any more: nobody is to wait for it.
+    this.#stopped = true;
+    for (const entry of this.#entries.values()) this.#release(entry);
   }
 
   /** The status to report for a pod; written when it differs from what the API has. */
@@ -82,7 +86,7 @@ export class StatusManager {
   /** Resolves when the API has the status set last, or the pod is gone from it. */
   async flush(uid: string): Promise<void> {
     const entry = this.#entries.get(uid);
-    if (entry === undefined || this.#patchFor(uid) === undefined) return;
+    if (this.#stopped || entry === undefined || this.#patchFor(uid) === undefined) return;
     this.#queue.add(uid);
     await new Promise<void>((resolve) => entry.waiters.push(resolve));
   }

@@ -1,0 +1,86 @@
+/** Keeps the logs of running containers small: moves a large one away, has the runtime begin another, drops the oldest. */
+import { basename, dirname } from 'node:path';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Logger } from '#daemon/log/logger.js';
+import type { RuntimeService } from '#nodeagent/cri/cri.js';
+import type { LogFiles } from '#nodeagent/logs/log-files.js';
+import { isRunning, type PodRuntime } from '#nodeagent/runtime/pod-runtime.js';
+
+export interface LogRotatorOptions {
+  readonly cri: Pick<RuntimeService, 'reopenContainerLog'>;
+  readonly files: LogFiles;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly pods: () => readonly PodRuntime[];
+  readonly maxBytes: number;
+  /** Files per container, the one being written included; at least 2. */
+  readonly maxFiles: number;
+}
+
+/** As in release 1.24; only nodes with running containers look at all. */
+const intervalMs = 10_000;
+
+/** `20220503-101112` of an instant: sorts by time. */
+export function rotationSuffix(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 19).replaceAll('-', '').replaceAll(':', '').replace('T', '-');
+}
+
+export class LogRotator {
+  readonly #options: LogRotatorOptions;
+
+  constructor(options: LogRotatorOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      await clock.sleep(intervalMs, signal);
+      if (!signal.aborted) await this.rotateAll();
+    }
+  }
+
+  /** One look at every running container's log. */
+  async rotateAll(): Promise<void> {
+    const { pods, log } = this.#options;
+    for (const { containers } of pods()) {
+      for (const container of containers) {
+        if (!isRunning(container) || container.logPath === '') continue;
+        try {
+          await this.#rotate(container.id, container.logPath);
+        } catch (error) {
+          log.warn({ err: error, logPath: container.logPath }, 'rotating a container log failed');
+        }
+      }
+    }
+  }
+
+  async #rotate(id: string, path: string): Promise<void> {
+    const { files, maxBytes, cri, clock } = this.#options;
+    const file = await files.open(path);
+    if (file === undefined) return;
+    const size = await file.size().finally(() => file.close());
+    if (size < maxBytes) return;
+    await this.#dropOldest(path);
+    const moved = `${path}.${rotationSuffix(clock.now())}`;
+    await files.rename(path, moved);
+    try {
+      await cri.reopenContainerLog(id);
+    } catch (error) {
+      // The runtime still writes to the moved file: under its old name nothing is lost.
+      await files.rename(moved, path);
+      throw error;
+    }
+  }
+
+  /** Makes room for one more rotated file. */
+  async #dropOldest(path: string): Promise<void> {
+    const { files, maxFiles } = this.#options;
+    const prefix = `${basename(path)}.`;
+    const rotated = (await files.list(dirname(path))).filter((name) => name.startsWith(prefix)).sort();
+    const keep = Math.max(0, maxFiles - 2);
+    for (const name of rotated.slice(0, Math.max(0, rotated.length - keep))) {
+      await files.remove(`${dirname(path)}/${name}`);
+    }
+  }
+}
