@@ -1,0 +1,215 @@
+import t from 'tap';
+import type { ConfigMap, Container, Pod, Secret, Service } from '#api/core/v1/types.gen.js';
+import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { parseResolvConf, podDNS } from '#nodeagent/environment/dns.js';
+import { containerEnvironment } from '#nodeagent/environment/environment.js';
+import { expand } from '#nodeagent/environment/expansion.js';
+import { fieldValue, resourceValue } from '#nodeagent/environment/field-ref.js';
+import { hostsFile, podHostname } from '#nodeagent/environment/hosts-file.js';
+import { serviceVariables } from '#nodeagent/environment/service-variables.js';
+
+const facts = {
+  nodeName: 'n1',
+  hostIP: '192.0.2.1',
+  podIPs: ['10.0.0.2', 'fd00::2'],
+  allocatable: { cpu: '4', memory: '8Gi' },
+};
+const pod: Pod = {
+  metadata: { name: 'p', namespace: 'ns', uid: 'u', labels: { b: '2', a: 'x"y' }, annotations: { note: 'n' } },
+  spec: {
+    containers: [{ name: 'main', resources: { limits: { memory: '64Mi' }, requests: { cpu: '250m' } } }],
+    serviceAccountName: 'sa',
+  },
+};
+const [main] = pod.spec.containers as [Container];
+
+t.test('$(NAME) is replaced where the name is known', async (t) => {
+  const known = new Map([
+    ['A', '1'],
+    ['B', '$(A)'],
+  ]);
+  for (const [text, expected] of [
+    ['$(A)', '1'],
+    ['x$(A)y$(A)', 'x1y1'],
+    ['$(NONE)', '$(NONE)'],
+    ['$$(A)', '$(A)'],
+    ['$$$(A)', '$1'],
+    ['$(B)', '$(A)'],
+    ['$A $(A', '$A $(A'],
+    ['', ''],
+  ] as const) {
+    t.equal(expand(text, known), expected, text);
+  }
+});
+
+t.test('fields and resources', async (t) => {
+  for (const [path, expected] of [
+    ['metadata.name', 'p'],
+    ['metadata.namespace', 'ns'],
+    ['metadata.uid', 'u'],
+    ["metadata.labels['b']", '2'],
+    ["metadata.annotations['none']", ''],
+    ['metadata.labels', 'a="x\\"y"\nb="2"'],
+    ['spec.nodeName', 'n1'],
+    ['spec.serviceAccountName', 'sa'],
+    ['status.hostIP', '192.0.2.1'],
+    ['status.podIP', '10.0.0.2'],
+    ['status.podIPs', '10.0.0.2,fd00::2'],
+  ] as const) {
+    t.equal(fieldValue(pod, path, facts), expected, path);
+  }
+  t.throws(() => fieldValue(pod, 'spec.none', facts), RangeError);
+  for (const [resource, divisor, expected] of [
+    ['limits.memory', '1Mi', '64'],
+    ['limits.memory', undefined, '67108864'],
+    ['limits.cpu', undefined, '4'],
+    ['requests.cpu', undefined, '1'],
+    ['requests.cpu', '1m', '250'],
+    ['requests.memory', '1Mi', '64'],
+  ] as const) {
+    const selector = divisor === undefined ? { resource } : { resource, divisor };
+    t.equal(resourceValue(pod, selector, main, facts), expected, `${resource} / ${divisor}`);
+  }
+  t.throws(() => resourceValue(pod, { resource: 'limits.cpu', containerName: 'none' }, main, facts), RangeError);
+});
+
+const objects: { configMaps: Record<string, ConfigMap>; secrets: Record<string, Secret> } = {
+  configMaps: { cfg: { metadata: {}, data: { a: 'from-map', 'not a name': 'x' } } },
+  secrets: { sec: { metadata: {}, data: { s: Buffer.from('hidden').toString('base64') } } },
+};
+const input = (container: Container, onInvalidKeys?: (source: string, keys: readonly string[]) => void) => ({
+  pod,
+  container,
+  facts,
+  services: new Map([['WEB_SERVICE_HOST', '10.0.0.9']]),
+  configMap: async (name: string) => objects.configMaps[name],
+  secret: async (name: string) => objects.secrets[name],
+  ...(onInvalidKeys === undefined ? {} : { onInvalidKeys }),
+});
+
+t.test('variables: later sources win, and may refer to earlier ones', async (t) => {
+  const invalid: string[] = [];
+  const result = await containerEnvironment(
+    input(
+      {
+        name: 'main',
+        envFrom: [{ prefix: 'C_', configMapRef: { name: 'cfg' } }, { secretRef: { name: 'none', optional: true } }],
+        env: [
+          { name: 'A', value: '$(C_a) $(WEB_SERVICE_HOST)' },
+          { name: 'S', valueFrom: { secretKeyRef: { name: 'sec', key: 's' } } },
+          { name: 'GONE', valueFrom: { secretKeyRef: { name: 'sec', key: 'none', optional: true } } },
+          { name: 'B', value: '$(A)-$(S)-$(GONE)' },
+          { name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+        ],
+      },
+      (_source, keys) => invalid.push(...keys),
+    ),
+  );
+  t.same(Object.fromEntries(result), {
+    C_a: 'from-map',
+    A: 'from-map 10.0.0.9',
+    S: 'hidden',
+    B: 'from-map 10.0.0.9-hidden-$(GONE)',
+    IP: '10.0.0.2',
+    WEB_SERVICE_HOST: '10.0.0.9',
+  });
+  t.same(invalid, ['C_not a name']);
+});
+
+t.test('what is not there is an error of its own', async (t) => {
+  for (const [container, message] of [
+    [{ name: 'm', envFrom: [{ configMapRef: { name: 'none' } }] }, 'configmap "none" not found'],
+    [
+      { name: 'm', env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'none', key: 'k' } } }] },
+      'secret "none" not found',
+    ],
+    [
+      { name: 'm', env: [{ name: 'A', valueFrom: { configMapKeyRef: { name: 'cfg', key: 'k' } } }] },
+      "couldn't find key k in ConfigMap ns/cfg",
+    ],
+    [{ name: 'm', env: [{ name: 'A', valueFrom: { fieldRef: { fieldPath: 'no' } } }] }, 'unsupported fieldPath: no'],
+  ] as const) {
+    await t.rejects(containerEnvironment(input(container as unknown as Container)), {
+      name: 'ContainerConfigError',
+      message,
+    });
+  }
+});
+
+t.test('services: the own namespace and the API itself', async (t) => {
+  const service = (namespace: string, name: string, clusterIP: string): Service => ({
+    metadata: { name, namespace },
+    spec: {
+      clusterIP,
+      ports: [
+        { name: 'https', port: 443, protocol: 'TCP' },
+        { port: 53, protocol: 'UDP' },
+      ],
+    },
+  });
+  const all = [
+    service('default', 'orch', '10.0.0.1'),
+    service('ns', 'my-db', '10.0.0.5'),
+    service('other', 'x', '10.0.0.6'),
+    service('ns', 'headless', 'None'),
+  ];
+  const linked = serviceVariables(all, { namespace: 'ns', enableServiceLinks: true }, orchDialect);
+  t.equal(linked.get('ORCH_SERVICE_HOST'), '10.0.0.1');
+  t.equal(linked.get('ORCH_SERVICE_PORT'), '443');
+  t.equal(linked.get('ORCH_SERVICE_PORT_HTTPS'), '443');
+  t.equal(linked.get('MY_DB_PORT'), 'tcp://10.0.0.5:443');
+  t.equal(linked.get('MY_DB_PORT_53_UDP_ADDR'), '10.0.0.5');
+  t.notOk([...linked.keys()].some((name) => name.startsWith('X_') || name.startsWith('HEADLESS')));
+  const alone = serviceVariables(all, { namespace: 'ns', enableServiceLinks: false }, orchDialect);
+  t.notOk(alone.has('MY_DB_SERVICE_HOST'));
+  t.ok(alone.has('ORCH_SERVICE_HOST'));
+  t.notOk(
+    serviceVariables(all, { namespace: 'a', enableServiceLinks: true }, kubernetesDialect).has('ORCH_SERVICE_HOST'),
+  );
+});
+
+t.test('resolver configuration by policy', async (t) => {
+  const host = parseResolvConf('# x\nnameserver 9.9.9.9\nsearch corp.example lan.\noptions timeout:1\n');
+  t.same(host, { servers: ['9.9.9.9'], searches: ['corp.example', 'lan'], options: ['timeout:1'] });
+  const cluster = { servers: ['10.0.0.10'], domain: 'cluster.local' };
+  const withSpec = (spec: object): Pod => ({ ...pod, spec: { ...pod.spec, ...spec } });
+  t.same(podDNS(withSpec({}), cluster, host), {
+    servers: ['10.0.0.10'],
+    searches: ['ns.svc.cluster.local', 'svc.cluster.local', 'cluster.local', 'corp.example', 'lan'],
+    options: ['ndots:5'],
+  });
+  t.same(podDNS(withSpec({ dnsPolicy: 'Default' }), cluster, host), host);
+  t.same(podDNS(withSpec({ hostNetwork: true }), cluster, host), host);
+  t.same(podDNS(withSpec({ hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' }), cluster, host).servers, [
+    '10.0.0.10',
+  ]);
+  const dnsConfig = {
+    nameservers: ['1.1.1.1'],
+    searches: ['own'],
+    options: [{ name: 'ndots', value: '2' }, { name: 'edns0' }],
+  };
+  t.same(podDNS(withSpec({ dnsPolicy: 'None', dnsConfig }), cluster, host), {
+    servers: ['1.1.1.1'],
+    searches: ['own'],
+    options: ['ndots:2', 'edns0'],
+  });
+});
+
+t.test('host names and the hosts file', async (t) => {
+  const withSpec = (spec: object): Pod => ({ ...pod, spec: { ...pod.spec, ...spec } });
+  t.same(podHostname(pod, 'cluster.local'), { hostname: 'p', hostDomain: '' });
+  const named = withSpec({ hostname: 'h', subdomain: 's', hostAliases: [{ ip: '1.2.3.4', hostnames: ['x', 'y'] }] });
+  const { hostname, hostDomain } = podHostname(named, 'cluster.local');
+  t.equal(hostDomain, 'h.s.ns.svc.cluster.local');
+  const text = hostsFile({
+    pod: named,
+    podIPs: ['10.0.0.2'],
+    hostname,
+    hostDomain,
+    hostFile: '',
+    agentName: 'nodeagent',
+  });
+  t.match(text, /^# nodeagent-managed hosts file\.\n127\.0\.0\.1\tlocalhost\n/);
+  t.match(text, '10.0.0.2\th.s.ns.svc.cluster.local\th\n');
+  t.match(text, '1.2.3.4\tx\ty\n');
+});

@@ -1,0 +1,55 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { imageArchive } from '#nodeagent/images/archive.js';
+import { clusterImageDefinitions, clusterImages } from '#nodeagent/images/busybox.js';
+import { registryOf } from '#nodeagent/images/credentials.js';
+import { tar } from '#nodeagent/images/tar.js';
+import { isImageName, pullPolicy, withDefaultTag } from '#nodeagent/pods/image-name.js';
+
+t.test('the archive is one that tar reads, and the same each time', async (t) => {
+  const definitions = clusterImageDefinitions('test', Buffer.from('busybox'));
+  const archive = imageArchive(definitions, 'x64');
+  t.ok(archive.equals(imageArchive(definitions, 'x64')));
+  const dir = await mkdtemp(join(tmpdir(), 'images-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  await writeFile(join(dir, 'a.tar'), archive);
+  const { stdout } = await promisify(execFile)('tar', ['tf', join(dir, 'a.tar')]);
+  const names = stdout.trim().split('\n');
+  t.ok(names.includes('oci-layout') && names.includes('index.json'));
+  const index = (await promisify(execFile)('tar', ['xOf', join(dir, 'a.tar'), 'index.json'])).stdout;
+  const { manifests } = JSON.parse(index);
+  t.same(
+    manifests.map((m: { annotations: Record<string, string> }) => m.annotations['io.containerd.image.name']),
+    Object.values(clusterImages('test')),
+  );
+  t.equal(
+    names.filter((name) => name.startsWith('blobs/')).length,
+    1 + 2 * definitions.length,
+    'the layer that they share is there once',
+  );
+});
+
+t.test('long paths are refused, not cut', async (t) => {
+  t.throws(() => tar([{ type: 'directory', path: 'x'.repeat(200), mode: 0o755 }]), RangeError);
+});
+
+t.test('references', async (t) => {
+  for (const [image, tagged, registry] of [
+    ['busybox', 'busybox:latest', 'docker.io/busybox'],
+    ['busybox:1', 'busybox:1', 'docker.io/busybox:1'],
+    ['localhost:5000/a/b', 'localhost:5000/a/b:latest', 'localhost:5000/a/b'],
+    ['quay.io/a/b:2', 'quay.io/a/b:2', 'quay.io/a/b'],
+  ] as const) {
+    t.equal(withDefaultTag(image), tagged);
+    t.equal(registryOf(image), registry);
+    t.ok(isImageName(image), image);
+  }
+  for (const bad of ['', 'A B', 'x:', 'http://x/y', `x@sha256:1`]) t.notOk(isImageName(bad), bad);
+  t.equal(pullPolicy({ image: 'a' }), 'Always');
+  t.equal(pullPolicy({ image: 'a:1' }), 'IfNotPresent');
+  t.equal(pullPolicy({ image: 'a', imagePullPolicy: 'Never' }), 'Never');
+});
