@@ -1,9 +1,12 @@
 /** YAML as clients write it: the types of YAML 1.1 that JSON has too, aliases only in moderation. */
 import {
+  Composer,
   type CreateNodeOptions,
+  type CST,
   type DocumentOptions,
+  Lexer,
   type ParseOptions,
-  parse,
+  Parser,
   type ScalarTag,
   type SchemaOptions,
   stringify,
@@ -43,11 +46,49 @@ const options: ParseOptions & DocumentOptions & SchemaOptions & ToJSOptions & Cr
   customTags: (tags: Tags): Tags => tags.filter(isJSONTag).map(withoutLetters),
 };
 
+/**
+ * Nesting of a document; deeper ones are refused. The library descends once per level, and a process that runs out of
+ * stack inside it does not survive.
+ */
+const maxYamlDepth = 500;
+
+/** Tokens of a document, as long as it does not nest too deeply. */
+function* tokens(text: string): Generator<CST.Token> {
+  const parser = new Parser();
+  for (const lexeme of new Lexer().lex(text)) {
+    yield* parser.next(lexeme);
+    if (parser.stack.length > maxYamlDepth) throw new DecodeError('yaml: exceeded max depth');
+  }
+  yield* parser.end();
+}
+
+/**
+ * The value with everything that aliases share copied, since callers change what they read. What an alias repeats counts
+ * each time (`left`), so that neither one inside itself nor many of one big value make a small text huge.
+ */
+function plain(value: unknown, state: { depth: number; left: number }): unknown {
+  state.left -= typeof value === 'string' ? value.length + 1 : 1;
+  if (state.left < 0) throw new DecodeError('yaml: aliases repeat too much');
+  if (typeof value !== 'object' || value === null) return value;
+  state.depth += 1;
+  if (state.depth > maxYamlDepth) throw new DecodeError('yaml: exceeded max depth');
+  const copy = Array.isArray(value)
+    ? value.map((element) => plain(element, state))
+    : Object.fromEntries(Object.entries(value).map(([key, member]) => [key, plain(member, state)]));
+  state.depth -= 1;
+  return copy;
+}
+
 /** The JSON value of a document. Throws a DecodeError. */
 export function parseYAML(text: string): unknown {
   try {
-    return parse(text, options);
+    const [document, ...more] = new Composer(options).compose(tokens(text), true);
+    const problem = document?.errors[0];
+    if (problem !== undefined) throw problem;
+    if (more.length > 0) throw new DecodeError('yaml: more than one document');
+    return plain(document?.toJS(options), { depth: 0, left: 16 * text.length + 4096 });
   } catch (error) {
+    if (error instanceof DecodeError) throw error;
     const message = error instanceof Error ? error.message : String(error);
     throw new DecodeError(`yaml: ${message}`, { cause: error });
   }
