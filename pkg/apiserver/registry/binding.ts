@@ -53,7 +53,8 @@ export async function bindPod(
   return registry.responder.object(context, status, 201);
 }
 
-function targetNode({ metadata, target }: Binding): string {
+/** Decoding does not ask for required fields, so the target may be missing. */
+function targetNode({ metadata, target = {} }: Partial<Binding>): string {
   const failures = [];
   if ((target.kind ?? '') !== '' && target.kind !== 'Node') {
     const message = `Unsupported value: ${JSON.stringify(target.kind)}: supported values: "Node", "<empty>"`;

@@ -228,3 +228,38 @@ t.test('a client that does not read holds nobody up, and its watch ends with it'
   t.equal((await call(server, 'GET', `${configmaps}/c1`)).status, 200);
   stalled.destroy();
 });
+
+t.test('hostile bodies are refused and end nothing', async (t) => {
+  const server = await startServer(t);
+  const deep = (open: string, close = '') => open.repeat(50_000) + close.repeat(50_000);
+  const bodies: [type: string, body: string][] = [
+    ['application/json', deep('[', ']')],
+    ['application/json', deep('{"a":', '}')],
+    ['application/json', `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":${deep('{"a":')}`],
+    ['application/yaml', deep('[')],
+    ['application/yaml', deep('[', ']')],
+    ['application/yaml', deep('{a: ')],
+    ['application/yaml', `${deep('- ')}x`],
+    ['application/yaml', '&a { kind: ConfigMap, apiVersion: v1, metadata: *a }'],
+    ['application/yaml', '&a [*a, *a]'],
+    ['application/yaml', `a: &a "${'x'.repeat(100_000)}"\nb: [${'*a, '.repeat(90)}*a]`],
+    ['application/vnd.kubernetes.protobuf', 'k8s\u0000\u0012\u00ff\u00ff\u00ff\u00ff'],
+    ['application/json', 'null'],
+    ['application/json', '"text"'],
+  ];
+  for (const [type, body] of bodies) {
+    for (const method of ['POST', 'DELETE']) {
+      const { status } = await call(server, method, configmaps, { headers: { 'content-type': type }, body });
+      t.equal(status, 400, `${method} ${type} ${body.slice(0, 20)}`);
+    }
+  }
+  for (const type of ['json-patch+json', 'merge-patch+json', 'strategic-merge-patch+json', 'apply-patch+yaml']) {
+    const headers = { 'content-type': `application/${type}` };
+    const { status } = await call(server, 'PATCH', `${configmaps}/a?fieldManager=x`, { headers, body: deep('[', ']') });
+    t.ok(status === 400 || status === 404, `${type}: ${status}`);
+  }
+  t.equal(
+    (await call(server, 'POST', '/api/v1/namespaces/default/pods/p/binding', { headers: {}, body: '{}' })).status,
+    422,
+  );
+});
