@@ -12,6 +12,7 @@ import { pods } from '#api/core/v1/resources.gen.js';
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import { parseTime, type Timer } from '#apimachinery/clock.js';
 import { formatDuration } from '#apimachinery/duration.js';
+import { semanticEqual } from '#apimachinery/equality.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import { defaultGraceSeconds, killContainer, killPod, removeFromRuntime } from '#nodeagent/pods/container-killer.js';
 import {
@@ -84,7 +85,7 @@ export class PodWorker {
 
   /** What the API wants now. */
   update(pod: Pod): void {
-    const specChanged = pod.metadata.generation !== this.#pod.metadata.generation || pod.spec !== this.#pod.spec;
+    const specChanged = pod.spec !== this.#pod.spec && !semanticEqual(pod.spec, this.#pod.spec);
     this.#pod = pod;
     if (specChanged) this.#retryAt.clear();
     this.#noteTermination();

@@ -64,6 +64,8 @@ export class Sessions {
   async #accept(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const url = new URL(request.url ?? '/', 'https://localhost');
     const target = this.#target(url);
+    const command =
+      target.kind === 'portForward' ? undefined : { kind: target.kind, id: this.#runningContainer(target) };
     const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((text) => text.trim());
     const accepted = target.kind === 'portForward' ? [portForwardProtocol] : remoteCommandProtocols;
     if ((request.headers.upgrade ?? '').toLowerCase() !== 'websocket' || !accepted.some((p) => offered.includes(p))) {
@@ -71,8 +73,6 @@ export class Sessions {
     }
     // Asked for before the upgrade, so that a failure still has a status code.
     const forwarded = target.kind === 'portForward' ? await this.#forward(target.pod) : undefined;
-    const command =
-      target.kind === 'portForward' ? undefined : { kind: target.kind, id: this.#runningContainer(target) };
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
     this.#limitIdleTime(socket);
