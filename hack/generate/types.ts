@@ -43,7 +43,9 @@ export function typesFile(gv: GroupVersionFiles): string {
   const bodies: string[] = [];
   for (const file of gv.files) {
     for (const [name, message] of Object.entries(file.declaration.types)) {
-      bodies.push(typeText(name, message, { prefix, kinds, imports }));
+      const doc = file.declaration.docs?.[name];
+      const text = typeText(name, message, { prefix, kinds, imports });
+      bodies.push(doc === undefined ? text : `/** ${doc} */\n${text}`);
     }
   }
   const importLines = [...imports]

@@ -4,6 +4,9 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 
+/** Whole clusters take minutes where tap would wait for half of one. */
+const fileTimeoutSeconds = 900;
+
 const files = (process.argv.length > 2 ? process.argv.slice(2) : ['dist']).flatMap(testFiles).sort();
 if (files.length === 0) {
   console.error('no test found; is dist/ built?');
@@ -11,7 +14,14 @@ if (files.length === 0) {
 }
 const tap = spawn(
   'node_modules/.bin/tap',
-  ['run', `--jobs=${availableParallelism()}`, '--disable-coverage', '--reporter=tap', ...files],
+  [
+    'run',
+    `--jobs=${availableParallelism()}`,
+    '--disable-coverage',
+    `--timeout=${fileTimeoutSeconds}`,
+    '--reporter=tap',
+    ...files,
+  ],
   { stdio: ['ignore', 'pipe', 'inherit'] },
 );
 const count = { passed: 0, failed: 0 };

@@ -1,9 +1,9 @@
 /** Whole clusters for tests, made and ended by the programs that users run. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { realClock } from '#apimachinery/clock.js';
 import type { DialectName } from '#apimachinery/dialect.js';
@@ -117,14 +117,22 @@ async function logTail(dataDir: string): Promise<string> {
   return (await run('tail', ['-n', '40', join(dataDir, 'logs', 'orch.log')])).stdout;
 }
 
-/** Every kubectl that is on the PATH, the versioned ones (`kubectl.1.31`) too. */
+/** Every kubectl that is on the PATH, and the versioned ones (`kubectl.1.31`) there or beside it. */
 export async function kubectls(): Promise<string[]> {
   const found = new Map<string, string>();
   for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
     for (const name of await readdir(folder).catch(() => [])) {
-      if (/^kubectl(\.1\.\d+)?$/.test(name) && !found.has(name)) found.set(name, join(folder, name));
+      if (!/^kubectl(\.1\.\d+)?$/.test(name)) continue;
+      const path = join(folder, name);
+      if (!found.has(name)) found.set(name, path);
+      const real = dirname(await realpath(path).catch(() => path));
+      for (const beside of await readdir(real).catch(() => [])) {
+        if (/^kubectl\.1\.\d+$/.test(beside) && !found.has(beside)) found.set(beside, join(real, beside));
+      }
     }
   }
+  // The plain one may only choose among the others.
+  if (found.size > 1) found.delete('kubectl');
   return [...found.values()].sort();
 }
 
