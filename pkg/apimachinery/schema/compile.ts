@@ -150,16 +150,23 @@ class CompiledType implements TypeInfo {
   readonly isList: boolean;
   readonly atomic: boolean;
   readonly preserveUnknown = false;
+  readonly doc: string | undefined;
   fields: readonly FieldInfo[] = [];
   byName: ReadonlyMap<string, FieldInfo> = new Map();
   byNumber: ReadonlyMap<number, FieldInfo> = new Map();
 
-  constructor(prefix: string, shortName: string, message: MessageDeclaration, served: ReadonlySet<string>) {
+  constructor(
+    prefix: string,
+    shortName: string,
+    declared: { message: MessageDeclaration; doc: string | undefined; served: ReadonlySet<string> },
+  ) {
+    const { message, served } = declared;
     this.name = `${prefix}.${shortName}`;
     this.shortName = shortName;
     this.goName = `${prefix.slice(prefix.lastIndexOf('.') + 1)}.${shortName}`;
     this.shape = shapes[this.name] ?? 'struct';
     this.atomic = atomicTypes.has(this.name);
+    this.doc = declared.doc;
     this.isList = shortName.endsWith('List') && message.items !== undefined && message.metadata !== undefined;
     this.isKind =
       served.has(this.name) ||
@@ -214,10 +221,12 @@ export function compileTypes(
   for (const gv of declarations) {
     const prefix = typePrefix(gv);
     const enums = new Map(gv.kinds.flatMap((kind) => Object.entries(kind.enums ?? {})));
-    for (const [name, message] of gv.kinds.flatMap((kind) => Object.entries(kind.types))) {
-      const type = new CompiledType(prefix, name, message, served);
-      types.set(type.name, type);
-      pending.push({ type, message, prefix, enums });
+    for (const kind of gv.kinds) {
+      for (const [name, message] of Object.entries(kind.types)) {
+        const type = new CompiledType(prefix, name, { message, doc: kind.docs?.[name], served });
+        types.set(type.name, type);
+        pending.push({ type, message, prefix, enums });
+      }
     }
   }
   for (const { type, message, prefix, enums } of pending) {

@@ -53,6 +53,8 @@ export type PseudoGroup = 'runtime' | 'resource' | 'intstr';
 /** What one file below `pkg/api/<group>/<version>/` declares: a kind with the types that only it uses. */
 export interface KindDeclaration {
   readonly types: Readonly<Record<string, MessageDeclaration>>;
+  /** What `explain` and OpenAPI say of each type, in our own words. */
+  readonly docs?: Readonly<Record<string, string>>;
   readonly enums?: Readonly<Record<string, readonly string[]>>;
   /** Group and version come from the folder. */
   readonly resources?: readonly Omit<ResourceDeclaration, 'group' | 'version'>[];

@@ -81,6 +81,8 @@ export interface TypeInfo {
   readonly byNumber: ReadonlyMap<number, FieldInfo>;
   /** The message is one value to server-side apply wherever it stands. */
   readonly atomic: boolean;
+  /** What the type is, for people. */
+  readonly doc: string | undefined;
   /** Members that no field describes are kept (custom resources that ask for it). */
   readonly preserveUnknown: boolean;
 }

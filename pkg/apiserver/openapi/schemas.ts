@@ -36,7 +36,8 @@ export class SchemaCollector {
     if (this.schemas[name] === undefined) {
       // Set before its fields are followed: types refer to themselves.
       this.schemas[name] = {};
-      this.schemas[name] = this.#definition(type);
+      const definition = this.#definition(type);
+      this.schemas[name] = type.doc === undefined ? definition : { description: type.doc, ...definition };
     }
     return { $ref: this.#version === 2 ? `#/definitions/${name}` : `#/components/schemas/${name}` };
   }
@@ -81,8 +82,14 @@ export class SchemaCollector {
     const properties: Record<string, SchemaDocument> = {};
     const required: string[] = [];
     if (type.isKind) {
-      properties['apiVersion'] = { type: 'string', description: 'Version of the representation of this object.' };
-      properties['kind'] = { type: 'string', description: 'Kind of this object.' };
+      properties['apiVersion'] = {
+        type: 'string',
+        description: 'Group and version of the schema this object is written in, as `group/version`.',
+      };
+      properties['kind'] = {
+        type: 'string',
+        description: 'Name of the schema of this object, in CamelCase. Cannot change once the object exists.',
+      };
     }
     for (const [name, field] of type.byName) {
       properties[name] = this.#field(field);
