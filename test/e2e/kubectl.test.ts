@@ -20,6 +20,7 @@ const runtime = noContainers === undefined ? 'containerd' : 'simulated';
 /** The first version that speaks WebSocket for exec and port-forward. */
 const firstWithWebSocket = 31;
 
+t.setTimeout(900_000);
 const programs = await kubectls();
 if (programs.length === 0) t.pass('no kubectl on the PATH');
 
