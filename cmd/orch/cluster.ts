@@ -21,7 +21,7 @@ import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { type Rule, validateOptions } from '#daemon/options/validate.js';
 import { NodeAgent, type NodeAgentDependencies } from '#nodeagent/nodeagent.js';
-import { nodeAgentOptions, nodeAgentRules } from '#nodeagent/options.js';
+import { nodeAgentOptionRules, nodeAgentOptionTable } from '#nodeagent/options/options.js';
 import { standardServer } from '#nodeagent/server/standard-server.js';
 import { schedulerMetrics } from '#scheduler/metrics.js';
 import { Scheduler } from '#scheduler/scheduler.js';
@@ -138,7 +138,7 @@ export class ClusterProcess {
   /** Resolves when the node is registered and Ready. */
   async startNode(node: NodeOptions): Promise<NodeAgent> {
     const { dialect, clock, random, log } = this.#options;
-    const values = valuesOf(nodeAgentOptions, node.arguments, nodeAgentRules, log);
+    const values = valuesOf(nodeAgentOptionTable(dialect), node.arguments, nodeAgentOptionRules, log);
     const client = this.clientFor(`${dialect.users.nodePrefix}${node.name}`, [dialect.groups.nodes]);
     const informers = this.#informers(client);
     const agent = new NodeAgent(values, {

@@ -1,5 +1,6 @@
 /** The scheduler's options (specification 2, 2.2). Their defaults depend on the dialect. */
 import type { Dialect } from '#apimachinery/dialect.js';
+import { withDialectNames } from '#daemon/options/dialect-names.js';
 import { delegatedAuthOptions, delegatedAuthRules } from '#daemon/options/groups/authentication.js';
 import { clientConnectionOptions } from '#daemon/options/groups/client-connection.js';
 import { debuggingOptions } from '#daemon/options/groups/debugging.js';
@@ -29,7 +30,7 @@ export function schedulerOptions(dialect: Dialect) {
     burst: 100,
     contentType: dialect.protobufMediaType,
   });
-  return {
+  const table = {
     ...genericOptions,
     ...servingOptions({ securePort: 10_259 }),
     ...delegatedAuthOptions({ tolerateLookupFailure: true }),
@@ -75,6 +76,7 @@ export function schedulerOptions(dialect: Dialect) {
       inert: true,
     },
   } as const satisfies OptionTable;
+  return withDialectNames(table, dialect);
 }
 
 export type SchedulerOptionTable = ReturnType<typeof schedulerOptions>;

@@ -6,12 +6,11 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Registry } from 'prom-client';
 import { deferred } from '#apimachinery/deferred.js';
-import type { Dialect } from '#apimachinery/dialect.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import { LeaderElector } from '#client/leaderelection/leader-elector.js';
 import { LeaseLock } from '#client/leaderelection/lock.js';
-import { connect } from '#client/rest/client-config.js';
 import { configFromOptions } from '#client/rest/config-from-options.js';
+import { Connection } from '#client/rest/connection.js';
 import type { RestClient } from '#client/rest/rest-client.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { DelegatedAuthValues } from '#daemon/options/groups/authentication.js';
@@ -36,10 +35,19 @@ export type ControlLoopContext = Pick<ProgramContext<never>, 'dialect' | 'clock'
 };
 
 export interface LoopDependencies {
+  /** Of the loop itself, such as its caches. */
   readonly client: RestClient;
+  /** For further clients, each with a rate of its own, so that a busy one does not hold up the others. */
+  readonly connection: Connection;
   readonly recorder: ApiEventRecorder;
   /** Absent when leader election is off. */
   readonly leadership: LeaderElector | undefined;
+}
+
+export interface Loop {
+  readonly loop: Daemon;
+  /** Health checks beside the one of leader election. */
+  readonly checks?: readonly HealthCheck[];
 }
 
 export interface ControlLoopOptions {
@@ -49,27 +57,40 @@ export interface ControlLoopOptions {
   /** `component` of its events. */
   readonly eventSource: string;
   readonly metrics: Registry;
-  readonly create: (dependencies: LoopDependencies) => { loop: Daemon; checks?: readonly HealthCheck[] };
+  readonly create: (dependencies: LoopDependencies) => Loop | Promise<Loop>;
 }
 
 /** The daemon, not yet started. Throws OptionsError and KubeconfigError for what the options cannot mean. */
 export async function createControlLoop(options: ControlLoopOptions): Promise<Daemon> {
   const { context, name, eventSource, metrics } = options;
   const { values, dialect, clock, random, log } = context;
-  const client = await clientFor(context, values.orchconfig, name);
+  const connection = await connectionTo(context, { file: values.orchconfig, program: name, metrics });
+  const connections = [connection];
+  const reviewer = async (file: string | undefined) => {
+    if (file === undefined || file === '') return undefined;
+    const other = await connectionTo(context, { file, program: name });
+    connections.push(other);
+    return other.client('delegated-auth');
+  };
+  const recorder = new ApiEventRecorder({
+    client: connection.client('events'),
+    source: { component: eventSource },
+    clock,
+    random,
+    log,
+    metrics,
+  });
   // A renewal must not wait behind the requests of a busy loop.
-  const leaderClient = await clientFor(context, values.orchconfig, `${name} leader-election`);
-  const recorder = new ApiEventRecorder({ client, source: { component: eventSource }, clock, random, log, metrics });
-  const leadership = values['leader-elect'] ? electorOf(context, name, leaderClient, metrics) : undefined;
-  const { loop, checks = [] } = options.create({ client, recorder, leadership });
+  const electing = connection.client('leader-election');
+  const leadership = values['leader-elect'] ? electorOf(context, name, electing, metrics) : undefined;
+  const client = connection.client('shared-informers');
+  const { loop, checks = [] } = await options.create({ client, connection, recorder, leadership });
   const election: HealthCheck = {
     name: 'leader-election',
     check: () => {
       if (leadership?.isHealthy() === false) throw new Error('failed election renewal');
     },
   };
-  const reviewer = async (file: string | undefined) =>
-    file === undefined || file === '' ? undefined : clientFor(context, file, `${name} delegated-auth`);
   const server = await createDaemonServer({
     name,
     values,
@@ -81,7 +102,7 @@ export async function createControlLoop(options: ControlLoopOptions): Promise<Da
     authenticationClient: await reviewer(values['authentication-orchconfig']),
     authorizationClient: await reviewer(values['authorization-orchconfig']),
   });
-  return new ControlLoopDaemon({ loop, server, recorder, clients: [client, leaderClient] });
+  return new ControlLoopDaemon({ loop, server, recorder, connections });
 }
 
 function electorOf(context: ControlLoopContext, name: string, client: RestClient, metrics: Registry): LeaderElector {
@@ -104,16 +125,15 @@ function electorOf(context: ControlLoopContext, name: string, client: RestClient
   });
 }
 
-async function clientFor(context: ControlLoopContext, file: string | undefined, agent: string): Promise<RestClient> {
+async function connectionTo(
+  context: ControlLoopContext,
+  options: { readonly file: string | undefined; readonly program: string; readonly metrics?: Registry },
+): Promise<Connection> {
   const { values, dialect, clock, env } = context;
+  const { file, ...settings } = options;
   const config = await configFromOptions({ file, master: values.master }, { dialect, clock, env });
   const rates = { qps: values['orch-api-qps'], burst: values['orch-api-burst'] };
-  return connect(config, { dialect, clock, ...rates, userAgent: userAgent(dialect, agent) });
-}
-
-function userAgent(dialect: Dialect, agent: string): string {
-  const [program = '', ...purpose] = agent.split(' ');
-  return [`${program}/${dialect.version}`, ...purpose].join(' ');
+  return new Connection(config, { dialect, clock, ...rates, ...settings });
 }
 
 interface Parts {
@@ -121,7 +141,7 @@ interface Parts {
   /** Undefined when HTTPS is off. */
   readonly server: DaemonServer | undefined;
   readonly recorder: ApiEventRecorder;
-  readonly clients: readonly RestClient[];
+  readonly connections: readonly Connection[];
 }
 
 /** The loop with its port, and the order in which they start and stop. */
@@ -154,11 +174,11 @@ class ControlLoopDaemon implements Daemon {
 
   /** The loop first, then what it reports to, the port last. */
   async close(): Promise<void> {
-    const { loop, recorder, server, clients } = this.#parts;
+    const { loop, recorder, server, connections } = this.#parts;
     this.#listening.reject(new Error(`${this.name} stopped`));
     await loop.close();
     await recorder.close();
-    await Promise.all(clients.map((client) => client.close()));
+    await Promise.all(connections.map((connection) => connection.close()));
     await server?.close();
   }
 }

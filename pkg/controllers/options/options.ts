@@ -5,6 +5,7 @@ import { nodeOptions, nodeRules } from '#controllers/options/nodes.js';
 import { clusterNameOptions, concurrencyOptions, selectionOptions } from '#controllers/options/selection.js';
 import { signingOptions, signingRules } from '#controllers/options/signing.js';
 import { autoscalerOptions, flexVolumeOptions, volumeOptions } from '#controllers/options/volumes.js';
+import { withDialectNames } from '#daemon/options/dialect-names.js';
 import { delegatedAuthOptions, delegatedAuthRules } from '#daemon/options/groups/authentication.js';
 import { clientConnectionOptions } from '#daemon/options/groups/client-connection.js';
 import { debuggingOptions } from '#daemon/options/groups/debugging.js';
@@ -18,8 +19,9 @@ import type { OptionValues } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { type Rule, validateOptions } from '#daemon/options/validate.js';
 
+/** The table in the words of the dialect, which also answers to the dialect's own option names. */
 export function controllerManagerOptions(dialect: Dialect) {
-  return {
+  const table = {
     ...genericOptions,
     ...selectionOptions,
     ...clusterNameOptions(dialect),
@@ -41,6 +43,7 @@ export function controllerManagerOptions(dialect: Dialect) {
     ...featureGateOptions,
     ...loggingOptions,
   };
+  return withDialectNames(table, dialect);
 }
 
 export type ControllerManagerOptionTable = ReturnType<typeof controllerManagerOptions>;

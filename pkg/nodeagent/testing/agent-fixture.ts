@@ -12,7 +12,7 @@ import { SimulatedChecker } from '#nodeagent/cri/simulated/checker.js';
 import { SimulatedRuntime } from '#nodeagent/cri/simulated/runtime.js';
 import { SimulatedMachine } from '#nodeagent/node/machine.js';
 import { NodeAgent, type NodeAgentDependencies } from '#nodeagent/nodeagent.js';
-import { nodeAgentOptions } from '#nodeagent/options.js';
+import { nodeAgentOptionTable } from '#nodeagent/options/options.js';
 
 export interface AgentFixtureOptions {
   readonly clock?: Clock;
@@ -51,7 +51,7 @@ export function startAgent(options: AgentFixtureOptions = {}): AgentFixture {
   const { clock = realClock, dialect = orchDialect, log = silentLogger } = options;
   const api = options.api ?? new FakeApi({ dialect, clock, resources: testResources });
   const runtime = options.runtime ?? newSimulatedRuntime(clock, dialect);
-  const parsed = parseOptions(nodeAgentOptions, options.args ?? [], { program: 'nodeagent' });
+  const parsed = parseOptions(nodeAgentOptionTable(dialect), options.args ?? [], { program: 'nodeagent' });
   if (parsed.kind !== 'run') throw new Error('not an option list to run with');
   const informers = new SharedInformerFactory({ client: api.client, clock, random: () => 0.5, log });
   const stop = new AbortController();

@@ -111,7 +111,7 @@ t.test('leads, works, and gives the lead back', async (t) => {
 });
 
 t.test('says what is wrong with its options', async (t) => {
-  const child = spawn(process.execPath, [main, '--controllers=nonsense', '--kubeconfig=/nowhere'], {
+  const child = spawn(process.execPath, [main, '--controllers=nonsense', '--orchconfig=/nowhere'], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let text = '';

@@ -1,0 +1,89 @@
+/** One way to an API server, and over it as many clients as there are purposes, each with a rate of its own. */
+import type { Registry } from 'prom-client';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { ClientConfig } from '#client/rest/client-config.js';
+import type { TlsMaterial, TlsSource, TokenSource } from '#client/rest/credentials.js';
+import { HttpTransport } from '#client/rest/http-transport.js';
+import { requestMetrics } from '#client/rest/metrics.js';
+import { RestClient } from '#client/rest/rest-client.js';
+
+export interface ConnectionOptions {
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  /** The daemon's name, as the server sees it. */
+  readonly program: string;
+  /** Requests per second of each client; zero or negative: no limit. */
+  readonly qps: number;
+  /** Requests at once before the rate holds, of each client. */
+  readonly burst: number;
+  readonly metrics?: Registry;
+}
+
+export class Connection {
+  readonly #config: ClientConfig;
+  readonly #options: ConnectionOptions;
+  readonly #transport: HttpTransport;
+  readonly #others: Connection[] = [];
+
+  /** Opens nothing before the first request. Throws TypeError when the server's address is not a URL. */
+  constructor(config: ClientConfig, options: ConnectionOptions) {
+    this.#config = config;
+    this.#options = options;
+    const { namespace: _, ...target } = config;
+    this.#transport = new HttpTransport({ ...target, clock: options.clock });
+  }
+
+  /** A client with a rate of its own; `purpose` follows the program's name in what the server sees. */
+  client(purpose: string): RestClient {
+    const { dialect, clock, program, qps, burst, metrics } = this.#options;
+    return new RestClient({
+      transport: this.#transport,
+      dialect,
+      clock,
+      qps,
+      burst,
+      userAgent: `${program}/${dialect.version} ${purpose}`,
+      ...(metrics === undefined ? {} : { metrics: requestMetrics(metrics, new URL(this.#config.server).host) }),
+    });
+  }
+
+  /** To the same server, which is trusted for the same reason, with a token instead of every other credential. */
+  as(token: TokenSource): Connection {
+    const { server, namespace, tls, serverName, insecureSkipVerify } = this.#config;
+    const config: ClientConfig = {
+      server,
+      namespace,
+      token,
+      ...(tls === undefined ? {} : { tls: new TrustOnly(tls) }),
+      ...(serverName === undefined ? {} : { serverName }),
+      ...(insecureSkipVerify === undefined ? {} : { insecureSkipVerify }),
+    };
+    const other = new Connection(config, this.#options);
+    this.#others.push(other);
+    return other;
+  }
+
+  /** Ends what is under way, here and in every connection made by `as`. Idempotent. */
+  async close(): Promise<void> {
+    await Promise.all(this.#others.map((other) => other.close()));
+    await this.#transport.close();
+  }
+}
+
+/** The authorities of another source without its client certificate. */
+class TrustOnly implements TlsSource {
+  readonly #source: TlsSource;
+  #last: { readonly whole: TlsMaterial; readonly part: TlsMaterial } | undefined;
+
+  constructor(source: TlsSource) {
+    this.#source = source;
+  }
+
+  async current(): Promise<TlsMaterial> {
+    const whole = await this.#source.current();
+    // The same object again says that nothing changed.
+    if (this.#last?.whole !== whole) this.#last = { whole, part: { ca: whole.ca } };
+    return this.#last.part;
+  }
+}
