@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { realClock } from '#apimachinery/clock.js';
 import type { Command } from '#cmd/orchctl/command.js';
 import { apply } from '#cmd/orchctl/commands/apply.js';
+import { codec } from '#cmd/orchctl/commands/codec.js';
 import { create } from '#cmd/orchctl/commands/create.js';
 import { deleteCommand } from '#cmd/orchctl/commands/delete.js';
 import { describe } from '#cmd/orchctl/commands/describe.js';
@@ -28,6 +29,7 @@ const commands: readonly Command[] = [
   attach,
   portForward,
   image,
+  codec,
   apiResources,
   version,
 ];
