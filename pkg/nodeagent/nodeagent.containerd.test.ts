@@ -5,6 +5,8 @@ import { pino } from 'pino';
 import t from 'tap';
 import { configmaps, events, pods, secrets } from '#api/core/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
+import { orchDialect } from '#apimachinery/dialect.js';
+import { FakeApi } from '#client/testing/fake-api.js';
 import { startContainerd } from '#nodeagent/containerd/containerd.js';
 import { runtimePrerequisites } from '#nodeagent/containerd/machine.js';
 import { cleanContainerd, removeAllSandboxes } from '#nodeagent/containerd/teardown.js';
@@ -14,7 +16,9 @@ import { loadImageArchive } from '#nodeagent/images/load.js';
 import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';
 import { LocalMachine } from '#nodeagent/node/machine.js';
 import { RuntimeChecker } from '#nodeagent/probes/checker.js';
-import { eventually, startAgent, testPod } from '#nodeagent/testing/agent-fixture.js';
+import { standardServer } from '#nodeagent/server/standard-server.js';
+import { eventually, nodeName, startAgent, testPod, testResources } from '#nodeagent/testing/agent-fixture.js';
+import { openPortForward, webSocketSession } from '#nodeagent/testing/web-socket-session.js';
 
 const { root, missing } = await runtimePrerequisites();
 const skip = !root || missing.length > 0 ? 'needs root and containerd' : false;
@@ -22,7 +26,7 @@ const skip = !root || missing.length > 0 ? 'needs root and containerd' : false;
 t.test('an agent on containerd', { skip }, async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'na-'));
   const log = pino({ level: process.env['LOG'] ?? 'silent' }, pino.destination(2));
-  const containerd = await startContainerd({
+  let containerd = await startContainerd({
     dir,
     podCIDR: '10.208.44.0/24',
     sandboxImage: clusterImages('test').pause,
@@ -35,18 +39,27 @@ t.test('an agent on containerd', { skip }, async (t) => {
     await cleanContainerd(dir);
     await rm(dir, { recursive: true });
   });
+  const api = new FakeApi({ dialect: orchDialect, clock: realClock, resources: testResources });
   const images = await buildImageArchive({ file: join(dir, 'images.tar'), product: 'test' });
   await loadImageArchive(join(dir, 'images.tar'), containerd.socket);
-  const args = [`--root-dir=${dir}/agent`, `--pod-logs-dir=${dir}/logs`, '--node-ip=127.0.0.1'];
+  const server = standardServer({ client: api.client, dialect: orchDialect, clock: realClock, log, nodeName });
+  const args = [
+    '--port=0',
+    '--address=127.0.0.1',
+    '--cert-dir=',
+    `--root-dir=${dir}/agent`,
+    `--pod-logs-dir=${dir}/logs`,
+    '--node-ip=127.0.0.1',
+  ];
   const dependencies = {
     cri,
     machine: new LocalMachine(dir),
     checker: new RuntimeChecker(cri, 'probe'),
     logFiles: new DiskLogFiles(),
     writeFiles: true,
+    server,
   };
-  let fixture = startAgent({ args, dependencies, log });
-  const { api } = fixture;
+  let fixture = startAgent({ args, dependencies, api, log });
   t.teardown(() => fixture.stop());
   await fixture.agent.ready();
 
@@ -160,5 +173,54 @@ t.test('an agent on containerd', { skip }, async (t) => {
     await api.client.resource(pods).delete('crash', { namespace: 'default', gracePeriodSeconds: 1 });
     await eventually(() => api.get(pods, 'default/crash') === undefined, 'the pod is gone');
     t.same(await cri.listPodSandbox(), []);
+  });
+
+  await t.test('sessions end in the container', async (t) => {
+    api.seed(pods, testPod('shell', { containers: [{ name: 'main', image: images.web, imagePullPolicy: 'Never' }] }));
+    await eventually(() => isReady('shell'), 'the pod is ready');
+    const base = `wss://127.0.0.1:${fixture.agent.port}`;
+    const main = `${base}/exec/default/shell/main`;
+    const script = encodeURIComponent('cat; echo err >&2; exit 5');
+    const piped = await webSocketSession(
+      `${main}?input=1&output=1&error=1&command=sh&command=-c&command=${script}`,
+      (socket) => {
+        socket.send(Buffer.from('\0hello '));
+        socket.send(Buffer.from('\0world'));
+        socket.send(Buffer.from([255, 0]));
+      },
+    );
+    t.match(piped, { 1: 'hello world', 2: 'err\n' });
+    t.match(JSON.parse(piped[3] ?? ''), { reason: 'NonZeroExitCode', details: { causes: [{ message: '5' }] } });
+    const terminal = await webSocketSession(`${main}?input=1&output=1&tty=1&command=sh`, (socket) => {
+      socket.send(Buffer.concat([Buffer.from([4]), Buffer.from('{"Width":123,"Height":45}')]));
+      const type = setInterval(() => socket.send(Buffer.from('\0stty size; exit 0\n')), 100);
+      socket.once('close', () => clearInterval(type));
+    });
+    t.match(terminal[1], /45 123\r\n/);
+    const large = encodeURIComponent('dd if=/dev/zero bs=1024 count=5000 2>/dev/null');
+    const bytes = await webSocketSession(`${main}?output=1&command=sh&command=-c&command=${large}`);
+    t.equal(bytes[1]?.length, 5000 * 1024);
+
+    const { socket, spdy } = await openPortForward(`${base}/portForward/default/shell`);
+    spdy.open({ streamtype: 'error', port: '8080', requestid: '0' }).end();
+    const data = spdy.open({ streamtype: 'data', port: '8080', requestid: '0' });
+    data.end('GET / HTTP/1.0\r\n\r\n');
+    let page = '';
+    for await (const chunk of data) page += String(chunk);
+    t.match(page, /200 OK/);
+    spdy.close();
+    socket.terminate();
+  });
+
+  await t.test('a killed runtime is found again, and what ran in it runs on', async (t) => {
+    const before = (await cri.listContainers({ state: 'CONTAINER_RUNNING' })).map((container) => container.id);
+    process.kill(containerd.pid, 'SIGKILL');
+    api.seed(pods, testPod('after', { containers: [{ name: 'main', image: images.web, imagePullPolicy: 'Never' }] }));
+    containerd = await startContainerd({ dir, podCIDR: '10.208.44.0/24', sandboxImage: clusterImages('test').pause });
+    await eventually(() => isReady('after'), 'the new pod is ready');
+    const running = (await cri.listContainers({ state: 'CONTAINER_RUNNING' })).map((container) => container.id);
+    t.ok(before.every((id) => running.includes(id)));
+    t.equal(running.length, before.length + 1);
+    t.equal(status('shell')?.containerStatuses?.[0]?.restartCount, 0);
   });
 });

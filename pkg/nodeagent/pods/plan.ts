@@ -87,9 +87,17 @@ function mustStart(pod: Pod, status: RuntimeContainer | undefined): boolean {
   return policy === 'Always' || status.exitCode !== 0;
 }
 
-function startOf(kind: ContainerKind, container: Container, runtime: PodRuntime): ContainerStart {
+/** Runs that the API knows of and the runtime has lost, as after a wiped disk: the count goes on from there. */
+function lostRuns(pod: Pod, name: string): number {
+  const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
+  const status = [...containerStatuses, ...initContainerStatuses].find((each) => each.name === name);
+  const ran = [status?.state?.running, status?.state?.terminated, status?.lastState?.terminated];
+  return status === undefined || ran.every((run) => run === undefined) ? 0 : status.restartCount + 1;
+}
+
+function startOf(kind: ContainerKind, container: Container, { pod, runtime }: PlanInput): ContainerStart {
   const newest = newestContainer(runtime, container.name);
-  if (newest === undefined) return { kind, container, attempt: 0 };
+  if (newest === undefined) return { kind, container, attempt: lostRuns(pod, container.name) };
   // One that was created but never started is replaced by its equal.
   const attempt = newest.state === 'CONTAINER_CREATED' ? newest.metadata.attempt : newest.metadata.attempt + 1;
   return newest.state === 'CONTAINER_EXITED'
@@ -179,8 +187,8 @@ function planWithoutSandbox(input: PlanInput, attempt: number): PodPlan {
   // A new sandbox means that the init containers run once more.
   const start =
     firstInit === undefined
-      ? main.map((container) => startOf('main', container, runtime))
-      : [startOf('init', firstInit, runtime)];
+      ? main.map((container) => startOf('main', container, input))
+      : [startOf('init', firstInit, input)];
   const kill = runtime.containers
     .filter((container) => isRunning(container))
     .map((container) => ({ container, message: 'Pod sandbox changed, it will be killed and re-created.' }));
@@ -195,19 +203,19 @@ export function plan(input: PlanInput): PodPlan {
   const start: ContainerStart[] = [];
   const kill: ContainerKill[] = [];
   for (const container of pod.spec.ephemeralContainers ?? []) {
-    if (newestContainer(runtime, container.name) === undefined) start.push(startOf('ephemeral', container, runtime));
+    if (newestContainer(runtime, container.name) === undefined) start.push(startOf('ephemeral', container, input));
   }
   const sandboxId = runtime.sandboxes[0]?.id;
   const init = initProgressInSandbox(input, sandboxId);
   if (init.type === 'failed') return { type: 'finish' };
-  if (init.type === 'start') start.push(startOf('init', init.container, runtime));
+  if (init.type === 'start') start.push(startOf('init', init.container, input));
   if (init.type !== 'done') return { type: 'run', kill, start, ...leftovers(input) };
 
   let kept = 0;
   for (const container of pod.spec.containers) {
     const status = newestContainer(runtime, container.name);
     if (status === undefined || !isRunning(status)) {
-      if (mustStart(pod, status)) start.push(startOf('main', container, runtime));
+      if (mustStart(pod, status)) start.push(startOf('main', container, input));
       continue;
     }
     const verdict = killVerdict(container, status, input);

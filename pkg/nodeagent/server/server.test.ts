@@ -1,13 +1,11 @@
 import { request } from 'node:https';
 import t from 'tap';
-import { createWebSocketStream, WebSocket } from 'ws';
 import { pods } from '#api/core/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { FakeApi } from '#client/testing/fake-api.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { standardServer } from '#nodeagent/server/standard-server.js';
-import { SpdySession } from '#nodeagent/streaming/spdy/session.js';
 import {
   eventually,
   newSimulatedRuntime,
@@ -16,6 +14,7 @@ import {
   testPod,
   testResources,
 } from '#nodeagent/testing/agent-fixture.js';
+import { openPortForward, webSocketSession } from '#nodeagent/testing/web-socket-session.js';
 
 const dialect = orchDialect;
 
@@ -44,21 +43,6 @@ function get(port: number, path: string): Promise<{ status: number; body: string
     });
     call.on('error', reject);
     call.end();
-  });
-}
-
-/** Collects a session's channels until it closes. */
-function session(url: string, protocol: string, onOpen: (socket: WebSocket) => void = () => undefined) {
-  return new Promise<Record<number, string>>((resolve, reject) => {
-    const socket = new WebSocket(url, [protocol], { rejectUnauthorized: false });
-    const channels: Record<number, string> = {};
-    socket.on('open', () => onOpen(socket));
-    socket.on('message', (data: Buffer) => {
-      const number = data[0] ?? -1;
-      channels[number] = (channels[number] ?? '') + data.subarray(1).toString();
-    });
-    socket.on('close', () => resolve(channels));
-    socket.on('error', reject);
   });
 }
 
@@ -138,7 +122,7 @@ t.test('serves pods, logs and sessions of a simulated node', async (t) => {
   await t.test('exec ends with the exit code on the error channel', async (t) => {
     const url = `wss://127.0.0.1:${port}/exec/default/web/main?output=1&error=1&command=sh&command=-c&command=echo+out;+echo+err+%3E%262;+exit+3`;
     for (const version of ['v4', 'v5']) {
-      const channels = await session(url, `${version}.channel.k8s.io`);
+      const channels = await webSocketSession(url, undefined, `${version}.channel.k8s.io`);
       t.equal(channels[1], 'out\n');
       t.equal(channels[2], 'err\n');
       const status = JSON.parse(channels[3] ?? '');
@@ -152,7 +136,7 @@ t.test('serves pods, logs and sessions of a simulated node', async (t) => {
 
   await t.test('v5 passes on the end of standard input', async (t) => {
     const url = `wss://127.0.0.1:${port}/exec/default/web/main?input=1&output=1&command=cat`;
-    const channels = await session(url, 'v5.channel.k8s.io', (socket) => {
+    const channels = await webSocketSession(url, (socket) => {
       socket.send(Buffer.from('\0hello'));
       socket.send(Buffer.from([255, 0]));
     });
@@ -161,23 +145,8 @@ t.test('serves pods, logs and sessions of a simulated node', async (t) => {
   });
 
   await t.test('port-forward carries SPDY to the runtime', async (t) => {
-    // The library takes no slash in a protocol's name.
-    const socket = new WebSocket(`wss://127.0.0.1:${port}/portForward/default/web`, [], {
-      rejectUnauthorized: false,
-      finishRequest: (request) => {
-        request.setHeader('Sec-WebSocket-Protocol', 'SPDY/3.1+portforward.k8s.io');
-        request.prependListener('upgrade', (response) => {
-          t.equal(response.headers['sec-websocket-protocol'], 'SPDY/3.1+portforward.k8s.io');
-          delete response.headers['sec-websocket-protocol'];
-        });
-        request.end();
-      },
-    });
-    await new Promise((resolve, reject) => {
-      socket.once('open', resolve);
-      socket.once('error', reject);
-    });
-    const spdy = new SpdySession(createWebSocketStream(socket), 'client');
+    const { socket, spdy, protocol } = await openPortForward(`wss://127.0.0.1:${port}/portForward/default/web`);
+    t.equal(protocol, 'SPDY/3.1+portforward.k8s.io');
     const errors = spdy.open({ streamtype: 'error', port: '80', requestid: '0' });
     errors.end();
     const data = spdy.open({ streamtype: 'data', port: '80', requestid: '0' });
@@ -191,7 +160,7 @@ t.test('serves pods, logs and sessions of a simulated node', async (t) => {
 
   await t.test('sessions that cannot be are refused with a Status', async (t) => {
     const refused = (path: string, protocol: string) =>
-      session(`wss://127.0.0.1:${port}${path}`, protocol).then(
+      webSocketSession(`wss://127.0.0.1:${port}${path}`, undefined, protocol).then(
         () => 'accepted',
         (error: Error) => error.message,
       );
