@@ -7,12 +7,22 @@ import type { ApiObjectShape, TableRowCells } from '#api/object.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 
+/** Who makes the request. */
+export interface Requester {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
 export interface StrategyContext {
   readonly dialect: Dialect;
   /** Milliseconds since the epoch. */
   readonly now: number;
   /** True when the feature gate is on. */
   readonly gate: (name: string) => boolean;
+  /** Given for writes; reads have no use for it. */
+  readonly user?: Requester;
 }
 
 export interface Strategy<T extends ApiObjectShape = ApiObjectShape> {

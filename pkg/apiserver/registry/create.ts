@@ -55,7 +55,7 @@ export async function insert(
   // Before everything else: selectors and names are made of the UID by some kinds.
   setSystemFields(registry, object);
   const { strategy } = resource;
-  strategy.defaults?.(object, strategyContext(registry));
+  strategy.defaults?.(object, strategyContext(registry, context));
   const base = object.metadata.generateName ?? '';
   const generated = (object.metadata.name ?? '') === '' && base !== '';
   const call = {
@@ -65,7 +65,7 @@ export async function insert(
     dryRun: options.dryRun,
   } as const;
   await mutatingAdmission(registry, context, resource, { ...call, name: object.metadata.name ?? '', object });
-  strategy.prepareForCreate?.(object, strategyContext(registry));
+  strategy.prepareForCreate?.(object, strategyContext(registry, context));
   const { trackFields = true } = insertion;
   if (trackFields) registry.managedFields.written({ resource, object, manager: options.fieldManager, subresource: '' });
   for (let attempt = 1; ; attempt += 1) {
@@ -111,7 +111,7 @@ function validate(
   resource: ServedResource,
   object: ApiObjectShape,
 ): void {
-  const strategy = strategyContext(registry);
+  const strategy = strategyContext(registry, context);
   const failures = resource.strategy.validateCreate?.(object, strategy) ?? [];
   if (failures.length > 0) {
     const { kind } = resource.declaration;

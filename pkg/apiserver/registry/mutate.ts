@@ -102,21 +102,21 @@ async function attempt(
   const object = await mutation.change(old);
   checkIdentity(resource, object, old);
   const { strategy, declaration } = resource;
-  strategy.defaults?.(object, strategyContext(registry));
+  strategy.defaults?.(object, strategyContext(registry, context));
   const call = { operation: 'UPDATE', subresource: profile.subresource, namespace: mutation.namespace } as const;
   const attributes = { ...call, name: mutation.name, dryRun: options.dryRun, object, oldObject: old };
   await mutatingAdmission(registry, context, resource, attributes);
-  profile.prepare(object, old, strategyContext(registry));
+  profile.prepare(object, old, strategyContext(registry, context));
   if (mutation.trackFields !== false) {
     const { subresource } = profile;
     registry.managedFields.written({ resource, object, old, manager: options.fieldManager, subresource });
   }
   const undo = await beginUpdate(registry, resource, { object, old, dryRun: options.dryRun });
   try {
-    const failures = profile.validate(object, old, strategyContext(registry));
+    const failures = profile.validate(object, old, strategyContext(registry, context));
     if (failures.length > 0) throw invalid({ group: resource.group, kind: declaration.kind }, mutation.name, failures);
     if (profile.subresource === '') {
-      for (const text of strategy.warnings?.(object, old, strategyContext(registry)) ?? []) warn(context, text);
+      for (const text of strategy.warnings?.(object, old, strategyContext(registry, context)) ?? []) warn(context, text);
     }
     await validatingAdmission(registry, context, resource, attributes);
     const outcome = await write(registry, context, resource, { object, old, known, key, dryRun: options.dryRun });

@@ -5,6 +5,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
+import type { RequestContext } from '#apiserver/http/context.js';
 import type { RequestMetrics } from '#apiserver/http/metrics.js';
 import type { Responder } from '#apiserver/http/respond.js';
 import type { ManagedFields } from '#apiserver/registry/managed-fields.js';
@@ -53,6 +54,8 @@ export interface RegistryContext {
   readonly closing: AbortSignal;
 }
 
-export function strategyContext(registry: RegistryContext): StrategyContext {
-  return { dialect: registry.dialect, now: registry.clock.now(), gate: registry.gate };
+/** What strategies are given; `request` for writes, which may depend on who makes them. */
+export function strategyContext(registry: RegistryContext, request?: Pick<RequestContext, 'user'>): StrategyContext {
+  const context = { dialect: registry.dialect, now: registry.clock.now(), gate: registry.gate };
+  return request === undefined ? context : { ...context, user: request.user };
 }
