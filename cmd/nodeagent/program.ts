@@ -70,6 +70,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     clock,
     random,
     log,
+    metrics,
     nodeName,
     ...surroundings,
     server: standardServer({ client, dialect, clock, log, nodeName, metrics }),

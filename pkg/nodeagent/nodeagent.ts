@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Registry } from 'prom-client';
 import { nodes, pods, services } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
@@ -20,6 +21,7 @@ import { ImagePuller } from '#nodeagent/images/puller.js';
 import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
 import { LogRotator } from '#nodeagent/logs/rotator.js';
+import { registerAgentMetrics } from '#nodeagent/metrics.js';
 import { NodeLease } from '#nodeagent/node/lease.js';
 import { LocalMachine, type Machine } from '#nodeagent/node/machine.js';
 import { NodeRegistrar } from '#nodeagent/node/registrar.js';
@@ -62,6 +64,8 @@ export interface NodeAgentDependencies {
   readonly objects?: ReferencedObjects;
   /** Default: events to the API. */
   readonly recorder?: EventRecorder;
+  /** Takes the agent's series; one agent per registry. */
+  readonly metrics?: Registry;
   /** Makes the server of logs and sessions; absent: there is none, and the node reports port 0. */
   readonly server?: AgentServerFactory;
 }
@@ -144,6 +148,10 @@ export class NodeAgent implements Daemon {
     });
     const manager = new PodManager(context, podInformer);
     context.onProbe((uid) => manager.poke(uid));
+    const { metrics } = this.#deps;
+    if (metrics !== undefined) {
+      registerAgentMetrics({ registry: metrics, dialect: this.#dialect, nodeName, pods: () => observer.list() });
+    }
     await this.#serve(context, manager);
 
     const running: Promise<void>[] = [];

@@ -251,6 +251,7 @@ export class PodWorker {
       }
       runtime = await observer.refresh(this.uid);
       await this.#reportWithMessages(runtime);
+      if (round === maxRounds - 1) wakeAt = clock.now() + initialRetryMs;
     }
     prober.sync(this.#pod, runtime);
     await this.#reportWithMessages(runtime);

@@ -1,4 +1,5 @@
 import { request } from 'node:https';
+import { Registry } from 'prom-client';
 import t from 'tap';
 import { pods } from '#api/core/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
@@ -21,12 +22,20 @@ const dialect = orchDialect;
 async function serving(args: string[] = []) {
   const api = new FakeApi({ dialect, clock: realClock, resources: testResources });
   const runtime = newSimulatedRuntime();
-  const server = standardServer({ client: api.client, dialect, clock: realClock, log: silentLogger, nodeName });
+  const metrics = new Registry();
+  const server = standardServer({
+    client: api.client,
+    dialect,
+    clock: realClock,
+    log: silentLogger,
+    nodeName,
+    metrics,
+  });
   const fixture = startAgent({
     api,
     runtime,
     args: ['--port=0', '--address=127.0.0.1', '--cert-dir=', ...args],
-    dependencies: { server },
+    dependencies: { server, metrics },
   });
   await fixture.agent.ready();
   return fixture;
@@ -94,6 +103,7 @@ t.test('serves pods, logs and sessions of a simulated node', async (t) => {
       stats.pods.find((pod: { podRef: { name: string } }) => pod.podRef.name === 'web').containers[0].name,
       'main',
     );
+    t.match((await get(port, '/metrics')).body, /^nodeagent_running_containers\{container_state="running"\} 1$/m);
     t.equal((await get(port, '/nothing')).status, 404);
   });
 
