@@ -1,5 +1,5 @@
 import { isNodeReady } from '#api/core/v1/node/conditions.js';
-import { nodes } from '#api/core/v1/resources.gen.js';
+import { nodes, serviceaccounts } from '#api/core/v1/resources.gen.js';
 import type { Client } from '#client/client.js';
 
 /** Resolves when all the named nodes are Ready; rejects with the names of those that are not when `signal` aborts. */
@@ -17,4 +17,20 @@ export async function untilNodesReady(client: Client, names: readonly string[], 
     }
     if (signal.aborted) throw new Error(`these nodes are not Ready: ${[...waiting].slice(0, 10).join(', ')}`);
   }
+}
+
+/** Resolves when pods can be created in the default namespace: they need its account, which a controller makes. */
+export async function untilPodsAreAdmitted(client: Client, signal: AbortSignal): Promise<void> {
+  const accounts = client.resource(serviceaccounts);
+  const namespace = client.dialect.namespaces.default;
+  while (!signal.aborted) {
+    try {
+      for await (const { type } of accounts.watch({ namespace, fieldSelector: 'metadata.name=default', signal })) {
+        if (type === 'ADDED' || type === 'MODIFIED') return;
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+  throw new Error(`the namespace ${namespace} has no default service account`);
 }

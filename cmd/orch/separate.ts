@@ -56,7 +56,8 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
     config: layout.componentConfig(component),
     port,
     certDir: join(layout.pki, component),
-    leaderElect: true,
+    // There is one of each, which is ended before another is started: its successor need not wait for a lease.
+    leaderElect: false,
     verbosity,
   });
   const manager = child(context, 'orch-controller-manager', dialect.components.controllerManager, [

@@ -6,7 +6,7 @@ import { dialectByName } from '#apimachinery/dialect.js';
 import type { Closable } from '#cmd/orch/closable.js';
 import { startInfrastructure } from '#cmd/orch/infrastructure.js';
 import { layoutOf } from '#cmd/orch/layout.js';
-import { untilNodesReady } from '#cmd/orch/nodes-ready.js';
+import { untilNodesReady, untilPodsAreAdmitted } from '#cmd/orch/nodes-ready.js';
 import { writeIdentity } from '#cmd/orch/process/identity.js';
 import { type ProgressSink, type ServeMessage, step } from '#cmd/orch/progress.js';
 import { type ClusterSettings, readSettings } from '#cmd/orch/settings.js';
@@ -80,6 +80,7 @@ export async function serveCluster(start: StartOptions, settings: ClusterSetting
       () => untilNodesReady(cluster.client, settings.nodes, patience),
       () => count,
     );
+    await untilPodsAreAdmitted(cluster.client, patience);
     await hooks.onReady();
     await Promise.race([cluster.failed, aborted(stop.signal)]);
     return 0;

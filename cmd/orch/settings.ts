@@ -50,6 +50,20 @@ export async function choosePort(preferred: number, host: string): Promise<numbe
   return (await portIsFree(preferred, host)) ? preferred : freePort(host);
 }
 
+/** Below the ports that systems give to outgoing connections, which would take one while its listener restarts. */
+const listeningPorts = { first: 20_000, count: 12_000 };
+
+/**
+ * A port that was free a moment ago and that hardly anybody else picks at the same time.
+ * @param random Uniform in [0, 1).
+ */
+export async function randomPort(host: string, random: () => number): Promise<number> {
+  for (;;) {
+    const port = listeningPorts.first + Math.floor(random() * listeningPorts.count);
+    if (await portIsFree(port, host)) return port;
+  }
+}
+
 /** A port that was free a moment ago. */
 export function freePort(host = '127.0.0.1'): Promise<number> {
   return new Promise((resolve, reject) => {

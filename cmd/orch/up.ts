@@ -8,9 +8,17 @@ import { SetupError } from '#cmd/orch/dispatch.js';
 import { type Layout, layoutOf } from '#cmd/orch/layout.js';
 import { upOptions } from '#cmd/orch/options.js';
 import { whyNoContainers, whyNoEtcd } from '#cmd/orch/preflight.js';
-import { readIdentity } from '#cmd/orch/process/identity.js';
+import { readIdentity, runningProcesses } from '#cmd/orch/process/identity.js';
 import { type ProgressSink, progressPrinter, type ServeMessage } from '#cmd/orch/progress.js';
-import { type ClusterSettings, choosePort, type RuntimeName, readSettings, writeSettings } from '#cmd/orch/settings.js';
+import {
+  type ClusterSettings,
+  choosePort,
+  portIsFree,
+  type RuntimeName,
+  randomPort,
+  readSettings,
+  writeSettings,
+} from '#cmd/orch/settings.js';
 import type { StartOptions } from '#cmd/orch/start-options.js';
 import { helpText } from '#daemon/options/help.js';
 import type { OptionValues } from '#daemon/options/option.js';
@@ -19,7 +27,6 @@ import { parseOptions } from '#daemon/options/parse.js';
 type UpOptions = OptionValues<typeof upOptions>;
 
 const preferredApiPort = 6443;
-const preferredEtcdPort = 2379;
 
 export async function up(argv: readonly string[]): Promise<number> {
   const parsed = parseOptions(upOptions, argv, { program: 'orch up' });
@@ -68,8 +75,8 @@ export async function up(argv: readonly string[]): Promise<number> {
 async function settle(options: UpOptions, given: ReadonlySet<string>, layout: Layout): Promise<ClusterSettings> {
   mkdirSync(layout.root, { recursive: true, mode: 0o700 });
   const existing = readSettings(layout.settings);
-  const settings = existing ?? (await newSettings(options));
   if (existing !== undefined) refuseChanges(existing, options, given);
+  const settings = existing === undefined ? await newSettings(options) : await reclaimPorts(existing, options, layout);
   const path = process.env['PATH'] ?? '';
   if (settings.store === 'etcd' && options['etcd-servers'].length === 0) {
     const why = whyNoEtcd(path);
@@ -79,7 +86,7 @@ async function settle(options: UpOptions, given: ReadonlySet<string>, layout: La
     const why = whyNoContainers({ path, isRoot: process.getuid?.() === 0 });
     if (why !== undefined) throw new SetupError(`${why}; for a cluster without containers: --runtime simulated`);
   }
-  if (existing === undefined) writeSettings(layout.settings, settings);
+  if (settings !== existing) writeSettings(layout.settings, settings);
   return settings;
 }
 
@@ -89,7 +96,6 @@ async function newSettings(options: UpOptions): Promise<ClusterSettings> {
   if (options['container-runtime-endpoint'] !== undefined && count > 1) {
     throw new SetupError('--container-runtime-endpoint serves one node; leave --nodes out');
   }
-  const clientPort = await choosePort(preferredEtcdPort, '127.0.0.1');
   return {
     dialect: options.dialect === 'kubernetes' ? 'kubernetes' : 'orch',
     runtime,
@@ -97,11 +103,31 @@ async function newSettings(options: UpOptions): Promise<ClusterSettings> {
     nodes: nodeNames(count),
     apiPort:
       options['secure-port'] > 0 ? options['secure-port'] : await choosePort(preferredApiPort, options['bind-address']),
-    etcdClientPort: clientPort,
-    etcdPeerPort: await choosePort(clientPort + 1, '127.0.0.1'),
+    ...(await storePorts()),
     serviceRange: options['service-cluster-ip-range'],
     podRange: options['cluster-cidr'],
   };
+}
+
+async function storePorts(): Promise<Pick<ClusterSettings, 'etcdClientPort' | 'etcdPeerPort'>> {
+  const pick = () => randomPort('127.0.0.1', Math.random);
+  return { etcdClientPort: await pick(), etcdPeerPort: await pick() };
+}
+
+/**
+ * While a cluster was down others may have taken its ports. Those of its store are changed then; that of the API server
+ * is in its users' configurations and stays: throws a SetupError.
+ */
+async function reclaimPorts(settings: ClusterSettings, options: UpOptions, layout: Layout): Promise<ClusterSettings> {
+  // What was left running by a cluster process that was killed has the ports, and is ended first.
+  if ((await runningProcesses(layout.run)).size > 0) return settings;
+  if (!(await portIsFree(settings.apiPort, options['bind-address']))) {
+    throw new SetupError(`port ${settings.apiPort} of the API server is in use by another program`);
+  }
+  const free = await Promise.all(
+    [settings.etcdClientPort, settings.etcdPeerPort].map((port) => portIsFree(port, '127.0.0.1')),
+  );
+  return free.every(Boolean) ? settings : { ...settings, ...(await storePorts()) };
 }
 
 function chooseRuntime(options: UpOptions): RuntimeName {

@@ -7,6 +7,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { realClock } from '#apimachinery/clock.js';
 import type { DialectName } from '#apimachinery/dialect.js';
+import { randomPort } from '#cmd/orch/settings.js';
 
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -72,6 +73,8 @@ export async function startTestCluster(options: ClusterOptions = {}): Promise<Te
   const dataDir = mkdtempSync(join(tmpdir(), 'oe2e-'));
   const orch = join(root, 'bin', 'orch');
   const config = join(dataDir, 'client.config');
+  // Test files run at the same time: none may count on a port that others try first.
+  const port = await randomPort('0.0.0.0', Math.random);
   const upArgs = [
     'up',
     '--detach',
@@ -80,6 +83,7 @@ export async function startTestCluster(options: ClusterOptions = {}): Promise<Te
     `--runtime=${options.runtime ?? 'simulated'}`,
     `--nodes=${options.nodes ?? 1}`,
     `--store=${options.store ?? 'etcd'}`,
+    `--secure-port=${port}`,
     ...(options.separate === true ? ['--separate'] : []),
     ...(options.args ?? []),
   ];

@@ -16,7 +16,6 @@ export interface RuntimeKeeperOptions {
 export class RuntimeKeeper {
   readonly #options: RuntimeKeeperOptions;
   readonly #stop = new AbortController();
-  #containerd: Containerd | undefined;
   #keeping: Promise<void> = Promise.resolve();
 
   constructor(options: RuntimeKeeperOptions) {
@@ -26,16 +25,14 @@ export class RuntimeKeeper {
   /** Starts containerd, or finds the one that runs already. Throws when it does not come up. */
   async start(): Promise<Containerd> {
     const containerd = await startContainerd({ ...this.#options.containerd, detached: true });
-    this.#containerd = containerd;
     this.#keeping = this.#keep(containerd.socket);
     return containerd;
   }
 
-  /** Ends containerd; what runs in it must have been stopped before. */
+  /** Stops watching over it. Containerd goes on: without it nothing that runs in it could be taken down. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#keeping;
-    await this.#containerd?.stop();
   }
 
   async #keep(socket: string): Promise<void> {
@@ -51,7 +48,7 @@ export class RuntimeKeeper {
       if (signal.aborted) return;
       log.warn({ dir: containerd.dir, delayMs }, 'containerd ended; starting it again');
       try {
-        this.#containerd = await startContainerd({ ...containerd, detached: true });
+        await startContainerd({ ...containerd, detached: true });
       } catch (error) {
         log.error({ err: error, dir: containerd.dir }, 'containerd did not start');
         await clock.sleep(delayMs, signal);

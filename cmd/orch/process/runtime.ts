@@ -2,26 +2,43 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { realClock } from '#apimachinery/clock.js';
-import { containerdPaths, runningContainerd, stopContainerd } from '#nodeagent/containerd/containerd.js';
-import { cleanContainerd, mountsBelow } from '#nodeagent/containerd/teardown.js';
+import {
+  containerdPaths,
+  resumeContainerd,
+  runningContainerd,
+  stopContainerd,
+} from '#nodeagent/containerd/containerd.js';
+import { cleanContainerd, mountsBelow, shimsOf } from '#nodeagent/containerd/teardown.js';
+import type { CRI } from '#nodeagent/cri/cri.js';
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
 
+/** Longest time that containers get to end by themselves when their machine's cluster goes down; seconds. */
+const graceSeconds = 5;
+
 /**
- * Stops every sandbox, then containerd, and removes what it left in the kernel (mounts, its bridge). Containers and
- * images stay on disk for the next start. Does nothing when there never was a runtime in that directory.
+ * Stops every container and sandbox, then containerd, and removes what it left in the kernel (mounts, its bridge). What
+ * is stopped stays on disk for the next start, images too. Does nothing when there never was a runtime in that directory.
  */
 export async function stopRuntime(dir: string): Promise<void> {
+  // Containers outlive a containerd that was killed, and only another one can take them down in order.
+  if ((await shimsOf(dir)).length > 0) await resumeContainerd(dir);
   if ((await runningContainerd(dir)) !== undefined) {
     const cri = new GrpcCRI({ endpoint: `unix://${containerdPaths(dir).socket}`, clock: realClock });
     try {
-      const sandboxes = await cri.listPodSandbox();
-      await Promise.all(sandboxes.map((sandbox) => cri.stopPodSandbox(sandbox.id)));
+      await stopAll(cri);
     } finally {
       await cri.close();
     }
   }
   await stopContainerd(dir, realClock);
   await cleanContainerd(dir);
+}
+
+async function stopAll(cri: CRI): Promise<void> {
+  const running = (await cri.listContainers()).filter((container) => container.state === 'CONTAINER_RUNNING');
+  await Promise.all(running.map((container) => cri.stopContainer(container.id, graceSeconds)));
+  const sandboxes = await cri.listPodSandbox();
+  await Promise.all(sandboxes.map((sandbox) => cri.stopPodSandbox(sandbox.id)));
 }
 
 /** Unmounts the volumes of pods below a directory; those in memory lose their content, as at a restart of the machine. */

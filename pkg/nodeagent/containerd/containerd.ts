@@ -26,6 +26,8 @@ export interface ContainerdOptions {
   readonly startTimeoutMs?: number;
 }
 
+const defaultStartTimeoutMs = 30_000;
+
 export interface Containerd {
   /** What `--container-runtime-endpoint` takes. */
   readonly endpoint: string;
@@ -127,7 +129,7 @@ async function writeConfiguration(options: ContainerdOptions, paths: ContainerdP
 }
 
 /** Starts the process; its output goes to a file, so that it can outlive the starter. */
-async function launch(options: ContainerdOptions, paths: ContainerdPaths): Promise<number> {
+async function launch(options: Pick<ContainerdOptions, 'dir' | 'detached'>, paths: ContainerdPaths): Promise<number> {
   const program = await findProgram('containerd');
   if (program === undefined) throw new Error('containerd is not installed');
   const log = await open(paths.logFile, 'a');
@@ -163,7 +165,7 @@ export async function startContainerd(options: ContainerdOptions): Promise<Conta
     pid = await launch(options, paths);
     await writeFile(paths.pidFile, `${pid}\n`);
   }
-  const deadline = clock.monotonic() + (options.startTimeoutMs ?? 30_000);
+  const deadline = clock.monotonic() + (options.startTimeoutMs ?? defaultStartTimeoutMs);
   const found = pid;
   const stop = () => stopContainerd(options.dir, clock);
   try {
@@ -173,6 +175,19 @@ export async function startContainerd(options: ContainerdOptions): Promise<Conta
     throw error;
   }
   return { endpoint: `unix://${paths.socket}`, socket: paths.socket, pid: found, bridge: paths.bridge, stop };
+}
+
+/**
+ * Starts a containerd that ran on `dir` before once more, as it was configured; for taking down what it left behind.
+ * Takes the one that runs there already. Rejects as `startContainerd` does.
+ */
+export async function resumeContainerd(dir: string, clock: Clock = realClock): Promise<void> {
+  if ((await runningContainerd(dir)) !== undefined) return;
+  const paths = containerdPaths(dir);
+  await rm(paths.socket, { force: true });
+  const pid = await launch({ dir, detached: true }, paths);
+  await writeFile(paths.pidFile, `${pid}\n`);
+  await waitUntilReady(paths, pid, { clock, deadline: clock.monotonic() + defaultStartTimeoutMs, signal: undefined });
 }
 
 async function waitUntilReady(
