@@ -21,9 +21,6 @@ export interface PodCgroupsOptions {
   readonly onRefused: (path: string, error: unknown) => void;
 }
 
-/** Version 1: hierarchies that pods are limited in. */
-const controllers = ['cpu', 'memory', 'pids', 'cpuset', 'cpuacct', 'blkio', 'devices', 'freezer', 'systemd'] as const;
-
 const code = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? '';
 
 /** Weight of version 2 for shares of version 1. */
@@ -43,11 +40,6 @@ export class PodCgroups {
     const qos = podQosClass(pod);
     const level = qos === 'Guaranteed' ? '' : qos.toLowerCase();
     return join(this.#options.root, this.#options.podsName, level, `pod${pod.metadata.uid}`);
-  }
-
-  #hierarchies(): string[] {
-    const { mountPoint, version } = this.#options;
-    return version === 2 ? [mountPoint] : controllers.map((controller) => join(mountPoint, controller));
   }
 
   /** Makes the pod's cgroup and sets its limits; idempotent. */
@@ -109,10 +101,18 @@ export class PodCgroups {
     }
   }
 
+  /** Version 1: all that are mounted, as the runtime makes cgroups in more of them than pods are limited in. */
+  async #hierarchies(): Promise<string[]> {
+    const { mountPoint, version } = this.#options;
+    if (version === 2) return [mountPoint];
+    const entries = await readdir(mountPoint, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map((entry) => join(mountPoint, entry.name));
+  }
+
   /** Removes the pod's cgroup with what is left below it, whatever its quality of service was. */
   async remove(podUID: string): Promise<void> {
     const { root, podsName } = this.#options;
-    for (const hierarchy of this.#hierarchies()) {
+    for (const hierarchy of await this.#hierarchies()) {
       for (const level of ['', 'burstable', 'besteffort']) {
         await this.#removeTree(join(hierarchy, root, podsName, level, `pod${podUID}`));
       }
