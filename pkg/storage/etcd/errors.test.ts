@@ -1,28 +1,32 @@
-import { status } from '@grpc/grpc-js';
 import t from 'tap';
 import { isLeaseNotFound, translateEtcdError } from '#storage/etcd/errors.js';
+import { grpcStatus } from '#storage/etcd/grpc/status.js';
 import { StoreError, type StoreErrorCode } from '#storage/store.js';
 
 const rows: { grpc: number; details: string; code: StoreErrorCode }[] = [
-  { grpc: status.OUT_OF_RANGE, details: 'etcdserver: mvcc: required revision has been compacted', code: 'compacted' },
   {
-    grpc: status.OUT_OF_RANGE,
+    grpc: grpcStatus.OUT_OF_RANGE,
+    details: 'etcdserver: mvcc: required revision has been compacted',
+    code: 'compacted',
+  },
+  {
+    grpc: grpcStatus.OUT_OF_RANGE,
     details: 'etcdserver: mvcc: required revision is a future revision',
     code: 'futureRevision',
   },
-  { grpc: status.RESOURCE_EXHAUSTED, details: 'etcdserver: mvcc: database space exceeded', code: 'noSpace' },
-  { grpc: status.INVALID_ARGUMENT, details: 'etcdserver: request is too large', code: 'tooLarge' },
+  { grpc: grpcStatus.RESOURCE_EXHAUSTED, details: 'etcdserver: mvcc: database space exceeded', code: 'noSpace' },
+  { grpc: grpcStatus.INVALID_ARGUMENT, details: 'etcdserver: request is too large', code: 'tooLarge' },
   {
-    grpc: status.RESOURCE_EXHAUSTED,
+    grpc: grpcStatus.RESOURCE_EXHAUSTED,
     details: 'grpc: received message larger than max (2097200 vs. 2097152)',
     code: 'tooLarge',
   },
-  { grpc: status.UNAVAILABLE, details: 'etcdserver: request timed out', code: 'timeout' },
-  { grpc: status.UNAVAILABLE, details: 'etcdserver: leader changed', code: 'unavailable' },
-  { grpc: status.RESOURCE_EXHAUSTED, details: 'etcdserver: too many requests', code: 'unavailable' },
-  { grpc: status.DEADLINE_EXCEEDED, details: 'Deadline exceeded', code: 'timeout' },
-  { grpc: status.UNAVAILABLE, details: 'No connection established', code: 'unavailable' },
-  { grpc: status.INTERNAL, details: 'anything', code: 'unavailable' },
+  { grpc: grpcStatus.UNAVAILABLE, details: 'etcdserver: request timed out', code: 'timeout' },
+  { grpc: grpcStatus.UNAVAILABLE, details: 'etcdserver: leader changed', code: 'unavailable' },
+  { grpc: grpcStatus.RESOURCE_EXHAUSTED, details: 'etcdserver: too many requests', code: 'unavailable' },
+  { grpc: grpcStatus.DEADLINE_EXCEEDED, details: 'Deadline exceeded', code: 'timeout' },
+  { grpc: grpcStatus.UNAVAILABLE, details: 'No connection established', code: 'unavailable' },
+  { grpc: grpcStatus.INTERNAL, details: 'anything', code: 'unavailable' },
 ];
 
 void t.test('failures of etcd and gRPC', async (t) => {
@@ -40,7 +44,7 @@ void t.test('failures of etcd and gRPC', async (t) => {
 
 void t.test('a lease that is gone', async (t) => {
   const details = 'etcdserver: requested lease not found';
-  t.ok(isLeaseNotFound({ code: status.NOT_FOUND, details }));
-  t.notOk(isLeaseNotFound({ code: status.NOT_FOUND, details: 'etcdserver: key not found' }));
+  t.ok(isLeaseNotFound({ code: grpcStatus.NOT_FOUND, details }));
+  t.notOk(isLeaseNotFound({ code: grpcStatus.NOT_FOUND, details: 'etcdserver: key not found' }));
   t.notOk(isLeaseNotFound(undefined));
 });

@@ -1,5 +1,5 @@
 /** etcd's and gRPC's failures as ours, in one table. Messages are those of etcd's rpctypes. */
-import { status } from '@grpc/grpc-js';
+import { grpcStatus } from '#storage/etcd/grpc/status.js';
 import { StoreError, type StoreErrorCode } from '#storage/store.js';
 
 interface Row {
@@ -11,13 +11,13 @@ interface Row {
 
 /** First match wins. */
 const table: readonly Row[] = [
-  { grpc: status.OUT_OF_RANGE, text: 'required revision has been compacted', code: 'compacted' },
-  { grpc: status.OUT_OF_RANGE, text: 'required revision is a future revision', code: 'futureRevision' },
-  { grpc: status.RESOURCE_EXHAUSTED, text: 'database space exceeded', code: 'noSpace' },
-  { grpc: status.RESOURCE_EXHAUSTED, text: 'larger than max', code: 'tooLarge' },
-  { grpc: status.INVALID_ARGUMENT, text: 'request is too large', code: 'tooLarge' },
-  { grpc: status.UNAVAILABLE, text: 'request timed out', code: 'timeout' },
-  { grpc: status.DEADLINE_EXCEEDED, code: 'timeout' },
+  { grpc: grpcStatus.OUT_OF_RANGE, text: 'required revision has been compacted', code: 'compacted' },
+  { grpc: grpcStatus.OUT_OF_RANGE, text: 'required revision is a future revision', code: 'futureRevision' },
+  { grpc: grpcStatus.RESOURCE_EXHAUSTED, text: 'database space exceeded', code: 'noSpace' },
+  { grpc: grpcStatus.RESOURCE_EXHAUSTED, text: 'larger than max', code: 'tooLarge' },
+  { grpc: grpcStatus.INVALID_ARGUMENT, text: 'request is too large', code: 'tooLarge' },
+  { grpc: grpcStatus.UNAVAILABLE, text: 'request timed out', code: 'timeout' },
+  { grpc: grpcStatus.DEADLINE_EXCEEDED, code: 'timeout' },
 ];
 
 /** The gRPC status code of an error, undefined when it carries none. */
@@ -44,5 +44,5 @@ function messageOf(error: unknown): string {
 
 /** True when a write named a lease that is gone. */
 export function isLeaseNotFound(error: unknown): boolean {
-  return grpcCode(error) === status.NOT_FOUND && messageOf(error).includes('lease not found');
+  return grpcCode(error) === grpcStatus.NOT_FOUND && messageOf(error).includes('lease not found');
 }

@@ -4,11 +4,11 @@
  * Only periodic progress notifications are believed: those come through the same queue as the events. An answer to a
  * requested one may overtake events before etcd 3.4.25 and 3.5.8 (etcd issue 15220), so none is ever requested.
  */
-import type { ClientDuplexStream } from '@grpc/grpc-js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { EtcdConnection } from '#storage/etcd/connection.js';
 import { translateEtcdError } from '#storage/etcd/errors.js';
+import type { GrpcStream } from '#storage/etcd/grpc/call.js';
 import {
   type EtcdEvent,
   type EtcdWatchResponse,
@@ -48,7 +48,7 @@ export async function* upstream(options: UpstreamOptions): AsyncGenerator<Upstre
   while (!signal.aborted) {
     let failed = () => {};
     try {
-      const opened = connection.open(watchPath);
+      const opened = await connection.open(watchPath);
       failed = opened.failed;
       // One revision earlier than needed: etcd before 3.5.18 forgets a deletion at the very revision of a compaction, and
       // a watch that begins there would miss it without an error.
@@ -74,18 +74,16 @@ export async function* upstream(options: UpstreamOptions): AsyncGenerator<Upstre
 
 /** One stream's life. Reading it message by message keeps gRPC's flow control between etcd and a slow reader. */
 async function* session(
-  stream: ClientDuplexStream<Buffer, Buffer>,
+  stream: GrpcStream,
   create: Buffer,
   signal: AbortSignal,
 ): AsyncGenerator<UpstreamBatch, void, void> {
   const cancel = () => stream.cancel();
   signal.addEventListener('abort', cancel, { once: true });
-  // The iteration below reports errors; after it ends, the cancellation's own error has no other listener.
-  stream.on('error', () => {});
   try {
     stream.write(create);
     let parts: EtcdEvent[] = [];
-    for await (const bytes of stream as AsyncIterable<Buffer>) {
+    for await (const bytes of stream) {
       const response = readWatchResponse(new WireReader(bytes));
       if (response.canceled) throw canceled(response);
       if (response.created) continue;

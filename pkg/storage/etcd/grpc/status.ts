@@ -1,0 +1,58 @@
+/** How gRPC calls end: its status codes, and an error that carries one. */
+
+/** Those of gRPC's status codes that occur here. */
+export const grpcStatus = {
+  OK: 0,
+  CANCELLED: 1,
+  UNKNOWN: 2,
+  INVALID_ARGUMENT: 3,
+  DEADLINE_EXCEEDED: 4,
+  NOT_FOUND: 5,
+  PERMISSION_DENIED: 7,
+  RESOURCE_EXHAUSTED: 8,
+  OUT_OF_RANGE: 11,
+  UNIMPLEMENTED: 12,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+  UNAUTHENTICATED: 16,
+} as const;
+
+export class GrpcError extends Error {
+  override readonly name = 'GrpcError';
+  readonly code: number;
+  readonly details: string;
+  /** False when the server surely has not seen the call. */
+  readonly sent: boolean;
+
+  constructor(code: number, details: string, options: { sent?: boolean; cause?: unknown } = {}) {
+    super(details, options.cause === undefined ? {} : { cause: options.cause });
+    this.code = code;
+    this.details = details;
+    this.sent = options.sent ?? true;
+  }
+}
+
+const ofHttpStatus: Readonly<Record<number, number>> = {
+  400: grpcStatus.INTERNAL,
+  401: grpcStatus.UNAUTHENTICATED,
+  403: grpcStatus.PERMISSION_DENIED,
+  404: grpcStatus.UNIMPLEMENTED,
+  429: grpcStatus.UNAVAILABLE,
+  502: grpcStatus.UNAVAILABLE,
+  503: grpcStatus.UNAVAILABLE,
+  504: grpcStatus.UNAVAILABLE,
+};
+
+/** The code for an answer that is not gRPC's, from a proxy for instance; by gRPC's table of HTTP statuses. */
+export function statusOfHttp(httpStatus: number): number {
+  return ofHttpStatus[httpStatus] ?? grpcStatus.UNKNOWN;
+}
+
+/** A `grpc-message`, which is percent-encoded; text that is not properly so is given as it is. */
+export function decodeMessage(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
