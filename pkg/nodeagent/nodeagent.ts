@@ -326,7 +326,7 @@ export class NodeAgent implements Daemon {
       }),
       services: () => serviceInformer.list(),
       clusterDNS: { servers: values['cluster-dns'], domain: values['cluster-domain'] },
-      hostDNS: () => hostDNS(values['resolv-conf']),
+      hostDNS: hostDNSReader(values['resolv-conf'], clock),
       security: { seccompDefault: values['seccomp-default'], seccompProfileRoot: join(rootDir, 'seccomp') },
       quota,
       onProbe: (handler: (uid: string) => void) => {
@@ -345,6 +345,19 @@ export class NodeAgent implements Daemon {
     this.#server = await this.#deps.server({ context, pods: manager, options: this.#options });
     this.#port = this.#server.port;
   }
+}
+
+/** How long the host's resolver configuration is taken to stay as it was read. */
+const hostDNSMs = 10_000;
+
+function hostDNSReader(path: string, clock: Clock): () => Promise<DNSConfig> {
+  let known: { at: number; config: Promise<DNSConfig> } | undefined;
+  return () => {
+    if (known === undefined || clock.monotonic() - known.at > hostDNSMs) {
+      known = { at: clock.monotonic(), config: hostDNS(path) };
+    }
+    return known.config;
+  };
 }
 
 async function hostDNS(path: string): Promise<DNSConfig> {
