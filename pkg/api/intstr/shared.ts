@@ -8,4 +8,7 @@ export const declaration: KindDeclaration = {
       '~strVal': { number: 3, type: 'string', protoName: 'strVal' },
     },
   },
+  docs: {
+    IntOrString: "A whole number or a string, such as a port's number or name, or a count or a percentage.",
+  },
 };
