@@ -1,12 +1,20 @@
 /** The scheduler as a program of its own. */
+import { readFile, writeFile } from 'node:fs/promises';
 import { createControlLoop } from '#client/control-loop/control-loop.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
+import { OptionsError } from '#daemon/options/errors.js';
+import { validateOptions } from '#daemon/options/validate.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
+import { formatSchedulerConfig } from '#scheduler/config/format.js';
+import { type ResolvedScheduler, resolveScheduler } from '#scheduler/config/resolve.js';
+import { defaultProfile } from '#scheduler/framework/profile.js';
 import { schedulerMetrics } from '#scheduler/metrics.js';
 import { type SchedulerOptionTable, schedulerOptions, schedulerRules } from '#scheduler/options.js';
 import { Scheduler } from '#scheduler/scheduler.js';
+
+type Context = ProgramContext<SchedulerOptionTable>;
 
 /** `facts`: what the metrics tell of the process. */
 export function schedulerProgram(facts: ProcessFacts): Program<SchedulerOptionTable> {
@@ -19,12 +27,19 @@ export function schedulerProgram(facts: ProcessFacts): Program<SchedulerOptionTa
   };
 }
 
-async function create(context: ProgramContext<SchedulerOptionTable>, facts: ProcessFacts): Promise<Daemon> {
-  const { values, dialect, clock, random, log } = context;
+async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
+  const { dialect, clock, random, log } = context;
+  const { options, settings } = await resolve(context);
+  const { values } = options;
+  const name = dialect.components.scheduler;
+  const target = values['write-config-to'] ?? '';
+  if (target !== '') {
+    return task(name, () => writeFile(target, formatSchedulerConfig(values, settings, dialect), { mode: 0o644 }));
+  }
   const metrics = createRegistry({ dialect, process: facts });
   return createControlLoop({
-    context,
-    name: dialect.components.scheduler,
+    context: { ...context, values },
+    name,
     eventSource: dialect.components.defaultScheduler,
     metrics,
     create: ({ client, recorder, leadership }) => {
@@ -37,9 +52,43 @@ async function create(context: ProgramContext<SchedulerOptionTable>, facts: Proc
         log,
         metrics: schedulerMetrics(metrics),
         maxUnschedulableMs: values['pod-max-in-unschedulable-pods-duration'],
+        initialBackoffMs: settings.podInitialBackoffMs,
+        maxBackoffMs: settings.podMaxBackoffMs,
+        percentageOfNodesToScore: settings.percentageOfNodesToScore,
+        profiles: settings.schedulerNames.map((schedulerName) => ({ ...defaultProfile(dialect), schedulerName })),
         ...(leadership === undefined ? {} : { leadership }),
       });
       return { loop };
     },
   });
+}
+
+/** The options with the file of `--config`, which is validated as the command line was. */
+async function resolve(context: Context): Promise<ResolvedScheduler> {
+  const { dialect, values, log } = context;
+  const source = values.config ?? '';
+  const table = schedulerOptions(dialect);
+  const resolved = resolveScheduler(context, {
+    table,
+    dialect,
+    ...(source === '' ? {} : { file: { source, text: await textOf(source) } }),
+  });
+  for (const warning of resolved.options.warnings.slice(context.warnings.length)) log.warn(warning);
+  validateOptions(resolved.options, schedulerRules);
+  return resolved;
+}
+
+async function textOf(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new OptionsError([
+      `--config: cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`,
+    ]);
+  }
+}
+
+/** A daemon whose work is over when that one thing is done. */
+function task(name: string, work: () => Promise<void>): Daemon {
+  return { name, start: work, ready: () => Promise.resolve(), close: () => Promise.resolve() };
 }

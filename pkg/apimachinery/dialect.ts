@@ -71,6 +71,8 @@ interface Words {
   readonly agent: string;
   /** The same where words are joined in camel case. */
   readonly agentIdentifier: string;
+  /** The scheduler in the group of its configuration files. */
+  readonly schedulerIdentifier: string;
   /** Prefix of the annotations and labels that the command-line client writes. */
   readonly cli: string;
   readonly reverse: string;
@@ -93,6 +95,11 @@ function makeDialect(w: Words) {
     shortName: w.short,
     /** The node agent in identifiers of configuration files: `nodeAgent`, `kubelet`. */
     nodeAgentIdentifier: w.agentIdentifier,
+    /** API version and kind of the scheduler's configuration files. */
+    schedulerConfig: {
+      apiVersion: `${w.schedulerIdentifier}.config.${w.api}/v1beta3`,
+      kind: `${w.short.charAt(0).toUpperCase()}${w.short.slice(1)}SchedulerConfiguration`,
+    },
     apiDomain: w.api,
     labelDomain: w.label,
     /** Prefix of OpenAPI extensions: `x-orch-` / `x-kubernetes-`. */
@@ -246,6 +253,7 @@ export const orchDialect: Dialect = makeDialect({
   label: 'orch.io',
   agent: 'nodeagent',
   agentIdentifier: 'nodeAgent',
+  schedulerIdentifier: 'scheduler',
   cli: 'orchctl',
   reverse: 'orch',
 });
@@ -257,6 +265,7 @@ export const kubernetesDialect: Dialect = makeDialect({
   label: 'kubernetes.io',
   agent: 'kubelet',
   agentIdentifier: 'kubelet',
+  schedulerIdentifier: 'kubescheduler',
   cli: 'kubectl',
   reverse: 'kubernetes',
 });

@@ -18,8 +18,8 @@ import type { Logger } from '#daemon/log/logger.js';
 /** Lets work run only while this process leads. */
 export interface Leadership {
   /**
-   * Runs `work` once this process leads, with a signal that aborts when it no longer does or when `signal` aborts.
-   * Resolves after `signal` aborted and the work ended; rejects when leadership was lost.
+   * Runs `work` whenever this process leads, with a signal that aborts when it no longer does or when `signal` aborts.
+   * Resolves after `signal` aborted and the work ended; rejects when the work did.
    */
   lead(work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
 }
@@ -90,7 +90,9 @@ export class ControllerManager implements Daemon {
     await this.#running?.catch(() => undefined);
   }
 
+  /** One term: everything begins anew, for what was known in an earlier one may have changed since. */
   async #lead(signal: AbortSignal): Promise<void> {
+    this.#states.clear();
     const own = this.#dependencies.informers === undefined ? this.#makeInformers() : undefined;
     const informers = this.#dependencies.informers ?? own;
     if (informers === undefined) throw new TypeError('no informers');

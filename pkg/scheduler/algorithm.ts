@@ -10,12 +10,13 @@ const minFeasibleNodes = 100;
 const minFeasiblePercentage = 5;
 
 /**
- * How many fitting nodes are enough. Follows release 1.24: half of the nodes, less by one percent per 125 nodes, at
- * least 5 percent and at least 100 nodes.
+ * How many fitting nodes are enough. Follows release 1.24: the percentage that was asked for, or with 0 half of the
+ * nodes, less by one percent per 125 nodes, at least 5 percent; and always at least 100 nodes.
  */
-export function feasibleNodesToFind(nodeCount: number): number {
-  if (nodeCount < minFeasibleNodes) return nodeCount;
-  const percentage = Math.max(minFeasiblePercentage, 50 - Math.floor(nodeCount / 125));
+export function feasibleNodesToFind(nodeCount: number, percentageAsked = 0): number {
+  if (nodeCount < minFeasibleNodes || percentageAsked >= 100) return nodeCount;
+  const adaptive = Math.max(minFeasiblePercentage, 50 - Math.floor(nodeCount / 125));
+  const percentage = percentageAsked === 0 ? adaptive : percentageAsked;
   return Math.max(minFeasibleNodes, Math.floor((nodeCount * percentage) / 100));
 }
 
@@ -27,11 +28,14 @@ export interface Decision {
 
 export class Algorithm {
   readonly #random: () => number;
+  readonly #percentage: number;
   /** Rotates, so that a sample of a large cluster is not always its beginning. */
   #next = 0;
 
-  constructor(options: { random: () => number }) {
+  /** `percentageOfNodesToScore`: 0 or absent leaves it to the size of the cluster. */
+  constructor(options: { random: () => number; percentageOfNodesToScore?: number }) {
     this.#random = options.random;
+    this.#percentage = options.percentageOfNodesToScore ?? 0;
   }
 
   /** Picks the node; throws a FitError when none fits. */
@@ -44,7 +48,7 @@ export class Algorithm {
   }
 
   #filter(pod: PodInfo, nodes: readonly NodeInfo[], profile: Profile): { feasible: NodeInfo[]; evaluated: number } {
-    const enough = feasibleNodesToFind(nodes.length);
+    const enough = feasibleNodesToFind(nodes.length, this.#percentage);
     const feasible: NodeInfo[] = [];
     const reasons = new Map<string, number>();
     const plugins = new Set<string>();

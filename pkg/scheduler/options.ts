@@ -23,6 +23,27 @@ function deprecate<T extends OptionTable>(table: T): T {
   return Object.fromEntries(entries) as unknown as T;
 }
 
+/** Names the fields of the configuration file. */
+function withFields<T extends OptionTable>(table: T, fields: { readonly [K in keyof T]?: string }): T {
+  const entries = Object.entries(table).map(([name, d]): [string, OptionDeclaration] => {
+    const configField = fields[name];
+    return [name, configField === undefined ? d : { ...d, configField }];
+  });
+  return Object.fromEntries(entries) as unknown as T;
+}
+
+/** Options that count for nothing once there is a configuration file. */
+export const ignoredWithConfig = [
+  'profiling',
+  'contention-profiling',
+  'orchconfig',
+  'orch-api-qps',
+  'orch-api-burst',
+  'orch-api-content-type',
+  'lock-object-name',
+  'lock-object-namespace',
+] as const;
+
 export function schedulerOptions(dialect: Dialect) {
   const lock = { resourceName: dialect.components.scheduler, resourceNamespace: dialect.namespaces.system };
   const { master, ...connection } = clientConnectionOptions({
@@ -34,19 +55,38 @@ export function schedulerOptions(dialect: Dialect) {
     ...genericOptions,
     ...servingOptions({ securePort: 10_259 }),
     ...delegatedAuthOptions({ tolerateLookupFailure: true }),
-    ...leaderElectionOptions(lock),
+    ...withFields(leaderElectionOptions(lock), {
+      'leader-elect': 'leaderElection.leaderElect',
+      'leader-elect-lease-duration': 'leaderElection.leaseDuration',
+      'leader-elect-renew-deadline': 'leaderElection.renewDeadline',
+      'leader-elect-retry-period': 'leaderElection.retryPeriod',
+      'leader-elect-resource-lock': 'leaderElection.resourceLock',
+      'leader-elect-resource-name': 'leaderElection.resourceName',
+      'leader-elect-resource-namespace': 'leaderElection.resourceNamespace',
+    }),
     ...loggingOptions,
     ...metricsOptions,
     ...featureGateOptions,
-    ...deprecate(debuggingOptions),
-    ...deprecate(connection),
+    ...withFields(deprecate(debuggingOptions), {
+      profiling: 'enableProfiling',
+      'contention-profiling': 'enableContentionProfiling',
+    }),
+    ...withFields(deprecate(connection), {
+      orchconfig: 'clientConnection.orchconfig',
+      'orch-api-qps': 'clientConnection.qps',
+      'orch-api-burst': 'clientConnection.burst',
+      'orch-api-content-type': 'clientConnection.contentType',
+    }),
     master,
-    config: { type: 'string', section: 'Configuration', meaning: 'Configuration file.', inert: true },
+    config: {
+      type: 'string',
+      section: 'Configuration',
+      meaning: `Configuration file, of kind ${dialect.schedulerConfig.kind}. Options of leader election win over it.`,
+    },
     'write-config-to': {
       type: 'string',
       section: 'Configuration',
       meaning: 'Write the configuration in force to this file and exit.',
-      inert: true,
     },
     'lock-object-name': {
       type: 'string',

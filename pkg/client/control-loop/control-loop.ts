@@ -34,6 +34,16 @@ export type ControlLoopContext = Pick<ProgramContext<never>, 'dialect' | 'clock'
   readonly values: ControlLoopValues;
 };
 
+/** Lets work run only while this process leads. */
+export interface Leadership {
+  /**
+   * Runs `work` whenever this process leads; the work's signal aborts when leadership is lost, and the candidacy begins
+   * again: a lost lease ends the work, not the process. Resolves after `signal` aborted and the work ended; rejects when
+   * the work did.
+   */
+  lead(work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
+}
+
 export interface LoopDependencies {
   /** Of the loop itself, such as its caches. */
   readonly client: RestClient;
@@ -41,7 +51,7 @@ export interface LoopDependencies {
   readonly connection: Connection;
   readonly recorder: ApiEventRecorder;
   /** Absent when leader election is off. */
-  readonly leadership: LeaderElector | undefined;
+  readonly leadership: Leadership | undefined;
 }
 
 export interface Loop {
@@ -82,13 +92,15 @@ export async function createControlLoop(options: ControlLoopOptions): Promise<Da
   });
   // A renewal must not wait behind the requests of a busy loop.
   const electing = connection.client('leader-election');
-  const leadership = values['leader-elect'] ? electorOf(context, name, electing, metrics) : undefined;
+  const elector = values['leader-elect'] ? electorOf(context, name, electing, metrics) : undefined;
+  const leadership: Leadership | undefined =
+    elector === undefined ? undefined : { lead: (work, signal) => elector.run(work, signal) };
   const client = connection.client('shared-informers');
   const { loop, checks = [] } = await options.create({ client, connection, recorder, leadership });
   const election: HealthCheck = {
     name: 'leader-election',
     check: () => {
-      if (leadership?.isHealthy() === false) throw new Error('failed election renewal');
+      if (elector?.isHealthy() === false) throw new Error('failed election renewal');
     },
   };
   const server = await createDaemonServer({

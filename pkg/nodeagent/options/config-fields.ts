@@ -1,27 +1,5 @@
 /** The fields of a NodeAgentConfiguration, version v1beta1, and their types (specification 3, 2.1 and 2.2). */
-
-export type ScalarType =
-  | 'bool'
-  | 'int32'
-  | 'int64'
-  | 'float'
-  | 'string'
-  /** `1m30s`. */
-  | 'duration'
-  /** A number of nanoseconds, or the text of a duration. */
-  | 'nanoseconds'
-  /** A resource quantity, as text or number. */
-  | 'quantity';
-
-export type FieldType =
-  | ScalarType
-  /** Zero or empty says the same as absent. */
-  | { readonly unsetWhenZero: ScalarType }
-  | { readonly listOf: FieldType }
-  | { readonly mapOf: FieldType }
-  | { readonly fields: FieldTable; readonly required?: readonly string[] };
-
-export type FieldTable = Readonly<Record<string, FieldType>>;
+import type { FieldTable, FieldType } from '#daemon/options/config-decode.js';
 
 const string = { unsetWhenZero: 'string' } as const;
 const duration = { unsetWhenZero: 'duration' } as const;

@@ -3,13 +3,13 @@
  * other dialect's names). What it says lies under the command line.
  */
 import { readFile } from 'node:fs/promises';
-import { parse as parseYaml } from 'yaml';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { decodeFields, isPlain, type Plain, parseConfigText } from '#daemon/options/config-decode.js';
 import { overlayConfig } from '#daemon/options/config-file.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import type { OptionTable } from '#daemon/options/option.js';
 import { deepFreeze, type ParsedOptions } from '#daemon/options/parse.js';
-import { decodeFields, isPlain, type Plain } from '#nodeagent/options/config-decode.js';
+
 import { configFields } from '#nodeagent/options/config-fields.js';
 import { configApiVersion, configKind, fieldName, inOptionForm } from '#nodeagent/options/config-forms.js';
 import { configOnlyErrors, configOnlyFields } from '#nodeagent/options/config-only-rules.js';
@@ -45,7 +45,7 @@ interface Decoded {
 
 /** Strictly: a field that is unknown or of another type is an error. Throws OptionsError. */
 function decodeConfig(text: string): Decoded {
-  const file = parseFile(text);
+  const file = parseConfigText(text);
   const dialect = dialectOf(file);
   if (dialect === undefined) {
     const accepted = [orchDialect, kubernetesDialect].map((each) => `${configApiVersion(each)} ${configKind(each)}`);
@@ -63,18 +63,6 @@ function decodeConfig(text: string): Decoded {
     fields: Object.fromEntries(Object.entries(decoded).map(([name, value]) => [names.get(name) ?? name, value])),
     dialect,
   };
-}
-
-function parseFile(text: string): Plain {
-  let file: unknown;
-  try {
-    // Aliases are not needed in such a file, and can make a short text very large.
-    file = parseYaml(text, { maxAliasCount: 0 });
-  } catch (error) {
-    throw new OptionsError([error instanceof Error ? error.message : String(error)]);
-  }
-  if (!isPlain(file)) throw new OptionsError(['must be an object']);
-  return file;
 }
 
 /**

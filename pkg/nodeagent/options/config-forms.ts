@@ -1,6 +1,6 @@
 /** Between the forms of the configuration file and those of options, and between the names of the two dialects. */
 import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
-import type { Plain } from '#nodeagent/options/config-decode.js';
+import type { Plain } from '#daemon/options/config-decode.js';
 
 const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 

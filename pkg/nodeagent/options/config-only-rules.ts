@@ -1,7 +1,7 @@
 /** Fields of the configuration file that no option stands for: what 1.24 refuses about them. */
 import { parseDuration } from '#apimachinery/duration.js';
+import type { Plain } from '#daemon/options/config-decode.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
-import type { Plain } from '#nodeagent/options/config-decode.js';
 
 /** Nothing acts on any of them yet. */
 export const configOnlyFields: readonly string[] = [

@@ -153,3 +153,57 @@ t.test('many pods at once, none twice, none over what a node has', async (t) => 
     await clock.sleep(50);
   }
 });
+
+t.test('a scheduler that loses its lead works again when it leads again', async (t) => {
+  const api = await startServer(t, { dialect });
+  const client = new RestClient({ transport: new InProcessTransport({ handler: api.handler, user }), dialect, clock });
+  await client.request('POST', '/api/v1/namespaces', { metadata: { name: 'default' } });
+  const allocatable = { cpu: '2', memory: '1Gi', pods: '10' };
+  await client.resource(nodes).create({
+    metadata: { name: 'n' },
+    spec: {},
+    status: { capacity: allocatable, allocatable },
+  });
+  const recorder = new ApiEventRecorder({ client, source: { component: 'default-scheduler' }, clock, random, log });
+  let lose: () => void = () => undefined;
+  let terms = 0;
+  const scheduler = new Scheduler({
+    client,
+    recorder,
+    dialect,
+    clock,
+    random,
+    log,
+    metrics: schedulerMetrics(new Registry()),
+    leadership: {
+      async lead(work, signal) {
+        while (!signal.aborted) {
+          const term = new AbortController();
+          lose = () => term.abort();
+          terms += 1;
+          await work(AbortSignal.any([signal, term.signal]));
+        }
+      },
+    },
+  });
+  const scheduling = scheduler.start(new AbortController().signal);
+  const bound = async (name: string) => {
+    const containers = [{ name: 'c', image: 'i', resources: { requests: { cpu: '600m' } } }];
+    await client.resource(pods).create({ metadata: { name, namespace: 'default' }, spec: { containers } });
+    for (const deadline = clock.monotonic() + 10_000; clock.monotonic() < deadline; await clock.sleep(20)) {
+      const pod = await client.resource(pods).get(name, { namespace: 'default' });
+      if ((pod.spec.nodeName ?? '') !== '') return true;
+    }
+    return false;
+  };
+  t.ok(await bound('a'));
+  for (const name of ['b', 'c']) {
+    lose();
+    t.ok(await bound(name), 'and knows what runs already');
+  }
+  t.equal(terms, 3);
+  await scheduler.close();
+  await scheduling;
+  await recorder.close();
+  await client.close();
+});

@@ -1,7 +1,34 @@
 /** Reads plain data by a table of fields: unknown fields and wrong types are errors that name the field. */
+
+import { parse as parseYaml } from 'yaml';
 import { parseDuration } from '#apimachinery/duration.js';
 import { isQuantity } from '#apimachinery/quantity.js';
-import type { FieldTable, FieldType, ScalarType } from '#nodeagent/options/config-fields.js';
+import { OptionsError } from '#daemon/options/errors.js';
+
+export type ScalarType =
+  | 'bool'
+  | 'int32'
+  | 'int64'
+  | 'float'
+  | 'string'
+  /** `1m30s`. */
+  | 'duration'
+  /** A number of nanoseconds, or the text of a duration. */
+  | 'nanoseconds'
+  /** A resource quantity, as text or number. */
+  | 'quantity'
+  /** Anything; whoever it is meant for judges it. */
+  | 'any';
+
+export type FieldType =
+  | ScalarType
+  /** Zero or empty says the same as absent. */
+  | { readonly unsetWhenZero: ScalarType }
+  | { readonly listOf: FieldType }
+  | { readonly mapOf: FieldType }
+  | { readonly fields: FieldTable; readonly required?: readonly string[] };
+
+export type FieldTable = Readonly<Record<string, FieldType>>;
 
 export type Plain = Readonly<Record<string, unknown>>;
 
@@ -74,6 +101,8 @@ function scalar(type: ScalarType, value: unknown, errors: string[], path: string
     case 'nanoseconds':
       if (typeof value === 'number' && Number.isSafeInteger(value)) return `${value}ns`;
       return durationText(value) ?? wrong(errors, path, 'a number of nanoseconds or a duration', value);
+    case 'any':
+      return value;
     case 'duration':
       return durationText(value) ?? wrong(errors, path, 'a duration such as "1m30s"', value);
     default:
@@ -94,4 +123,17 @@ function durationText(value: unknown): string | undefined {
 function wrong(errors: string[], path: string, wanted: string, value: unknown): undefined {
   errors.push(`${path}: Invalid value: ${JSON.stringify(value)}: must be ${wanted}`);
   return undefined;
+}
+
+/** A configuration file's object, JSON or YAML. Throws OptionsError. */
+export function parseConfigText(text: string): Plain {
+  let file: unknown;
+  try {
+    // Aliases are not needed in such a file, and can make a short text very large.
+    file = parseYaml(text, { maxAliasCount: 0 });
+  } catch (error) {
+    throw new OptionsError([error instanceof Error ? error.message : String(error)]);
+  }
+  if (!isPlain(file)) throw new OptionsError(['must be an object']);
+  return file;
 }

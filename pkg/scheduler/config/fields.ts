@@ -1,0 +1,102 @@
+/** The fields of a scheduler's configuration file, version v1beta3 of release 1.24, and their types. */
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { FieldTable, FieldType } from '#daemon/options/config-decode.js';
+
+const pluginSet: FieldType = {
+  fields: {
+    enabled: { listOf: { fields: { name: 'string', weight: 'int32' }, required: ['name'] } },
+    disabled: { listOf: { fields: { name: 'string', weight: 'int32' }, required: ['name'] } },
+  },
+};
+
+const extensionPoints = [
+  'queueSort',
+  'preFilter',
+  'filter',
+  'postFilter',
+  'preScore',
+  'score',
+  'reserve',
+  'permit',
+  'preBind',
+  'bind',
+  'postBind',
+  'multiPoint',
+] as const;
+
+const tlsConfig: FieldType = {
+  fields: {
+    insecure: 'bool',
+    serverName: 'string',
+    certFile: 'string',
+    keyFile: 'string',
+    caFile: 'string',
+    certData: 'string',
+    keyData: 'string',
+    caData: 'string',
+  },
+};
+
+const extender: FieldType = {
+  fields: {
+    urlPrefix: 'string',
+    filterVerb: 'string',
+    preemptVerb: 'string',
+    prioritizeVerb: 'string',
+    weight: 'int64',
+    bindVerb: 'string',
+    enableHTTPS: 'bool',
+    tlsConfig,
+    httpTimeout: 'duration',
+    nodeCacheCapable: 'bool',
+    managedResources: { listOf: { fields: { name: 'string', ignoredByScheduler: 'bool' }, required: ['name'] } },
+    ignorable: 'bool',
+  },
+  required: ['urlPrefix'],
+};
+
+const profile: FieldType = {
+  fields: {
+    schedulerName: 'string',
+    plugins: { fields: Object.fromEntries(extensionPoints.map((point) => [point, pluginSet])) },
+    pluginConfig: { listOf: { fields: { name: 'string', args: 'any' }, required: ['name'] } },
+  },
+};
+
+/** The client config file's field as files of the dialect spell it. */
+export const clientConfigField = (dialect: Dialect): string => `${dialect.shortName}config`;
+
+export function schedulerConfigFields(dialect: Dialect): FieldTable {
+  return {
+    apiVersion: 'string',
+    kind: 'string',
+    parallelism: 'int32',
+    leaderElection: {
+      fields: {
+        leaderElect: 'bool',
+        leaseDuration: 'duration',
+        renewDeadline: 'duration',
+        retryPeriod: 'duration',
+        resourceLock: 'string',
+        resourceName: 'string',
+        resourceNamespace: 'string',
+      },
+    },
+    clientConnection: {
+      fields: {
+        [clientConfigField(dialect)]: 'string',
+        acceptContentTypes: 'string',
+        contentType: 'string',
+        qps: 'float',
+        burst: 'int32',
+      },
+    },
+    enableProfiling: 'bool',
+    enableContentionProfiling: 'bool',
+    percentageOfNodesToScore: 'int32',
+    podInitialBackoffSeconds: 'int64',
+    podMaxBackoffSeconds: 'int64',
+    profiles: { listOf: profile },
+    extenders: { listOf: extender },
+  };
+}

@@ -1,0 +1,48 @@
+/** What release 1.24 refuses about a scheduler's configuration file, beyond the rules of the options. */
+import { isPlain, type Plain } from '#daemon/options/config-decode.js';
+
+/** One message per violation, each with the field's path in front. */
+export function configErrors(config: Plain): string[] {
+  return [...numberErrors(config), ...profileErrors(config['profiles']), ...extenderErrors(config['extenders'])];
+}
+
+function numberErrors(config: Plain): string[] {
+  const errors: string[] = [];
+  const invalid = (name: string, why: string) => errors.push(`${name}: Invalid value: ${String(config[name])}: ${why}`);
+  const value = (name: string, otherwise: number) => (typeof config[name] === 'number' ? config[name] : otherwise);
+  if (value('parallelism', 16) <= 0) invalid('parallelism', 'should be an integer value greater than zero');
+  const percentage = value('percentageOfNodesToScore', 0);
+  if (percentage < 0 || percentage > 100) invalid('percentageOfNodesToScore', 'not in valid range [0-100]');
+  const initial = value('podInitialBackoffSeconds', 1);
+  if (initial <= 0) invalid('podInitialBackoffSeconds', 'must be greater than 0');
+  if (value('podMaxBackoffSeconds', 10) < initial) {
+    invalid('podMaxBackoffSeconds', 'must be greater than or equal to PodInitialBackoffSeconds');
+  }
+  return errors;
+}
+
+function profileErrors(profiles: unknown): string[] {
+  if (!Array.isArray(profiles)) return [];
+  if (profiles.length === 0) return [];
+  const errors: string[] = [];
+  const seen = new Set<unknown>();
+  for (const [i, profile] of profiles.entries()) {
+    if (!isPlain(profile)) continue;
+    const name = profile['schedulerName'];
+    // One profile may leave its name out and gets the default; several must tell themselves apart.
+    if (profiles.length > 1 && (name === undefined || name === '')) {
+      errors.push(`profiles[${i}].schedulerName: Required value`);
+    } else if (seen.has(name)) {
+      errors.push(`profiles[${i}].schedulerName: Duplicate value: ${JSON.stringify(name)}`);
+    }
+    seen.add(name);
+  }
+  return errors;
+}
+
+function extenderErrors(extenders: unknown): string[] {
+  if (!Array.isArray(extenders)) return [];
+  const binding = extenders.filter((extender) => isPlain(extender) && (extender['bindVerb'] ?? '') !== '');
+  if (binding.length <= 1) return [];
+  return [`extenders: Invalid value: found ${binding.length} extenders implementing bind: only one may`];
+}

@@ -1,0 +1,248 @@
+/**
+ * The scheduler at work: informers → queue → decision → assume → bind. One pod is decided at a time; bindings run
+ * beside it. A loop runs once: whoever leads again begins with a new one, which knows nothing of the old.
+ */
+import { nodes, pods } from '#api/core/v1/resources.gen.js';
+import type { Node, Pod } from '#api/core/v1/types.gen.js';
+import { type Clock, formatTime } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
+import type { Client } from '#client/client.js';
+import type { EventRecorder } from '#client/events/recorder.js';
+import { SharedInformerFactory } from '#client/informer/factory.js';
+import type { Informer, InformerFactory } from '#client/informer/informer.js';
+import { dropManagedFields } from '#client/informer/transforms.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { Algorithm } from '#scheduler/algorithm.js';
+import { apiBinder, type Binder } from '#scheduler/binder.js';
+import { SchedulerCache } from '#scheduler/cache/cache.js';
+import { nodeEvents } from '#scheduler/cache/node-events.js';
+import { FitError } from '#scheduler/framework/fit-error.js';
+import type { ClusterEvent } from '#scheduler/framework/plugin.js';
+import { defaultProfile, type Profile } from '#scheduler/framework/profile.js';
+import type { SchedulerMetrics } from '#scheduler/metrics.js';
+import { type QueuedPod, SchedulingQueue } from '#scheduler/queue/scheduling-queue.js';
+
+export interface SchedulingLoopOptions {
+  client: Client;
+  /** Caches shared with others, which whoever made them starts. Absent: the scheduler has its own. */
+  informers?: InformerFactory;
+  recorder: EventRecorder;
+  dialect: Dialect;
+  clock: Clock;
+  random: () => number;
+  log: Logger;
+  metrics: SchedulerMetrics;
+  profiles?: readonly Profile[];
+  binder?: Binder;
+  maxUnschedulableMs?: number;
+  initialBackoffMs?: number;
+  maxBackoffMs?: number;
+  /** 0 or absent: by the size of the cluster. */
+  percentageOfNodesToScore?: number;
+  /** Bindings under way at once; further decisions wait. */
+  maxBindings?: number;
+}
+
+export class SchedulingLoop {
+  readonly #options: SchedulingLoopOptions;
+  readonly #profiles: ReadonlyMap<string, Profile>;
+  readonly #cache = new SchedulerCache();
+  readonly #queue: SchedulingQueue;
+  readonly #algorithm: Algorithm;
+  readonly #binder: Binder;
+  readonly #informers: InformerFactory;
+  readonly #pods: Informer<Pod>;
+  readonly #nodes: Informer<Node>;
+  readonly #bindings = new Set<Promise<void>>();
+
+  constructor(options: SchedulingLoopOptions) {
+    this.#options = options;
+    const profiles = options.profiles ?? [defaultProfile(options.dialect)];
+    this.#profiles = new Map(profiles.map((profile) => [profile.schedulerName, profile]));
+    this.#queue = new SchedulingQueue({
+      clock: options.clock,
+      ...(options.maxUnschedulableMs === undefined ? {} : { maxUnschedulableMs: options.maxUnschedulableMs }),
+      ...(options.initialBackoffMs === undefined ? {} : { initialBackoffMs: options.initialBackoffMs }),
+      ...(options.maxBackoffMs === undefined ? {} : { maxBackoffMs: options.maxBackoffMs }),
+    });
+    this.#algorithm = new Algorithm({
+      random: options.random,
+      percentageOfNodesToScore: options.percentageOfNodesToScore ?? 0,
+    });
+    this.#binder = options.binder ?? apiBinder(options.client);
+    const { client, clock, random, log } = options;
+    this.#informers =
+      options.informers ?? new SharedInformerFactory({ client, clock, random, log, transform: dropManagedFields });
+    this.#pods = this.#informers.informer(pods);
+    this.#nodes = this.#informers.informer(nodes);
+  }
+
+  /** Works until `stop` aborts; calls `synced` when its caches are filled. Rejects when the work cannot go on. */
+  async run(stop: AbortSignal, synced: () => void): Promise<void> {
+    const removeNodes = this.#nodes.addHandler({
+      onAdd: (node) => this.#nodeAdded(node),
+      onUpdate: (node, old) => this.#nodeUpdated(node, old),
+      onDelete: (node) => this.#cache.removeNode(node.metadata.name ?? ''),
+    });
+    const removePods = this.#pods.addHandler({
+      onAdd: (pod) => this.#podSeen(pod, undefined),
+      onUpdate: (pod, old) => this.#podSeen(pod, old),
+      onDelete: (pod) => this.#podDeleted(pod),
+    });
+    const onStop = () => this.#queue.close();
+    stop.addEventListener('abort', onStop, { once: true });
+    const ended = new AbortController();
+    const own = this.#options.informers === undefined ? this.#informers : undefined;
+    const informing = own?.start(AbortSignal.any([stop, ended.signal]));
+    try {
+      await this.#informers.waitForSync(stop);
+      synced();
+      for (let pod = await this.#queue.next(); pod !== undefined; pod = await this.#queue.next()) {
+        await this.#schedule(pod);
+      }
+    } catch (error) {
+      if (!stop.aborted) throw error;
+    } finally {
+      removePods();
+      removeNodes();
+      onStop();
+      await Promise.all(this.#bindings);
+      stop.removeEventListener('abort', onStop);
+      ended.abort();
+      await informing;
+    }
+  }
+
+  async #schedule(queued: QueuedPod): Promise<void> {
+    const { pod } = queued.info;
+    const { clock, metrics, log } = this.#options;
+    const profile = this.#profiles.get(pod.spec.schedulerName ?? '');
+    if (profile === undefined || this.#current(queued) === undefined) return this.#queue.done(queued);
+    const started = clock.monotonic();
+    try {
+      const { node } = this.#algorithm.schedule(queued.info, this.#cache.nodes(), profile);
+      metrics.algorithmSeconds.observe((clock.monotonic() - started) / 1000);
+      this.#cache.assume(queued.info, node.name);
+      await this.#startBinding(queued, node.name, started);
+    } catch (error) {
+      if (error instanceof FitError) {
+        await this.#unschedulable(queued, profile, error);
+        metrics.attempt('unschedulable', profile.schedulerName, clock.monotonic() - started);
+      } else {
+        log.error({ err: error, namespace: pod.metadata.namespace, name: pod.metadata.name }, 'scheduling failed');
+        metrics.attempt('error', profile.schedulerName, clock.monotonic() - started);
+        this.#queue.reject(queued, new Set(), this.#current(queued));
+      }
+    }
+  }
+
+  /** Starts the binding and waits only when too many are under way. */
+  async #startBinding(queued: QueuedPod, node: string, started: number): Promise<void> {
+    const binding = this.#bind(queued, node, started).finally(() => this.#bindings.delete(binding));
+    this.#bindings.add(binding);
+    if (this.#bindings.size >= (this.#options.maxBindings ?? 64)) await Promise.race(this.#bindings);
+  }
+
+  async #bind(queued: QueuedPod, node: string, started: number): Promise<void> {
+    const { clock, log, metrics, recorder } = this.#options;
+    const { pod } = queued.info;
+    const { namespace, name } = pod.metadata;
+    const profileName = pod.spec.schedulerName ?? '';
+    try {
+      await this.#binder.bind(pod, node);
+      this.#queue.done(queued);
+      metrics.attempt('scheduled', profileName, clock.monotonic() - started);
+      metrics.podSchedulingSeconds.observe((clock.now() - queued.firstSeen) / 1000);
+      recorder.record(pod, 'Normal', 'Scheduled', `Successfully assigned ${namespace}/${name} to ${node}`);
+    } catch (error) {
+      this.#cache.forget(queued.info.uid);
+      this.#queue.reject(queued, new Set(), this.#current(queued));
+      this.#queue.notify(['AssignedPodDelete']);
+      if (isNotFound(error)) return;
+      metrics.attempt('error', profileName, clock.monotonic() - started);
+      if (isConflict(error)) return;
+      log.warn({ err: error, namespace, name, node }, 'binding failed');
+      recorder.record(pod, 'Warning', 'FailedScheduling', `binding rejected: ${messageOf(error)}`);
+    }
+  }
+
+  async #unschedulable(queued: QueuedPod, profile: Profile, error: FitError): Promise<void> {
+    const { pod } = queued.info;
+    const { clock, log, recorder } = this.#options;
+    const events = new Set<ClusterEvent>(['NodeAdd']);
+    for (const filter of profile.filters) {
+      if (error.plugins.has(filter.name)) for (const event of filter.events) events.add(event);
+    }
+    this.#queue.reject(queued, events, this.#current(queued));
+    recorder.record(pod, 'Warning', 'FailedScheduling', error.message);
+    try {
+      await this.#binder.reportUnschedulable(pod, 'Unschedulable', error.message, formatTime(clock.now()));
+    } catch (failure) {
+      // The condition is information only; the pod stays queued, and the next try reports again.
+      if (!isNotFound(failure)) {
+        log.warn({ err: failure, namespace: pod.metadata.namespace, name: pod.metadata.name }, 'condition not written');
+      }
+    }
+  }
+
+  /** The pod as the API shows it now, undefined when there is nothing left to schedule. */
+  #current(queued: QueuedPod): Pod | undefined {
+    const pod = this.#pods.get(queued.info.key);
+    if (pod === undefined || !this.#waits(pod) || this.#cache.isAssumed(pod.metadata.uid ?? '')) return undefined;
+    return pod;
+  }
+
+  /** True for pods that this scheduler has to place. */
+  #waits(pod: Pod): boolean {
+    return (
+      (pod.spec.nodeName ?? '') === '' &&
+      pod.metadata.deletionTimestamp === undefined &&
+      !isFinished(pod) &&
+      this.#profiles.has(pod.spec.schedulerName ?? '')
+    );
+  }
+
+  #podSeen(pod: Pod, old: Pod | undefined): void {
+    if (old !== undefined && old.metadata.uid !== pod.metadata.uid) this.#podDeleted(old);
+    if ((pod.spec.nodeName ?? '') !== '') {
+      if (old !== undefined && (old.spec.nodeName ?? '') === '') this.#queue.remove(pod);
+      return this.#boundPod(pod);
+    }
+    if (!this.#waits(pod)) return this.#queue.remove(pod);
+    if (this.#cache.isAssumed(pod.metadata.uid ?? '')) return;
+    if (old === undefined || !this.#waits(old)) this.#queue.add(pod);
+    else this.#queue.update(pod, JSON.stringify(pod.spec) !== JSON.stringify(old.spec));
+  }
+
+  #boundPod(pod: Pod): void {
+    if (!isFinished(pod)) return this.#cache.setPod(pod);
+    this.#cache.removePod(pod.metadata.uid ?? '');
+    this.#queue.notify(['AssignedPodDelete']);
+  }
+
+  #podDeleted(pod: Pod): void {
+    this.#queue.remove(pod);
+    this.#cache.removePod(pod.metadata.uid ?? '');
+    if ((pod.spec.nodeName ?? '') !== '') this.#queue.notify(['AssignedPodDelete']);
+  }
+
+  #nodeAdded(node: Node): void {
+    this.#cache.setNode(node);
+    this.#queue.notify(['NodeAdd']);
+  }
+
+  #nodeUpdated(node: Node, old: Node): void {
+    this.#cache.setNode(node);
+    const events = nodeEvents(node, old);
+    if (events.length > 0) this.#queue.notify(events);
+  }
+}
+
+function isFinished(pod: Pod): boolean {
+  return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
