@@ -5,230 +5,380 @@ import type { IntOrString } from '#api/intstr/types.gen.js';
 import type { LabelSelector, ListMeta, ObjectMeta, Time } from '#api/meta/v1/types.gen.js';
 import type { RawExtension } from '#api/runtime/types.gen.js';
 
+/** A past or present state of a workload, kept to roll back to. */
 export interface ControllerRevision {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** The state. Cannot be changed. */
   data?: RawExtension;
+  /** Number of the revision; higher is newer. */
   revision: number;
 }
 
+/** A list of ControllerRevision objects. */
 export interface ControllerRevisionList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: ControllerRevision[];
 }
 
+/** Runs one pod on every node, or on every node that qualifies. */
 export interface DaemonSet {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: DaemonSetSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: DaemonSetStatus;
 }
 
+/** One aspect of a DaemonSet's state. */
 export interface DaemonSetCondition {
+  /** Aspect that the condition describes. */
   type: string;
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   status: string;
+  /** When the status last changed. */
   lastTransitionTime?: Time;
+  /** One CamelCase word on why the status last changed, for programs. */
   reason?: string;
+  /** Details of the last change of the status, for people. */
   message?: string;
 }
 
+/** A list of DaemonSet objects. */
 export interface DaemonSetList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: DaemonSet[];
 }
 
+/** What a DaemonSet runs, and how it is updated. */
 export interface DaemonSetSpec {
+  /** Labels of the pods that count. Must match those of the template; cannot be changed. */
   selector?: LabelSelector;
+  /** The pod to run on each node. Its restart policy must be `Always`. */
   template: PodTemplateSpec;
+  /** How pods are replaced when the template changes. */
   updateStrategy?: DaemonSetUpdateStrategy;
+  /** Seconds that a pod must be ready without a container failing before it counts as available. Default 0. */
   minReadySeconds?: number;
+  /** Old revisions to keep for a rollback. Default 10. */
   revisionHistoryLimit?: number;
 }
 
+/** What was last observed of a DaemonSet. */
 export interface DaemonSetStatus {
+  /** Nodes that run the pod and should. */
   currentNumberScheduled: number;
+  /** Nodes that run the pod and should not. */
   numberMisscheduled: number;
+  /** Nodes that should run the pod. */
   desiredNumberScheduled: number;
+  /** Nodes that should run the pod and have a ready one. */
   numberReady: number;
+  /** Generation of the spec that this status describes. */
   observedGeneration?: number;
+  /** Nodes whose pod is up to date. */
   updatedNumberScheduled?: number;
+  /** Nodes whose pod has been ready for `minReadySeconds`. */
   numberAvailable?: number;
+  /** Nodes that should run the pod and have no available one. */
   numberUnavailable?: number;
+  /** Hash collisions so far, which go into the names of revisions. */
   collisionCount?: number;
+  /** Latest observations of single aspects of the state, one per condition type. */
   conditions?: DaemonSetCondition[];
 }
 
+/** How the pods of a DaemonSet are replaced. */
 export interface DaemonSetUpdateStrategy {
+  /** `RollingUpdate` replaces pods step by step, `OnDelete` only those that someone deletes. Default `RollingUpdate`. */
   type?: string;
+  /** Settings of `RollingUpdate`. */
   rollingUpdate?: RollingUpdateDaemonSet;
 }
 
+/** How a DaemonSet is updated step by step. */
 export interface RollingUpdateDaemonSet {
+  /** Most nodes that may be without an available pod: a number, or a percentage of the nodes rounded up. 0 only with `maxSurge`. Default 1. */
   maxUnavailable?: IntOrString;
+  /** Most nodes that may run the new pod beside the old one: a number, or a percentage of the nodes rounded up. 0 only with `maxUnavailable`. Default 0. */
   maxSurge?: IntOrString;
 }
 
+/** Keeps a number of equal pods running and replaces them step by step when their template changes. */
 export interface Deployment {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: DeploymentSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: DeploymentStatus;
 }
 
+/** One aspect of a Deployment's state. */
 export interface DeploymentCondition {
+  /** Aspect that the condition describes. */
   type: string;
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   status: string;
+  /** When the condition was last written. */
   lastUpdateTime?: Time;
+  /** When the status last changed. */
   lastTransitionTime?: Time;
+  /** One CamelCase word on why the status last changed, for programs. */
   reason?: string;
+  /** Details of the last change of the status, for people. */
   message?: string;
 }
 
+/** A list of Deployment objects. */
 export interface DeploymentList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: Deployment[];
 }
 
+/** What a Deployment keeps running, and how it is updated. */
 export interface DeploymentSpec {
+  /** Number of pods wanted. Default 1. */
   replicas?: number;
+  /** Labels of the pods that count. Must match those of the template; cannot be changed. */
   selector?: LabelSelector;
+  /** The pods to run. Their restart policy must be `Always`. */
   template: PodTemplateSpec;
+  /** How pods are replaced when the template changes. */
   strategy?: DeploymentStrategy;
+  /** Seconds that a pod must be ready without a container failing before it counts as available. Default 0. */
   minReadySeconds?: number;
+  /** Old ReplicaSets to keep for a rollback. Default 10. */
   revisionHistoryLimit?: number;
+  /** Holds back the rollout of changes. Default false. */
   paused?: boolean;
+  /** Seconds without progress after which the rollout is reported as failed; it goes on trying. More than `minReadySeconds`. Default 600. */
   progressDeadlineSeconds?: number;
 }
 
+/** What was last observed of a Deployment. */
 export interface DeploymentStatus {
+  /** Generation of the spec that this status describes. */
   observedGeneration?: number;
+  /** Number of pods. */
   replicas?: number;
+  /** Pods of the present template. */
   updatedReplicas?: number;
+  /** Pods that are ready. */
   readyReplicas?: number;
+  /** Pods that have been ready for `minReadySeconds`. */
   availableReplicas?: number;
+  /** Pods that are missing or not available yet. */
   unavailableReplicas?: number;
+  /** Latest observations of single aspects of the state, one per condition type. */
   conditions?: DeploymentCondition[];
+  /** Hash collisions so far, which go into the names of ReplicaSets. */
   collisionCount?: number;
 }
 
+/** How the pods of a Deployment are replaced. */
 export interface DeploymentStrategy {
+  /** `RollingUpdate` replaces pods step by step, `Recreate` removes all old ones first. Default `RollingUpdate`. */
   type?: string;
+  /** Settings of `RollingUpdate`. */
   rollingUpdate?: RollingUpdateDeployment;
 }
 
+/** How a Deployment is updated step by step. */
 export interface RollingUpdateDeployment {
+  /** Most pods that may be missing from the wanted number: a number, or a percentage of it rounded down. Not 0 together with `maxSurge`. Default 25%. */
   maxUnavailable?: IntOrString;
+  /** Most pods that may exist beyond the wanted number: a number, or a percentage of it rounded up. Not 0 together with `maxUnavailable`. Default 25%. */
   maxSurge?: IntOrString;
 }
 
+/** Keeps a number of equal pods running. Normally made by a Deployment. */
 export interface ReplicaSet {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: ReplicaSetSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: ReplicaSetStatus;
 }
 
+/** One aspect of a ReplicaSet's state. */
 export interface ReplicaSetCondition {
+  /** Aspect that the condition describes. */
   type: string;
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   status: string;
+  /** When the status last changed. */
   lastTransitionTime?: Time;
+  /** One CamelCase word on why the status last changed, for programs. */
   reason?: string;
+  /** Details of the last change of the status, for people. */
   message?: string;
 }
 
+/** A list of ReplicaSet objects. */
 export interface ReplicaSetList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: ReplicaSet[];
 }
 
+/** What a ReplicaSet keeps running. */
 export interface ReplicaSetSpec {
+  /** Number of pods wanted. Default 1. */
   replicas?: number;
+  /** Seconds that a pod must be ready without a container failing before it counts as available. Default 0. */
   minReadySeconds?: number;
+  /** Labels of the pods that count. Must match those of the template; cannot be changed. */
   selector?: LabelSelector;
+  /** The pods to make when there are too few. */
   template?: PodTemplateSpec;
 }
 
+/** What was last observed of a ReplicaSet. */
 export interface ReplicaSetStatus {
+  /** Number of pods. */
   replicas: number;
+  /** Pods that have all labels of the template. */
   fullyLabeledReplicas?: number;
+  /** Pods that are ready. */
   readyReplicas?: number;
+  /** Pods that have been ready for `minReadySeconds`. */
   availableReplicas?: number;
+  /** Generation of the spec that this status describes. */
   observedGeneration?: number;
+  /** Latest observations of single aspects of the state, one per condition type. */
   conditions?: ReplicaSetCondition[];
 }
 
+/** How a StatefulSet is updated step by step. */
 export interface RollingUpdateStatefulSetStrategy {
+  /** Lowest number of the pods to update; those below keep the old template. Default 0: all. */
   partition?: number;
+  /** Most pods that may be unavailable during the update: a number, or a percentage of the wanted number rounded up. Not 0. Default 1. */
   maxUnavailable?: IntOrString;
 }
 
+/** Runs numbered pods with stable names and storage of their own. */
 export interface StatefulSet {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: StatefulSetSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: StatefulSetStatus;
 }
 
+/** One aspect of a StatefulSet's state. */
 export interface StatefulSetCondition {
+  /** Aspect that the condition describes. */
   type: string;
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   status: string;
+  /** When the status last changed. */
   lastTransitionTime?: Time;
+  /** One CamelCase word on why the status last changed, for programs. */
   reason?: string;
+  /** Details of the last change of the status, for people. */
   message?: string;
 }
 
+/** A list of StatefulSet objects. */
 export interface StatefulSetList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: StatefulSet[];
 }
 
+/** What happens to the claims made from `volumeClaimTemplates`. */
 export interface StatefulSetPersistentVolumeClaimRetentionPolicy {
+  /** When the StatefulSet is deleted: `Retain` keeps the claims, `Delete` deletes them with their pods. Default `Retain`. */
   whenDeleted?: string;
+  /** When it is scaled down: `Retain` keeps the claims of removed pods, `Delete` deletes them. Default `Retain`. */
   whenScaled?: string;
 }
 
+/** What a StatefulSet runs, and how it is updated. Only `replicas`, `template`, `updateStrategy`, `minReadySeconds` and `persistentVolumeClaimRetentionPolicy` can be changed. */
 export interface StatefulSetSpec {
+  /** Number of pods wanted. Default 1. */
   replicas?: number;
+  /** Labels of the pods that count. Must match those of the template; cannot be changed. */
   selector?: LabelSelector;
+  /** The pods to run, named `<name>-<number>`. Their restart policy must be `Always`. */
   template: PodTemplateSpec;
+  /** Claims to make for each pod; they keep their data when the pod is replaced. A claim wins over a volume of the same name in the template. */
   volumeClaimTemplates?: PersistentVolumeClaim[];
+  /** Name of the headless service that gives the pods their DNS names. It must exist already. */
   serviceName: string;
+  /** `OrderedReady` starts pods one after the other and stops them in reverse, `Parallel` all at once. Default `OrderedReady`. */
   podManagementPolicy?: string;
+  /** How pods are replaced when the template changes. */
   updateStrategy?: StatefulSetUpdateStrategy;
+  /** Old revisions to keep for a rollback. Default 10. */
   revisionHistoryLimit?: number;
+  /** Seconds that a pod must be ready without a container failing before it counts as available. Default 0. */
   minReadySeconds?: number;
+  /** What happens to the claims made from `volumeClaimTemplates`. Default: they are kept. */
   persistentVolumeClaimRetentionPolicy?: StatefulSetPersistentVolumeClaimRetentionPolicy;
 }
 
+/** What was last observed of a StatefulSet. */
 export interface StatefulSetStatus {
+  /** Generation of the spec that this status describes. */
   observedGeneration?: number;
+  /** Number of pods. */
   replicas: number;
+  /** Pods that are ready. */
   readyReplicas?: number;
+  /** Pods of the current revision. */
   currentReplicas?: number;
+  /** Pods of the updated revision. */
   updatedReplicas?: number;
+  /** Revision that the pods had before the update. */
   currentRevision?: string;
+  /** Revision that the pods are updated to. */
   updateRevision?: string;
+  /** Hash collisions so far, which go into the names of revisions. */
   collisionCount?: number;
+  /** Latest observations of single aspects of the state, one per condition type. */
   conditions?: StatefulSetCondition[];
+  /** Pods that have been ready for `minReadySeconds`. */
   availableReplicas?: number;
 }
 
+/** How the pods of a StatefulSet are replaced. */
 export interface StatefulSetUpdateStrategy {
+  /** `RollingUpdate` replaces pods from the highest number down, `OnDelete` only those that someone deletes. Default `RollingUpdate`. */
   type?: string;
+  /** Settings of `RollingUpdate`. */
   rollingUpdate?: RollingUpdateStatefulSetStrategy;
 }

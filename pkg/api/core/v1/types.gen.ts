@@ -5,1556 +5,2623 @@ import type { Condition, LabelSelector, ListMeta, MicroTime, ObjectMeta, OwnerRe
 import type { Quantity } from '#api/resource/types.gen.js';
 import type { RawExtension } from '#api/runtime/types.gen.js';
 
+/** Places a pod on a node. Posted to the pod's `binding` subresource, normally by a scheduler. */
 export interface Binding {
   apiVersion?: string;
   kind?: string;
+  /** Name and namespace of the pod to place. Labels and annotations are copied to the pod. */
   metadata: ObjectMeta;
+  /** The node that the pod shall run on. */
   target: ObjectReference;
 }
 
+/** Health of a component of the control plane. */
 export interface ComponentCondition {
+  /** Aspect that the condition describes. */
   type: string;
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   status: string;
+  /** Result of the check, for people. */
   message?: string;
+  /** Error that the check ended with, if any. */
   error?: string;
 }
 
+/** Health of one component of the control plane. Deprecated; use the health endpoints of the components. */
 export interface ComponentStatus {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** Results of the checks. */
   conditions?: ComponentCondition[];
 }
 
+/** A list of ComponentStatus objects. */
 export interface ComponentStatusList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: ComponentStatus[];
 }
 
+/** Configuration data for pods, as key-value pairs. Not for confidential data; a Secret is. */
 export interface ConfigMap {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** Refuses every later change of `data` and `binaryData` when true. Cannot be unset again. Default false. */
   immutable?: boolean;
+  /** Text values by key. A key is letters, digits, `-`, `_` and `.`, and must not occur in `binaryData` too. All values together take at most 1 MiB. */
   data?: Record<string, string>;
+  /** Values that are not UTF-8 text, in base64, by key. Keys follow the rules of `data`. */
   binaryData?: Record<string, string>;
 }
 
+/** A list of ConfigMap objects. */
 export interface ConfigMapList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: ConfigMap[];
 }
 
+/** Linux capabilities to add to and to take from what the runtime grants a container by default. */
 export interface Capabilities {
+  /** Capabilities to add, such as `NET_ADMIN`. */
   add?: string[];
+  /** Capabilities to take away; `ALL` takes all. */
   drop?: string[];
 }
 
+/** Makes an environment variable of every key of a ConfigMap. */
 export interface ConfigMapEnvSource extends LocalObjectReference {
+  /** Lets the container start without the ConfigMap. Default false. */
   optional?: boolean;
 }
 
+/** One container of a pod: what to run, with which resources, and how to watch over it. */
 export interface Container {
+  /** Name of the container, a DNS label that is unique among all containers of the pod. Cannot be changed. */
   name: string;
+  /** Image to run, as `registry/repository:tag` or with `@digest`. Workload templates may leave it out where something else fills it in. */
   image?: string;
+  /** Program and leading arguments; replaces the image's entrypoint. `$(NAME)` is replaced by that environment variable, `$$(NAME)` stands for the text `$(NAME)`. No shell is involved. */
   command?: string[];
+  /** Arguments of the program; replaces the image's default arguments. References are replaced as in `command`. */
   args?: string[];
+  /** Directory that the program starts in. Default: the image's. */
   workingDir?: string;
+  /** Ports that the container listens on. Informative, except for names that services and probes refer to, and for host ports; a port that is not listed can still be reached. */
   ports?: ContainerPort[];
+  /** ConfigMaps and Secrets whose keys become environment variables. Later sources win over earlier ones, and `env` over all of them. Keys that are not valid names are skipped, with an event. */
   envFrom?: EnvFromSource[];
+  /** Environment variables, in order; a value may refer to those before it. */
   env?: EnvVar[];
+  /** CPU, memory and other resources that the container needs, and those it may not exceed. */
   resources?: ResourceRequirements;
+  /** Where the pod's volumes appear in the container's file system. */
   volumeMounts?: VolumeMount[];
+  /** Where block volumes appear as devices in the container. */
   volumeDevices?: VolumeDevice[];
+  /** Checks whether the container still works. It is restarted when the check fails often enough. */
   livenessProbe?: Probe;
+  /** Checks whether the container can serve. The pod leaves its services while the check fails. */
   readinessProbe?: Probe;
+  /** Checks whether the container has started. The other probes wait until it succeeds once; the container is restarted when it fails often enough. */
   startupProbe?: Probe;
+  /** Actions right after the start and right before the stop of the container. */
   lifecycle?: Lifecycle;
+  /** File in the container that holds its last words: what it writes there shows in its status when it ends, 4096 bytes at most. Default `/dev/termination-log`. */
   terminationMessagePath?: string;
+  /** `File` reads the termination message from its file only. `FallbackToLogsOnError` takes the end of the log when that file is empty and the container failed (80 lines or 2048 bytes at most). Default `File`. */
   terminationMessagePolicy?: string;
+  /** `Always` asks the registry at each start, `IfNotPresent` only where the node lacks the image, `Never` never. Default `Always` for the tag `latest` or none, otherwise `IfNotPresent`. */
   imagePullPolicy?: string;
+  /** Security settings of this container. They win over the pod's where both are set. */
   securityContext?: SecurityContext;
+  /** Keeps a buffer for standard input open, so that clients can attach to it. Reads meet end of file otherwise. Default false. */
   stdin?: boolean;
+  /** Closes standard input once the first attached client leaves; it stays closed until the container restarts. Default false: it stays open across clients. */
   stdinOnce?: boolean;
+  /** Gives the container a terminal; needs `stdin`. Default false. */
   tty?: boolean;
 }
 
+/** An image that a node has. */
 export interface ContainerImage {
+  /** Names by which the image is known. */
   names?: string[];
+  /** Size of the image in bytes. */
   sizeBytes?: number;
 }
 
+/** A port that a container listens on. */
 export interface ContainerPort {
+  /** Name that services and probes can use instead of the number. At most 15 lower case letters, digits and `-`; unique in the pod. */
   name?: string;
+  /** Port of the node that leads here, 1 to 65535. With `hostNetwork` it must equal `containerPort`. Limits the pod to nodes where the port is free. */
   hostPort?: number;
+  /** Port on the pod's address, 1 to 65535. */
   containerPort: number;
+  /** `TCP`, `UDP` or `SCTP`. Default `TCP`. */
   protocol?: string;
+  /** Address of the node to bind the host port to. Default: all addresses. */
   hostIP?: string;
 }
 
+/** State of a container: exactly one member is set; none means waiting. */
 export interface ContainerState {
+  /** Set while the container does not run yet. */
   waiting?: ContainerStateWaiting;
+  /** Set while the container runs. */
   running?: ContainerStateRunning;
+  /** Set once the container has ended. */
   terminated?: ContainerStateTerminated;
 }
 
+/** A container that runs. */
 export interface ContainerStateRunning {
+  /** When the container was last started. */
   startedAt?: Time;
 }
 
+/** A container that has ended. */
 export interface ContainerStateTerminated {
+  /** Exit code of its main process. */
   exitCode: number;
+  /** Signal that ended it, if any. */
   signal?: number;
+  /** Why it ended, in one word, such as `Completed`, `Error` or `OOMKilled`. */
   reason?: string;
+  /** Last words of the container, or details of its end. */
   message?: string;
+  /** When this run began. */
   startedAt?: Time;
+  /** When this run ended. */
   finishedAt?: Time;
+  /** Identity at the runtime, as `runtime://id`. */
   containerID?: string;
 }
 
+/** A container that does not run yet. */
 export interface ContainerStateWaiting {
+  /** Why it waits, in one word, such as `ImagePullBackOff`. */
   reason?: string;
+  /** Details, for people. */
   message?: string;
 }
 
+/** What the node last observed of one container. */
 export interface ContainerStatus {
+  /** Name of the container in the spec. */
   name: string;
+  /** What it is doing now. */
   state?: ContainerState;
+  /** How its previous run ended. */
   lastState?: ContainerState;
+  /** Whether its readiness probe succeeds, or it runs and has none. */
   ready: boolean;
+  /** How often it was restarted. */
   restartCount: number;
+  /** Image it runs. */
   image: string;
+  /** Identity of the image, usually with its digest. */
   imageID: string;
+  /** Identity at the runtime, as `runtime://id`. */
   containerID?: string;
+  /** Whether its startup probe has succeeded, or it runs and has none. False again after a restart. */
   started?: boolean;
 }
 
+/** Makes environment variables of all keys of a ConfigMap or of a Secret. */
 export interface EnvFromSource {
+  /** Put in front of each key. Must begin as a variable's name does. */
   prefix?: string;
+  /** The ConfigMap to read. */
   configMapRef?: ConfigMapEnvSource;
+  /** The Secret to read. */
   secretRef?: SecretEnvSource;
 }
 
+/** One environment variable of a container. */
 export interface EnvVar {
+  /** Name of the variable: letters, digits, `_`, `-` and `.`, not beginning with a digit. */
   name: string;
+  /** Value of the variable. `$(NAME)` is replaced by a variable defined before, or stays when there is none; `$$(NAME)` stands for the text `$(NAME)`. Default empty. */
   value?: string;
+  /** Takes the value from elsewhere. Only without `value`. */
   valueFrom?: EnvVarSource;
 }
 
+/** Where the value of an environment variable comes from. Exactly one member is set. */
 export interface EnvVarSource {
+  /** A field of the pod: `metadata.name`, `metadata.namespace`, `metadata.uid`, `metadata.labels['<key>']`, `metadata.annotations['<key>']`, `spec.nodeName`, `spec.serviceAccountName`, `status.hostIP`, `status.podIP` or `status.podIPs`. */
   fieldRef?: ObjectFieldSelector;
+  /** A resource limit or request of a container: CPU, memory, ephemeral storage or huge pages. */
   resourceFieldRef?: ResourceFieldSelector;
+  /** One key of a ConfigMap. */
   configMapKeyRef?: ConfigMapKeySelector;
+  /** One key of a Secret. */
   secretKeyRef?: SecretKeySelector;
 }
 
+/** A container added to a running pod to look into it. It is never restarted, has no guaranteed resources, and cannot be changed or removed. Added through the `ephemeralcontainers` subresource. */
 export interface EphemeralContainer extends EphemeralContainerCommon {
+  /** Container whose processes this one can see, where the runtime supports it. Without it, the namespaces of the pod apply. */
   targetContainerName?: string;
 }
 
+/** The settings that an ephemeral container shares with ordinary ones. */
 export interface EphemeralContainerCommon {
+  /** Name of the container, a DNS label that is unique among all containers of the pod. */
   name: string;
+  /** Image to run, as `registry/repository:tag` or with `@digest`. Workload templates may leave it out where something else fills it in. */
   image?: string;
+  /** Program and leading arguments; replaces the image's entrypoint. `$(NAME)` is replaced by that environment variable, `$$(NAME)` stands for the text `$(NAME)`. No shell is involved. */
   command?: string[];
+  /** Arguments of the program; replaces the image's default arguments. References are replaced as in `command`. */
   args?: string[];
+  /** Directory that the program starts in. Default: the image's. */
   workingDir?: string;
+  /** Not allowed for ephemeral containers. */
   ports?: ContainerPort[];
+  /** ConfigMaps and Secrets whose keys become environment variables. Later sources win over earlier ones, and `env` over all of them. Keys that are not valid names are skipped, with an event. */
   envFrom?: EnvFromSource[];
+  /** Environment variables, in order; a value may refer to those before it. */
   env?: EnvVar[];
+  /** Not allowed for ephemeral containers; they use what the pod has to spare. */
   resources?: ResourceRequirements;
+  /** Where the pod's volumes appear in the container's file system. `subPath` is not allowed. */
   volumeMounts?: VolumeMount[];
+  /** Where block volumes appear as devices in the container. */
   volumeDevices?: VolumeDevice[];
+  /** Not allowed for ephemeral containers. */
   livenessProbe?: Probe;
+  /** Not allowed for ephemeral containers. */
   readinessProbe?: Probe;
+  /** Not allowed for ephemeral containers. */
   startupProbe?: Probe;
+  /** Not allowed for ephemeral containers. */
   lifecycle?: Lifecycle;
+  /** File in the container that holds its last words: what it writes there shows in its status when it ends, 4096 bytes at most. Default `/dev/termination-log`. */
   terminationMessagePath?: string;
+  /** `File` reads the termination message from its file only. `FallbackToLogsOnError` takes the end of the log when that file is empty and the container failed (80 lines or 2048 bytes at most). Default `File`. */
   terminationMessagePolicy?: string;
+  /** `Always` asks the registry at each start, `IfNotPresent` only where the node lacks the image, `Never` never. Default `Always` for the tag `latest` or none, otherwise `IfNotPresent`. */
   imagePullPolicy?: string;
+  /** Security settings of this container. They win over the pod's where both are set. */
   securityContext?: SecurityContext;
+  /** Keeps a buffer for standard input open, so that clients can attach to it. Reads meet end of file otherwise. Default false. */
   stdin?: boolean;
+  /** Closes standard input once the first attached client leaves; it stays closed until the container restarts. Default false: it stays open across clients. */
   stdinOnce?: boolean;
+  /** Gives the container a terminal; needs `stdin`. Default false. */
   tty?: boolean;
 }
 
+/** Runs a command in the container. */
 export interface ExecAction {
+  /** Program and arguments, started in the container's root directory without a shell. Exit code 0 means success. */
   command?: string[];
 }
 
+/** Calls the standard gRPC health service. */
 export interface GRPCAction {
+  /** Port of the gRPC service, 1 to 65535. */
   port: number;
+  /** Name of the service to ask about. Default empty: the server as a whole. */
   service?: string;
 }
 
+/** Sends an HTTP GET request. Codes from 200 to 399 mean success. */
 export interface HTTPGetAction {
+  /** Path to ask for. Default `/`. */
   path?: string;
+  /** Number from 1 to 65535, or the name of one of the container's ports. */
   port: IntOrString;
+  /** Host to connect to. Default: the pod's address. For another virtual host set a `Host` header instead. */
   host?: string;
+  /** `HTTP` or `HTTPS`; certificates are not verified. Default `HTTP`. */
   scheme?: string;
+  /** Headers to send along; the same name may occur more than once. */
   httpHeaders?: HTTPHeader[];
 }
 
+/** One header of an HTTP request. */
 export interface HTTPHeader {
+  /** Name of the header. */
   name: string;
+  /** Value of the header. */
   value: string;
 }
 
+/** Actions at the turning points of a container's life. */
 export interface Lifecycle {
+  /** Runs right after the container was created, alongside its main process. When it fails, the container is stopped and restarted by its policy. */
   postStart?: LifecycleHandler;
+  /** Runs before the container is stopped on request or after a failed probe, not when it ends by itself. Its time counts against the grace period; the stop signal follows it. */
   preStop?: LifecycleHandler;
 }
 
+/** What to do at a turning point. Exactly one member is set. */
 export interface LifecycleHandler {
+  /** Runs a command in the container. */
   exec?: ExecAction;
+  /** Sends an HTTP GET request. */
   httpGet?: HTTPGetAction;
+  /** Kept for compatibility; has no effect and fails at run time. */
   tcpSocket?: TCPSocketAction;
 }
 
+/** A check of a container that is repeated for as long as it runs. */
 export interface Probe extends ProbeHandler {
+  /** Seconds to wait after the container's start before the first check. Default 0. */
   initialDelaySeconds?: number;
+  /** Seconds after which a check counts as failed. Default 1, minimum 1. */
   timeoutSeconds?: number;
+  /** Seconds from one check to the next. Default 10, minimum 1. */
   periodSeconds?: number;
+  /** Successes in a row that turn a failing probe around. Default 1, which is the only value for liveness and startup. */
   successThreshold?: number;
+  /** Failures in a row that count as a failure of the probe. Default 3, minimum 1. */
   failureThreshold?: number;
+  /** Seconds that the container gets to stop when this probe fails, instead of the pod's grace period. Minimum 1. Not for readiness. */
   terminationGracePeriodSeconds?: number;
 }
 
+/** How a probe looks at the container. Exactly one member is set. */
 export interface ProbeHandler {
+  /** Runs a command in the container. */
   exec?: ExecAction;
+  /** Sends an HTTP GET request to the container. */
   httpGet?: HTTPGetAction;
+  /** Opens a TCP connection to the container. */
   tcpSocket?: TCPSocketAction;
+  /** Calls the gRPC health service of the container. */
   grpc?: GRPCAction;
 }
 
+/** Resources that something needs and may use at most, by resource name. */
 export interface ResourceRequirements {
+  /** Most that may be used. Memory beyond the limit ends the container, CPU beyond it is throttled. */
   limits?: Record<string, Quantity>;
+  /** Amount set aside, by which a node is chosen. At most the limit. Default: the limit where one is set, otherwise nothing. */
   requests?: Record<string, Quantity>;
 }
 
+/** Makes an environment variable of every key of a Secret. */
 export interface SecretEnvSource extends LocalObjectReference {
+  /** Lets the container start without the Secret. Default false. */
   optional?: boolean;
 }
 
+/** Security settings of one container. */
 export interface SecurityContext {
+  /** Linux capabilities to add and drop. Not on Windows. */
   capabilities?: Capabilities;
+  /** Gives the container nearly all rights of root on the node. Default false. Not on Windows. */
   privileged?: boolean;
+  /** SELinux context of the container. Default: one that the runtime picks. Not on Windows. */
   seLinuxOptions?: SELinuxOptions;
+  /** Settings for Windows. Not on Linux. */
   windowsOptions?: WindowsSecurityContextOptions;
+  /** Numeric id of the user to run as. Default: the image's user. Not on Windows. */
   runAsUser?: number;
+  /** Numeric id of the primary group to run as. Default: the runtime's choice. Not on Windows. */
   runAsGroup?: number;
+  /** Refuses to start the container as user 0. Default false. */
   runAsNonRoot?: boolean;
+  /** Makes the container's own file system read-only. Default false. Not on Windows. */
   readOnlyRootFilesystem?: boolean;
+  /** Lets a process gain more rights than its parent has, as setuid programs do. Always so for privileged containers and those with `SYS_ADMIN`. Default true. Not on Windows. */
   allowPrivilegeEscalation?: boolean;
+  /** How `/proc` is presented: `Default` hides what the runtime usually hides, `Unmasked` shows all of it. Not on Windows. */
   procMount?: string;
+  /** Filter of system calls for the container. Not on Windows. */
   seccompProfile?: SeccompProfile;
 }
 
+/** Opens a TCP connection and closes it again. */
 export interface TCPSocketAction {
+  /** Number from 1 to 65535, or the name of one of the container's ports. */
   port: IntOrString;
+  /** Host to connect to. Default: the pod's address. */
   host?: string;
 }
 
+/** A block volume inside a container. */
 export interface VolumeDevice {
+  /** Name of a volume of the pod that is a claim in block mode. */
   name: string;
+  /** Path at which the device appears in the container. */
   devicePath: string;
 }
 
+/** A volume in the file system of a container. */
 export interface VolumeMount {
+  /** Name of one of the pod's volumes. */
   name: string;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
+  /** Path in the container at which the volume appears. No colons. */
   mountPath: string;
+  /** Path inside the volume to mount instead of its root; relative and without `..`. */
   subPath?: string;
+  /** Whether mounts pass between node and container: `None`; `HostToContainer`, from the node inwards; `Bidirectional`, both ways and for privileged containers only. Default `None`. */
   mountPropagation?: string;
+  /** As `subPath`, with `$(NAME)` replaced by the container's environment variables. Not together with `subPath`. */
   subPathExpr?: string;
 }
 
+/** An address of an endpoint. */
 export interface EndpointAddress {
+  /** IP address; neither loopback nor link-local nor multicast. */
   ip: string;
+  /** Host name of the endpoint, a DNS label; it gets a record below the service's name. */
   hostname?: string;
+  /** Node that the endpoint runs on. */
   nodeName?: string;
+  /** The object behind the address, mostly a pod. */
   targetRef?: ObjectReference;
 }
 
+/** A port of endpoints. */
 export interface EndpointPort {
+  /** Name of the port as in the service. May be empty only where there is a single port. */
   name?: string;
+  /** Number of the port, 1 to 65535. */
   port: number;
+  /** `TCP`, `UDP` or `SCTP`. Default `TCP`. */
   protocol?: string;
+  /** Protocol spoken on the port, such as a registered service name or a name with a domain prefix. */
   appProtocol?: string;
 }
 
+/** Addresses that share a set of ports. Every address serves every port. */
 export interface EndpointSubset {
+  /** Addresses that are ready for traffic. */
   addresses?: EndpointAddress[];
+  /** Addresses that are not ready: still starting, or failing their readiness checks. */
   notReadyAddresses?: EndpointAddress[];
+  /** Ports that the addresses serve. */
   ports?: EndpointPort[];
 }
 
+/** The addresses behind the service of the same name. Lists at most 1000 addresses; EndpointSlices have no such limit. */
 export interface Endpoints {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** Groups of addresses with the same ports. An address may be in several groups. */
   subsets?: EndpointSubset[];
 }
 
+/** A list of Endpoints objects. */
 export interface EndpointsList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: Endpoints[];
 }
 
+/** A report of something that happened to an object. Kept for a limited time, and made on a best-effort basis. */
 export interface Event {
   apiVersion?: string;
   kind?: string;
+  /** Name, namespace and other data that every object has. */
   metadata: ObjectMeta;
+  /** The object that the event is about. */
   involvedObject: ObjectReference;
+  /** Why it happened, in one CamelCase word, for programs. */
   reason?: string;
+  /** What happened, for people. */
   message?: string;
+  /** Who reports the event. New reporters set `reportingComponent` instead. */
   source?: EventSource;
+  /** When it was first seen. */
   firstTimestamp?: Time;
+  /** When it was last seen. */
   lastTimestamp?: Time;
+  /** How often it was seen. */
   count?: number;
+  /** `Normal` or `Warning`. */
   type?: string;
+  /** When it was first seen, to the microsecond. */
   eventTime?: MicroTime;
+  /** Set for an event that goes on happening. */
   series?: EventSeries;
+  /** What was done or failed, in one word. */
   action?: string;
+  /** Another object that the event has to do with. */
   related?: ObjectReference;
+  /** Name of the controller that reports the event. */
   reportingComponent?: string;
+  /** Instance of that controller, such as its pod's name. */
   reportingInstance?: string;
 }
 
+/** A list of Event objects. */
 export interface EventList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: Event[];
 }
 
+/** Repetitions of an event. */
 export interface EventSeries {
+  /** How often it happened so far in this series. */
   count?: number;
+  /** When it last happened. */
   lastObservedTime?: MicroTime;
 }
 
+/** A component that reports events. */
 export interface EventSource {
+  /** Name of the component. */
   component?: string;
+  /** Node that the component runs on. */
   host?: string;
 }
 
+/** Limits and defaults of the resources of single objects in a namespace. */
 export interface LimitRange {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: LimitRangeSpec;
 }
 
+/** Limits for one type of object, by resource name. */
 export interface LimitRangeItem {
+  /** What is limited: `Pod` (sum of its containers), `Container` or `PersistentVolumeClaim`. */
   type: string;
+  /** Most that a limit or a request may be. */
   max?: Record<string, Quantity>;
+  /** Least that a limit or a request may be. */
   min?: Record<string, Quantity>;
+  /** Limit that containers without one are given. Only for `Container`. */
   default?: Record<string, Quantity>;
+  /** Request that containers without one are given. Only for `Container`. */
   defaultRequest?: Record<string, Quantity>;
+  /** Most that the limit may be as a multiple of the request; both must then be set. */
   maxLimitRequestRatio?: Record<string, Quantity>;
 }
 
+/** A list of LimitRange objects. */
 export interface LimitRangeList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: LimitRange[];
 }
 
+/** What a LimitRange enforces. */
 export interface LimitRangeSpec {
+  /** Limits to enforce, each for one type of object. */
   limits: LimitRangeItem[];
 }
 
+/** A scope for names: objects of different namespaces may be called the same. Policies and quotas are set per namespace. */
 export interface Namespace {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: NamespaceSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: NamespaceStatus;
 }
 
+/** One aspect of a namespace's state, mostly of its deletion. */
 export interface NamespaceCondition {
+  /** Aspect that the condition describes. */
   type: string;
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   status: string;
+  /** When the status last changed. */
   lastTransitionTime?: Time;
+  /** One CamelCase word on why the status last changed, for programs. */
   reason?: string;
+  /** Details of the last change of the status, for people. */
   message?: string;
 }
 
+/** A list of Namespace objects. */
 export interface NamespaceList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: Namespace[];
 }
 
+/** What a namespace is meant to be. */
 export interface NamespaceSpec {
+  /** Who must still clean up before the namespace can go. Changed through the `finalize` subresource only. */
   finalizers?: string[];
 }
 
+/** What was last observed of a namespace. */
 export interface NamespaceStatus {
+  /** `Active`, or `Terminating` once it is being deleted. */
   phase?: string;
+  /** Latest observations of single aspects of the state, one per condition type. */
   conditions?: NamespaceCondition[];
 }
 
+/** A volume that is attached to a node. */
 export interface AttachedVolume {
+  /** Unique name of the volume. */
   name: string;
+  /** Device on the node through which the volume is reached. */
   devicePath: string;
 }
 
+/** A ConfigMap with settings of the node agent. No longer supported. */
 export interface ConfigMapNodeConfigSource {
+  /** Namespace of the ConfigMap. */
   namespace: string;
+  /** Name of the ConfigMap. */
   name: string;
+  /** Identity of the ConfigMap. Not in a spec. */
   uid?: string;
+  /** Version of the ConfigMap. Not in a spec. */
   resourceVersion?: string;
+  /** Key of the ConfigMap that holds the settings. */
   kubeletConfigKey: string;
 }
 
+/** A port of a daemon. */
 export interface DaemonEndpoint {
+  /** Number of the port. */
   Port: number;
 }
 
+/** A machine that runs pods. */
 export interface Node {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: NodeSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: NodeStatus;
 }
 
+/** An address at which a node is reached. */
 export interface NodeAddress {
+  /** `Hostname`, `InternalIP`, `ExternalIP`, `InternalDNS` or `ExternalDNS`. */
   type: string;
+  /** The address. */
   address: string;
 }
 
+/** One aspect of a node's state. */
 export interface NodeCondition {
+  /** Aspect that the condition describes. */
   type: string;
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   status: string;
+  /** When the condition was last reported. */
   lastHeartbeatTime?: Time;
+  /** When the status last changed. */
   lastTransitionTime?: Time;
+  /** One CamelCase word on why the status last changed, for programs. */
   reason?: string;
+  /** Details of the last change of the status, for people. */
   message?: string;
 }
 
+/** Where settings of the node agent come from. No longer supported. Exactly one member is set. */
 export interface NodeConfigSource {
+  /** A ConfigMap that holds the settings. */
   configMap?: ConfigMapNodeConfigSource;
 }
 
+/** What became of the settings of the node agent. No longer supported. */
 export interface NodeConfigStatus {
+  /** Settings that the node agent is to use. */
   assigned?: NodeConfigSource;
+  /** Settings in use. */
   active?: NodeConfigSource;
+  /** Settings to fall back to. */
   lastKnownGood?: NodeConfigSource;
+  /** What is wrong with the assigned settings. */
   error?: string;
 }
 
+/** Ports of the daemons of a node. */
 export interface NodeDaemonEndpoints {
+  /** Where the node agent listens. */
   kubeletEndpoint?: DaemonEndpoint;
 }
 
+/** A list of Node objects. */
 export interface NodeList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: Node[];
 }
 
+/** Options of a request that is passed on to a node. */
 export interface NodeProxyOptions {
+  /** Path to ask the node for. */
   path?: string;
 }
 
+/** Resources of a node. */
 export interface NodeResources {}
 
+/** What a node is meant to be. */
 export interface NodeSpec {
+  /** Address range for the node's pods. The first entry of `podCIDRs`. */
   podCIDR?: string;
+  /** Address ranges for the node's pods, at most one of each address family. Cannot be changed once set. */
   podCIDRs?: string[];
+  /** Identity of the machine at its cloud provider, as `provider://id`. Cannot be changed once set. */
   providerID?: string;
+  /** Keeps new pods away from the node (cordoned). Default false. */
   unschedulable?: boolean;
+  /** Marks that keep pods away unless they tolerate them. */
   taints?: Taint[];
+  /** No longer supported; has no effect. */
   configSource?: NodeConfigSource;
+  /** No longer used. */
   externalID?: string;
 }
 
+/** What a node last reported. */
 export interface NodeStatus {
+  /** All resources of the machine. */
   capacity?: Record<string, Quantity>;
+  /** What pods may use of the resources. Default: the capacity. */
   allocatable?: Record<string, Quantity>;
+  /** No longer used. */
   phase?: string;
+  /** State of the node: `Ready`, pressure on memory, disk and processes, network. */
   conditions?: NodeCondition[];
+  /** Addresses at which the node is reached. */
   addresses?: NodeAddress[];
+  /** Ports of the node's daemons. */
   daemonEndpoints?: NodeDaemonEndpoints;
+  /** Identity and versions of the machine and its software. */
   nodeInfo?: NodeSystemInfo;
+  /** Images on the node, the largest first; possibly not all. */
   images?: ContainerImage[];
+  /** Attachable volumes that pods on the node use. */
   volumesInUse?: string[];
+  /** Volumes that are attached to the node. */
   volumesAttached?: AttachedVolume[];
+  /** No longer used. */
   config?: NodeConfigStatus;
 }
 
+/** Identity and versions of a node. */
 export interface NodeSystemInfo {
+  /** Identity of the installed operating system, from `/etc/machine-id`. */
   machineID: string;
+  /** Identity of the machine. */
   systemUUID: string;
+  /** Identity of the current boot. */
   bootID: string;
+  /** Version of the kernel. */
   kernelVersion: string;
+  /** Name of the operating system. */
   osImage: string;
+  /** Container runtime, as `name://version`. */
   containerRuntimeVersion: string;
+  /** Version of the node agent. */
   kubeletVersion: string;
+  /** Version of the service proxy. */
   kubeProxyVersion: string;
+  /** `linux` or `windows`. */
   operatingSystem: string;
+  /** Instruction set, such as `amd64` or `arm64`. */
   architecture: string;
 }
 
+/** A share of Azure File. */
 export interface AzureFilePersistentVolumeSource {
+  /** Secret with name and key of the storage account. */
   secretName: string;
+  /** Name of the share. */
   shareName: string;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
+  /** Namespace of the secret. Default: that of the claim. */
   secretNamespace?: string;
 }
 
+/** A volume of a CSI driver. */
 export interface CSIPersistentVolumeSource {
+  /** Name of the driver. */
   driver: string;
+  /** Identity of the volume as the driver gave it. Cannot be changed. */
   volumeHandle: string;
+  /** Makes the volume read-only. Default false. */
   readOnly?: boolean;
+  /** File system to mount, such as `ext4`. Default: the driver's choice. */
   fsType?: string;
+  /** Properties of the volume for the driver. */
   volumeAttributes?: Record<string, string>;
+  /** Secret that the driver gets to attach and detach the volume. */
   controllerPublishSecretRef?: SecretReference;
+  /** Secret that the driver gets to prepare the volume on a node. */
   nodeStageSecretRef?: SecretReference;
+  /** Secret that the driver gets to mount the volume for a pod. */
   nodePublishSecretRef?: SecretReference;
+  /** Secret that the driver gets to enlarge the volume. */
   controllerExpandSecretRef?: SecretReference;
 }
 
+/** A Ceph file system. */
 export interface CephFSPersistentVolumeSource {
+  /** Addresses of the Ceph monitors. At least one. */
   monitors: string[];
+  /** Directory to mount. Default `/`. */
   path?: string;
+  /** User to act as. Default `admin`. */
   user?: string;
+  /** Path on the node of the user's key ring. Default `/etc/ceph/user.secret`. */
   secretFile?: string;
+  /** Secret with the user's key; wins over `secretFile`. */
   secretRef?: SecretReference;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
 }
 
+/** An OpenStack Cinder volume. */
 export interface CinderPersistentVolumeSource {
+  /** Identity of the volume in Cinder. */
   volumeID: string;
+  /** File system to mount. Default `ext4`. */
   fsType?: string;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
+  /** Secret with parameters to reach OpenStack. */
   secretRef?: SecretReference;
 }
 
+/** A volume of a FlexVolume driver. Deprecated. */
 export interface FlexPersistentVolumeSource {
+  /** Name of the driver. */
   driver: string;
+  /** File system to mount. Default: the driver's choice. */
   fsType?: string;
+  /** Secret with confidential data for the driver. */
   secretRef?: SecretReference;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
+  /** Further options for the driver. */
   options?: Record<string, string>;
 }
 
+/** A Gluster volume. */
 export interface GlusterfsPersistentVolumeSource {
+  /** Name of the Endpoints object that lists the Gluster servers. */
   endpoints: string;
+  /** Name of the Gluster volume. */
   path: string;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
+  /** Namespace of the Endpoints object. Default: that of the claim. */
   endpointsNamespace?: string;
 }
 
+/** A disk reached over iSCSI. */
 export interface ISCSIPersistentVolumeSource {
+  /** Address of the target, with its port unless it is 3260. */
   targetPortal: string;
+  /** Qualified name of the target. */
   iqn: string;
+  /** Number of the logical unit at the target. */
   lun: number;
+  /** Name of the initiator interface. Default `default` (TCP). */
   iscsiInterface?: string;
+  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`. */
   fsType?: string;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
+  /** Further addresses of the target, for several paths. */
   portals?: string[];
+  /** Uses CHAP authentication for discovery. Default false. */
   chapAuthDiscovery?: boolean;
+  /** Uses CHAP authentication for sessions. Default false. */
   chapAuthSession?: boolean;
+  /** Secret with the CHAP credentials. */
   secretRef?: SecretReference;
+  /** Name of the initiator. Default: the node's. */
   initiatorName?: string;
 }
 
+/** A disk, partition or directory of one node. Needs a node affinity. */
 export interface LocalVolumeSource {
+  /** Path on the node of a directory or block device. */
   path: string;
+  /** File system to mount where the path is a block device. Default: detected. */
   fsType?: string;
 }
 
+/** A piece of storage in the cluster that lives apart from the pods that use it. */
 export interface PersistentVolume {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: PersistentVolumeSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: PersistentVolumeStatus;
 }
 
+/** A list of PersistentVolume objects. */
 export interface PersistentVolumeList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: PersistentVolume[];
 }
 
+/** Where the storage is. Exactly one member is set; none can be changed later. */
 export interface PersistentVolumeSource {
+  /** A persistent disk of Google Compute Engine. */
   gcePersistentDisk?: GCEPersistentDiskVolumeSource;
+  /** A disk of AWS EBS. */
   awsElasticBlockStore?: AWSElasticBlockStoreVolumeSource;
+  /** A directory of the node; for tests on a single node only. */
   hostPath?: HostPathVolumeSource;
+  /** A Gluster volume. */
   glusterfs?: GlusterfsPersistentVolumeSource;
+  /** A directory of an NFS server. */
   nfs?: NFSVolumeSource;
+  /** A Ceph RADOS block device. */
   rbd?: RBDPersistentVolumeSource;
+  /** A disk reached over iSCSI. */
   iscsi?: ISCSIPersistentVolumeSource;
+  /** An OpenStack Cinder volume. */
   cinder?: CinderPersistentVolumeSource;
+  /** A Ceph file system. */
   cephfs?: CephFSPersistentVolumeSource;
+  /** A disk reached over Fibre Channel. */
   fc?: FCVolumeSource;
+  /** A Flocker volume. */
   flocker?: FlockerVolumeSource;
+  /** A volume of a FlexVolume driver. Deprecated. */
   flexVolume?: FlexPersistentVolumeSource;
+  /** A share of Azure File. */
   azureFile?: AzureFilePersistentVolumeSource;
+  /** A virtual disk of vSphere. */
   vsphereVolume?: VsphereVirtualDiskVolumeSource;
+  /** A Quobyte volume. */
   quobyte?: QuobyteVolumeSource;
+  /** An Azure data disk. */
   azureDisk?: AzureDiskVolumeSource;
+  /** A disk of a Photon controller. */
   photonPersistentDisk?: PhotonPersistentDiskVolumeSource;
+  /** A Portworx volume. */
   portworxVolume?: PortworxVolumeSource;
+  /** A ScaleIO volume. */
   scaleIO?: ScaleIOPersistentVolumeSource;
+  /** A disk or directory of one node. */
   local?: LocalVolumeSource;
+  /** A StorageOS volume. */
   storageos?: StorageOSPersistentVolumeSource;
+  /** A volume of a CSI driver. */
   csi?: CSIPersistentVolumeSource;
 }
 
+/** What a PersistentVolume is, and how it may be used. */
 export interface PersistentVolumeSpec extends PersistentVolumeSource {
+  /** Size of the volume, as `storage`. */
   capacity?: Record<string, Quantity>;
+  /** Ways in which the volume can be mounted: `ReadWriteOnce` by one node, `ReadOnlyMany` and `ReadWriteMany` by many, `ReadWriteOncePod` by one pod. */
   accessModes?: string[];
+  /** The claim that the volume is bound to. May be set beforehand to reserve the volume. */
   claimRef?: ObjectReference;
+  /** What happens to the volume once its claim is gone: `Retain`, `Delete` or `Recycle` (deprecated). Default `Retain`. */
   persistentVolumeReclaimPolicy?: string;
+  /** Name of the StorageClass that the volume belongs to. Empty: none. */
   storageClassName?: string;
+  /** Options for mounting, such as `ro` or `soft`. They are not checked; a wrong one makes mounting fail. */
   mountOptions?: string[];
+  /** `Filesystem` or `Block`. Default `Filesystem`. */
   volumeMode?: string;
+  /** Nodes from which the volume can be reached. Default: all. */
   nodeAffinity?: VolumeNodeAffinity;
 }
 
+/** What was last observed of a PersistentVolume. */
 export interface PersistentVolumeStatus {
+  /** `Pending`, `Available`, `Bound`, `Released` (its claim is gone) or `Failed`. */
   phase?: string;
+  /** Details on the phase, for people. */
   message?: string;
+  /** Why it failed, in one word. */
   reason?: string;
 }
 
+/** A Ceph RADOS block device. */
 export interface RBDPersistentVolumeSource {
+  /** Addresses of the Ceph monitors. At least one. */
   monitors: string[];
+  /** Name of the image. */
   image: string;
+  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`. */
   fsType?: string;
+  /** Pool of the image. Default `rbd`. */
   pool?: string;
+  /** User to act as. Default `admin`. */
   user?: string;
+  /** Path on the node of the key ring. Default `/etc/ceph/keyring`. */
   keyring?: string;
+  /** Secret with the user's key; wins over `keyring`. */
   secretRef?: SecretReference;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
 }
 
+/** A ScaleIO volume. */
 export interface ScaleIOPersistentVolumeSource {
+  /** Address of the ScaleIO gateway. */
   gateway: string;
+  /** Name of the storage system. */
   system: string;
+  /** Secret with the credentials. */
   secretRef?: SecretReference;
+  /** Talks TLS to the gateway. Default false. */
   sslEnabled?: boolean;
+  /** Protection domain of the storage. */
   protectionDomain?: string;
+  /** Storage pool of that domain. */
   storagePool?: string;
+  /** `ThickProvisioned` or `ThinProvisioned`. Default `ThinProvisioned`. */
   storageMode?: string;
+  /** Name of an existing volume. */
   volumeName?: string;
+  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `xfs`. */
   fsType?: string;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
 }
 
+/** A reference to a secret. */
 export interface SecretReference {
+  /** Name of the secret. */
   name?: string;
+  /** Namespace of the secret. */
   namespace?: string;
 }
 
+/** A StorageOS volume. */
 export interface StorageOSPersistentVolumeSource {
+  /** Name of the volume. */
   volumeName?: string;
+  /** Namespace of the volume in StorageOS. Default: that of the pod. */
   volumeNamespace?: string;
+  /** File system to mount. Default `ext4`. */
   fsType?: string;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
+  /** Secret with the credentials. */
   secretRef?: ObjectReference;
 }
 
+/** Nodes from which a volume can be reached. */
 export interface VolumeNodeAffinity {
+  /** Nodes that qualify. */
   required?: NodeSelector;
 }
 
+/** A request for storage, which is bound to a PersistentVolume that fulfils it. */
 export interface PersistentVolumeClaim {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: PersistentVolumeClaimSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: PersistentVolumeClaimStatus;
 }
 
+/** One aspect of a claim's state. */
 export interface PersistentVolumeClaimCondition {
+  /** Aspect that the condition describes. */
   type: string;
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   status: string;
+  /** When the condition was last checked. */
   lastProbeTime?: Time;
+  /** When the status last changed. */
   lastTransitionTime?: Time;
+  /** One CamelCase word on why the status last changed, for programs. */
   reason?: string;
+  /** Details of the last change of the status, for people. */
   message?: string;
 }
 
+/** A list of PersistentVolumeClaim objects. */
 export interface PersistentVolumeClaimList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: PersistentVolumeClaim[];
 }
 
+/** What storage is wanted. Only the requested size can change later, and only grow. */
 export interface PersistentVolumeClaimSpec {
+  /** Ways in which the volume must be mountable: `ReadWriteOnce`, `ReadOnlyMany`, `ReadWriteMany` or `ReadWriteOncePod`. */
   accessModes?: string[];
+  /** Labels that the volume must have. */
   selector?: LabelSelector;
+  /** Least size of the volume, as the request `storage`. Can be raised where the storage class allows it. */
   resources?: ResourceRequirements;
+  /** Name of the bound volume. May be set beforehand to ask for that one. */
   volumeName?: string;
+  /** Name of the StorageClass that provides the volume. Empty: volumes without a class only. Default: the default class. */
   storageClassName?: string;
+  /** `Filesystem` or `Block`. Default `Filesystem`. */
   volumeMode?: string;
+  /** What to fill the volume with: a VolumeSnapshot or another PersistentVolumeClaim. Kept equal to `dataSourceRef` where possible. */
   dataSource?: TypedLocalObjectReference;
+  /** What to fill the volume with: an object of any kind outside the core group, or a PersistentVolumeClaim. */
   dataSourceRef?: TypedLocalObjectReference;
 }
 
+/** What was last observed of a claim. */
 export interface PersistentVolumeClaimStatus {
+  /** `Pending`, `Bound` or `Lost` (its volume is gone). */
   phase?: string;
+  /** Ways in which the bound volume can be mounted. */
   accessModes?: string[];
+  /** Actual size of the bound volume. */
   capacity?: Record<string, Quantity>;
+  /** Latest observations of single aspects of the state, one per condition type. */
   conditions?: PersistentVolumeClaimCondition[];
+  /** Size that was last asked of the storage; may be more than the actual size. */
   allocatedResources?: Record<string, Quantity>;
+  /** How far enlarging has come: empty, or the step that goes on or has failed. */
   resizeStatus?: string;
 }
 
+/** A claim to be made for each pod. */
 export interface PersistentVolumeClaimTemplate {
+  /** Labels and annotations of the claim. */
   metadata?: ObjectMeta;
+  /** What storage is wanted. */
   spec: PersistentVolumeClaimSpec;
 }
 
+/** A claim of the same namespace. */
 export interface PersistentVolumeClaimVolumeSource {
+  /** Name of the claim. */
   claimName: string;
+  /** Mounts the volume read-only everywhere. Default false. */
   readOnly?: boolean;
 }
 
+/** A reference to an object of any kind in the same namespace. */
 export interface TypedLocalObjectReference {
+  /** Group of the object's kind. Default: the core group. */
   apiGroup?: string;
+  /** Kind of the object. */
   kind: string;
+  /** Name of the object. */
   name: string;
 }
 
+/** Pods that a node would better not run. No longer used. */
 export interface AvoidPods {
+  /** The pods to avoid. */
   preferAvoidPods?: PreferAvoidPodsEntry[];
 }
 
+/** A line of the hosts file of a pod. */
 export interface HostAlias {
+  /** IP address. */
   ip?: string;
+  /** Names for the address. */
   hostnames?: string[];
 }
 
+/** A group of containers that run together on one node and share its network address and volumes. */
 export interface Pod {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: PodSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: PodStatus;
 }
 
+/** Options of attaching to a container. */
 export interface PodAttachOptions {
+  /** Sends standard input. Default false. */
   stdin?: boolean;
+  /** Receives standard output. Default true. */
   stdout?: boolean;
+  /** Receives standard error. Default true. */
   stderr?: boolean;
+  /** Treats the streams as a terminal; standard error is then part of standard output. Default false. */
   tty?: boolean;
+  /** Container to attach to. Default: the only one. */
   container?: string;
 }
 
+/** One aspect of a pod's state. */
 export interface PodCondition {
+  /** Aspect that the condition describes. */
   type: string;
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   status: string;
+  /** When the condition was last checked. */
   lastProbeTime?: Time;
+  /** When the status last changed. */
   lastTransitionTime?: Time;
+  /** One CamelCase word on why the status last changed, for programs. */
   reason?: string;
+  /** Details of the last change of the status, for people. */
   message?: string;
 }
 
+/** Settings of name resolution, added to those that the DNS policy gives. */
 export interface PodDNSConfig {
+  /** Addresses of name servers, after those of the policy. Duplicates are dropped; 3 at most in all. */
   nameservers?: string[];
+  /** Search domains, after those of the policy. Duplicates are dropped; 32 at most in all. */
   searches?: string[];
+  /** Resolver options, added to those of the policy and winning over them. */
   options?: PodDNSConfigOption[];
 }
 
+/** A resolver option. */
 export interface PodDNSConfigOption {
+  /** Name of the option, such as `ndots`. Required. */
   name?: string;
+  /** Value of the option, if it takes one. */
   value?: string;
 }
 
+/** Options of running a command in a container. */
 export interface PodExecOptions {
+  /** Sends standard input. Default false. */
   stdin?: boolean;
+  /** Receives standard output. Default true. */
   stdout?: boolean;
+  /** Receives standard error. Default true. */
   stderr?: boolean;
+  /** Treats the streams as a terminal; standard error is then part of standard output. Default false. */
   tty?: boolean;
+  /** Container to run in. Default: the only one. */
   container?: string;
+  /** Program and arguments; no shell is involved. */
   command: string[];
 }
 
+/** An IP address of a pod. */
 export interface PodIP {
+  /** The address. */
   ip?: string;
 }
 
+/** A list of Pod objects. */
 export interface PodList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: Pod[];
 }
 
+/** Options of reading the log of a container. */
 export interface PodLogOptions {
+  /** Container to read the log of. Default: the only one. */
   container?: string;
+  /** Goes on as the log grows. Default false. */
   follow?: boolean;
+  /** Reads the log of the run before the last restart. Default false. */
   previous?: boolean;
+  /** Reads only what was written in the last so many seconds. Not together with `sinceTime`. */
   sinceSeconds?: number;
+  /** Reads only what was written from this time on. */
   sinceTime?: Time;
+  /** Puts the time in RFC 3339 in front of each line. Default false. */
   timestamps?: boolean;
+  /** Reads only so many lines from the end. Default: all. */
   tailLines?: number;
+  /** Stops after so many bytes, possibly within a line. Default: no limit. */
   limitBytes?: number;
+  /** Does not verify the certificate of the node, which then may not be the one that was asked. Default false. */
   insecureSkipTLSVerifyBackend?: boolean;
 }
 
+/** The operating system that a pod is made for. */
 export interface PodOS {
+  /** `linux` or `windows`. Fields that only the other one knows must not be set. */
   name: string;
 }
 
+/** Options of forwarding ports to a pod. */
 export interface PodPortForwardOptions {
+  /** Ports of the pod. Required for streams over WebSocket. */
   ports?: number[];
 }
 
+/** Options of a request that is passed on to a pod. */
 export interface PodProxyOptions {
+  /** Path to ask the pod for. */
   path?: string;
 }
 
+/** A condition that must hold before the pod counts as ready. */
 export interface PodReadinessGate {
+  /** Type of a condition in the pod's status. */
   conditionType: string;
 }
 
+/** Security settings of all containers of a pod, and of the pod itself. */
 export interface PodSecurityContext {
+  /** SELinux context of the containers. Default: one per container that the runtime picks. Not on Windows. */
   seLinuxOptions?: SELinuxOptions;
+  /** Settings for Windows. Not on Linux. */
   windowsOptions?: WindowsSecurityContextOptions;
+  /** Numeric id of the user to run as. Default: the image's user. Not on Windows. */
   runAsUser?: number;
+  /** Numeric id of the primary group to run as. Default: the runtime's choice. Not on Windows. */
   runAsGroup?: number;
+  /** Refuses to start containers as user 0. Default false. */
   runAsNonRoot?: boolean;
+  /** Further groups of the first process in each container. Not on Windows. */
   supplementalGroups?: number[];
+  /** Group that owns the files of volumes that support it; new files get it too, and it may read and write. Default: nothing is changed. Not on Windows. */
   fsGroup?: number;
+  /** Kernel settings in the pod's namespaces. Unsafe ones must be allowed on the node. Not on Windows. */
   sysctls?: Sysctl[];
+  /** `Always` sets owner and mode of all files at each mount, `OnRootMismatch` only where the root of the volume differs. Default `Always`. Not on Windows. */
   fsGroupChangePolicy?: string;
+  /** Filter of system calls for the containers. Not on Windows. */
   seccompProfile?: SeccompProfile;
 }
 
+/** The pods that a controller makes. */
 export interface PodSignature {
+  /** The controller. */
   podController?: OwnerReference;
 }
 
+/** What a pod is meant to be. Most of it cannot be changed once the pod exists. */
 export interface PodSpec {
+  /** Volumes that containers of the pod can mount. */
   volumes?: Volume[];
+  /** Containers that run one after the other, each to success, before the others start. Cannot be changed, except for images. */
   initContainers?: Container[];
+  /** Containers of the pod; at least one. None can be added or removed later. */
   containers: Container[];
+  /** Containers added to the running pod to look into it. Set only through the `ephemeralcontainers` subresource. */
   ephemeralContainers?: EphemeralContainer[];
+  /** When ended containers are started again: `Always`, `OnFailure` or `Never`. Default `Always`. */
   restartPolicy?: string;
+  /** Seconds from the stop signal to the kill when the pod is deleted. 0 kills at once. Default 30. */
   terminationGracePeriodSeconds?: number;
+  /** Seconds from the pod's start on the node after which it is stopped and marked as failed. Minimum 1. Default: no limit. */
   activeDeadlineSeconds?: number;
+  /** Name resolution: `ClusterFirst` by the cluster's DNS, `ClusterFirstWithHostNet` the same for pods with `hostNetwork`, `Default` as the node, `None` only by `dnsConfig`. Default `ClusterFirst`. */
   dnsPolicy?: string;
+  /** Labels that the node must have. */
   nodeSelector?: Record<string, string>;
+  /** Name of the service account that the pod acts under. Default `default`. */
   serviceAccountName?: string;
+  /** Deprecated; the same as `serviceAccountName`. */
   serviceAccount?: string;
+  /** Whether a token of the service account is mounted. Default: what the account says. */
   automountServiceAccountToken?: boolean;
+  /** Node that the pod runs on. Normally set by the scheduler; setting it on creation skips scheduling. */
   nodeName?: string;
+  /** Uses the network of the node. Container ports must then be declared as host ports. Default false. */
   hostNetwork?: boolean;
+  /** Sees the processes of the node. Default false. */
   hostPID?: boolean;
+  /** Uses the node's inter-process communication. Default false. */
   hostIPC?: boolean;
+  /** Lets all containers of the pod see each other's processes. Not together with `hostPID`. Default false. */
   shareProcessNamespace?: boolean;
+  /** Security settings of all containers and of the pod itself. */
   securityContext?: PodSecurityContext;
+  /** Secrets with credentials of registries, in the pod's namespace. */
   imagePullSecrets?: LocalObjectReference[];
+  /** Host name of the pod, a DNS label. Default: the pod's name. */
   hostname?: string;
+  /** With a headless service of this name, the pod's full name is `<hostname>.<subdomain>.<namespace>.svc.<domain>`. Default: no domain name. */
   subdomain?: string;
+  /** Rules on which nodes the pod wants. */
   affinity?: Affinity;
+  /** Scheduler that places the pod. Default: the cluster's own. */
   schedulerName?: string;
+  /** Taints of nodes that the pod can live with. */
   tolerations?: Toleration[];
+  /** Lines to add to the hosts file of the pod. Not with `hostNetwork`. */
   hostAliases?: HostAlias[];
+  /** Name of the PriorityClass that gives the pod's priority. Default: the class marked as global default, or priority 0. */
   priorityClassName?: string;
+  /** Priority of the pod; higher is more important. Filled in from the class. */
   priority?: number;
+  /** Settings of name resolution beyond those of the policy. */
   dnsConfig?: PodDNSConfig;
+  /** Conditions that must hold, besides readiness of all containers, before the pod counts as ready. */
   readinessGates?: PodReadinessGate[];
+  /** Name of the RuntimeClass that says how containers are run. Default: the node's standard way. */
   runtimeClassName?: string;
+  /** Gives containers environment variables about the services of the namespace. Default true. */
   enableServiceLinks?: boolean;
+  /** `PreemptLowerPriority` may remove less important pods to make room, `Never` may not. Default: what the priority class says. */
   preemptionPolicy?: string;
+  /** Resources that running the pod takes besides its containers. Filled in from the runtime class. */
   overhead?: Record<string, Quantity>;
+  /** How evenly pods are spread over places such as zones and nodes. All of them apply. */
   topologySpreadConstraints?: TopologySpreadConstraint[];
+  /** Makes the full domain name the host name that programs see. Default false. */
   setHostnameAsFQDN?: boolean;
+  /** Operating system that the pod is made for. */
   os?: PodOS;
 }
 
+/** What was last observed of a pod. */
 export interface PodStatus {
+  /** Where the pod is in its life: `Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`. */
   phase?: string;
+  /** Latest observations of single aspects of the state, one per condition type. */
   conditions?: PodCondition[];
+  /** Details on why the pod is as it is, for people. */
   message?: string;
+  /** Why the pod is as it is, in one word, such as `Evicted`. */
   reason?: string;
+  /** Node where room is being made for the pod by removing others. */
   nominatedNodeName?: string;
+  /** Address of the node. */
   hostIP?: string;
+  /** Address of the pod. The first entry of `podIPs`. */
   podIP?: string;
+  /** Addresses of the pod, at most one of each address family. */
   podIPs?: PodIP[];
+  /** When the node took note of the pod, before it pulled images. */
   startTime?: Time;
+  /** State of the init containers, in the order of the spec. */
   initContainerStatuses?: ContainerStatus[];
+  /** State of the containers. */
   containerStatuses?: ContainerStatus[];
+  /** Quality of service that follows from the resources: `Guaranteed`, `Burstable` or `BestEffort`. */
   qosClass?: string;
+  /** State of the ephemeral containers. */
   ephemeralContainerStatuses?: ContainerStatus[];
 }
 
+/** The status of a pod by itself. */
 export interface PodStatusResult {
+  /** Name, labels, annotations and other data that every object has. */
   metadata?: ObjectMeta;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: PodStatus;
 }
 
+/** Pods to avoid. No longer used. */
 export interface PreferAvoidPodsEntry {
+  /** Which pods. */
   podSignature: PodSignature;
+  /** When they were evicted. */
   evictionTime?: Time;
+  /** Why, in one word. */
   reason?: string;
+  /** Why, for people. */
   message?: string;
 }
 
+/** An SELinux context. */
 export interface SELinuxOptions {
+  /** SELinux user. */
   user?: string;
+  /** SELinux role. */
   role?: string;
+  /** SELinux type. */
   type?: string;
+  /** SELinux level. */
   level?: string;
 }
 
+/** A filter of system calls. */
 export interface SeccompProfile {
+  /** `RuntimeDefault`: the runtime's own filter. `Localhost`: a file on the node. `Unconfined`: none. */
   type: string;
+  /** Path of the filter below the node agent's directory of filters. Required for, and only for, `Localhost`. */
   localhostProfile?: string;
 }
 
+/** A kernel setting. */
 export interface Sysctl {
+  /** Name of the setting, such as `net.ipv4.ip_local_port_range`. */
   name: string;
+  /** Value of the setting. */
   value: string;
 }
 
+/** How evenly matching pods are spread over places. */
 export interface TopologySpreadConstraint {
+  /** Most that a place may have more of the pods than the emptiest place. Minimum 1. */
   maxSkew: number;
+  /** Node label whose values mark places. Nodes without the label are left out. */
   topologyKey: string;
+  /** `DoNotSchedule` keeps the pod waiting, `ScheduleAnyway` prefers nodes that reduce the skew. */
   whenUnsatisfiable: string;
+  /** Labels of the pods to count, in the pod's own namespace. */
   labelSelector?: LabelSelector;
+  /** Least number of places: while fewer qualify, the emptiest counts as having none. Minimum 1; only with `DoNotSchedule`. Default 1. */
   minDomains?: number;
 }
 
+/** Security settings for Windows. */
 export interface WindowsSecurityContextOptions {
+  /** Name of the group managed service account to use. */
   gmsaCredentialSpecName?: string;
+  /** Specification of that account. Filled in from its name on admission. */
   gmsaCredentialSpec?: string;
+  /** User to run as. Default: the image's user. */
   runAsUserName?: string;
+  /** Runs the containers as processes of the node. All containers of a pod must agree, and `hostNetwork` is needed. Default false. */
   hostProcess?: boolean;
 }
 
+/** A description of pods to be made, kept as an object of its own. */
 export interface PodTemplate {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** The pods to make. */
   template?: PodTemplateSpec;
 }
 
+/** A list of PodTemplate objects. */
 export interface PodTemplateList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: PodTemplate[];
 }
 
+/** The pods that a workload makes. */
 export interface PodTemplateSpec {
+  /** Labels, annotations and finalizers of the pods. Names are given by the workload. */
   metadata?: ObjectMeta;
+  /** What the pods are meant to be. */
   spec?: PodSpec;
 }
 
+/** Which members of a range, of addresses or ports, are in use. Only for the system itself. */
 export interface RangeAllocation {
+  /** Name, labels, annotations and other data that every object has. */
   metadata?: ObjectMeta;
+  /** The range, as text. */
   range: string;
+  /** A bit for each member of the range that is in use. */
   data: string;
 }
 
+/** Keeps a number of equal pods running. Superseded by ReplicaSet and Deployment. */
 export interface ReplicationController {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: ReplicationControllerSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: ReplicationControllerStatus;
 }
 
+/** One aspect of a ReplicationController's state. */
 export interface ReplicationControllerCondition {
+  /** Aspect that the condition describes. */
   type: string;
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   status: string;
+  /** When the status last changed. */
   lastTransitionTime?: Time;
+  /** One CamelCase word on why the status last changed, for programs. */
   reason?: string;
+  /** Details of the last change of the status, for people. */
   message?: string;
 }
 
+/** A list of ReplicationController objects. */
 export interface ReplicationControllerList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: ReplicationController[];
 }
 
+/** What a ReplicationController keeps running. */
 export interface ReplicationControllerSpec {
+  /** Number of pods wanted. Default 1. */
   replicas?: number;
+  /** Seconds that a pod must be ready without a container failing before it counts as available. Default 0. */
   minReadySeconds?: number;
+  /** Labels of the pods that count; must match those of the template. Default: the template's labels. */
   selector?: Record<string, string>;
+  /** The pods to make when there are too few. */
   template?: PodTemplateSpec;
 }
 
+/** What was last observed of a ReplicationController. */
 export interface ReplicationControllerStatus {
+  /** Number of pods. */
   replicas: number;
+  /** Pods that have all labels of the template. */
   fullyLabeledReplicas?: number;
+  /** Pods that are ready. */
   readyReplicas?: number;
+  /** Pods that have been ready for `minReadySeconds`. */
   availableReplicas?: number;
+  /** Generation of the spec that this status describes. */
   observedGeneration?: number;
+  /** Latest observations of single aspects of the state, one per condition type. */
   conditions?: ReplicationControllerCondition[];
 }
 
+/** Limits on what all objects of a namespace take together. */
 export interface ResourceQuota {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: ResourceQuotaSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: ResourceQuotaStatus;
 }
 
+/** A list of ResourceQuota objects. */
 export interface ResourceQuotaList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: ResourceQuota[];
 }
 
+/** What a ResourceQuota enforces. */
 export interface ResourceQuotaSpec {
+  /** Most that may be used, by resource name: `requests.cpu`, `limits.memory`, `pods`, `count/<resource>.<group>` and others. */
   hard?: Record<string, Quantity>;
+  /** Counts only objects that match every one of these scopes: `Terminating`, `NotTerminating`, `BestEffort`, `NotBestEffort`, `PriorityClass` or `CrossNamespacePodAffinity`. Default: all objects. */
   scopes?: string[];
+  /** As `scopes`, with operators and values. Both must match where both are set. */
   scopeSelector?: ScopeSelector;
 }
 
+/** What a ResourceQuota enforces and what is used. */
 export interface ResourceQuotaStatus {
+  /** Limits that are enforced. */
   hard?: Record<string, Quantity>;
+  /** What is in use. */
   used?: Record<string, Quantity>;
 }
 
+/** Rules on which nodes a pod wants, seen by the nodes themselves or by the pods on them. */
 export interface Affinity {
+  /** Rules on nodes. */
   nodeAffinity?: NodeAffinity;
+  /** Rules on pods to be close to. */
   podAffinity?: PodAffinity;
+  /** Rules on pods to keep away from. */
   podAntiAffinity?: PodAntiAffinity;
 }
 
+/** Rules on the nodes that a pod may or would rather run on. */
 export interface NodeAffinity {
+  /** Nodes that the pod may be placed on. Later changes of a node do not move a running pod. */
   requiredDuringSchedulingIgnoredDuringExecution?: NodeSelector;
+  /** Nodes that the pod would rather be placed on. A node collects the weights of all terms it matches; the highest sum is best. */
   preferredDuringSchedulingIgnoredDuringExecution?: PreferredSchedulingTerm[];
 }
 
+/** A set of nodes: those that match at least one term. */
 export interface NodeSelector {
+  /** Terms of which one must match. At least one is needed; an empty term matches nothing. */
   nodeSelectorTerms: NodeSelectorTerm[];
 }
 
+/** A condition on a label or a field of a node. */
 export interface NodeSelectorRequirement {
+  /** Label, or field, to look at. */
   key: string;
+  /** `In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt` or `Lt`. */
   operator: string;
+  /** Values to compare with. At least one for `In` and `NotIn`, none for `Exists` and `DoesNotExist`, one integer for `Gt` and `Lt`. */
   values?: string[];
 }
 
+/** Conditions that a node must all meet. Without conditions it matches no node. */
 export interface NodeSelectorTerm {
+  /** Conditions on labels. */
   matchExpressions?: NodeSelectorRequirement[];
+  /** Conditions on fields; only `metadata.name`, with `In` or `NotIn` and one value. */
   matchFields?: NodeSelectorRequirement[];
 }
 
+/** Rules on the pods that a pod must or would rather run close to. */
 export interface PodAffinity {
+  /** Terms that the node must all meet when the pod is placed. Later changes do not move a running pod. */
   requiredDuringSchedulingIgnoredDuringExecution?: PodAffinityTerm[];
+  /** Terms that a node would better meet. The highest sum of weights is best. */
   preferredDuringSchedulingIgnoredDuringExecution?: WeightedPodAffinityTerm[];
 }
 
+/** A set of pods, and how close is close. */
 export interface PodAffinityTerm {
+  /** Labels of the pods. Unset matches none, empty matches all. */
   labelSelector?: LabelSelector;
+  /** Names of namespaces whose pods count, besides those of `namespaceSelector`. Default, without either: the pod's own namespace. */
   namespaces?: string[];
+  /** Node label whose values mark places: nodes with equal values are the same place. Required. */
   topologyKey: string;
+  /** Labels of namespaces whose pods count. Empty matches all namespaces. */
   namespaceSelector?: LabelSelector;
 }
 
+/** Rules on the pods that a pod must or would rather keep away from. */
 export interface PodAntiAffinity {
+  /** Terms of which the node must meet none when the pod is placed. Later changes do not move a running pod. */
   requiredDuringSchedulingIgnoredDuringExecution?: PodAffinityTerm[];
+  /** Terms that a node would better not meet. The lowest sum of weights is best. */
   preferredDuringSchedulingIgnoredDuringExecution?: WeightedPodAffinityTerm[];
 }
 
+/** A preference for some nodes, with a weight. */
 export interface PreferredSchedulingTerm {
+  /** How much the preference counts, 1 to 100. */
   weight: number;
+  /** Nodes that are preferred. An empty term matches none. */
   preference: NodeSelectorTerm;
 }
 
+/** Conditions on the objects that a quota counts. */
 export interface ScopeSelector {
+  /** Conditions that an object must all meet. */
   matchExpressions?: ScopedResourceSelectorRequirement[];
 }
 
+/** A condition on a scope of a quota. */
 export interface ScopedResourceSelectorRequirement {
+  /** Scope to look at: `Terminating`, `NotTerminating`, `BestEffort`, `NotBestEffort`, `PriorityClass` or `CrossNamespacePodAffinity`. */
   scopeName: string;
+  /** `In`, `NotIn`, `Exists` or `DoesNotExist`. Scopes other than `PriorityClass` allow `Exists` only. */
   operator: string;
+  /** Values to compare with: at least one for `In` and `NotIn`, otherwise none. */
   values?: string[];
 }
 
+/** A mark on a node that keeps away pods without a matching toleration. */
 export interface Taint {
+  /** Name of the taint, of the form of a label's key. */
   key: string;
+  /** Value of the taint, of the form of a label's value. Default empty. */
   value?: string;
+  /** `NoSchedule` places no new pods, `PreferNoSchedule` avoids to, `NoExecute` also removes running ones. */
   effect: string;
+  /** When the taint was added. Set for `NoExecute` only. */
   timeAdded?: Time;
 }
 
+/** Lets a pod onto nodes with a matching taint. */
 export interface Toleration {
+  /** Key of the taint. Empty, with `Exists`, matches all keys. */
   key?: string;
+  /** `Equal` compares the value, `Exists` matches any value. Default `Equal`. */
   operator?: string;
+  /** Value of the taint. Empty for `Exists`. */
   value?: string;
+  /** Effect of the taint: `NoSchedule`, `PreferNoSchedule` or `NoExecute`. Default: all. */
   effect?: string;
+  /** Seconds that the pod may stay once a `NoExecute` taint appears; zero or less removes it at once. Default: for ever. */
   tolerationSeconds?: number;
 }
 
+/** A condition on a node label. */
 export interface TopologySelectorLabelRequirement {
+  /** Label to look at. */
   key: string;
+  /** Values of which the label must have one. */
   values: string[];
 }
 
+/** Conditions on node labels that must all be met. */
 export interface TopologySelectorTerm {
+  /** The conditions. */
   matchLabelExpressions?: TopologySelectorLabelRequirement[];
 }
 
+/** A preference about other pods, with a weight. */
 export interface WeightedPodAffinityTerm {
+  /** How much the preference counts, 1 to 100. */
   weight: number;
+  /** Pods that the preference is about. */
   podAffinityTerm: PodAffinityTerm;
 }
 
+/** Confidential data for pods, such as passwords, keys and tokens, as key-value pairs. */
 export interface Secret {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** Refuses every later change of the data when true. Cannot be unset again. Default false. */
   immutable?: boolean;
+  /** Values in base64, by key. A key is letters, digits, `-`, `_` and `.`. All values together take at most 1 MiB. */
   data?: Record<string, string>;
+  /** Values as plain text, by key, for convenience when writing. They are merged into `data`, winning over it, and never read back. */
   stringData?: Record<string, string>;
+  /** What kind of secret it is; some types require certain keys. Cannot be changed. Default `Opaque`. */
   type?: string;
 }
 
+/** A list of Secret objects. */
 export interface SecretList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: Secret[];
 }
 
+/** Session affinity by the client's address. */
 export interface ClientIPConfig {
+  /** Seconds that a client is sent to the same endpoint, 1 to 86400. Default 10800 (3 hours). */
   timeoutSeconds?: number;
 }
 
+/** A point at which a load balancer takes traffic. */
 export interface LoadBalancerIngress {
+  /** Its address, for load balancers known by address. */
   ip?: string;
+  /** Its host name, for load balancers known by name. */
   hostname?: string;
+  /** State of its ports. */
   ports?: PortStatus[];
 }
 
+/** State of a load balancer. */
 export interface LoadBalancerStatus {
+  /** Points at which traffic is taken. */
   ingress?: LoadBalancerIngress[];
 }
 
+/** State of a port of a load balancer. */
 export interface PortStatus {
+  /** Number of the port. */
   port: number;
+  /** `TCP`, `UDP` or `SCTP`. */
   protocol: string;
+  /** What is wrong with the port, in one word. */
   error?: string;
 }
 
+/** A stable address and name in front of a changing set of pods. */
 export interface Service {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: ServiceSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: ServiceStatus;
 }
 
+/** A list of Service objects. */
 export interface ServiceList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: Service[];
 }
 
+/** A port of a service. */
 export interface ServicePort {
+  /** Name of the port, a DNS label. Unique in the service; may be empty only where there is a single port. */
   name?: string;
+  /** `TCP`, `UDP` or `SCTP`. Default `TCP`. */
   protocol?: string;
+  /** Protocol spoken on the port, such as a registered service name or a name with a domain prefix. */
   appProtocol?: string;
+  /** Port that the service listens on, 1 to 65535. */
   port: number;
+  /** Port of the pods: a number, or the name of a container port, which may have another number in each pod. Default: `port`. Not used by headless services without selector. */
   targetPort?: IntOrString;
+  /** Port on every node that leads to the service, for the types `NodePort` and `LoadBalancer`. Default: a free one of the cluster's range. */
   nodePort?: number;
 }
 
+/** Options of a request that is passed on to a service. */
 export interface ServiceProxyOptions {
+  /** Path to ask the service for. */
   path?: string;
 }
 
+/** What a service is meant to be. */
 export interface ServiceSpec {
+  /** Ports of the service. Required unless it is headless or of type `ExternalName`. */
   ports?: ServicePort[];
+  /** Labels of the pods to send traffic to. Without it the endpoints are managed by others. Ignored for `ExternalName`. */
   selector?: Record<string, string>;
+  /** Address of the service inside the cluster. `None` makes it headless: no address, and DNS gives those of the pods. Default: a free one of the cluster's range. The first entry of `clusterIPs`. */
   clusterIP?: string;
+  /** Addresses inside the cluster, at most one of each address family, in the order of `ipFamilies`. Default: assigned. */
   clusterIPs?: string[];
+  /** `ClusterIP`: reachable inside the cluster. `NodePort`: also on a port of every node. `LoadBalancer`: also through a load balancer outside. `ExternalName`: a mere DNS alias. Default `ClusterIP`. */
   type?: string;
+  /** Addresses outside the cluster's control at which nodes also take traffic for the service. */
   externalIPs?: string[];
+  /** `ClientIP` sends a client to the same endpoint each time, `None` to any. Default `None`. */
   sessionAffinity?: string;
+  /** Address wanted of the load balancer, where its provider supports it. Deprecated. */
   loadBalancerIP?: string;
+  /** Address ranges of clients that the load balancer lets in, where supported. Default: all. */
   loadBalancerSourceRanges?: string[];
+  /** DNS name that the service is an alias of. Required for, and only for, the type `ExternalName`. */
   externalName?: string;
+  /** `Local` sends traffic from outside only to endpoints on the node it reached, and keeps the client's address. `Cluster` sends it to all. Default `Cluster`. */
   externalTrafficPolicy?: string;
+  /** Port on every node that tells a load balancer whether there are local endpoints. Only for `LoadBalancer` with the policy `Local`; cannot be changed. Default: assigned. */
   healthCheckNodePort?: number;
+  /** Treats all endpoints as ready, even those of pods that are not. Default false. */
   publishNotReadyAddresses?: boolean;
+  /** Settings of the session affinity. */
   sessionAffinityConfig?: SessionAffinityConfig;
+  /** Address families, `IPv4` and `IPv6`; the first cannot be changed. Default: the cluster's, by `ipFamilyPolicy`. */
   ipFamilies?: string[];
+  /** `SingleStack`: one family. `PreferDualStack`: both where the cluster has both. `RequireDualStack`: both, or fail. Default `SingleStack`. */
   ipFamilyPolicy?: string;
+  /** Whether a `LoadBalancer` service is given node ports. Those asked for by number are given anyway. Default true. */
   allocateLoadBalancerNodePorts?: boolean;
+  /** Which load balancer implementation is in charge, as a name that may have a domain prefix. Cannot be changed. Default: the cluster's. Only for `LoadBalancer`. */
   loadBalancerClass?: string;
+  /** `Local` sends traffic from inside the cluster only to endpoints on the same node, dropping it where there is none. `Cluster` sends it to all. Default `Cluster`. */
   internalTrafficPolicy?: string;
 }
 
+/** What was last observed of a service. */
 export interface ServiceStatus {
+  /** State of its load balancer, if it has one. */
   loadBalancer?: LoadBalancerStatus;
+  /** Latest observations of single aspects of the state, one per condition type. */
   conditions?: Condition[];
 }
 
+/** Settings of session affinity. */
 export interface SessionAffinityConfig {
+  /** Settings of affinity by the client's address. */
   clientIP?: ClientIPConfig;
 }
 
+/** An identity that processes in pods act under. */
 export interface ServiceAccount {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** Secrets that pods of this account may use. Enforced only where an annotation asks for it; not how tokens are made. */
   secrets?: ObjectReference[];
+  /** Secrets with credentials of registries, added to pods of this account that name none of their own. */
   imagePullSecrets?: LocalObjectReference[];
+  /** Whether pods of this account get a token mounted. The pod's own setting wins. Default true. */
   automountServiceAccountToken?: boolean;
 }
 
+/** A list of ServiceAccount objects. */
 export interface ServiceAccountList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: ServiceAccount[];
 }
 
+/** One key of a ConfigMap. */
 export interface ConfigMapKeySelector extends LocalObjectReference {
+  /** Key to read. */
   key: string;
+  /** Lets the ConfigMap or the key be absent. Default false. */
   optional?: boolean;
 }
 
+/** A list of objects of any kinds. */
 export interface List {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata: ListMeta;
+  /** The objects of the list. */
   items: RawExtension[];
 }
 
+/** A reference to an object of the same namespace. */
 export interface LocalObjectReference {
+  /** Name of the object. */
   name?: string;
 }
 
+/** A field of the pod. */
 export interface ObjectFieldSelector {
+  /** Version of the schema that the path is written for. Default `v1`. */
   apiVersion?: string;
+  /** Path of the field, such as `metadata.name`. */
   fieldPath: string;
 }
 
+/** A reference to an object, or to a part of one. */
 export interface ObjectReference {
+  /** Kind of the object. */
   kind?: string;
+  /** Namespace of the object. */
   namespace?: string;
+  /** Name of the object. */
   name?: string;
+  /** Identity of the object. */
   uid?: string;
+  /** Group and version of the object's schema. */
   apiVersion?: string;
+  /** Version of the object that is meant. */
   resourceVersion?: string;
+  /** Part of the object that is meant, such as `spec.containers{name}`. */
   fieldPath?: string;
 }
 
+/** What must hold of an object before it is deleted. */
 export interface Preconditions {
+  /** Identity that the object must have. */
   uid?: string;
 }
 
+/** A resource limit or request of a container, as a number. */
 export interface ResourceFieldSelector {
+  /** Container to look at. Required in volumes; default for environment variables: the container itself. */
   containerName?: string;
+  /** What to take: `limits.cpu`, `requests.memory` and so on. An unset limit gives the node's allocatable amount. */
   resource: string;
+  /** Unit that the value is divided by, rounded up, such as `1m` or `1Mi`. Default `1`. */
   divisor?: Quantity;
 }
 
+/** One key of a Secret. */
 export interface SecretKeySelector extends LocalObjectReference {
+  /** Key to read. */
   key: string;
+  /** Lets the Secret or the key be absent. Default false. */
   optional?: boolean;
 }
 
+/** A reference to an object, for storage as text. */
 export interface SerializedReference {
+  /** The object. */
   reference?: ObjectReference;
 }
 
+/** A disk of AWS EBS, in the same zone as the node. */
 export interface AWSElasticBlockStoreVolumeSource {
+  /** Identity of the disk at AWS. */
   volumeID: string;
+  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`. */
   fsType?: string;
+  /** Partition to mount; 0 is the whole disk. Default 0. */
   partition?: number;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
 }
 
+/** An Azure data disk. */
 export interface AzureDiskVolumeSource {
+  /** Name of the disk in the blob storage. */
   diskName: string;
+  /** URI of the disk in the blob storage. */
   diskURI: string;
+  /** Caching on the host: `None`, `ReadOnly` or `ReadWrite`. Default `ReadWrite`. */
   cachingMode?: string;
+  /** File system to mount. Default `ext4`. */
   fsType?: string;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
+  /** `Shared`: many blob disks per account. `Dedicated`: one blob disk per account. `Managed`: a managed disk. Default `Shared`. */
   kind?: string;
 }
 
+/** A share of Azure File. */
 export interface AzureFileVolumeSource {
+  /** Secret with name and key of the storage account, in the pod's namespace. */
   secretName: string;
+  /** Name of the share. */
   shareName: string;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
 }
 
+/** A volume that a CSI driver makes for the pod and that goes with it. */
 export interface CSIVolumeSource {
+  /** Name of the driver. */
   driver: string;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
+  /** File system to mount. Default: the driver's choice. */
   fsType?: string;
+  /** Properties of the volume for the driver. */
   volumeAttributes?: Record<string, string>;
+  /** Secret that the driver gets to mount the volume, in the pod's namespace. */
   nodePublishSecretRef?: LocalObjectReference;
 }
 
+/** A Ceph file system. */
 export interface CephFSVolumeSource {
+  /** Addresses of the Ceph monitors. At least one. */
   monitors: string[];
+  /** Directory to mount. Default `/`. */
   path?: string;
+  /** User to act as. Default `admin`. */
   user?: string;
+  /** Path on the node of the user's key ring. Default `/etc/ceph/user.secret`. */
   secretFile?: string;
+  /** Secret with the user's key; wins over `secretFile`. */
   secretRef?: LocalObjectReference;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
 }
 
+/** An OpenStack Cinder volume, in the same zone as the node. */
 export interface CinderVolumeSource {
+  /** Identity of the volume in Cinder. */
   volumeID: string;
+  /** File system to mount. Default `ext4`. */
   fsType?: string;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
+  /** Secret with parameters to reach OpenStack. */
   secretRef?: LocalObjectReference;
 }
 
+/** Files with the values of a ConfigMap, as part of a projected volume. */
 export interface ConfigMapProjection extends LocalObjectReference {
+  /** Keys to show, and where. A listed key must exist. Default: each key as a file of its name. */
   items?: KeyToPath[];
+  /** Lets the ConfigMap or its keys be absent. Default false. */
   optional?: boolean;
 }
 
+/** Files with the values of a ConfigMap. */
 export interface ConfigMapVolumeSource extends LocalObjectReference {
+  /** Keys to show, and where. A listed key must exist. Default: each key as a file of its name. */
   items?: KeyToPath[];
+  /** Permission bits of files that set none of their own, 0 to 511 (octal 0777). Default 420 (octal 0644). */
   defaultMode?: number;
+  /** Lets the ConfigMap or its keys be absent. Default false. */
   optional?: boolean;
 }
 
+/** Files with facts about the pod, as part of a projected volume. */
 export interface DownwardAPIProjection {
+  /** The files. */
   items?: DownwardAPIVolumeFile[];
 }
 
+/** A file with a fact about the pod. */
 export interface DownwardAPIVolumeFile {
+  /** Path of the file in the volume; relative and without `..`. */
   path: string;
+  /** A field of the pod: its name, namespace, uid, labels or annotations. */
   fieldRef?: ObjectFieldSelector;
+  /** A resource limit or request of a container. */
   resourceFieldRef?: ResourceFieldSelector;
+  /** Permission bits of the file, 0 to 511 (octal 0777). Default: those of the volume. */
   mode?: number;
 }
 
+/** Files with facts about the pod. */
 export interface DownwardAPIVolumeSource {
+  /** The files. */
   items?: DownwardAPIVolumeFile[];
+  /** Permission bits of files that set none of their own, 0 to 511 (octal 0777). Default 420 (octal 0644). */
   defaultMode?: number;
 }
 
+/** A directory that starts empty and is deleted with the pod. */
 export interface EmptyDirVolumeSource {
+  /** Where the data is kept: empty for the node's storage, `Memory`, `HugePages` or `HugePages-<size>`. Default empty. */
   medium?: string;
+  /** Most that the directory may hold; the pod is evicted beyond it. Default: no limit. */
   sizeLimit?: Quantity;
 }
 
+/** A volume that is provided for the pod through a claim and deleted with it. */
 export interface EphemeralVolumeSource {
+  /** The claim to make, named `<pod>-<volume>` and owned by the pod. */
   volumeClaimTemplate?: PersistentVolumeClaimTemplate;
 }
 
+/** A disk reached over Fibre Channel. Either `targetWWNs` with `lun`, or `wwids`. */
 export interface FCVolumeSource {
+  /** World wide names of the targets. */
   targetWWNs?: string[];
+  /** Number of the logical unit at the target. */
   lun?: number;
+  /** File system to mount. Default `ext4`. */
   fsType?: string;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
+  /** World wide identifiers of the disk. */
   wwids?: string[];
 }
 
+/** A volume of a FlexVolume driver. Deprecated; use CSI. */
 export interface FlexVolumeSource {
+  /** Name of the driver. */
   driver: string;
+  /** File system to mount. Default: the driver's choice. */
   fsType?: string;
+  /** Secret with confidential data for the driver. */
   secretRef?: LocalObjectReference;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
+  /** Further options for the driver. */
   options?: Record<string, string>;
 }
 
+/** A Flocker volume. Exactly one member is set. */
 export interface FlockerVolumeSource {
+  /** Name of the dataset. Deprecated. */
   datasetName?: string;
+  /** Identity of the dataset. */
   datasetUUID?: string;
 }
 
+/** A persistent disk of Google Compute Engine, in the same zone as the node. */
 export interface GCEPersistentDiskVolumeSource {
+  /** Name of the disk. */
   pdName: string;
+  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`. */
   fsType?: string;
+  /** Partition to mount; 0 is the whole disk. Default 0. */
   partition?: number;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
 }
 
+/** A clone of a git repository. Deprecated; clone in an init container instead. */
 export interface GitRepoVolumeSource {
+  /** URL of the repository. */
   repository: string;
+  /** Commit to check out. Default: the head of the default branch. */
   revision?: string;
+  /** Directory to clone into, `.` for the volume itself. Default: named after the repository. No `..`. */
   directory?: string;
 }
 
+/** A Gluster volume. */
 export interface GlusterfsVolumeSource {
+  /** Name of the Endpoints object that lists the Gluster servers. */
   endpoints: string;
+  /** Name of the Gluster volume. */
   path: string;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
 }
 
+/** A file or directory of the node. Gives the pod access to the node; use with care. */
 export interface HostPathVolumeSource {
+  /** Path on the node. Links are followed. */
   path: string;
+  /** What must be there: `Directory`, `File`, `Socket`, `CharDevice`, `BlockDevice`, or what is made if absent: `DirectoryOrCreate`, `FileOrCreate`. Default empty: no check. */
   type?: string;
 }
 
+/** A disk reached over iSCSI. */
 export interface ISCSIVolumeSource {
+  /** Address of the target, with its port unless it is 3260. */
   targetPortal: string;
+  /** Qualified name of the target. */
   iqn: string;
+  /** Number of the logical unit at the target. */
   lun: number;
+  /** Name of the initiator interface. Default `default` (TCP). */
   iscsiInterface?: string;
+  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`. */
   fsType?: string;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
+  /** Further addresses of the target, for several paths. */
   portals?: string[];
+  /** Uses CHAP authentication for discovery. Default false. */
   chapAuthDiscovery?: boolean;
+  /** Uses CHAP authentication for sessions. Default false. */
   chapAuthSession?: boolean;
+  /** Secret with the CHAP credentials. */
   secretRef?: LocalObjectReference;
+  /** Name of the initiator. Default: the node's. */
   initiatorName?: string;
 }
 
+/** Shows a key as a file. */
 export interface KeyToPath {
+  /** Key to show. */
   key: string;
+  /** Path of the file in the volume; relative and without `..`. */
   path: string;
+  /** Permission bits of the file, 0 to 511 (octal 0777). Default: those of the volume. */
   mode?: number;
 }
 
+/** A directory of an NFS server. */
 export interface NFSVolumeSource {
+  /** Name or address of the server. */
   server: string;
+  /** Path that the server exports. */
   path: string;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
 }
 
+/** A disk of a Photon controller. */
 export interface PhotonPersistentDiskVolumeSource {
+  /** Identity of the disk. */
   pdID: string;
+  /** File system to mount. Default `ext4`. */
   fsType?: string;
 }
 
+/** A Portworx volume. */
 export interface PortworxVolumeSource {
+  /** Identity of the volume. */
   volumeID: string;
+  /** File system to mount: `ext4` or `xfs`. Default `ext4`. */
   fsType?: string;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
 }
 
+/** Files of several sources in one directory. */
 export interface ProjectedVolumeSource {
+  /** The sources. No two may give the same path. */
   sources?: VolumeProjection[];
+  /** Permission bits of files that set none of their own, 0 to 511 (octal 0777). Default 420 (octal 0644). */
   defaultMode?: number;
 }
 
+/** A Quobyte volume. */
 export interface QuobyteVolumeSource {
+  /** Addresses of registries as `host:port`, separated by commas. */
   registry: string;
+  /** Name of the volume. */
   volume: string;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
+  /** User to act as. Default: the owner. */
   user?: string;
+  /** Group to act as. Default: none. */
   group?: string;
+  /** Tenant that owns the volume. */
   tenant?: string;
 }
 
+/** A Ceph RADOS block device. */
 export interface RBDVolumeSource {
+  /** Addresses of the Ceph monitors. At least one. */
   monitors: string[];
+  /** Name of the image. */
   image: string;
+  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`. */
   fsType?: string;
+  /** Pool of the image. Default `rbd`. */
   pool?: string;
+  /** User to act as. Default `admin`. */
   user?: string;
+  /** Path on the node of the key ring. Default `/etc/ceph/keyring`. */
   keyring?: string;
+  /** Secret with the user's key; wins over `keyring`. */
   secretRef?: LocalObjectReference;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
 }
 
+/** A ScaleIO volume. */
 export interface ScaleIOVolumeSource {
+  /** Address of the ScaleIO gateway. */
   gateway: string;
+  /** Name of the storage system. */
   system: string;
+  /** Secret with the credentials. */
   secretRef?: LocalObjectReference;
+  /** Talks TLS to the gateway. Default false. */
   sslEnabled?: boolean;
+  /** Protection domain of the storage. */
   protectionDomain?: string;
+  /** Storage pool of that domain. */
   storagePool?: string;
+  /** `ThickProvisioned` or `ThinProvisioned`. Default `ThinProvisioned`. */
   storageMode?: string;
+  /** Name of an existing volume. */
   volumeName?: string;
+  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `xfs`. */
   fsType?: string;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
 }
 
+/** Files with the values of a Secret, as part of a projected volume. */
 export interface SecretProjection extends LocalObjectReference {
+  /** Keys to show, and where. A listed key must exist. Default: each key as a file of its name. */
   items?: KeyToPath[];
+  /** Lets the Secret or its keys be absent. Default false. */
   optional?: boolean;
 }
 
+/** Files with the values of a Secret. */
 export interface SecretVolumeSource {
+  /** Name of the Secret, in the pod's namespace. */
   secretName?: string;
+  /** Keys to show, and where. A listed key must exist. Default: each key as a file of its name. */
   items?: KeyToPath[];
+  /** Permission bits of files that set none of their own, 0 to 511 (octal 0777). Default 420 (octal 0644). */
   defaultMode?: number;
+  /** Lets the Secret or its keys be absent. Default false. */
   optional?: boolean;
 }
 
+/** A file with a token of the pod's service account, renewed in time. */
 export interface ServiceAccountTokenProjection {
+  /** Who the token is meant for. Default: the API server. */
   audience?: string;
+  /** Seconds that a token is valid; it is renewed once 80 percent are over. Default 3600, minimum 600. */
   expirationSeconds?: number;
+  /** Path of the file in the volume; relative and without `..`. */
   path: string;
 }
 
+/** A StorageOS volume. */
 export interface StorageOSVolumeSource {
+  /** Name of the volume. */
   volumeName?: string;
+  /** Namespace of the volume in StorageOS. Default: that of the pod. */
   volumeNamespace?: string;
+  /** File system to mount. Default `ext4`. */
   fsType?: string;
+  /** Mounts the volume read-only. Default false. */
   readOnly?: boolean;
+  /** Secret with the credentials. */
   secretRef?: LocalObjectReference;
 }
 
+/** A named volume that containers of the pod can mount. */
 export interface Volume extends VolumeSource {
+  /** Name of the volume, a DNS label that is unique in the pod. */
   name: string;
 }
 
+/** One source of a projected volume. Exactly one member is set. */
 export interface VolumeProjection {
+  /** Files with the values of a Secret. */
   secret?: SecretProjection;
+  /** Files with facts about the pod. */
   downwardAPI?: DownwardAPIProjection;
+  /** Files with the values of a ConfigMap. */
   configMap?: ConfigMapProjection;
+  /** A file with a token of the pod's service account. */
   serviceAccountToken?: ServiceAccountTokenProjection;
 }
 
+/** Where the data of a volume comes from. Exactly one member is set. */
 export interface VolumeSource {
+  /** A file or directory of the node. */
   hostPath?: HostPathVolumeSource;
+  /** A directory that starts empty and is deleted with the pod. */
   emptyDir?: EmptyDirVolumeSource;
+  /** A persistent disk of Google Compute Engine. */
   gcePersistentDisk?: GCEPersistentDiskVolumeSource;
+  /** A disk of AWS EBS. */
   awsElasticBlockStore?: AWSElasticBlockStoreVolumeSource;
+  /** A clone of a git repository. Deprecated. */
   gitRepo?: GitRepoVolumeSource;
+  /** Files with the values of a Secret. */
   secret?: SecretVolumeSource;
+  /** A directory of an NFS server. */
   nfs?: NFSVolumeSource;
+  /** A disk reached over iSCSI. */
   iscsi?: ISCSIVolumeSource;
+  /** A Gluster volume. */
   glusterfs?: GlusterfsVolumeSource;
+  /** The volume of a claim in the pod's namespace. */
   persistentVolumeClaim?: PersistentVolumeClaimVolumeSource;
+  /** A Ceph RADOS block device. */
   rbd?: RBDVolumeSource;
+  /** A volume of a FlexVolume driver. Deprecated. */
   flexVolume?: FlexVolumeSource;
+  /** An OpenStack Cinder volume. */
   cinder?: CinderVolumeSource;
+  /** A Ceph file system. */
   cephfs?: CephFSVolumeSource;
+  /** A Flocker volume. */
   flocker?: FlockerVolumeSource;
+  /** Files with facts about the pod. */
   downwardAPI?: DownwardAPIVolumeSource;
+  /** A disk reached over Fibre Channel. */
   fc?: FCVolumeSource;
+  /** A share of Azure File. */
   azureFile?: AzureFileVolumeSource;
+  /** Files with the values of a ConfigMap. */
   configMap?: ConfigMapVolumeSource;
+  /** A virtual disk of vSphere. */
   vsphereVolume?: VsphereVirtualDiskVolumeSource;
+  /** A Quobyte volume. */
   quobyte?: QuobyteVolumeSource;
+  /** An Azure data disk. */
   azureDisk?: AzureDiskVolumeSource;
+  /** A disk of a Photon controller. */
   photonPersistentDisk?: PhotonPersistentDiskVolumeSource;
+  /** Files of several sources in one directory. */
   projected?: ProjectedVolumeSource;
+  /** A Portworx volume. */
   portworxVolume?: PortworxVolumeSource;
+  /** A ScaleIO volume. */
   scaleIO?: ScaleIOVolumeSource;
+  /** A StorageOS volume. */
   storageos?: StorageOSVolumeSource;
+  /** A volume that a CSI driver makes for the pod. */
   csi?: CSIVolumeSource;
+  /** A volume that is provided through a claim and deleted with the pod. */
   ephemeral?: EphemeralVolumeSource;
 }
 
+/** A virtual disk of vSphere. */
 export interface VsphereVirtualDiskVolumeSource {
+  /** Path of the disk's file. */
   volumePath: string;
+  /** File system to mount. Default `ext4`. */
   fsType?: string;
+  /** Name of the storage policy. */
   storagePolicyName?: string;
+  /** Identity of the storage policy. */
   storagePolicyID?: string;
 }

@@ -2,271 +2,452 @@
 
 import type { RawExtension } from '#api/runtime/types.gen.js';
 
+/** A group of the API and its versions. */
 export interface APIGroup {
+  /** Name of the group; empty for the core group. */
   name: string;
+  /** Versions that are served. */
   versions: GroupVersionForDiscovery[];
+  /** Version that clients should use. */
   preferredVersion?: GroupVersionForDiscovery;
+  /** Addresses of the server by where the client is. */
   serverAddressByClientCIDRs?: ServerAddressByClientCIDR[];
 }
 
+/** The groups of the API. */
 export interface APIGroupList {
+  /** The groups. */
   groups: APIGroup[];
 }
 
+/** A resource that the API serves. */
 export interface APIResource {
+  /** Plural name, as in URLs. */
   name: string;
+  /** Singular name, as people write it. Empty: derived from the kind. */
   singularName: string;
+  /** Whether its objects live in namespaces. */
   namespaced: boolean;
+  /** Group of its kind. Default: that of the list. */
   group?: string;
+  /** Version of its kind. Default: that of the list. */
   version?: string;
+  /** Kind of its objects. */
   kind: string;
+  /** What can be done with it, such as `get`, `list` or `watch`. */
   verbs: Verbs;
+  /** Shorter names for it, as people write them. */
   shortNames?: string[];
+  /** Groups of resources that it belongs to, such as `all`. */
   categories?: string[];
+  /** Changes when the version in which objects are stored does. For comparison only. */
   storageVersionHash?: string;
 }
 
+/** The resources of one version of a group. */
 export interface APIResourceList {
+  /** Group and version, as `group/version`. */
   groupVersion: string;
+  /** The resources. */
   resources: APIResource[];
 }
 
+/** The versions of the core group. */
 export interface APIVersions {
+  /** The versions. */
   versions: string[];
+  /** Addresses of the server by where the client is. */
   serverAddressByClientCIDRs: ServerAddressByClientCIDR[];
 }
 
+/** Options of applying a configuration. */
 export interface ApplyOptions {
+  /** `All` goes through every step except storing. */
   dryRun?: string[];
+  /** Takes over fields that others manage. Default false: a conflict. */
   force: boolean;
+  /** Name of the manager that applies. Required. */
   fieldManager: string;
 }
 
+/** One aspect of an object's state. */
 export interface Condition {
+  /** Aspect that the condition describes. */
   type: string;
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   status: string;
+  /** Generation of the spec that the condition describes. */
   observedGeneration?: number;
+  /** When the status last changed. */
   lastTransitionTime: Time;
+  /** One CamelCase word on why the status last changed, for programs. */
   reason: string;
+  /** Details of the last change of the status, for people. */
   message: string;
 }
 
+/** Options of creating an object. */
 export interface CreateOptions {
+  /** `All` goes through every step except storing. */
   dryRun?: string[];
+  /** Name of who creates, for the record of managed fields. At most 128 printable characters. Default: from the user agent. */
   fieldManager?: string;
+  /** What to do about unknown and duplicate fields: `Ignore`, `Warn` or `Strict`. Default `Warn`. */
   fieldValidation?: string;
 }
 
+/** Options of deleting an object. */
 export interface DeleteOptions {
+  /** Seconds that the object gets to end by itself. 0 deletes at once. Default: as the kind and the object say. */
   gracePeriodSeconds?: number;
+  /** What must hold of the object, otherwise the request fails with a conflict. */
   preconditions?: Preconditions;
+  /** Deprecated; use `propagationPolicy`. Leaves the dependents alone when true. */
   orphanDependents?: boolean;
+  /** What happens to dependents: `Orphan` leaves them, `Background` deletes them afterwards, `Foreground` deletes them first. Default: as the kind says. */
   propagationPolicy?: string;
+  /** `All` goes through every step except storing. */
   dryRun?: string[];
 }
 
+/** A length of time, such as `1h30m`. */
 export type Duration = string;
 
+/** A set of fields as a tree: `f:<name>` is a field, `k:<keys>` an entry of a list by its keys, `v:<value>` by its value, `i:<index>` by its place, `.` the node itself. */
 export type FieldsV1 = Record<string, unknown>;
 
+/** Options of reading an object. */
 export interface GetOptions {
+  /** How fresh the answer must be. Unset: the latest. `0`: anything the server has at hand. Otherwise: not older than this. */
   resourceVersion?: string;
 }
 
+/** A kind in any version. */
 export interface GroupKind {
+  /** Group of the kind. */
   group: string;
+  /** Name of the kind. */
   kind: string;
 }
 
+/** A resource in any version. */
 export interface GroupResource {
+  /** Group of the resource. */
   group: string;
+  /** Plural name of the resource. */
   resource: string;
 }
 
+/** A version of a group. */
 export interface GroupVersion {
+  /** Name of the group. */
   group: string;
+  /** Name of the version. */
   version: string;
 }
 
+/** A version of a group, as discovery shows it. */
 export interface GroupVersionForDiscovery {
+  /** Group and version, as `group/version`. */
   groupVersion: string;
+  /** The version alone. */
   version: string;
 }
 
+/** A kind in a version of a group. */
 export interface GroupVersionKind {
+  /** Group of the kind. */
   group: string;
+  /** Version of the kind. */
   version: string;
+  /** Name of the kind. */
   kind: string;
 }
 
+/** A resource in a version of a group. */
 export interface GroupVersionResource {
+  /** Group of the resource. */
   group: string;
+  /** Version of the resource. */
   version: string;
+  /** Plural name of the resource. */
   resource: string;
 }
 
+/** A choice of objects by their labels. All parts must match. An empty selector matches all objects, an unset one none. */
 export interface LabelSelector {
+  /** Labels and values that an object must have. */
   matchLabels?: Record<string, string>;
+  /** Further conditions on labels. */
   matchExpressions?: LabelSelectorRequirement[];
 }
 
+/** A condition on one label. */
 export interface LabelSelectorRequirement {
+  /** Label to look at. */
   key: string;
+  /** `In`, `NotIn`, `Exists` or `DoesNotExist`. */
   operator: string;
+  /** Values to compare with: at least one for `In` and `NotIn`, otherwise none. */
   values?: string[];
 }
 
+/** A list of objects of any kinds. */
 export interface List {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: RawExtension[];
 }
 
+/** Data about a list. */
 export interface ListMeta {
+  /** No longer used; always empty. */
   selfLink?: string;
+  /** Version of the list, to watch from or to compare for equality. Opaque. */
   resourceVersion?: string;
+  /** Set when there is more: token for the next chunk, with the same query. Expires after some minutes. */
   continue?: string;
+  /** How many objects follow this chunk. Unset when unknown, as with selectors. */
   remainingItemCount?: number;
 }
 
+/** Options of listing and watching objects. */
 export interface ListOptions {
+  /** Only objects whose labels match, such as `app=web,tier!=db`. Default: all. */
   labelSelector?: string;
+  /** Only objects whose fields match, such as `metadata.name=web`. Default: all. */
   fieldSelector?: string;
+  /** Streams changes instead of listing. Default false. */
   watch?: boolean;
+  /** Lets the stream contain `BOOKMARK` events that carry a resource version only. Default false. */
   allowWatchBookmarks?: boolean;
+  /** For lists how fresh the answer must be, for watches where to start. Unset: the latest. `0`: anything the server has at hand. */
   resourceVersion?: string;
+  /** How `resourceVersion` applies to lists: `Exact` or `NotOlderThan`. */
   resourceVersionMatch?: string;
+  /** Seconds after which the server ends the request. */
   timeoutSeconds?: number;
+  /** Most objects to return at once; the answer then has a token for the rest. Default: no limit. */
   limit?: number;
+  /** Token of the previous chunk. */
   continue?: string;
 }
 
+/** Fields that one manager looks after. */
 export interface ManagedFieldsEntry {
+  /** Name of the manager. */
   manager?: string;
+  /** How the manager set them: `Apply` or `Update`. */
   operation?: string;
+  /** Group and version in which the fields are named. */
   apiVersion?: string;
+  /** When the manager last changed one of them. */
   time?: Time;
+  /** Format of the fields; always `FieldsV1`. */
   fieldsType?: string;
+  /** The fields. */
   fieldsV1?: FieldsV1;
+  /** Subresource through which they were set; empty for the object itself. */
   subresource?: string;
 }
 
+/** A time in RFC 3339 with microseconds. */
 export type MicroTime = string;
 
+/** Name, labels, annotations and other data that every object has. */
 export interface ObjectMeta {
+  /** Name of the object, unique per kind and namespace. Cannot be changed. */
   name?: string;
+  /** Beginning of a name that the server completes with a random suffix when `name` is empty. */
   generateName?: string;
+  /** Namespace of the object. Default `default`; empty for kinds that do not live in namespaces. Cannot be changed. */
   namespace?: string;
+  /** No longer used; always empty. */
   selfLink?: string;
+  /** Identity of the object, unique over time and space. Set by the server. */
   uid?: string;
+  /** Version of the object, changed by every write. Sent along with an update, it makes the update fail when someone else was faster. Opaque. */
   resourceVersion?: string;
+  /** Counts changes of the desired state. Set by the server. */
   generation?: number;
+  /** When the object was created. Set by the server. */
   creationTimestamp?: Time;
+  /** When the object is going to be gone, set once its deletion was asked for. Finalizers can delay it. Set by the server. */
   deletionTimestamp?: Time;
+  /** Seconds that the object gets to end by itself. Set by the server together with `deletionTimestamp`; may only become shorter. */
   deletionGracePeriodSeconds?: number;
+  /** Keys and values by which objects are organised and selected. Values are at most 63 characters. */
   labels?: Record<string, string>;
+  /** Keys and values of any content for tools; not for selecting. All together at most 256 KiB. */
   annotations?: Record<string, string>;
+  /** Objects that this one depends on. It is deleted once all of them are gone. At most one is the controller. */
   ownerReferences?: OwnerReference[];
+  /** Who must still clean up before the object can go. While it is being deleted, entries can only be removed. */
   finalizers?: string[];
+  /** No longer used; ignored. */
   clusterName?: string;
+  /** Who manages which fields. Kept by the server. */
   managedFields?: ManagedFieldsEntry[];
 }
 
+/** An object that this one depends on, in the same namespace or in none. */
 export interface OwnerReference {
+  /** Group and version of the owner's schema. */
   apiVersion: string;
+  /** Kind of the owner. */
   kind: string;
+  /** Name of the owner. */
   name: string;
+  /** Identity of the owner. */
   uid: string;
+  /** Whether the owner is the controller of this object. Default false. */
   controller?: boolean;
+  /** Whether a foreground deletion of the owner waits for this object. Default false. */
   blockOwnerDeletion?: boolean;
 }
 
+/** An object of any kind, reduced to its metadata. */
 export interface PartialObjectMetadata {
+  /** Name, labels, annotations and other data that every object has. */
   metadata?: ObjectMeta;
 }
 
+/** A list of objects of any kind, reduced to their metadata. */
 export interface PartialObjectMetadataList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: PartialObjectMetadata[];
 }
 
+/** A change of an object, in the format that the content type names. */
 export interface Patch {}
 
+/** Options of patching an object. */
 export interface PatchOptions {
+  /** `All` goes through every step except storing. */
   dryRun?: string[];
+  /** Takes over fields that others manage. Only for apply patches. Default false: a conflict. */
   force?: boolean;
+  /** Name of who patches, for the record of managed fields. Required for apply patches. Default otherwise: from the user agent. */
   fieldManager?: string;
+  /** What to do about unknown and duplicate fields: `Ignore`, `Warn` or `Strict`. Default `Warn`. */
   fieldValidation?: string;
 }
 
+/** What must hold of an object before it is changed. */
 export interface Preconditions {
+  /** Identity that the object must have. */
   uid?: string;
+  /** Version that the object must have. */
   resourceVersion?: string;
 }
 
+/** The paths that a server knows. */
 export interface RootPaths {
+  /** The paths. */
   paths: string[];
 }
 
+/** An address of the server for some clients. */
 export interface ServerAddressByClientCIDR {
+  /** Address range of the clients. */
   clientCIDR: string;
+  /** Address for them, as a host with an optional port. */
   serverAddress: string;
 }
 
+/** The outcome of a request that returns no object. */
 export interface Status {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** `Success` or `Failure`. */
   status?: string;
+  /** What happened, for people. */
   message?: string;
+  /** Why it failed, in one CamelCase word, for programs. */
   reason?: string;
+  /** Further data on the failure, depending on the reason. */
   details?: StatusDetails;
+  /** HTTP status code of the answer. */
   code?: number;
 }
 
+/** One cause of a failure. */
 export interface StatusCause {
+  /** Kind of the cause, in one CamelCase word, for programs. */
   reason?: string;
+  /** What is wrong, for people. */
   message?: string;
+  /** Field that is to blame, such as `spec.containers[0].image`. */
   field?: string;
 }
 
+/** What a failure is about. */
 export interface StatusDetails {
+  /** Name of the object. */
   name?: string;
+  /** Group of the resource. */
   group?: string;
+  /** Kind or resource of the object. */
   kind?: string;
+  /** Identity of the object. */
   uid?: string;
+  /** All causes of the failure. */
   causes?: StatusCause[];
+  /** Seconds to wait before trying again. */
   retryAfterSeconds?: number;
 }
 
+/** Options of asking for a table. */
 export interface TableOptions {
+  /** What rows carry of their object: `None`, `Metadata` or `Object`. Default `Metadata`. */
   includeObject?: string;
 }
 
+/** A time in RFC 3339 with seconds. */
 export type Time = string;
 
+/** A point in time. */
 export interface Timestamp {
+  /** Seconds since 1970-01-01T00:00:00Z. */
   seconds: number;
+  /** Nanoseconds within the second, 0 to 999999999. */
   nanos: number;
 }
 
+/** Kind and version of an object. */
 export interface TypeMeta {
+  /** Name of the object's schema. */
   kind?: string;
+  /** Group and version of the object's schema. */
   apiVersion?: string;
 }
 
+/** Options of replacing an object. */
 export interface UpdateOptions {
+  /** `All` goes through every step except storing. */
   dryRun?: string[];
+  /** Name of who updates, for the record of managed fields. At most 128 printable characters. Default: from the user agent. */
   fieldManager?: string;
+  /** What to do about unknown and duplicate fields: `Ignore`, `Warn` or `Strict`. Default `Warn`. */
   fieldValidation?: string;
 }
 
+/** What can be done with a resource. */
 export type Verbs = string[];
 
+/** One change in a watch. */
 export interface WatchEvent {
+  /** `ADDED`, `MODIFIED`, `DELETED`, `BOOKMARK` or `ERROR`. */
   type: string;
+  /** The object after the change, before its deletion, or with the resource version only; for errors a Status. */
   object: RawExtension;
 }
