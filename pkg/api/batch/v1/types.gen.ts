@@ -3,93 +3,154 @@
 import type { ObjectReference, PodTemplateSpec } from '#api/core/v1/types.gen.js';
 import type { LabelSelector, ListMeta, ObjectMeta, Time } from '#api/meta/v1/types.gen.js';
 
+/** Makes Jobs on a schedule. */
 export interface CronJob {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: CronJobSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: CronJobStatus;
 }
 
+/** A list of CronJob objects. */
 export interface CronJobList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: CronJob[];
 }
 
+/** What a CronJob makes, and when. */
 export interface CronJobSpec {
+  /** When to run, in five cron fields: minute, hour, day of month, month, day of week; or a name such as `@hourly`. */
   schedule: string;
+  /** Time zone of the schedule, by its name in the IANA database. Default: that of the controller. */
   timeZone?: string;
+  /** Seconds after its time within which a missed run may still start; later it is skipped. Default: no limit. */
   startingDeadlineSeconds?: number;
+  /** When the previous run still goes on: `Allow` starts the next beside it, `Forbid` skips the next, `Replace` ends the previous. Default `Allow`. */
   concurrencyPolicy?: string;
+  /** Starts no further runs; those that go on are left alone. Default false. */
   suspend?: boolean;
+  /** The Job to make for each run. */
   jobTemplate: JobTemplateSpec;
+  /** Finished Jobs to keep. Default 3. */
   successfulJobsHistoryLimit?: number;
+  /** Failed Jobs to keep. Default 1. */
   failedJobsHistoryLimit?: number;
 }
 
+/** What was last observed of a CronJob. */
 export interface CronJobStatus {
+  /** Jobs that run now. */
   active?: ObjectReference[];
+  /** When a run was last due and started. */
   lastScheduleTime?: Time;
+  /** When a run last finished with success. */
   lastSuccessfulTime?: Time;
 }
 
+/** A Job to be made. */
 export interface JobTemplateSpec {
+  /** Labels and annotations of the Jobs. */
   metadata?: ObjectMeta;
+  /** What the Jobs are meant to do. */
   spec?: JobSpec;
 }
 
+/** Runs pods until enough of them have succeeded. */
 export interface Job {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: JobSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: JobStatus;
 }
 
+/** One aspect of a Job's state. */
 export interface JobCondition {
+  /** Aspect that the condition describes. */
   type: string;
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   status: string;
+  /** When the condition was last checked. */
   lastProbeTime?: Time;
+  /** When the status last changed. */
   lastTransitionTime?: Time;
+  /** One CamelCase word on why the status last changed, for programs. */
   reason?: string;
+  /** Details of the last change of the status, for people. */
   message?: string;
 }
 
+/** A list of Job objects. */
 export interface JobList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: Job[];
 }
 
+/** What was last observed of a Job. */
 export interface JobStatus {
+  /** Latest observations of single aspects of the state, one per condition type. */
   conditions?: JobCondition[];
+  /** When the Job started or went on after a suspension. */
   startTime?: Time;
+  /** When the Job finished with success. */
   completionTime?: Time;
+  /** Pods that wait or run. */
   active?: number;
+  /** Pods that have succeeded. */
   succeeded?: number;
+  /** Pods that have failed. */
   failed?: number;
+  /** Numbers that have succeeded, such as `1,3-5`. Only for `Indexed`. */
   completedIndexes?: string;
+  /** Ended pods that are not in the counters yet. */
   uncountedTerminatedPods?: UncountedTerminatedPods;
+  /** Pods that are ready. */
   ready?: number;
 }
 
+/** Ended pods that are not in the counters yet. */
 export interface UncountedTerminatedPods {
+  /** Identities of pods that have succeeded. */
   succeeded?: string[];
+  /** Identities of pods that have failed. */
   failed?: string[];
 }
 
+/** What a Job runs, and when it is done. */
 export interface JobSpec {
+  /** Most pods to run at the same time. Default 1. */
   parallelism?: number;
+  /** Pods that must succeed. Unset: done once any pod succeeded and all have ended. Default 1 when `parallelism` is unset too. */
   completions?: number;
+  /** Seconds from the start after which the Job is stopped and has failed. A suspension stops the clock. Default: no limit. */
   activeDeadlineSeconds?: number;
+  /** Retries before the Job has failed. Default 6. */
   backoffLimit?: number;
+  /** Labels of the pods that count. Normally set by the system. */
   selector?: LabelSelector;
+  /** Takes `selector` and the template's labels as given, instead of making unique ones. Default false. */
   manualSelector?: boolean;
+  /** The pods to run. Their restart policy must be `Never` or `OnFailure`. Cannot be changed, except for scheduling rules before a suspended Job starts. */
   template: PodTemplateSpec;
+  /** Seconds after its end at which the Job is deleted. 0: at once. Default: never. */
   ttlSecondsAfterFinished?: number;
+  /** `NonIndexed`: any successful pods count. `Indexed`: one must succeed for each number from 0 to `completions` minus 1, which the pod finds in its environment. Default `NonIndexed`. */
   completionMode?: string;
+  /** Runs no pods, and ends those that run. Default false. */
   suspend?: boolean;
 }
