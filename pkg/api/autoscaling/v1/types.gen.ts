@@ -3,147 +3,246 @@
 import type { LabelSelector, ListMeta, ObjectMeta, Time } from '#api/meta/v1/types.gen.js';
 import type { Quantity } from '#api/resource/types.gen.js';
 
+/** A resource use of one container of the pods. */
 export interface ContainerResourceMetricSource {
+  /** Resource: `cpu` or `memory`. */
   name: string;
+  /** Use to aim at, as a percentage of the request, averaged over the pods. */
   targetAverageUtilization?: number;
+  /** Use to aim at, averaged over the pods. */
   targetAverageValue?: Quantity;
+  /** Name of the container. */
   container: string;
 }
 
+/** Last seen resource use of one container of the pods. */
 export interface ContainerResourceMetricStatus {
+  /** Resource. */
   name: string;
+  /** Use as a percentage of the request, averaged over the pods. */
   currentAverageUtilization?: number;
+  /** Use averaged over the pods. */
   currentAverageValue: Quantity;
+  /** Name of the container. */
   container: string;
 }
 
+/** A reference to an object of the same namespace. */
 export interface CrossVersionObjectReference {
+  /** Kind of the object. */
   kind: string;
+  /** Name of the object. */
   name: string;
+  /** Group and version of the object's schema. */
   apiVersion?: string;
 }
 
+/** A metric from outside the cluster. */
 export interface ExternalMetricSource {
+  /** Name of the metric. */
   metricName: string;
+  /** Labels of the series to take. */
   metricSelector?: LabelSelector;
+  /** Value to aim at. Not together with `targetAverageValue`. */
   targetValue?: Quantity;
+  /** Value per pod to aim at. Not together with `targetValue`. */
   targetAverageValue?: Quantity;
 }
 
+/** Last seen value of a metric from outside the cluster. */
 export interface ExternalMetricStatus {
+  /** Name of the metric. */
   metricName: string;
+  /** Labels of the series taken. */
   metricSelector?: LabelSelector;
+  /** Value of the metric. */
   currentValue: Quantity;
+  /** Value per pod. */
   currentAverageValue?: Quantity;
 }
 
+/** Changes the number of a workload's pods with their load. */
 export interface HorizontalPodAutoscaler {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: HorizontalPodAutoscalerSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: HorizontalPodAutoscalerStatus;
 }
 
+/** One aspect of an autoscaler's state. */
 export interface HorizontalPodAutoscalerCondition {
+  /** Aspect that the condition describes. */
   type: string;
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   status: string;
+  /** When the status last changed. */
   lastTransitionTime?: Time;
+  /** One CamelCase word on why the status last changed, for programs. */
   reason?: string;
+  /** Details of the last change of the status, for people. */
   message?: string;
 }
 
+/** A list of HorizontalPodAutoscaler objects. */
 export interface HorizontalPodAutoscalerList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: HorizontalPodAutoscaler[];
 }
 
+/** What an autoscaler scales, and by what. */
 export interface HorizontalPodAutoscalerSpec {
+  /** The workload to scale; it must have a `scale` subresource. */
   scaleTargetRef: CrossVersionObjectReference;
+  /** Least number of pods. 0 needs a gate and a metric that is not of the pods themselves. Default 1. */
   minReplicas?: number;
+  /** Greatest number of pods; not below `minReplicas`. */
   maxReplicas: number;
+  /** CPU use to aim at, as a percentage of the request, averaged over the pods. Default 80. */
   targetCPUUtilizationPercentage?: number;
 }
 
+/** What was last observed of an autoscaler. */
 export interface HorizontalPodAutoscalerStatus {
+  /** Generation of the spec that this status describes. */
   observedGeneration?: number;
+  /** When the number of pods was last changed. */
   lastScaleTime?: Time;
+  /** Number of pods. */
   currentReplicas: number;
+  /** Number of pods that the metrics ask for. */
   desiredReplicas: number;
+  /** CPU use as a percentage of the request, averaged over the pods. */
   currentCPUUtilizationPercentage?: number;
 }
 
+/** A metric to scale by. The member that the type names is set. */
 export interface MetricSpec {
+  /** `Resource`, `ContainerResource`, `Pods`, `Object` or `External`. */
   type: string;
+  /** A metric of one object. */
   object?: ObjectMetricSource;
+  /** A metric of the pods, averaged over them. */
   pods?: PodsMetricSource;
+  /** A resource use of the pods. */
   resource?: ResourceMetricSource;
+  /** A resource use of one container of the pods. */
   containerResource?: ContainerResourceMetricSource;
+  /** A metric from outside the cluster. */
   external?: ExternalMetricSource;
 }
 
+/** Last seen value of a metric. The member that the type names is set. */
 export interface MetricStatus {
+  /** `Resource`, `ContainerResource`, `Pods`, `Object` or `External`. */
   type: string;
+  /** A metric of one object. */
   object?: ObjectMetricStatus;
+  /** A metric of the pods, averaged over them. */
   pods?: PodsMetricStatus;
+  /** A resource use of the pods. */
   resource?: ResourceMetricStatus;
+  /** A resource use of one container of the pods. */
   containerResource?: ContainerResourceMetricStatus;
+  /** A metric from outside the cluster. */
   external?: ExternalMetricStatus;
 }
 
+/** A metric of one object. */
 export interface ObjectMetricSource {
+  /** The object. */
   target: CrossVersionObjectReference;
+  /** Name of the metric. */
   metricName: string;
+  /** Value to aim at. */
   targetValue: Quantity;
+  /** Labels of the series to take. */
   selector?: LabelSelector;
+  /** Value per pod to aim at. */
   averageValue?: Quantity;
 }
 
+/** Last seen value of a metric of one object. */
 export interface ObjectMetricStatus {
+  /** The object. */
   target: CrossVersionObjectReference;
+  /** Name of the metric. */
   metricName: string;
+  /** Value of the metric. */
   currentValue: Quantity;
+  /** Labels of the series taken. */
   selector?: LabelSelector;
+  /** Value per pod. */
   averageValue?: Quantity;
 }
 
+/** A metric of the pods. */
 export interface PodsMetricSource {
+  /** Name of the metric. */
   metricName: string;
+  /** Value to aim at, averaged over the pods. */
   targetAverageValue: Quantity;
+  /** Labels of the series to take. */
   selector?: LabelSelector;
 }
 
+/** Last seen value of a metric of the pods. */
 export interface PodsMetricStatus {
+  /** Name of the metric. */
   metricName: string;
+  /** Value averaged over the pods. */
   currentAverageValue: Quantity;
+  /** Labels of the series taken. */
   selector?: LabelSelector;
 }
 
+/** A resource use of the pods. */
 export interface ResourceMetricSource {
+  /** Resource: `cpu` or `memory`. */
   name: string;
+  /** Use to aim at, as a percentage of the request, averaged over the pods. */
   targetAverageUtilization?: number;
+  /** Use to aim at, averaged over the pods. */
   targetAverageValue?: Quantity;
 }
 
+/** Last seen resource use of the pods. */
 export interface ResourceMetricStatus {
+  /** Resource. */
   name: string;
+  /** Use as a percentage of the request, averaged over the pods. */
   currentAverageUtilization?: number;
+  /** Use averaged over the pods. */
   currentAverageValue: Quantity;
 }
 
+/** The number of pods of a workload. */
 export interface Scale {
+  /** Name, labels, annotations and other data that every object has. */
   metadata?: ObjectMeta;
+  /** What the object is meant to be. */
   spec?: ScaleSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: ScaleStatus;
 }
 
+/** How many pods are wanted. */
 export interface ScaleSpec {
+  /** Number of pods wanted. */
   replicas?: number;
 }
 
+/** How many pods there are. */
 export interface ScaleStatus {
+  /** Number of pods. */
   replicas: number;
+  /** Labels of the pods, as text. */
   selector?: string;
 }

@@ -3,155 +3,256 @@
 import type { LabelSelector, ListMeta, ObjectMeta, Time } from '#api/meta/v1/types.gen.js';
 import type { Quantity } from '#api/resource/types.gen.js';
 
+/** A resource use of one container of the pods. */
 export interface ContainerResourceMetricSource {
+  /** Resource: `cpu` or `memory`. */
   name: string;
+  /** Use to aim at. */
   target: MetricTarget;
+  /** Name of the container. */
   container: string;
 }
 
+/** Last seen resource use of one container of the pods. */
 export interface ContainerResourceMetricStatus {
+  /** Resource. */
   name: string;
+  /** Last seen use. */
   current: MetricValueStatus;
+  /** Name of the container. */
   container: string;
 }
 
+/** A reference to an object of the same namespace. */
 export interface CrossVersionObjectReference {
+  /** Kind of the object. */
   kind: string;
+  /** Name of the object. */
   name: string;
+  /** Group and version of the object's schema. */
   apiVersion?: string;
 }
 
+/** A metric from outside the cluster. */
 export interface ExternalMetricSource {
+  /** Which metric. */
   metric: MetricIdentifier;
+  /** Value to aim at. */
   target: MetricTarget;
 }
 
+/** Last seen value of a metric from outside the cluster. */
 export interface ExternalMetricStatus {
+  /** Which metric. */
   metric: MetricIdentifier;
+  /** Last seen value. */
   current: MetricValueStatus;
 }
 
+/** A limit on how fast the number of pods changes. */
 export interface HPAScalingPolicy {
+  /** What `value` counts: `Pods` or `Percent`. */
   type: string;
+  /** Most that may change within the period. More than 0. */
   value: number;
+  /** Length of the period in seconds, 1 to 1800. */
   periodSeconds: number;
 }
 
+/** How the number of pods changes in one direction. */
 export interface HPAScalingRules {
+  /** Seconds over which past proposals are looked at, to avoid going up and down, 0 to 3600. Default: 0 for up, 300 for down. */
   stabilizationWindowSeconds?: number;
+  /** Which policy counts: `Max` the one that allows the most change, `Min` the least, `Disabled` forbids this direction. Default `Max`. */
   selectPolicy?: string;
+  /** Limits on the speed. Default up: 4 pods or 100 percent per 15 seconds; down: 100 percent per 15 seconds. */
   policies?: HPAScalingPolicy[];
 }
 
+/** Changes the number of a workload's pods with their load. */
 export interface HorizontalPodAutoscaler {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: HorizontalPodAutoscalerSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: HorizontalPodAutoscalerStatus;
 }
 
+/** How fast the number of pods changes. */
 export interface HorizontalPodAutoscalerBehavior {
+  /** Rules for adding pods. */
   scaleUp?: HPAScalingRules;
+  /** Rules for removing pods. */
   scaleDown?: HPAScalingRules;
 }
 
+/** One aspect of an autoscaler's state. */
 export interface HorizontalPodAutoscalerCondition {
+  /** Aspect that the condition describes. */
   type: string;
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   status: string;
+  /** When the status last changed. */
   lastTransitionTime?: Time;
+  /** One CamelCase word on why the status last changed, for programs. */
   reason?: string;
+  /** Details of the last change of the status, for people. */
   message?: string;
 }
 
+/** A list of HorizontalPodAutoscaler objects. */
 export interface HorizontalPodAutoscalerList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: HorizontalPodAutoscaler[];
 }
 
+/** What an autoscaler scales, and by what. */
 export interface HorizontalPodAutoscalerSpec {
+  /** The workload to scale; it must have a `scale` subresource. */
   scaleTargetRef: CrossVersionObjectReference;
+  /** Least number of pods. 0 needs a gate and a metric that is not of the pods themselves. Default 1. */
   minReplicas?: number;
+  /** Greatest number of pods; not below `minReplicas`. */
   maxReplicas: number;
+  /** Metrics to scale by; the one that asks for the most pods counts. Default: CPU use of 80 percent. */
   metrics?: MetricSpec[];
+  /** How fast the number of pods changes in each direction. */
   behavior?: HorizontalPodAutoscalerBehavior;
 }
 
+/** What was last observed of an autoscaler. */
 export interface HorizontalPodAutoscalerStatus {
+  /** Generation of the spec that this status describes. */
   observedGeneration?: number;
+  /** When the number of pods was last changed. */
   lastScaleTime?: Time;
+  /** Number of pods. */
   currentReplicas?: number;
+  /** Number of pods that the metrics ask for. */
   desiredReplicas: number;
+  /** Last seen values of the metrics. */
   currentMetrics?: MetricStatus[];
+  /** Latest observations of single aspects of the state, one per condition type. */
   conditions?: HorizontalPodAutoscalerCondition[];
 }
 
+/** Which metric. */
 export interface MetricIdentifier {
+  /** Name of the metric. */
   name: string;
+  /** Labels of the series to take. Default: all. */
   selector?: LabelSelector;
 }
 
+/** A metric to scale by. The member that the type names is set. */
 export interface MetricSpec {
+  /** `Resource`, `ContainerResource`, `Pods`, `Object` or `External`. */
   type: string;
+  /** A metric of one object. */
   object?: ObjectMetricSource;
+  /** A metric of the pods, averaged over them. */
   pods?: PodsMetricSource;
+  /** A resource use of the pods. */
   resource?: ResourceMetricSource;
+  /** A resource use of one container of the pods. */
   containerResource?: ContainerResourceMetricSource;
+  /** A metric from outside the cluster. */
   external?: ExternalMetricSource;
 }
 
+/** Last seen value of a metric. The member that the type names is set. */
 export interface MetricStatus {
+  /** `Resource`, `ContainerResource`, `Pods`, `Object` or `External`. */
   type: string;
+  /** A metric of one object. */
   object?: ObjectMetricStatus;
+  /** A metric of the pods, averaged over them. */
   pods?: PodsMetricStatus;
+  /** A resource use of the pods. */
   resource?: ResourceMetricStatus;
+  /** A resource use of one container of the pods. */
   containerResource?: ContainerResourceMetricStatus;
+  /** A metric from outside the cluster. */
   external?: ExternalMetricStatus;
 }
 
+/** A value to aim at. */
 export interface MetricTarget {
+  /** `Utilization`, `Value` or `AverageValue`. */
   type: string;
+  /** Value of the metric as a whole. */
   value?: Quantity;
+  /** Value averaged over the pods. */
   averageValue?: Quantity;
+  /** Percentage of the request, averaged over the pods. Only for resources. */
   averageUtilization?: number;
 }
 
+/** A value that was seen. */
 export interface MetricValueStatus {
+  /** Value of the metric as a whole. */
   value?: Quantity;
+  /** Value averaged over the pods. */
   averageValue?: Quantity;
+  /** Percentage of the request, averaged over the pods. */
   averageUtilization?: number;
 }
 
+/** A metric of one object. */
 export interface ObjectMetricSource {
+  /** The object. */
   describedObject: CrossVersionObjectReference;
+  /** Value to aim at. */
   target: MetricTarget;
+  /** Which metric. */
   metric: MetricIdentifier;
 }
 
+/** Last seen value of a metric of one object. */
 export interface ObjectMetricStatus {
+  /** Which metric. */
   metric: MetricIdentifier;
+  /** Last seen value. */
   current: MetricValueStatus;
+  /** The object. */
   describedObject: CrossVersionObjectReference;
 }
 
+/** A metric of the pods. */
 export interface PodsMetricSource {
+  /** Which metric. */
   metric: MetricIdentifier;
+  /** Value to aim at; of type `AverageValue`. */
   target: MetricTarget;
 }
 
+/** Last seen value of a metric of the pods. */
 export interface PodsMetricStatus {
+  /** Which metric. */
   metric: MetricIdentifier;
+  /** Last seen value. */
   current: MetricValueStatus;
 }
 
+/** A resource use of the pods. */
 export interface ResourceMetricSource {
+  /** Resource: `cpu` or `memory`. */
   name: string;
+  /** Use to aim at. */
   target: MetricTarget;
 }
 
+/** Last seen resource use of the pods. */
 export interface ResourceMetricStatus {
+  /** Resource. */
   name: string;
+  /** Last seen use. */
   current: MetricValueStatus;
 }
