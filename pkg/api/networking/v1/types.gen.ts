@@ -4,146 +4,228 @@ import type { LoadBalancerStatus, TypedLocalObjectReference } from '#api/core/v1
 import type { IntOrString } from '#api/intstr/types.gen.js';
 import type { Condition, LabelSelector, ListMeta, ObjectMeta } from '#api/meta/v1/types.gen.js';
 
+/** Where requests to some paths go. */
 export interface HTTPIngressPath {
+  /** Path that requests are compared with; begins with `/`. Required for `Exact` and `Prefix`. */
   path?: string;
+  /** How the path is compared: `Exact` as a whole, `Prefix` element by element, `ImplementationSpecific` as the ingress controller likes. Required. */
   pathType?: string;
+  /** Where the requests go. */
   backend: IngressBackend;
 }
 
+/** Where requests to a host go, by path. */
 export interface HTTPIngressRuleValue {
+  /** Paths and their backends. The longest match wins. */
   paths: HTTPIngressPath[];
 }
 
+/** Routes HTTP requests from outside to services. A controller must be there to carry it out. */
 export interface Ingress {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: IngressSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: IngressStatus;
 }
 
+/** Where requests go. Exactly one member is set. */
 export interface IngressBackend {
+  /** A service of the same namespace. */
   service?: IngressServiceBackend;
+  /** Another object of the same namespace that the controller understands. */
   resource?: TypedLocalObjectReference;
 }
 
+/** A list of Ingress objects. */
 export interface IngressList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: Ingress[];
 }
 
+/** Where requests to a host go. */
 export interface IngressRule extends IngressRuleValue {
+  /** Host name of the requests, without port and not an address. `*.` stands for one first label. Default: all hosts. */
   host?: string;
 }
 
+/** Routing within a host. */
 export interface IngressRuleValue {
+  /** Routing by path. */
   http?: HTTPIngressRuleValue;
 }
 
+/** A service that requests go to. */
 export interface IngressServiceBackend {
+  /** Name of the service. */
   name: string;
+  /** Port of the service. */
   port?: ServiceBackendPort;
 }
 
+/** What an Ingress routes. */
 export interface IngressSpec {
+  /** Name of the IngressClass, which says who carries this out. Default: the default class, if there is one. */
   ingressClassName?: string;
+  /** Where requests go that match no rule. Required where there are no rules. */
   defaultBackend?: IngressBackend;
+  /** Hosts served with TLS, and their certificates. */
   tls?: IngressTLS[];
+  /** Routing by host. */
   rules?: IngressRule[];
 }
 
+/** What was last observed of an Ingress. */
 export interface IngressStatus {
+  /** Addresses at which requests are taken. */
   loadBalancer?: LoadBalancerStatus;
 }
 
+/** Hosts served with one certificate. */
 export interface IngressTLS {
+  /** Host names in the certificate. Default: all, as the controller sees fit. */
   hosts?: string[];
+  /** Secret of type TLS with certificate and key, in the same namespace. */
   secretName?: string;
 }
 
+/** A port of a service. Exactly one member is set. */
 export interface ServiceBackendPort {
+  /** Name of the port. */
   name?: string;
+  /** Number of the port. */
   number?: number;
 }
 
+/** A way to carry out Ingresses: a controller with its settings. */
 export interface IngressClass {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: IngressClassSpec;
 }
 
+/** A list of IngressClass objects. */
 export interface IngressClassList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: IngressClass[];
 }
 
+/** An object with further settings of an IngressClass. */
 export interface IngressClassParametersReference {
+  /** Group of the object's kind. Default: the core group. */
   apiGroup?: string;
+  /** Kind of the object. */
   kind: string;
+  /** Name of the object. */
   name: string;
+  /** `Cluster` or `Namespace`. Default `Cluster`. */
   scope?: string;
+  /** Namespace of the object. Required for, and only for, the scope `Namespace`. */
   namespace?: string;
 }
 
+/** Who carries out Ingresses of a class. */
 export interface IngressClassSpec {
+  /** Name of the controller, with a domain prefix. Cannot be changed. */
   controller?: string;
+  /** An object with further settings. */
   parameters?: IngressClassParametersReference;
 }
 
+/** An address range, with exceptions. */
 export interface IPBlock {
+  /** The range, such as `192.168.1.0/24` or `2001:db8::/64`. */
   cidr: string;
+  /** Ranges within it that do not belong to it. */
   except?: string[];
 }
 
+/** Which traffic pods may take and send. Pods that no policy selects may take and send all. */
 export interface NetworkPolicy {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: NetworkPolicySpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: NetworkPolicyStatus;
 }
 
+/** Traffic that may leave: to one of the peers, on one of the ports. */
 export interface NetworkPolicyEgressRule {
+  /** Ports that traffic may go to. Empty: all. */
   ports?: NetworkPolicyPort[];
+  /** Where traffic may go. Empty: anywhere. */
   to?: NetworkPolicyPeer[];
 }
 
+/** Traffic that may come in: from one of the peers, on one of the ports. */
 export interface NetworkPolicyIngressRule {
+  /** Ports of the pods that traffic may come in on. Empty: all. */
   ports?: NetworkPolicyPort[];
+  /** Where traffic may come from. Empty: anywhere. */
   from?: NetworkPolicyPeer[];
 }
 
+/** A list of NetworkPolicy objects. */
 export interface NetworkPolicyList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: NetworkPolicy[];
 }
 
+/** Who traffic may come from or go to: either pods or an address range. */
 export interface NetworkPolicyPeer {
+  /** Labels of the pods. Empty: all pods. Without `namespaceSelector`, those of the policy's own namespace. */
   podSelector?: LabelSelector;
+  /** Labels of the namespaces whose pods are meant. Empty: all namespaces. */
   namespaceSelector?: LabelSelector;
+  /** An address range. Not together with selectors. */
   ipBlock?: IPBlock;
 }
 
+/** Ports of a protocol. */
 export interface NetworkPolicyPort {
+  /** `TCP`, `UDP` or `SCTP`. Default `TCP`. */
   protocol?: string;
+  /** Number of the port or name of a container port. Default: all ports. */
   port?: IntOrString;
+  /** Last port of a range that begins at `port`, which must then be a number not above it. */
   endPort?: number;
 }
 
+/** Which pods a policy is for, and what it lets pass. */
 export interface NetworkPolicySpec {
+  /** Labels of the pods that the policy is for. Empty: all of the namespace. */
   podSelector: LabelSelector;
+  /** Traffic that may come in. Empty: none, where the policy is about incoming traffic. */
   ingress?: NetworkPolicyIngressRule[];
+  /** Traffic that may leave. Empty: none, where the policy is about outgoing traffic. */
   egress?: NetworkPolicyEgressRule[];
+  /** What the policy is about: `Ingress`, `Egress` or both. Default: `Ingress`, and `Egress` where there are egress rules. */
   policyTypes?: string[];
 }
 
+/** What was last observed of a policy. */
 export interface NetworkPolicyStatus {
+  /** Latest observations of single aspects of the state, one per condition type. */
   conditions?: Condition[];
 }
