@@ -2,24 +2,36 @@
 
 import type { ListMeta, MicroTime, ObjectMeta } from '#api/meta/v1/types.gen.js';
 
+/** A claim on something, such as leadership, that must be renewed; also the heartbeat of a node. */
 export interface Lease {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: LeaseSpec;
 }
 
+/** A list of Lease objects. */
 export interface LeaseList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: Lease[];
 }
 
+/** Who holds a lease, and for how long. */
 export interface LeaseSpec {
+  /** Who holds it. Empty: nobody. */
   holderIdentity?: string;
+  /** Seconds after the last renewal that others must wait before they take it. More than 0. */
   leaseDurationSeconds?: number;
+  /** When the holder took it. */
   acquireTime?: MicroTime;
+  /** When the holder last renewed it. */
   renewTime?: MicroTime;
+  /** How often it went from one holder to another. */
   leaseTransitions?: number;
 }

@@ -3,38 +3,60 @@
 import type { IntOrString } from '#api/intstr/types.gen.js';
 import type { Condition, DeleteOptions, LabelSelector, ListMeta, ObjectMeta, Time } from '#api/meta/v1/types.gen.js';
 
+/** Asks a pod to leave, within what disruption budgets allow. Posted to the pod's `eviction` subresource. */
 export interface Eviction {
+  /** Name and namespace of the pod. */
   metadata?: ObjectMeta;
+  /** Options of the deletion. */
   deleteOptions?: DeleteOptions;
 }
 
+/** Limits how many of a set of pods may be down at the same time for planned reasons. */
 export interface PodDisruptionBudget {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: PodDisruptionBudgetSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: PodDisruptionBudgetStatus;
 }
 
+/** A list of PodDisruptionBudget objects. */
 export interface PodDisruptionBudgetList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: PodDisruptionBudget[];
 }
 
+/** Which pods a budget is for, and how many may be down. */
 export interface PodDisruptionBudgetSpec {
+  /** Pods that must stay available: a number, or a percentage rounded up. Not together with `maxUnavailable`. */
   minAvailable?: IntOrString;
+  /** Labels of the pods. Empty selects all of the namespace, unset none. */
   selector?: LabelSelector;
+  /** Pods that may be unavailable: a number, or a percentage rounded up. Not together with `minAvailable`. */
   maxUnavailable?: IntOrString;
 }
 
+/** What was last observed of a budget. */
 export interface PodDisruptionBudgetStatus {
+  /** Generation of the spec that this status describes. */
   observedGeneration?: number;
+  /** Pods whose eviction was granted and that are not gone yet, with the time of the grant. */
   disruptedPods?: Record<string, Time>;
+  /** Pods that may be evicted now. */
   disruptionsAllowed: number;
+  /** Pods that are available. */
   currentHealthy: number;
+  /** Pods that must stay available. */
   desiredHealthy: number;
+  /** Pods that should exist. */
   expectedPods: number;
+  /** Latest observations of single aspects of the state, one per condition type. */
   conditions?: Condition[];
 }

@@ -3,14 +3,37 @@ import type { KindDeclaration } from '#apimachinery/schema/schema.js';
 export const declaration: KindDeclaration = {
   types: {
     ClusterRoleBinding: {
-      metadata: { number: 1, type: 'meta.v1.ObjectMeta', omitempty: true, optional: true },
-      subjects: { number: 2, type: 'Subject', repeated: true, omitempty: true, optional: true },
-      roleRef: { number: 3, type: 'RoleRef' },
+      metadata: {
+        number: 1,
+        type: 'meta.v1.ObjectMeta',
+        omitempty: true,
+        optional: true,
+        doc: 'Name, labels, annotations and other data that every object has.',
+      },
+      subjects: {
+        number: 2,
+        type: 'Subject',
+        repeated: true,
+        omitempty: true,
+        optional: true,
+        doc: 'Who is given the permissions.',
+      },
+      roleRef: { number: 3, type: 'RoleRef', doc: 'The ClusterRole. Cannot be changed.' },
     },
     ClusterRoleBindingList: {
-      metadata: { number: 1, type: 'meta.v1.ListMeta', omitempty: true, optional: true },
-      items: { number: 2, type: 'ClusterRoleBinding', repeated: true },
+      metadata: {
+        number: 1,
+        type: 'meta.v1.ListMeta',
+        omitempty: true,
+        optional: true,
+        doc: 'Resource version of the list, and where to continue when it comes in chunks.',
+      },
+      items: { number: 2, type: 'ClusterRoleBinding', repeated: true, doc: 'The objects of the list.' },
     },
+  },
+  docs: {
+    ClusterRoleBinding: 'Gives the permissions of a ClusterRole in the whole cluster.',
+    ClusterRoleBindingList: 'A list of ClusterRoleBinding objects.',
   },
   resources: [
     {

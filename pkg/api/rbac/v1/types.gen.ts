@@ -2,86 +2,130 @@
 
 import type { LabelSelector, ListMeta, ObjectMeta } from '#api/meta/v1/types.gen.js';
 
+/** Roles to collect rules from. */
 export interface AggregationRule {
+  /** Labels of ClusterRoles; the rules of all that match one of them are collected. */
   clusterRoleSelectors?: LabelSelector[];
 }
 
+/** A set of permissions, for the whole cluster or for use in any namespace. */
 export interface ClusterRole {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** The permissions. Overwritten where there is an aggregation rule. */
   rules?: PolicyRule[];
+  /** Collects the rules of other ClusterRoles. */
   aggregationRule?: AggregationRule;
 }
 
+/** A list of ClusterRole objects. */
 export interface ClusterRoleList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: ClusterRole[];
 }
 
+/** Gives the permissions of a ClusterRole in the whole cluster. */
 export interface ClusterRoleBinding {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** Who is given the permissions. */
   subjects?: Subject[];
+  /** The ClusterRole. Cannot be changed. */
   roleRef: RoleRef;
 }
 
+/** A list of ClusterRoleBinding objects. */
 export interface ClusterRoleBindingList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: ClusterRoleBinding[];
 }
 
+/** A set of permissions within a namespace. */
 export interface Role {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** The permissions. */
   rules?: PolicyRule[];
 }
 
+/** A list of Role objects. */
 export interface RoleList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: Role[];
 }
 
+/** Gives the permissions of a Role or ClusterRole within a namespace. */
 export interface RoleBinding {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** Who is given the permissions. */
   subjects?: Subject[];
+  /** A Role of the namespace, or a ClusterRole. Cannot be changed. */
   roleRef: RoleRef;
 }
 
+/** A list of RoleBinding objects. */
 export interface RoleBindingList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: RoleBinding[];
 }
 
+/** What may be done with which resources or paths. */
 export interface PolicyRule {
+  /** What may be done, such as `get`; `*` is everything. */
   verbs: string[];
+  /** Groups of the resources; empty text is the core group, `*` all groups. */
   apiGroups?: string[];
+  /** Resources, as `resource` or `resource/subresource`; `*` is all. */
   resources?: string[];
+  /** Names of single objects. Empty: all. */
   resourceNames?: string[];
+  /** Paths outside resources; `*` at the end is a wildcard. Only in ClusterRoles for bindings of the whole cluster, and not together with resources. */
   nonResourceURLs?: string[];
 }
 
+/** The role that a binding gives. */
 export interface RoleRef {
+  /** Group of the role. */
   apiGroup: string;
+  /** `Role` or `ClusterRole`. */
   kind: string;
+  /** Name of the role. */
   name: string;
 }
 
+/** Who a binding is for. */
 export interface Subject {
+  /** `User`, `Group` or `ServiceAccount`. */
   kind: string;
+  /** Group of the kind. Default: none for service accounts, that of roles for users and groups. */
   apiGroup?: string;
+  /** Name of the user, group or account. */
   name: string;
+  /** Namespace of the account. Only for service accounts. */
   namespace?: string;
 }

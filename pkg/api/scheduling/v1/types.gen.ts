@@ -2,19 +2,28 @@
 
 import type { ListMeta, ObjectMeta } from '#api/meta/v1/types.gen.js';
 
+/** A name for a priority of pods. */
 export interface PriorityClass {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** The priority; higher is more important. Cannot be changed. User classes go up to 1000000000. */
   value: number;
+  /** Whether pods without a class get this one. At most one class should say so. Default false. */
   globalDefault?: boolean;
+  /** When to use the class, for people. */
   description?: string;
+  /** `PreemptLowerPriority` lets pods of the class remove less important ones, `Never` does not. Cannot be changed. Default `PreemptLowerPriority`. */
   preemptionPolicy?: string;
 }
 
+/** A list of PriorityClass objects. */
 export interface PriorityClassList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: PriorityClass[];
 }
