@@ -3,16 +3,42 @@ import type { KindDeclaration } from '#apimachinery/schema/schema.js';
 export const declaration: KindDeclaration = {
   types: {
     CSIDriver: {
-      metadata: { number: 1, type: 'meta.v1.ObjectMeta', omitempty: true, optional: true },
-      spec: { number: 2, type: 'CSIDriverSpec' },
+      metadata: {
+        number: 1,
+        type: 'meta.v1.ObjectMeta',
+        omitempty: true,
+        optional: true,
+        doc: 'Name, labels, annotations and other data that every object has.',
+      },
+      spec: { number: 2, type: 'CSIDriverSpec', doc: 'What the object is meant to be.' },
     },
     CSIDriverList: {
-      metadata: { number: 1, type: 'meta.v1.ListMeta', omitempty: true, optional: true },
-      items: { number: 2, type: 'CSIDriver', repeated: true },
+      metadata: {
+        number: 1,
+        type: 'meta.v1.ListMeta',
+        omitempty: true,
+        optional: true,
+        doc: 'Resource version of the list, and where to continue when it comes in chunks.',
+      },
+      items: { number: 2, type: 'CSIDriver', repeated: true, doc: 'The objects of the list.' },
     },
     CSIDriverSpec: {
-      attachRequired: { number: 1, type: 'bool', pointer: true, omitempty: true, optional: true },
-      podInfoOnMount: { number: 2, type: 'bool', pointer: true, omitempty: true, optional: true },
+      attachRequired: {
+        number: 1,
+        type: 'bool',
+        pointer: true,
+        omitempty: true,
+        optional: true,
+        doc: 'Whether volumes must be attached to a node before they are mounted. Cannot be changed. Default true.',
+      },
+      podInfoOnMount: {
+        number: 2,
+        type: 'bool',
+        pointer: true,
+        omitempty: true,
+        optional: true,
+        doc: 'Whether the driver is told about the pod when it mounts. Cannot be changed. Default false.',
+      },
       volumeLifecycleModes: {
         number: 3,
         type: 'string',
@@ -21,6 +47,7 @@ export const declaration: KindDeclaration = {
         optional: true,
         listType: 'set',
         enum: 'VolumeLifecycleMode',
+        doc: 'Kinds of volumes that the driver offers: `Persistent`, `Ephemeral` within pods. Cannot be changed. Default `Persistent`.',
       },
       storageCapacity: {
         number: 4,
@@ -29,6 +56,7 @@ export const declaration: KindDeclaration = {
         omitempty: true,
         optional: true,
         featureGate: 'CSIStorageCapacity',
+        doc: 'Whether pods wait for a node where the driver reports enough capacity. Default false.',
       },
       fsGroupPolicy: {
         number: 5,
@@ -37,6 +65,7 @@ export const declaration: KindDeclaration = {
         omitempty: true,
         optional: true,
         enum: 'FSGroupPolicy',
+        doc: "When files are given to the pod's `fsGroup`: `ReadWriteOnceWithFSType`, `File` always, `None` never. Cannot be changed. Default `ReadWriteOnceWithFSType`.",
       },
       tokenRequests: {
         number: 6,
@@ -45,13 +74,34 @@ export const declaration: KindDeclaration = {
         omitempty: true,
         optional: true,
         listType: 'atomic',
+        doc: "Tokens of the pod's service account that the driver is given when it mounts.",
       },
-      requiresRepublish: { number: 7, type: 'bool', pointer: true, omitempty: true, optional: true },
+      requiresRepublish: {
+        number: 7,
+        type: 'bool',
+        pointer: true,
+        omitempty: true,
+        optional: true,
+        doc: 'Mounts again and again, for drivers whose volumes change. Default false.',
+      },
     },
     TokenRequest: {
-      audience: { number: 1, type: 'string' },
-      expirationSeconds: { number: 2, type: 'int64', pointer: true, omitempty: true, optional: true },
+      audience: { number: 1, type: 'string', doc: 'Who the token is meant for. Empty: the API server.' },
+      expirationSeconds: {
+        number: 2,
+        type: 'int64',
+        pointer: true,
+        omitempty: true,
+        optional: true,
+        doc: 'Seconds that the token is valid. Default 3600, minimum 600.',
+      },
     },
+  },
+  docs: {
+    CSIDriver: 'A driver of storage, and how the system deals with it.',
+    CSIDriverList: 'A list of CSIDriver objects.',
+    CSIDriverSpec: 'How the system deals with a driver.',
+    TokenRequest: 'A token that a driver is given.',
   },
   enums: {
     FSGroupPolicy: ['File', 'None', 'ReadWriteOnceWithFSType'],

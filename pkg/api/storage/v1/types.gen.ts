@@ -4,135 +4,210 @@ import type { PersistentVolumeSpec, TopologySelectorTerm } from '#api/core/v1/ty
 import type { LabelSelector, ListMeta, ObjectMeta, Time } from '#api/meta/v1/types.gen.js';
 import type { Quantity } from '#api/resource/types.gen.js';
 
+/** A driver of storage, and how the system deals with it. */
 export interface CSIDriver {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: CSIDriverSpec;
 }
 
+/** A list of CSIDriver objects. */
 export interface CSIDriverList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: CSIDriver[];
 }
 
+/** How the system deals with a driver. */
 export interface CSIDriverSpec {
+  /** Whether volumes must be attached to a node before they are mounted. Cannot be changed. Default true. */
   attachRequired?: boolean;
+  /** Whether the driver is told about the pod when it mounts. Cannot be changed. Default false. */
   podInfoOnMount?: boolean;
+  /** Kinds of volumes that the driver offers: `Persistent`, `Ephemeral` within pods. Cannot be changed. Default `Persistent`. */
   volumeLifecycleModes?: string[];
+  /** Whether pods wait for a node where the driver reports enough capacity. Default false. */
   storageCapacity?: boolean;
+  /** When files are given to the pod's `fsGroup`: `ReadWriteOnceWithFSType`, `File` always, `None` never. Cannot be changed. Default `ReadWriteOnceWithFSType`. */
   fsGroupPolicy?: string;
+  /** Tokens of the pod's service account that the driver is given when it mounts. */
   tokenRequests?: TokenRequest[];
+  /** Mounts again and again, for drivers whose volumes change. Default false. */
   requiresRepublish?: boolean;
 }
 
+/** A token that a driver is given. */
 export interface TokenRequest {
+  /** Who the token is meant for. Empty: the API server. */
   audience: string;
+  /** Seconds that the token is valid. Default 3600, minimum 600. */
   expirationSeconds?: number;
 }
 
+/** The storage drivers of a node. Named as the node. */
 export interface CSINode {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: CSINodeSpec;
 }
 
+/** A driver on a node. */
 export interface CSINodeDriver {
+  /** Name of the driver. */
   name: string;
+  /** Name that the driver has for the node. */
   nodeID: string;
+  /** Labels of the node that say from where volumes can be reached. */
   topologyKeys?: string[];
+  /** Volumes that the driver can have on the node. */
   allocatable?: VolumeNodeResources;
 }
 
+/** A list of CSINode objects. */
 export interface CSINodeList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: CSINode[];
 }
 
+/** The drivers of a node. */
 export interface CSINodeSpec {
+  /** The drivers. Empty once none is left. */
   drivers: CSINodeDriver[];
 }
 
+/** Volumes that a driver can have on a node. */
 export interface VolumeNodeResources {
+  /** Most volumes in use at the same time. Unset: no limit. */
   count?: number;
 }
 
+/** How much storage a driver can still provide at a place. */
 export interface CSIStorageCapacity {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** Labels of the nodes at that place. Unset: none; empty: all nodes. Cannot be changed. */
   nodeTopology?: LabelSelector;
+  /** Name of the StorageClass. Cannot be changed. */
   storageClassName: string;
+  /** Storage that is left. Unset: unknown. */
   capacity?: Quantity;
+  /** Size of the largest volume that can be made. Default: `capacity` decides. */
   maximumVolumeSize?: Quantity;
 }
 
+/** A list of CSIStorageCapacity objects. */
 export interface CSIStorageCapacityList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: CSIStorageCapacity[];
 }
 
+/** A kind of storage that claims can ask for. Only `allowVolumeExpansion` and metadata can be changed. */
 export interface StorageClass {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** Who makes the volumes. */
   provisioner: string;
+  /** Parameters for the provisioner. At most 512. */
   parameters?: Record<string, string>;
+  /** What happens to a volume once its claim is gone: `Delete` or `Retain`. Default `Delete`. */
   reclaimPolicy?: string;
+  /** Options for mounting the volumes. They are not checked. */
   mountOptions?: string[];
+  /** Whether claims may be enlarged. Default false. */
   allowVolumeExpansion?: boolean;
+  /** `Immediate` binds a claim at once, `WaitForFirstConsumer` once a pod needs it. Default `Immediate`. */
   volumeBindingMode?: string;
+  /** Places where volumes may be made. Empty: all. */
   allowedTopologies?: TopologySelectorTerm[];
 }
 
+/** A list of StorageClass objects. */
 export interface StorageClassList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: StorageClass[];
 }
 
+/** Asks a driver to attach a volume to a node. */
 export interface VolumeAttachment {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: VolumeAttachmentSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: VolumeAttachmentStatus;
 }
 
+/** A list of VolumeAttachment objects. */
 export interface VolumeAttachmentList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: VolumeAttachment[];
 }
 
+/** The volume to attach. Exactly one member is set. */
 export interface VolumeAttachmentSource {
+  /** Name of a PersistentVolume. */
   persistentVolumeName?: string;
+  /** A volume that stands within a pod. */
   inlineVolumeSpec?: PersistentVolumeSpec;
 }
 
+/** What is to be attached, where and by whom. Cannot be changed. */
 export interface VolumeAttachmentSpec {
+  /** Name of the driver. */
   attacher: string;
+  /** The volume. */
   source: VolumeAttachmentSource;
+  /** Node to attach it to. */
   nodeName: string;
 }
 
+/** How far attaching has come. */
 export interface VolumeAttachmentStatus {
+  /** Whether the volume is attached. */
   attached: boolean;
+  /** What the driver tells the node about the attached volume. */
   attachmentMetadata?: Record<string, string>;
+  /** Why attaching last failed. */
   attachError?: VolumeError;
+  /** Why detaching last failed. */
   detachError?: VolumeError;
 }
 
+/** A failure of a driver. */
 export interface VolumeError {
+  /** When it happened. */
   time?: Time;
+  /** What happened. Must not contain secrets. */
   message?: string;
 }
