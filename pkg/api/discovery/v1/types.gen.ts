@@ -3,50 +3,80 @@
 import type { ObjectReference } from '#api/core/v1/types.gen.js';
 import type { ListMeta, ObjectMeta } from '#api/meta/v1/types.gen.js';
 
+/** One endpoint of a service. */
 export interface Endpoint {
+  /** Addresses of the endpoint, 1 to 100; all are equal, and clients use the first. */
   addresses: string[];
+  /** State of the endpoint. */
   conditions?: EndpointConditions;
+  /** Host name of the endpoint, a DNS label. */
   hostname?: string;
+  /** The object behind it, mostly a pod. */
   targetRef?: ObjectReference;
+  /** Further facts about its place, by label. No longer used. */
   deprecatedTopology?: Record<string, string>;
+  /** Node that it runs on. */
   nodeName?: string;
+  /** Zone that it runs in. */
   zone?: string;
+  /** Who should use it. */
   hints?: EndpointHints;
 }
 
+/** State of an endpoint. */
 export interface EndpointConditions {
+  /** Whether it takes traffic. Never true while it ends, unless the service publishes endpoints that are not ready. Unset: unknown, taken as ready. */
   ready?: boolean;
+  /** As `ready`, also while it ends. Unset: take `ready`. */
   serving?: boolean;
+  /** Whether it is ending. Unset: unknown, taken as not. */
   terminating?: boolean;
 }
 
+/** Who should use an endpoint. */
 export interface EndpointHints {
+  /** Zones whose clients should use it. At most 8. */
   forZones?: ForZone[];
 }
 
+/** A port of the endpoints. */
 export interface EndpointPort {
+  /** Name of the port; empty or a DNS label, unique in the slice. */
   name?: string;
+  /** `TCP`, `UDP` or `SCTP`. Default `TCP`. */
   protocol?: string;
+  /** Number of the port. Unset: to be made out by the client. */
   port?: number;
+  /** Protocol spoken on the port, such as a registered service name or a name with a domain prefix. */
   appProtocol?: string;
 }
 
+/** Some of the endpoints of a service; a label names the service. */
 export interface EndpointSlice {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** `IPv4`, `IPv6` or `FQDN`. Cannot be changed. */
   addressType: string;
+  /** The endpoints. At most 1000. */
   endpoints: Endpoint[];
+  /** Ports that all the endpoints have. At most 100. */
   ports?: EndpointPort[];
 }
 
+/** A list of EndpointSlice objects. */
 export interface EndpointSliceList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: EndpointSlice[];
 }
 
+/** A zone. */
 export interface ForZone {
+  /** Name of the zone. */
   name: string;
 }
