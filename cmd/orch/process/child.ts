@@ -1,4 +1,7 @@
-/** A program that belongs to the cluster: started in a session of its own, restarted when it ends by itself. */
+/**
+ * A program that belongs to the cluster: started in a session of its own, restarted when it ends by itself. As long as it
+ * runs it keeps its supervisor's process running too.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -77,7 +80,6 @@ export class Child {
         child.once('spawn', resolve);
         child.once('error', reject);
       });
-      child.unref();
       writeIdentity(this.#identityFile, child.pid ?? 0);
     } finally {
       closeSync(output);
