@@ -167,8 +167,12 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
   }
 
   listPodSandbox(filter: PodSandboxFilter = {}): Promise<PodSandbox[]> {
-    const summaries = [...this.#sandboxes.values()].map((sandbox) => this.#summary(sandbox));
-    return Promise.resolve(summaries.filter((sandbox) => matches(sandbox, filter)));
+    const accepts = matcher(filter);
+    const listed: PodSandbox[] = [];
+    for (const sandbox of this.#sandboxes.values()) {
+      if (accepts(sandbox.id, sandbox.state, sandbox.config.labels)) listed.push(this.#summary(sandbox));
+    }
+    return Promise.resolve(listed);
   }
 
   async createContainer(sandboxId: string, config: ContainerConfig, sandboxConfig: PodSandboxConfig): Promise<string> {
@@ -207,9 +211,13 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
   }
 
   listContainers(filter: ContainerFilter = {}): Promise<Container[]> {
-    const summaries = [...this.#containers.values()].map((container) => container.summary());
-    const inSandbox = (c: Container) => filter.podSandboxId === undefined || c.podSandboxId === filter.podSandboxId;
-    return Promise.resolve(summaries.filter((c) => inSandbox(c) && matches(c, filter)));
+    const accepts = matcher(filter);
+    const listed: Container[] = [];
+    for (const container of this.#containers.values()) {
+      if (filter.podSandboxId !== undefined && container.sandboxId !== filter.podSandboxId) continue;
+      if (accepts(container.id, container.state, container.config.labels)) listed.push(container.summary());
+    }
+    return Promise.resolve(listed);
   }
 
   async containerStatus(id: string): Promise<ContainerStatus> {
@@ -327,14 +335,13 @@ async function copy(from: AsyncIterable<unknown>, to: { write(chunk: Buffer): bo
   for await (const chunk of from) to?.write(Buffer.from(chunk as Uint8Array));
 }
 
-interface Filterable {
-  readonly id: string;
-  readonly state: string;
-  readonly labels: Readonly<Record<string, string>>;
-}
-
-function matches(object: Filterable, filter: PodSandboxFilter | ContainerFilter): boolean {
-  if (filter.id !== undefined && filter.id !== object.id) return false;
-  if (filter.state !== undefined && filter.state !== object.state) return false;
-  return Object.entries(filter.labelSelector ?? {}).every(([key, value]) => object.labels[key] === value);
+/** Tests an object's parts, so that no summary is made of what is not listed. */
+function matcher(
+  filter: PodSandboxFilter | ContainerFilter,
+): (id: string, state: string, labels: Readonly<Record<string, string>>) => boolean {
+  const wanted = Object.entries(filter.labelSelector ?? {});
+  return (id, state, labels) =>
+    (filter.id === undefined || filter.id === id) &&
+    (filter.state === undefined || filter.state === state) &&
+    wanted.every(([key, value]) => labels[key] === value);
 }
