@@ -55,7 +55,7 @@ export class ObjectCodec {
       if (textOf(object.kind) === expected.kind && object.apiVersion === expected.apiVersion) {
         return { object, kind: expected, warnings };
       }
-      const kind = this.#kindOf(object, text, expected);
+      const kind = this.#kindOf(object, () => text, expected);
       this.#check(kind, expected);
       return { object: { kind: kind.kind, apiVersion: kind.apiVersion, ...object }, kind, warnings };
     }
@@ -69,7 +69,7 @@ export class ObjectCodec {
         `couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of an object`,
       );
     }
-    const kind = this.#kindOf(value as JsonObject, JSON.stringify(value), options.expected);
+    const kind = this.#kindOf(value as JsonObject, () => JSON.stringify(value), options.expected);
     this.#check(kind, options.expected);
     const { object, warnings } = decodeValue(value, kind.type, options.validation);
     if (!kind.type.isKind) return { object, kind, warnings };
@@ -87,11 +87,11 @@ export class ObjectCodec {
     return this.decodeValue(value, options);
   }
 
-  #kindOf(object: JsonObject, text: string, expected: KindInfo | undefined): KindInfo {
+  #kindOf(object: JsonObject, text: () => string, expected: KindInfo | undefined): KindInfo {
     const kind = textOf(object.kind) || (expected?.kind ?? '');
     const apiVersion = textOf(object.apiVersion) || (expected?.apiVersion ?? '');
-    if (kind === '') throw badRequest(`Object 'Kind' is missing in '${excerpt(text)}'`);
-    if (apiVersion === '') throw badRequest(`Object 'apiVersion' is missing in '${excerpt(text)}'`);
+    if (kind === '') throw badRequest(`Object 'Kind' is missing in '${excerpt(text())}'`);
+    if (apiVersion === '') throw badRequest(`Object 'apiVersion' is missing in '${excerpt(text())}'`);
     const info = this.scheme.kind(apiVersion, kind);
     if (info === undefined) {
       throw badRequest(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);

@@ -1,7 +1,9 @@
 /** `pods/…/binding`: the scheduler's decision. */
+
 import type { Binding, Pod, PodCondition } from '#api/core/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/object.js';
 import { formatTime } from '#apimachinery/clock.js';
+import { copyJson } from '#apimachinery/copy.js';
 import { conflict, invalid } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
@@ -74,7 +76,7 @@ function bound(
   binding: Binding,
   node: string,
 ): Pod {
-  const pod = structuredClone(current) as unknown as Pod;
+  const pod = copyJson(current) as unknown as Pod;
   const name = pod.metadata?.name ?? '';
   const refuse = (why: string) => conflict({ ...resource.qualified, resource: 'pods/binding' }, name, why);
   const wantedUID = binding.metadata?.uid ?? '';

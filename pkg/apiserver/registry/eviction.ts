@@ -1,8 +1,10 @@
 /** `pods/…/eviction`: a delete that disruption budgets may refuse. */
+
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/object.js';
 import type { PodDisruptionBudget } from '#api/policy/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
+import { copyJson } from '#apimachinery/copy.js';
 import { internalError, StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
 import type { RequestContext } from '#apiserver/http/context.js';
@@ -89,7 +91,7 @@ async function useBudget(
 
 /** The budget with one disruption less. */
 function disrupted(registry: RegistryContext, current: ApiObjectShape, pod: Pod): ApiObjectShape {
-  const budget = structuredClone(current) as unknown as PodDisruptionBudget;
+  const budget = copyJson(current) as unknown as PodDisruptionBudget;
   const name = budget.metadata?.name ?? '';
   const { status } = budget;
   if (status === undefined || (status.observedGeneration ?? 0) < (budget.metadata?.generation ?? 0)) {

@@ -1,8 +1,10 @@
 /** Who manages which fields: what the writes of the registry tell, and what server-side apply asks. */
+
 import type { ApiObjectShape } from '#api/object.js';
 import { applyPatch } from '#apimachinery/apply/apply.js';
 import { updateManagedFields, type WriteInfo } from '#apimachinery/apply/managed-fields.js';
 import type { Clock } from '#apimachinery/clock.js';
+import { copyJson } from '#apimachinery/copy.js';
 import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
 import type { ServedResource } from '#apiserver/registry/served-resource.js';
 import type { Codec } from '#apiserver/representation/codec.js';
@@ -68,7 +70,7 @@ export class ManagedFields {
     const request = { ...this.#info(application), applied, force, live: members(live) };
     const { object } = applyPatch(client === undefined ? request : { ...request, clientSideApply: client });
     // The merge shares what it leaves alone, and objects of the cache must not be changed by what comes next.
-    return JSON.parse(JSON.stringify(object));
+    return copyJson(object);
   }
 
   #info({ resource, manager, subresource }: Pick<ManagedWrite, 'resource' | 'manager' | 'subresource'>): WriteInfo {

@@ -1,7 +1,9 @@
 /** The patch in a request's body and what it makes of an object. */
+
 import { DecodeError } from '#apimachinery/codec/decode-error.js';
 import { bareMediaType } from '#apimachinery/codec/negotiate.js';
 import { parseYAML } from '#apimachinery/codec/yaml.js';
+import { copyJson } from '#apimachinery/copy.js';
 import { badRequest, unsupportedMediaType } from '#apimachinery/errors/status.js';
 import { jsonPatch } from '#apimachinery/patch/json-patch.js';
 import { mergePatch } from '#apimachinery/patch/merge-patch.js';
@@ -58,7 +60,7 @@ function yaml(body: Buffer): unknown {
 export function applyPatch(patch: Patch, object: object, type: TypeInfo): unknown {
   const patched = patchedBy(patch, object, type);
   // Patches share what they leave alone, and objects of the cache must not be changed by what comes next.
-  return patched === undefined ? undefined : JSON.parse(JSON.stringify(patched));
+  return patched === undefined ? undefined : copyJson(patched);
 }
 
 function patchedBy(patch: Patch, object: object, type: TypeInfo): unknown {

@@ -1,5 +1,7 @@
 /** `…/scale`: how many replicas, the same for all kinds that have them. */
+
 import type { ApiObjectShape } from '#api/object.js';
+import { copyJson } from '#apimachinery/copy.js';
 import { conflict, invalid, optimisticLockMessage } from '#apimachinery/errors/status.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
@@ -123,7 +125,7 @@ function scaled(resource: ServedResource, current: ApiObjectShape, scale: Scale)
       { field: 'spec.replicas', reason: 'FieldValueInvalid', message },
     ]);
   }
-  const next = structuredClone(current) as Scalable;
+  const next = copyJson(current) as Scalable;
   next.spec = { ...next.spec, replicas };
   return next;
 }

@@ -1,4 +1,5 @@
 import type { ApiObjectShape } from '#api/object.js';
+import { copyJson } from '#apimachinery/copy.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
@@ -30,9 +31,9 @@ export async function updateObject(
     name,
     profile,
     options,
-    change: () => structuredClone(object),
+    change: () => copyJson(object),
     ...(creates
-      ? { create: () => insert(registry, context, resource, { object: structuredClone(object), namespace, options }) }
+      ? { create: () => insert(registry, context, resource, { object: copyJson(object), namespace, options }) }
       : {}),
   });
   return entryResponse(registry, context, { resource, entry, form, status: created ? 201 : 200 });
