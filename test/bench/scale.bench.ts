@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
-import { figure, machineLine, megabytes, residentBytes, seconds } from '#test/bench/report.js';
+import { cpuMs, figure, machineLine, megabytes, residentBytes, seconds } from '#test/bench/report.js';
 import { eventually, startTestCluster } from '#test/e2e/harness.js';
 
 const nodes = Number(process.env['NODES'] ?? 100);
@@ -30,6 +30,11 @@ process.stdout.write(
 );
 const cluster = await startTestCluster({ runtime: 'simulated', nodes, separate });
 try {
+  const processes = readdirSync(join(cluster.dataDir, 'run')).map((file) => ({
+    name: file.replace('.pid', ''),
+    pid: (JSON.parse(readFileSync(join(cluster.dataDir, 'run', file), 'utf8')) as { pid: number }).pid,
+  }));
+  const before = processes.map(({ pid }) => cpuMs(pid));
   const started = realClock.monotonic();
   await cluster.client(join(process.cwd(), 'bin', 'orchctl'), ['create', '-f', '-'], { input: manifest });
   await eventually(
@@ -44,9 +49,9 @@ try {
   const ms = realClock.monotonic() - started;
   figure(`until ${replicas} replicas are Running and Ready`, seconds(ms));
   figure('pods per second', (replicas / (ms / 1000)).toFixed(0));
-  for (const file of readdirSync(join(cluster.dataDir, 'run'))) {
-    const { pid } = JSON.parse(readFileSync(join(cluster.dataDir, 'run', file), 'utf8')) as { pid: number };
-    figure(`resident memory of ${file.replace('.pid', '')}`, megabytes(residentBytes(pid)));
+  for (const [index, { name, pid }] of processes.entries()) {
+    figure(`${name}: CPU time`, seconds(cpuMs(pid) - (before[index] ?? 0)));
+    figure(`${name}: resident memory`, megabytes(residentBytes(pid)));
   }
 } finally {
   await cluster.destroy();
