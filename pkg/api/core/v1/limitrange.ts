@@ -47,7 +47,7 @@ export const declaration: KindDeclaration = {
         map: 'string',
         omitempty: true,
         optional: true,
-        doc: 'Limit that containers without one are given. Only for `Container`.',
+        doc: 'Limit that containers without one are given. Not for `Pod`.',
       },
       defaultRequest: {
         number: 5,
@@ -55,7 +55,7 @@ export const declaration: KindDeclaration = {
         map: 'string',
         omitempty: true,
         optional: true,
-        doc: 'Request that containers without one are given. Only for `Container`.',
+        doc: 'Request that containers without one are given. Not for `Pod`.',
       },
       maxLimitRequestRatio: {
         number: 6,

@@ -593,9 +593,9 @@ export interface LimitRangeItem {
   max?: Record<string, Quantity>;
   /** Least that a limit or a request may be. */
   min?: Record<string, Quantity>;
-  /** Limit that containers without one are given. Only for `Container`. */
+  /** Limit that containers without one are given. Not for `Pod`. */
   default?: Record<string, Quantity>;
-  /** Request that containers without one are given. Only for `Container`. */
+  /** Request that containers without one are given. Not for `Pod`. */
   defaultRequest?: Record<string, Quantity>;
   /** Most that the limit may be as a multiple of the request; both must then be set. */
   maxLimitRequestRatio?: Record<string, Quantity>;

@@ -3,34 +3,56 @@
 import type { EventSource, ObjectReference } from '#api/core/v1/types.gen.js';
 import type { ListMeta, MicroTime, ObjectMeta, Time } from '#api/meta/v1/types.gen.js';
 
+/** A report of something that happened to an object. Kept for a limited time, and made on a best-effort basis. */
 export interface Event {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** When it was first seen, to the microsecond. Required. */
   eventTime: MicroTime;
+  /** Set for an event that goes on happening. */
   series?: EventSeries;
+  /** Name of the controller that reports the event. Required. */
   reportingController?: string;
+  /** Instance of that controller, such as its pod's name. At most 128 characters. Required. */
   reportingInstance?: string;
+  /** What was done or failed, in one word. At most 128 characters. Required. */
   action?: string;
+  /** Why it happened, in one CamelCase word. At most 128 characters. Required. */
   reason?: string;
+  /** The object that the event is about. */
   regarding?: ObjectReference;
+  /** Another object that the event has to do with. */
   related?: ObjectReference;
+  /** What happened, for people. At most 1024 bytes. */
   note?: string;
+  /** `Normal` or `Warning`. */
   type?: string;
+  /** Who reports the event, as the core group has it. */
   deprecatedSource?: EventSource;
+  /** When it was first seen, as the core group has it. */
   deprecatedFirstTimestamp?: Time;
+  /** When it was last seen, as the core group has it. */
   deprecatedLastTimestamp?: Time;
+  /** How often it was seen, as the core group has it. */
   deprecatedCount?: number;
 }
 
+/** A list of Event objects. */
 export interface EventList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: Event[];
 }
 
+/** Repetitions of an event. */
 export interface EventSeries {
+  /** How often it happened so far in this series. At least 2. */
   count: number;
+  /** When it last happened. */
   lastObservedTime: MicroTime;
 }

@@ -4,27 +4,40 @@ import type { Toleration } from '#api/core/v1/types.gen.js';
 import type { ListMeta, ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { Quantity } from '#api/resource/types.gen.js';
 
+/** Resources that a way of running pods takes besides the containers. */
 export interface Overhead {
+  /** Resources per pod, by resource name. */
   podFixed?: Record<string, Quantity>;
 }
 
+/** A way of running containers that pods can ask for. */
 export interface RuntimeClass {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** Name of the configuration of the container runtime; a DNS label. Cannot be changed. */
   handler: string;
+  /** Resources that each pod takes besides its containers. */
   overhead?: Overhead;
+  /** Nodes that support this way of running. Default: all. */
   scheduling?: Scheduling;
 }
 
+/** A list of RuntimeClass objects. */
 export interface RuntimeClassList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: RuntimeClass[];
 }
 
+/** Nodes that support a way of running pods. */
 export interface Scheduling {
+  /** Labels of those nodes; added to the pod's own selector, and a pod that contradicts is refused. */
   nodeSelector?: Record<string, string>;
+  /** Taints of those nodes; added to the pod's own tolerations. */
   tolerations?: Toleration[];
 }
