@@ -2,55 +2,89 @@
 
 import type { ObjectMeta, Time } from '#api/meta/v1/types.gen.js';
 
+/** An object that a token is bound to; the token ends with it. */
 export interface BoundObjectReference {
+  /** `Pod` or `Secret`. */
   kind?: string;
+  /** Group and version of the object's schema. */
   apiVersion?: string;
+  /** Name of the object. */
   name?: string;
+  /** Identity of the object. */
   uid?: string;
 }
 
+/** Values of a fact about a user. */
 export type ExtraValue = string[];
 
+/** Asks for a token of a service account. Posted to the account's `token` subresource. */
 export interface TokenRequest {
+  /** Name, labels, annotations and other data that every object has. */
   metadata?: ObjectMeta;
+  /** What the object is meant to be. */
   spec: TokenRequestSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: TokenRequestStatus;
 }
 
+/** What token is asked for. */
 export interface TokenRequestSpec {
+  /** Who the token is meant for. Default: the API server. */
   audiences: string[];
+  /** Seconds that the token should be valid; the server may give another time. Default 3600, minimum 600. */
   expirationSeconds?: number;
+  /** Object that the token is bound to: it becomes invalid once that is gone. */
   boundObjectRef?: BoundObjectReference;
 }
 
+/** The token. */
 export interface TokenRequestStatus {
+  /** The token. */
   token: string;
+  /** When it ends. */
   expirationTimestamp: Time;
 }
 
+/** Asks whether a token is valid, and whose it is. */
 export interface TokenReview {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: TokenReviewSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: TokenReviewStatus;
 }
 
+/** The token to look at. */
 export interface TokenReviewSpec {
+  /** The token. */
   token?: string;
+  /** Who it must be meant for, one of these. Default: the API server. */
   audiences?: string[];
 }
 
+/** What the token is. */
 export interface TokenReviewStatus {
+  /** Whether the token is valid. */
   authenticated?: boolean;
+  /** Whose it is. */
   user?: UserInfo;
+  /** Those of the asked audiences that it is meant for. */
   audiences?: string[];
+  /** Why the token could not be checked. */
   error?: string;
 }
 
+/** A user. */
 export interface UserInfo {
+  /** Name of the user. */
   username?: string;
+  /** Identity of the user. */
   uid?: string;
+  /** Groups that the user belongs to. */
   groups?: string[];
+  /** Further facts on the user. */
   extra?: Record<string, ExtraValue>;
 }

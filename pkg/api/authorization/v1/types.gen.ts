@@ -2,95 +2,153 @@
 
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 
+/** Asks whether somebody may do something in the object's namespace. */
 export interface LocalSubjectAccessReview {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** Who wants to do what. The namespaces must agree. */
   spec: SubjectAccessReviewSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: SubjectAccessReviewStatus;
 }
 
+/** Asks whether the asking user may do something. */
 export interface SelfSubjectAccessReview {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the user wants to do. */
   spec: SelfSubjectAccessReviewSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: SubjectAccessReviewStatus;
 }
 
+/** What the asking user wants to do. Exactly one member is set. */
 export interface SelfSubjectAccessReviewSpec {
+  /** Access to a resource. */
   resourceAttributes?: ResourceAttributes;
+  /** Access to a path outside resources. */
   nonResourceAttributes?: NonResourceAttributes;
 }
 
+/** What may be done with some paths. */
 export interface NonResourceRule {
+  /** What may be done; `*` is everything. */
   verbs: string[];
+  /** The paths; `*` at the end is a wildcard. */
   nonResourceURLs?: string[];
 }
 
+/** What may be done with some resources. */
 export interface ResourceRule {
+  /** What may be done; `*` is everything. */
   verbs: string[];
+  /** Groups of the resources; `*` is all. */
   apiGroups?: string[];
+  /** The resources; `*` is all, `*/name` that subresource of all. */
   resources?: string[];
+  /** Names of single objects. Empty or `*`: all. */
   resourceNames?: string[];
 }
 
+/** Asks for all that the asking user may do in a namespace. For display, not for decisions. */
 export interface SelfSubjectRulesReview {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** Which namespace is asked about. */
   spec: SelfSubjectRulesReviewSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: SubjectRulesReviewStatus;
 }
 
+/** Which namespace is asked about. */
 export interface SelfSubjectRulesReviewSpec {
+  /** The namespace. Required. */
   namespace?: string;
 }
 
+/** What a user may do. */
 export interface SubjectRulesReviewStatus {
+  /** What the user may do with resources. */
   resourceRules: ResourceRule[];
+  /** What the user may do with paths outside resources. */
   nonResourceRules: NonResourceRule[];
+  /** Whether there may be more, since not every authorizer can tell. */
   incomplete: boolean;
+  /** Why the answer is incomplete. */
   evaluationError?: string;
 }
 
+/** Values of a fact about a user. */
 export type ExtraValue = string[];
 
+/** Access to a path outside resources. */
 export interface NonResourceAttributes {
+  /** The path. */
   path?: string;
+  /** HTTP method in lower case. */
   verb?: string;
 }
 
+/** Access to a resource. */
 export interface ResourceAttributes {
+  /** Namespace of the objects. Empty: all, or none for resources that do not live in namespaces. */
   namespace?: string;
+  /** What is wanted, such as `get`; `*` is everything. */
   verb?: string;
+  /** Group of the resource; `*` is all. */
   group?: string;
+  /** Version of the resource; `*` is all. */
   version?: string;
+  /** Plural name of the resource; `*` is all. */
   resource?: string;
+  /** Subresource. Empty: the object itself. */
   subresource?: string;
+  /** Name of a single object. Empty: all. */
   name?: string;
 }
 
+/** Who wants to do what. Exactly one kind of attributes is set. */
 export interface SubjectAccessReviewSpec {
+  /** Access to a resource. */
   resourceAttributes?: ResourceAttributes;
+  /** Access to a path outside resources. */
   nonResourceAttributes?: NonResourceAttributes;
+  /** Name of the user. A user or a group is needed. */
   user?: string;
+  /** Groups of the user. */
   groups?: string[];
+  /** Further facts on the user. */
   extra?: Record<string, ExtraValue>;
+  /** Identity of the user. */
   uid?: string;
 }
 
+/** Whether it is allowed. */
 export interface SubjectAccessReviewStatus {
+  /** Whether it is allowed. */
   allowed: boolean;
+  /** Whether it is forbidden outright, so that nobody else need be asked. */
   denied?: boolean;
+  /** Why, for people. */
   reason?: string;
+  /** What went wrong while deciding; the answer may still hold. */
   evaluationError?: string;
 }
 
+/** Asks whether somebody may do something. */
 export interface SubjectAccessReview {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** Who wants to do what. */
   spec: SubjectAccessReviewSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: SubjectAccessReviewStatus;
 }

@@ -2,44 +2,71 @@
 
 import type { ListMeta, ObjectMeta, Time } from '#api/meta/v1/types.gen.js';
 
+/** Asks a signer for a certificate. Handed out once it is approved. */
 export interface CertificateSigningRequest {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: CertificateSigningRequestSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: CertificateSigningRequestStatus;
 }
 
+/** A decision on a request. */
 export interface CertificateSigningRequestCondition {
+  /** `Approved`, `Denied` or `Failed`. Approved and Denied exclude each other and cannot be removed. */
   type: string;
+  /** Whether the condition holds; `True` for approval and denial. */
   status: string;
+  /** One CamelCase word on why the status last changed, for programs. */
   reason?: string;
+  /** Details of the last change of the status, for people. */
   message?: string;
+  /** When the condition was last written. */
   lastUpdateTime?: Time;
+  /** When the status last changed. */
   lastTransitionTime?: Time;
 }
 
+/** A list of CertificateSigningRequest objects. */
 export interface CertificateSigningRequestList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: CertificateSigningRequest[];
 }
 
+/** What certificate is asked for, and by whom. Cannot be changed. */
 export interface CertificateSigningRequestSpec {
+  /** Certificate request (PKCS #10) in PEM, in base64. */
   request: string;
+  /** Signer that is asked, as `domain/name`. */
   signerName: string;
+  /** Seconds that the certificate should be valid; the signer may give less. Minimum 600. Default: the signer's choice. */
   expirationSeconds?: number;
+  /** What the key will be used for, such as `digital signature`, `key encipherment`, `client auth` or `server auth`. */
   usages?: string[];
+  /** User who asks. Set by the server. */
   username?: string;
+  /** Identity of the user who asks. Set by the server. */
   uid?: string;
+  /** Groups of the user who asks. Set by the server. */
   groups?: string[];
+  /** Further facts on the user who asks. Set by the server. */
   extra?: Record<string, ExtraValue>;
 }
 
+/** What became of a request. */
 export interface CertificateSigningRequestStatus {
+  /** Decisions on the request. */
   conditions?: CertificateSigningRequestCondition[];
+  /** The certificate with its chain in PEM, in base64. Cannot be changed once set. */
   certificate?: string;
 }
 
+/** Values of a fact about a user. */
 export type ExtraValue = string[];
