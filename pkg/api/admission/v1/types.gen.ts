@@ -4,35 +4,62 @@ import type { UserInfo } from '#api/authentication/v1/types.gen.js';
 import type { GroupVersionKind, GroupVersionResource, Status } from '#api/meta/v1/types.gen.js';
 import type { RawExtension } from '#api/runtime/types.gen.js';
 
+/** A request that an admission webhook is asked about. */
 export interface AdmissionRequest {
+  /** Identity of this question; the answer repeats it. */
   uid: string;
+  /** Kind of the object, as the webhook wants it. */
   kind: GroupVersionKind;
+  /** Resource of the request, as the webhook wants it. */
   resource: GroupVersionResource;
+  /** Subresource of the request, if any. */
   subResource?: string;
+  /** Kind of the object, as the client sent it. */
   requestKind?: GroupVersionKind;
+  /** Resource of the request, as the client sent it. */
   requestResource?: GroupVersionResource;
+  /** Subresource of the request, as the client sent it. */
   requestSubResource?: string;
+  /** Name of the object. May be empty while it is being created. */
   name?: string;
+  /** Namespace of the object, if any. */
   namespace?: string;
+  /** `CREATE`, `UPDATE`, `DELETE` or `CONNECT`. */
   operation: string;
+  /** Who made the request. */
   userInfo: UserInfo;
+  /** The object as it is to become. */
   object?: RawExtension;
+  /** The object as it is. */
   oldObject?: RawExtension;
+  /** Whether nothing will be stored, so that there must be no side effects. Default false. */
   dryRun?: boolean;
+  /** Options of the request. */
   options?: RawExtension;
 }
 
+/** The answer of an admission webhook. */
 export interface AdmissionResponse {
+  /** Identity of the question. */
   uid: string;
+  /** Whether the request may go on. */
   allowed: boolean;
+  /** Why it may not. */
   status?: Status;
+  /** Changes of the object, in base64. */
   patch?: string;
+  /** Format of the changes: `JSONPatch`. */
   patchType?: string;
+  /** Notes for the audit log. */
   auditAnnotations?: Record<string, string>;
+  /** Warnings for the client, best below 120 characters each. */
   warnings?: string[];
 }
 
+/** A question to an admission webhook, or its answer. */
 export interface AdmissionReview {
+  /** The question. */
   request?: AdmissionRequest;
+  /** The answer. */
   response?: AdmissionResponse;
 }

@@ -2,81 +2,132 @@
 
 import type { LabelSelector, ListMeta, ObjectMeta } from '#api/meta/v1/types.gen.js';
 
+/** A webhook that may change objects on their way in. */
 export interface MutatingWebhook {
+  /** Name of the webhook as a full domain name, such as `check.example.com`; unique in the configuration. */
   name: string;
+  /** How to reach the webhook. */
   clientConfig: WebhookClientConfig;
+  /** Requests that the webhook is asked about; one match is enough. Requests about webhook configurations never match. */
   rules?: RuleWithOperations[];
+  /** What happens when the webhook cannot be asked: `Fail` refuses the request, `Ignore` lets it go on. Default `Fail`. */
   failurePolicy?: string;
+  /** `Equivalent` also matches requests in other groups or versions of the same resource, `Exact` does not. Default `Equivalent`. */
   matchPolicy?: string;
+  /** Labels of the namespaces of matching objects. Objects outside namespaces always match. Default: all. */
   namespaceSelector?: LabelSelector;
+  /** Labels of matching objects, before or after the change. Default: all. Users can dodge it by setting labels. */
   objectSelector?: LabelSelector;
+  /** `None`, or `NoneOnDryRun` for webhooks that have effects elsewhere and heed dry runs. Required. */
   sideEffects?: string;
+  /** Seconds to wait for an answer, 1 to 30. Default 10. */
   timeoutSeconds?: number;
+  /** Versions of the review that the webhook understands, the preferred one first. Required. */
   admissionReviewVersions: string[];
+  /** `IfNeeded` calls the webhook once more when later ones changed the object, `Never` does not. Default `Never`. */
   reinvocationPolicy?: string;
 }
 
+/** Webhooks that may change objects on their way in. */
 export interface MutatingWebhookConfiguration {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** The webhooks. */
   webhooks?: MutatingWebhook[];
 }
 
+/** A list of MutatingWebhookConfiguration objects. */
 export interface MutatingWebhookConfigurationList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: MutatingWebhookConfiguration[];
 }
 
+/** Which resources are matched. */
 export interface Rule {
+  /** Groups; `*` is all. */
   apiGroups?: string[];
+  /** Versions; `*` is all. */
   apiVersions?: string[];
+  /** Resources, as `resource` or `resource/subresource`; `*` is all without subresources, `*/*` all with them. */
   resources?: string[];
+  /** `Cluster`, `Namespaced` or `*`. Default `*`. */
   scope?: string;
 }
 
+/** Which operations on which resources are matched. */
 export interface RuleWithOperations extends Rule {
+  /** `CREATE`, `UPDATE`, `DELETE`, `CONNECT` or `*`. */
   operations?: string[];
 }
 
+/** A service that a webhook is reached at. */
 export interface ServiceReference {
+  /** Namespace of the service. */
   namespace: string;
+  /** Name of the service. */
   name: string;
+  /** Path of the URL. Default: none. */
   path?: string;
+  /** Port of the service. Default 443. */
   port?: number;
 }
 
+/** How to reach a webhook. Either a URL or a service. */
 export interface WebhookClientConfig {
+  /** URL of the webhook; `https`, without user, query and fragment. */
   url?: string;
+  /** A service of the cluster. */
   service?: ServiceReference;
+  /** Certificates in PEM, in base64, that the webhook's own is verified with. Default: those of the API server's system. */
   caBundle?: string;
 }
 
+/** A webhook that may refuse requests. */
 export interface ValidatingWebhook {
+  /** Name of the webhook as a full domain name, such as `check.example.com`; unique in the configuration. */
   name: string;
+  /** How to reach the webhook. */
   clientConfig: WebhookClientConfig;
+  /** Requests that the webhook is asked about; one match is enough. Requests about webhook configurations never match. */
   rules?: RuleWithOperations[];
+  /** What happens when the webhook cannot be asked: `Fail` refuses the request, `Ignore` lets it go on. Default `Fail`. */
   failurePolicy?: string;
+  /** `Equivalent` also matches requests in other groups or versions of the same resource, `Exact` does not. Default `Equivalent`. */
   matchPolicy?: string;
+  /** Labels of the namespaces of matching objects. Objects outside namespaces always match. Default: all. */
   namespaceSelector?: LabelSelector;
+  /** Labels of matching objects, before or after the change. Default: all. Users can dodge it by setting labels. */
   objectSelector?: LabelSelector;
+  /** `None`, or `NoneOnDryRun` for webhooks that have effects elsewhere and heed dry runs. Required. */
   sideEffects?: string;
+  /** Seconds to wait for an answer, 1 to 30. Default 10. */
   timeoutSeconds?: number;
+  /** Versions of the review that the webhook understands, the preferred one first. Required. */
   admissionReviewVersions: string[];
 }
 
+/** Webhooks that may refuse requests. */
 export interface ValidatingWebhookConfiguration {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** The webhooks. */
   webhooks?: ValidatingWebhook[];
 }
 
+/** A list of ValidatingWebhookConfiguration objects. */
 export interface ValidatingWebhookConfigurationList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: ValidatingWebhookConfiguration[];
 }
