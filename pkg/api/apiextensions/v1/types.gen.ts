@@ -3,191 +3,329 @@
 import type { ListMeta, ObjectMeta, Status, Time } from '#api/meta/v1/types.gen.js';
 import type { RawExtension } from '#api/runtime/types.gen.js';
 
+/** Objects that a conversion webhook is asked to convert. */
 export interface ConversionRequest {
+  /** Identity of this question; the answer repeats it. */
   uid: string;
+  /** Group and version to convert to. */
   desiredAPIVersion: string;
+  /** The objects. */
   objects: RawExtension[];
 }
 
+/** The answer of a conversion webhook. */
 export interface ConversionResponse {
+  /** Identity of the question. */
   uid: string;
+  /** The converted objects in the order of the question. */
   convertedObjects: RawExtension[];
+  /** Whether it worked. */
   result: Status;
 }
 
+/** A question to a conversion webhook, or its answer. */
 export interface ConversionReview {
+  /** The question. */
   request?: ConversionRequest;
+  /** The answer. */
   response?: ConversionResponse;
 }
 
+/** A column of tables. */
 export interface CustomResourceColumnDefinition {
+  /** Heading of the column. */
   name: string;
+  /** Type of the cells: `string`, `integer`, `number`, `boolean` or `date`. */
   type: string;
+  /** Format of the cells; `name` marks the name. */
   format?: string;
+  /** What the column shows, for people. */
   description?: string;
+  /** 0 for columns that are always shown, more for wide output only. Default 0. */
   priority?: number;
+  /** Path of the value in the object, such as `.spec.size`. */
   jsonPath: string;
 }
 
+/** How objects are converted between versions. */
 export interface CustomResourceConversion {
+  /** `None` changes only `apiVersion`, `Webhook` asks a webhook. Default `None`. */
   strategy: string;
+  /** The webhook. Required for, and only for, `Webhook`. */
   webhook?: WebhookConversion;
 }
 
+/** Adds a kind of objects to the API. */
 export interface CustomResourceDefinition {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: CustomResourceDefinitionSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: CustomResourceDefinitionStatus;
 }
 
+/** One aspect of a definition's state. */
 export interface CustomResourceDefinitionCondition {
+  /** Aspect that the condition describes. */
   type: string;
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   status: string;
+  /** When the status last changed. */
   lastTransitionTime?: Time;
+  /** One CamelCase word on why the status last changed, for programs. */
   reason?: string;
+  /** Details of the last change of the status, for people. */
   message?: string;
 }
 
+/** A list of CustomResourceDefinition objects. */
 export interface CustomResourceDefinitionList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: CustomResourceDefinition[];
 }
 
+/** Names of a kind and its resource. */
 export interface CustomResourceDefinitionNames {
+  /** Plural name of the resource, as in URLs; lower case. */
   plural: string;
+  /** Singular name; lower case. Default: the kind in lower case. */
   singular?: string;
+  /** Shorter names, as people write them; lower case. */
   shortNames?: string[];
+  /** Name of the kind, in CamelCase. */
   kind: string;
+  /** Name of the kind of lists. Default: the kind with `List`. */
   listKind?: string;
+  /** Groups of resources that it belongs to, such as `all`. */
   categories?: string[];
 }
 
+/** What kind of objects is added. */
 export interface CustomResourceDefinitionSpec {
+  /** Group of the kind. The definition is named `<plural>.<group>`. Cannot be changed. */
   group: string;
+  /** Names of the kind and its resource. */
   names: CustomResourceDefinitionNames;
+  /** `Namespaced` or `Cluster`. Cannot be changed. */
   scope: string;
+  /** Versions of the kind. Exactly one is stored. */
   versions: CustomResourceDefinitionVersion[];
+  /** How objects are converted between versions. */
   conversion?: CustomResourceConversion;
+  /** Keeps fields that the schema does not know. Must be false; the schema says it in single places. */
   preserveUnknownFields?: boolean;
 }
 
+/** What was last observed of a definition. */
 export interface CustomResourceDefinitionStatus {
+  /** Latest observations of single aspects of the state, one per condition type. */
   conditions?: CustomResourceDefinitionCondition[];
+  /** Names that are in use. */
   acceptedNames?: CustomResourceDefinitionNames;
+  /** Versions in which objects were ever stored. They cannot be removed from the spec before they are removed here. */
   storedVersions?: string[];
 }
 
+/** One version of a kind. */
 export interface CustomResourceDefinitionVersion {
+  /** Name of the version, such as `v1` or `v1beta1`. */
   name: string;
+  /** Whether the version is served. */
   served: boolean;
+  /** Whether objects are stored in this version. */
   storage: boolean;
+  /** Whether its use gives a warning. Default false. */
   deprecated?: boolean;
+  /** Text of that warning. Default: one that names the version. */
   deprecationWarning?: string;
+  /** Schema of the objects. Required. */
   schema?: CustomResourceValidation;
+  /** Subresources of the objects. Default: none. */
   subresources?: CustomResourceSubresources;
+  /** Columns of tables besides the name. Default: the age. */
   additionalPrinterColumns?: CustomResourceColumnDefinition[];
 }
 
+/** Where the parts of the `scale` subresource are in an object. */
 export interface CustomResourceSubresourceScale {
+  /** Path of the wanted number below `.spec`, such as `.spec.replicas`. */
   specReplicasPath: string;
+  /** Path of the present number below `.status`. */
   statusReplicasPath: string;
+  /** Path of the selector as text below `.spec` or `.status`. Needed by autoscalers. */
   labelSelectorPath?: string;
 }
 
+/** Makes `status` a subresource that is written separately. */
 export interface CustomResourceSubresourceStatus {}
 
+/** Subresources of the objects of a kind. */
 export interface CustomResourceSubresources {
+  /** Makes `status` a subresource that is written separately. */
   status?: CustomResourceSubresourceStatus;
+  /** Gives the objects a `scale` subresource. */
   scale?: CustomResourceSubresourceScale;
 }
 
+/** Schema of the objects of a kind. */
 export interface CustomResourceValidation {
+  /** The schema. It must be structural: every field has its type. */
   openAPIV3Schema?: JSONSchemaProps;
 }
 
+/** Documentation elsewhere. */
 export interface ExternalDocumentation {
+  /** What is there. */
   description?: string;
+  /** Address of it. */
   url?: string;
 }
 
+/** Any JSON value. */
 export type JSON = unknown;
 
+/** A schema of a JSON value. */
 export interface JSONSchemaProps {
+  /** Not allowed. */
   id?: string;
+  /** Not used. */
   $schema?: string;
+  /** Not allowed. */
   $ref?: string;
+  /** What the value means, for people. */
   description?: string;
+  /** Type of the value: `object`, `array`, `string`, `integer`, `number` or `boolean`. */
   type?: string;
+  /** Format of the value, such as `date-time`, `int32`, `byte` or `ipv4`. Unknown formats are ignored. */
   format?: string;
+  /** Short name of the value, for people. */
   title?: string;
+  /** Value of an absent field. Must itself be valid. */
   default?: JSON;
+  /** Greatest number. */
   maximum?: number;
+  /** Whether the number must be below `maximum`. Default false. */
   exclusiveMaximum?: boolean;
+  /** Smallest number. */
   minimum?: number;
+  /** Whether the number must be above `minimum`. Default false. */
   exclusiveMinimum?: boolean;
+  /** Greatest length of the text in characters. */
   maxLength?: number;
+  /** Smallest length of the text in characters. */
   minLength?: number;
+  /** Regular expression that must match somewhere in the text. */
   pattern?: string;
+  /** Greatest number of items. */
   maxItems?: number;
+  /** Smallest number of items. */
   minItems?: number;
+  /** Must be false; use the list type `set`. */
   uniqueItems?: boolean;
+  /** Number that the value must be a multiple of. */
   multipleOf?: number;
+  /** Values that are allowed. */
   enum?: JSON[];
+  /** Greatest number of members. */
   maxProperties?: number;
+  /** Smallest number of members. */
   minProperties?: number;
+  /** Members that must be there. */
   required?: string[];
+  /** Schema of the items. */
   items?: JSONSchemaPropsOrArray;
+  /** Schemas that must all hold. */
   allOf?: JSONSchemaProps[];
+  /** Schemas of which exactly one must hold. */
   oneOf?: JSONSchemaProps[];
+  /** Schemas of which at least one must hold. */
   anyOf?: JSONSchemaProps[];
+  /** Schema that must not hold. */
   not?: JSONSchemaProps;
+  /** Schemas of the members, by name. */
   properties?: Record<string, JSONSchemaProps>;
+  /** Schema of the members that `properties` does not name, or whether there may be any. Not together with `properties`. */
   additionalProperties?: JSONSchemaPropsOrBool;
+  /** Not allowed. */
   patternProperties?: Record<string, JSONSchemaProps>;
+  /** Not allowed. */
   dependencies?: Record<string, JSONSchemaPropsOrStringArray>;
+  /** Not allowed. */
   additionalItems?: JSONSchemaPropsOrBool;
+  /** Not allowed. */
   definitions?: Record<string, JSONSchemaProps>;
+  /** Documentation elsewhere. */
   externalDocs?: ExternalDocumentation;
+  /** An example of the value. */
   example?: JSON;
+  /** Whether the value may be null. Default false. */
   nullable?: boolean;
+  /** Whether members that the schema does not name are kept. Default: they are dropped. */
   'x-orch-preserve-unknown-fields'?: boolean;
+  /** Whether the value is an object with `apiVersion`, `kind` and `metadata` of its own. */
   'x-orch-embedded-resource'?: boolean;
+  /** Whether the value is an integer or a text. Takes the place of `type`. */
   'x-orch-int-or-string'?: boolean;
+  /** Members that tell the items of a list of type `map` apart. */
   'x-orch-list-map-keys'?: string[];
+  /** How lists are merged: `atomic` as a whole, `set` by value, `map` by keys. Default `atomic`. */
   'x-orch-list-type'?: string;
+  /** How objects are merged: `granular` member by member, `atomic` as a whole. Default `granular`. */
   'x-orch-map-type'?: string;
+  /** Rules that the value must meet, in the expression language CEL. */
   'x-orch-validations'?: ValidationRule[];
 }
 
+/** A schema, or a list of schemas. */
 export type JSONSchemaPropsOrArray = JSONSchemaProps | JSONSchemaProps[];
 
+/** A schema, or whether anything is allowed. */
 export type JSONSchemaPropsOrBool = JSONSchemaProps | boolean;
 
+/** A schema, or a list of names. */
 export type JSONSchemaPropsOrStringArray = JSONSchemaProps | string[];
 
+/** A service that a webhook is reached at. */
 export interface ServiceReference {
+  /** Namespace of the service. */
   namespace: string;
+  /** Name of the service. */
   name: string;
+  /** Path of the URL. Default: none. */
   path?: string;
+  /** Port of the service. Default 443. */
   port?: number;
 }
 
+/** A rule that a value must meet. */
 export interface ValidationRule {
+  /** Expression in CEL that gives true for valid values; `self` is the value, `oldSelf` the one before the change. */
   rule: string;
+  /** What to say when it does not hold. Default: the rule itself. */
   message?: string;
 }
 
+/** How to reach a webhook. Either a URL or a service. */
 export interface WebhookClientConfig {
+  /** URL of the webhook; `https`, without user, query and fragment. */
   url?: string;
+  /** A service of the cluster. */
   service?: ServiceReference;
+  /** Certificates in PEM, in base64, that the webhook's own is verified with. Default: those of the API server's system. */
   caBundle?: string;
 }
 
+/** A webhook that converts objects. */
 export interface WebhookConversion {
+  /** How to reach the webhook. */
   clientConfig?: WebhookClientConfig;
+  /** Versions of the review that the webhook understands, the preferred one first. Required. */
   conversionReviewVersions: string[];
 }

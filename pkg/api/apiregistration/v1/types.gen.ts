@@ -2,45 +2,72 @@
 
 import type { ListMeta, ObjectMeta, Time } from '#api/meta/v1/types.gen.js';
 
+/** Lets another server serve a version of a group. */
 export interface APIService {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: APIServiceSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: APIServiceStatus;
 }
 
+/** One aspect of an APIService's state. */
 export interface APIServiceCondition {
+  /** Aspect that the condition describes. */
   type: string;
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   status: string;
+  /** When the status last changed. */
   lastTransitionTime?: Time;
+  /** One CamelCase word on why the status last changed, for programs. */
   reason?: string;
+  /** Details of the last change of the status, for people. */
   message?: string;
 }
 
+/** A list of APIService objects. */
 export interface APIServiceList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: APIService[];
 }
 
+/** Who serves a version of a group. */
 export interface APIServiceSpec {
+  /** Service of that server. Unset: this server itself. */
   service?: ServiceReference;
+  /** Name of the group. The object is named `<version>.<group>`. */
   group?: string;
+  /** Name of the version. */
   version?: string;
+  /** Does not verify the certificate of that server. Default false; not together with `caBundle`. */
   insecureSkipTLSVerify?: boolean;
+  /** Certificates in PEM, in base64, that the server's own is verified with. Default: those of this server's system. */
   caBundle?: string;
+  /** Rank of the group among groups, 1 to 20000; higher comes first. The highest of its versions counts. */
   groupPriorityMinimum: number;
+  /** Rank of the version within the group, 1 to 1000; higher comes first, then the more stable and newer version. */
   versionPriority: number;
 }
 
+/** What was last observed of an APIService. */
 export interface APIServiceStatus {
+  /** Latest observations of single aspects of the state, one per condition type. */
   conditions?: APIServiceCondition[];
 }
 
+/** A service that a server is reached at. */
 export interface ServiceReference {
+  /** Namespace of the service. */
   namespace?: string;
+  /** Name of the service. */
   name?: string;
+  /** Port of the service, with HTTPS. Default 443. */
   port?: number;
 }
