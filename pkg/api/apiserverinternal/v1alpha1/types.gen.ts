@@ -2,38 +2,61 @@
 
 import type { ListMeta, ObjectMeta, Time } from '#api/meta/v1/types.gen.js';
 
+/** Versions that one API server writes and reads. */
 export interface ServerStorageVersion {
+  /** Identity of the server. */
   apiServerID?: string;
+  /** Version that it writes. */
   encodingVersion?: string;
+  /** Versions that it reads. */
   decodableVersions?: string[];
 }
 
+/** Versions of a resource that the API servers write and read. */
 export interface StorageVersion {
+  /** Name, labels, annotations and other data that every object has. */
   metadata?: ObjectMeta;
+  /** Empty. */
   spec: StorageVersionSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status: StorageVersionStatus;
 }
 
+/** One aspect of a StorageVersion's state. */
 export interface StorageVersionCondition {
+  /** Aspect that the condition describes. */
   type: string;
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   status: string;
+  /** Generation of the spec that the condition describes. */
   observedGeneration?: number;
+  /** When the status last changed. */
   lastTransitionTime?: Time;
+  /** One CamelCase word on why the status last changed, for programs. */
   reason: string;
+  /** Details of the last change of the status, for people. */
   message?: string;
 }
 
+/** A list of StorageVersion objects. */
 export interface StorageVersionList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: StorageVersion[];
 }
 
+/** Empty. */
 export interface StorageVersionSpec {}
 
+/** Versions that the API servers write and read. */
 export interface StorageVersionStatus {
+  /** Versions by server. */
   storageVersions?: ServerStorageVersion[];
+  /** Version that all servers write. Unset while they differ. */
   commonEncodingVersion?: string;
+  /** Latest observations of single aspects of the state, one per condition type. */
   conditions?: StorageVersionCondition[];
 }

@@ -2,131 +2,208 @@
 
 import type { ListMeta, ObjectMeta, Time } from '#api/meta/v1/types.gen.js';
 
+/** How requests of a schema are told apart into flows. */
 export interface FlowDistinguisherMethod {
+  /** `ByUser` or `ByNamespace`. */
   type: string;
 }
 
+/** Assigns requests to a priority level. */
 export interface FlowSchema {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: FlowSchemaSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: FlowSchemaStatus;
 }
 
+/** One aspect of a FlowSchema's state. */
 export interface FlowSchemaCondition {
+  /** Aspect that the condition describes. */
   type?: string;
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   status?: string;
+  /** When the status last changed. */
   lastTransitionTime?: Time;
+  /** One CamelCase word on why the status last changed, for programs. */
   reason?: string;
+  /** Details of the last change of the status, for people. */
   message?: string;
 }
 
+/** A list of FlowSchema objects. */
 export interface FlowSchemaList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: FlowSchema[];
 }
 
+/** Which requests a schema is for, and how they are treated. */
 export interface FlowSchemaSpec {
+  /** Priority level of the requests. It must exist, otherwise the schema is ignored. */
   priorityLevelConfiguration: PriorityLevelConfigurationReference;
+  /** Order among schemas, 1 to 10000; the lowest that matches counts. Default 1000. */
   matchingPrecedence?: number;
+  /** How requests are told apart into flows, which get a fair share each. Unset: one flow. */
   distinguisherMethod?: FlowDistinguisherMethod;
+  /** Requests that the schema is for; one match is enough. */
   rules?: PolicyRulesWithSubjects[];
 }
 
+/** What was last observed of a FlowSchema. */
 export interface FlowSchemaStatus {
+  /** Latest observations of single aspects of the state, one per condition type. */
   conditions?: FlowSchemaCondition[];
 }
 
+/** A group of users. */
 export interface GroupSubject {
+  /** Name of the group; `*` is all. */
   name: string;
 }
 
+/** Requests for paths outside resources. */
 export interface NonResourcePolicyRule {
+  /** Verbs; `*` is all. */
   verbs: string[];
+  /** Paths; `*` at the end is a wildcard. */
   nonResourceURLs: string[];
 }
 
+/** Requests of somebody for something. */
 export interface PolicyRulesWithSubjects {
+  /** Who makes the requests; one match is enough. */
   subjects: Subject[];
+  /** Requests for resources. One match among all rules is enough. */
   resourceRules?: ResourcePolicyRule[];
+  /** Requests for paths outside resources. */
   nonResourceRules?: NonResourcePolicyRule[];
 }
 
+/** A priority level. */
 export interface PriorityLevelConfigurationReference {
+  /** Name of the level. */
   name: string;
 }
 
+/** Requests for resources. */
 export interface ResourcePolicyRule {
+  /** Verbs; `*` is all. */
   verbs: string[];
+  /** Groups; `*` is all. */
   apiGroups: string[];
+  /** Resources, as `resource` or `resource/subresource`; `*` is all. */
   resources: string[];
+  /** Whether requests without a namespace match. Default false. */
   clusterScope?: boolean;
+  /** Namespaces that match; `*` is all. Empty: none. */
   namespaces?: string[];
 }
 
+/** A service account. */
 export interface ServiceAccountSubject {
+  /** Namespace of the account. */
   namespace: string;
+  /** Name of the account; `*` is all of the namespace. */
   name: string;
 }
 
+/** Who makes requests. The member that the kind names is set. */
 export interface Subject {
+  /** `User`, `Group` or `ServiceAccount`. */
   kind: string;
+  /** A user. */
   user?: UserSubject;
+  /** A group. */
   group?: GroupSubject;
+  /** A service account. */
   serviceAccount?: ServiceAccountSubject;
 }
 
+/** A user. */
 export interface UserSubject {
+  /** Name of the user; `*` is all. */
   name: string;
 }
 
+/** What happens to requests beyond the limit. */
 export interface LimitResponse {
+  /** `Queue` makes them wait, `Reject` refuses them. */
   type: string;
+  /** Settings of the queues. Only for `Queue`. */
   queuing?: QueuingConfiguration;
 }
 
+/** Limit of a priority level. */
 export interface LimitedPriorityLevelConfiguration {
+  /** Share of the server's concurrent requests, relative to all other levels. More than 0. Default 30. */
   assuredConcurrencyShares?: number;
+  /** What happens to requests beyond the limit. */
   limitResponse?: LimitResponse;
 }
 
+/** A class of requests with a limit of its own. */
 export interface PriorityLevelConfiguration {
   apiVersion?: string;
   kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
   metadata: ObjectMeta;
+  /** What the object is meant to be. */
   spec: PriorityLevelConfigurationSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
   status?: PriorityLevelConfigurationStatus;
 }
 
+/** One aspect of a priority level's state. */
 export interface PriorityLevelConfigurationCondition {
+  /** Aspect that the condition describes. */
   type?: string;
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   status?: string;
+  /** When the status last changed. */
   lastTransitionTime?: Time;
+  /** One CamelCase word on why the status last changed, for programs. */
   reason?: string;
+  /** Details of the last change of the status, for people. */
   message?: string;
 }
 
+/** A list of PriorityLevelConfiguration objects. */
 export interface PriorityLevelConfigurationList {
   apiVersion?: string;
   kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
   metadata?: ListMeta;
+  /** The objects of the list. */
   items: PriorityLevelConfiguration[];
 }
 
+/** How the requests of a level are limited. */
 export interface PriorityLevelConfigurationSpec {
+  /** `Exempt`: not at all. `Limited`: to a share. */
   type: string;
+  /** The limit. Required for, and only for, `Limited`. */
   limited?: LimitedPriorityLevelConfiguration;
 }
 
+/** What was last observed of a priority level. */
 export interface PriorityLevelConfigurationStatus {
+  /** Latest observations of single aspects of the state, one per condition type. */
   conditions?: PriorityLevelConfigurationCondition[];
 }
 
+/** Queues of a priority level. */
 export interface QueuingConfiguration {
+  /** Number of queues. Default 64. */
   queues?: number;
+  /** Queues that a flow is dealt; each of its requests joins the shortest of them. At most `queues`. Default 8. */
   handSize?: number;
+  /** Most requests in a queue; further ones are refused. Default 50. */
   queueLengthLimit?: number;
 }
