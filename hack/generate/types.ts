@@ -45,7 +45,7 @@ export function typesFile(gv: GroupVersionFiles): string {
     for (const [name, message] of Object.entries(file.declaration.types)) {
       const doc = file.declaration.docs?.[name];
       const text = typeText(name, message, { prefix, kinds, imports });
-      bodies.push(doc === undefined ? text : `/** ${doc} */\n${text}`);
+      bodies.push(doc === undefined ? text : `${comment(doc)}\n${text}`);
     }
   }
   const importLines = [...imports]
@@ -80,12 +80,17 @@ function typeText(name: string, message: MessageDeclaration, context: Context): 
       continue;
     }
     if (key.startsWith('~')) continue;
-    if (field.doc !== undefined) lines.push(`  /** ${field.doc} */`);
+    if (field.doc !== undefined) lines.push(`  ${comment(field.doc)}`);
     const required = (top && (key === 'metadata' || key === 'spec')) || !isOptional(field);
     lines.push(`  ${propertyName(key)}${required ? '' : '?'}: ${fieldType(field, context)};`);
   }
   const heritage = parents.length > 0 ? ` extends ${parents.join(', ')}` : '';
   return `export interface ${name}${heritage} {${lines.length > 0 ? `\n${lines.join('\n')}\n` : ''}}\n`;
+}
+
+/** Globs such as a star before a slash must not end the comment. */
+function comment(doc: string): string {
+  return `/** ${doc.replaceAll('*/', '*\\/')} */`;
 }
 
 function isOptional(field: FieldDeclaration): boolean {

@@ -54,7 +54,7 @@ export interface Rule {
   apiGroups?: string[];
   /** Versions; `*` is all. */
   apiVersions?: string[];
-  /** Resources, as `resource` or `resource/subresource`; `*` is all without subresources, `*/*` all with them. */
+  /** Resources, as `resource` or `resource/subresource`; `*` is all without subresources, `*\/*` all with them. */
   resources?: string[];
   /** `Cluster`, `Namespaced` or `*`. Default `*`. */
   scope?: string;

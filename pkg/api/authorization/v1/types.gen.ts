@@ -48,7 +48,7 @@ export interface ResourceRule {
   verbs: string[];
   /** Groups of the resources; `*` is all. */
   apiGroups?: string[];
-  /** The resources; `*` is all, `*/name` that subresource of all. */
+  /** The resources; `*` is all, `*\/name` that subresource of all. */
   resources?: string[];
   /** Names of single objects. Empty or `*`: all. */
   resourceNames?: string[];
