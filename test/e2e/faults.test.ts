@@ -2,8 +2,6 @@
  * Every program of a cluster is killed in the middle of a rolling update. Whatever it was: the update completes, no
  * container runs twice, none is orphaned, and nothing that was acknowledged is lost.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { deployments } from '#api/apps/v1/resources.gen.js';
 import type { Deployment } from '#api/apps/v1/types.gen.js';
@@ -11,17 +9,14 @@ import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { dialectByName } from '#apimachinery/dialect.js';
 import type { Client } from '#client/client.js';
-import { layoutOf } from '#cmd/orch/layout.js';
 import { whyNoContainers } from '#cmd/orch/preflight.js';
-import { isRunning, type ProcessIdentity, readIdentity } from '#cmd/orch/process/identity.js';
-import { containerdPaths } from '#nodeagent/containerd/containerd.js';
 import { AcknowledgedWrites } from '#test/e2e/acknowledged.js';
 import { eventually, startTestCluster, type TestCluster } from '#test/e2e/harness.js';
+import { findContainerd, findProgram, killCluster, killContainerd, killProgram } from '#test/e2e/kill.js';
 import {
   adminClient,
   DoubleRunWatch,
   disagreements,
-  nodeNames,
   openRuntime,
   processesOf,
   untilNothingIsOrphaned,
@@ -35,7 +30,7 @@ if (noContainers !== undefined) t.comment(`${noContainers}: on simulated nodes, 
 
 const namespace = 'default';
 const replicas = 4;
-const versions = ['orch/web:1.0', 'orch/web:2.0'] as const;
+const versions: readonly [string, string] = ['orch/web:1.0', 'orch/web:2.0'];
 const { components } = dialectByName('orch');
 
 const web: Deployment = {
@@ -66,48 +61,31 @@ interface Fault {
   strike(cluster: TestCluster): Promise<void>;
 }
 
-/** SIGKILL. Throws when no such process runs; resolves when it is gone. */
-async function kill(what: string, identity: ProcessIdentity | undefined): Promise<void> {
-  if (identity === undefined) throw new Error(`${what} does not run`);
-  process.kill(identity.pid, 'SIGKILL');
-  await eventually(`${what} is gone`, async () => !isRunning(identity), 10_000);
-}
-
-function killProgram(program: string): Fault {
+function programKilled(program: string): Fault {
   return {
     name: program,
     async strike({ dataDir }) {
-      const file = join(layoutOf(dataDir).run, `${program}.pid`);
-      const before = readIdentity(file);
-      await kill(program, before);
-      await eventually(`${program} runs again`, async () => readIdentity(file) !== undefined);
+      await killProgram(dataDir, program);
+      await eventually(`${program} runs again`, async () => findProgram(dataDir, program) !== undefined);
     },
   };
 }
 
-function containerdPid({ dataDir }: TestCluster): number {
-  const { pidFile } = containerdPaths(layoutOf(dataDir).runtime(nodeNames(dataDir)[0] ?? ''));
-  return Number(readFileSync(pidFile, 'utf8'));
-}
-
-const killContainerd: Fault = {
+const containerdKilled: Fault = {
   name: 'containerd',
-  async strike(cluster) {
-    const pid = containerdPid(cluster);
-    process.kill(pid, 'SIGKILL');
-    await eventually('containerd runs again', async () => containerdPid(cluster) !== pid);
+  async strike({ dataDir }) {
+    await killContainerd(dataDir);
+    await eventually('containerd runs again', async () => (await findContainerd(dataDir)) !== undefined);
   },
 };
 
-/** The process that looks after all others; it is started again by hand. */
-function killCluster(andThen: readonly Fault[] = []): Fault {
+/** Without the process that looks after them, programs are not started again but by hand. */
+function clusterKilled(...programs: string[]): Fault {
   return {
-    name: ['the cluster process', ...andThen.map((fault) => fault.name)].join(' with '),
+    name: ['the cluster process', ...programs].join(' and '),
     async strike(cluster) {
-      await kill('the cluster process', readIdentity(join(layoutOf(cluster.dataDir).run, 'orch.pid')));
-      for (const { name } of andThen) {
-        await kill(name, readIdentity(join(layoutOf(cluster.dataDir).run, `${name}.pid`)));
-      }
+      await killCluster(cluster.dataDir);
+      for (const program of programs) await killProgram(cluster.dataDir, program);
       await cluster.up();
     },
   };
@@ -117,7 +95,7 @@ t.test('one process', { timeout: 240_000 }, (t) =>
   survive(t, {
     separate: false,
     ranges: ['10.201.0.0/16', '10.202.0.0/16'],
-    faults: [...(runtime === 'containerd' ? [killContainerd] : []), killProgram('etcd'), killCluster()],
+    faults: [...(runtime === 'containerd' ? [containerdKilled] : []), programKilled('etcd'), clusterKilled()],
   }),
 );
 
@@ -126,13 +104,13 @@ t.test('separate processes', { timeout: 240_000, skip: runtime === 'simulated' &
     separate: true,
     ranges: ['10.203.0.0/16', '10.204.0.0/16'],
     faults: [
-      killProgram(components.apiServer),
-      killProgram(components.controllerManager),
-      killProgram(components.scheduler),
-      killProgram(components.nodeAgent),
-      killContainerd,
-      killProgram('etcd'),
-      killCluster([killProgram(components.nodeAgent), killProgram(components.controllerManager)]),
+      programKilled(components.apiServer),
+      programKilled(components.controllerManager),
+      programKilled(components.scheduler),
+      programKilled(components.nodeAgent),
+      containerdKilled,
+      programKilled('etcd'),
+      clusterKilled(components.nodeAgent, components.controllerManager),
     ],
   }),
 );
@@ -162,10 +140,13 @@ async function survive(t: Test, { separate, ranges, faults }: Trial): Promise<vo
   const watch = cri === undefined ? undefined : new DoubleRunWatch(cri);
   for (const [i, fault] of faults.entries()) {
     await t.test(`${fault.name} is killed`, async (t) => {
-      const version = versions[(i + 1) % 2] ?? versions[0];
+      const [old, version] = i % 2 === 0 ? versions : ([versions[1], versions[0]] as const);
       const writes = new AcknowledgedWrites(client);
       await update(client, version);
       await untilHalfWay(client, version);
+      // And back, and forth again: pods of both versions come and go when it strikes.
+      await update(client, old);
+      await update(client, version);
       await fault.strike(cluster);
       const updated = await untilComplete(client, version);
       t.equal(updated.length, replicas, 'the update completes');

@@ -15,6 +15,7 @@ import {
   type TestCluster,
 } from '#test/e2e/harness.js';
 
+t.setTimeout(1_200_000);
 const noContainers = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 });
 const runtime = noContainers === undefined ? 'containerd' : 'simulated';
 /** The first version that speaks WebSocket for exec and port-forward. */

@@ -1,0 +1,48 @@
+/** What happens to pods from their creation to their end, on real containers of one cluster. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { pods } from '#api/core/v1/resources.gen.js';
+import { whyNoContainers } from '#cmd/orch/preflight.js';
+import { startTestCluster } from '#test/e2e/harness.js';
+import type { Bench } from '#test/e2e/lifecycle/bench.js';
+import { apiAccess, limits, variables, volumeUpdates } from '#test/e2e/lifecycle/configuration.js';
+import { endings, initialisation } from '#test/e2e/lifecycle/course.js';
+import { crashes, images, liveness, restarts, slowPods } from '#test/e2e/lifecycle/failures.js';
+import { readiness, rollback } from '#test/e2e/lifecycle/service.js';
+import { adminClient, openRuntime } from '#test/e2e/observe.js';
+import { StatusHistory } from '#test/e2e/status-history.js';
+
+const noContainers = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 });
+const skip = noContainers === undefined ? false : `${noContainers}: these need real ones`;
+t.setTimeout(300_000);
+
+t.test('pods', { skip }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'oe2e-host-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const args = ['--service-cluster-ip-range=10.209.0.0/16', '--cluster-cidr=10.210.0.0/16'];
+  const cluster = await startTestCluster({ runtime: 'containerd', args });
+  t.teardown(() => cluster.destroy());
+  const client = await adminClient(cluster);
+  t.teardown(() => client.close());
+  const cri = openRuntime(cluster.dataDir);
+  t.teardown(() => cri.close());
+  const history = new StatusHistory(client);
+  t.teardown(() => history.stop());
+  const bench: Bench = { cluster, client, cri, history, folder };
+  // What takes long begins first; all of it goes on while the rest is looked at.
+  for (const one of slowPods()) await client.resource(pods).create(one);
+  await t.test('end as they are told', (t) => endings(t, bench));
+  await t.test('initialise in order', (t) => initialisation(t, bench));
+  await t.test('take configuration from variables', (t) => variables(t, bench));
+  await t.test('see changes of what their volumes show', (t) => volumeUpdates(t, bench));
+  await t.test('reach the API with their token', (t) => apiAccess(t, bench));
+  await t.test('are limited', (t) => limits(t, bench));
+  await t.test('serve while they are ready', (t) => readiness(t, bench));
+  await t.test('are rolled back', (t) => rollback(t, bench));
+  await t.test('restart as their policy says', (t) => restarts(t, bench));
+  await t.test('are restarted when they are not alive', (t) => liveness(t, bench));
+  await t.test('wait when they crash', (t) => crashes(t, bench));
+  await t.test('wait for images', (t) => images(t, bench));
+});

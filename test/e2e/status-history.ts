@@ -1,0 +1,41 @@
+/** Follows all pods and remembers why their containers waited, in the order in which it was told. */
+import { pods } from '#api/core/v1/resources.gen.js';
+import type { Client } from '#client/client.js';
+
+export class StatusHistory {
+  readonly #stop = new AbortController();
+  readonly #work: Promise<void>;
+  readonly #reasons = new Map<string, string[]>();
+
+  constructor(client: Client) {
+    this.#work = this.#run(client);
+  }
+
+  /** Such as `ContainerCreating,ErrImagePull`: reasons of the pod's waiting containers, without repetitions in a row. */
+  reasons(name: string): string {
+    return (this.#reasons.get(name) ?? []).join(',');
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#work;
+  }
+
+  async #run(client: Client): Promise<void> {
+    const { signal } = this.#stop;
+    try {
+      for await (const { object } of client.resource(pods).watch({ signal })) {
+        const { name = '' } = object.metadata;
+        const told = this.#reasons.get(name) ?? [];
+        this.#reasons.set(name, told);
+        for (const { state } of object.status?.containerStatuses ?? []) {
+          const reason = state?.waiting?.reason;
+          if (reason !== undefined && told.at(-1) !== reason) told.push(reason);
+        }
+      }
+    } catch (error) {
+      // Told to stop; any other end of the watch fails the test that waits for this.
+      if (!signal.aborted) throw error;
+    }
+  }
+}
