@@ -1,5 +1,5 @@
 import t from 'tap';
-import { firstServiceAddress, nodeRange } from '#cmd/orch/network.js';
+import { firstServiceAddress, nodeRange, unusedRange } from '#cmd/orch/network.js';
 
 t.equal(firstServiceAddress('10.96.0.0/16'), '10.96.0.1');
 t.equal(firstServiceAddress('10.96.3.7/16'), '10.96.0.1', 'the range counts, not the address in it');
@@ -12,3 +12,6 @@ t.throws(() => nodeRange('10.244.0.0/25', 0), { name: 'RangeError' });
 for (const wrong of ['', '10.0.0.0', '10.0.0.0/33', '300.0.0.0/8', 'fd00::/64']) {
   t.throws(() => firstServiceAddress(wrong), { name: 'RangeError' }, wrong);
 }
+
+t.equal(unusedRange('10.244.0.0/16', ['192.0.2.1']), '10.244.0.0/16');
+t.equal(unusedRange('10.244.0.0/16', ['10.244.0.1', '10.245.7.1', '10.247.0.1']), '10.246.0.0/16');

@@ -23,6 +23,20 @@ export function nodeRange(range: string, index: number): string {
   return `${formatAddress(base + index * 256)}/24`;
 }
 
+/**
+ * The range, or else the next one of the same size of which this machine has no address yet: two clusters with the same
+ * pod addresses on one machine would take each other's packets.
+ */
+export function unusedRange(preferred: string, taken: readonly string[]): string {
+  const { base, bits } = parseRange(preferred);
+  const size = 2 ** (32 - bits);
+  for (let candidate = base; candidate < 2 ** 32; candidate += size) {
+    const isTaken = taken.some((address) => parseRange(`${address}/${bits}`).base === candidate);
+    if (!isTaken) return `${formatAddress(candidate)}/${bits}`;
+  }
+  return preferred;
+}
+
 function parseRange(range: string): { base: number; bits: number } {
   const match = /^(\d+)\.(\d+)\.(\d+)\.(\d+)\/(\d+)$/.exec(range);
   const numbers = (match ?? []).slice(1).map(Number);

@@ -83,7 +83,8 @@ export const upOptions = {
     type: 'string',
     default: '10.244.0.0/16',
     section: 'Network',
-    meaning: 'Addresses of pods, a /24 for each node; fixed when the cluster is created.',
+    meaning:
+      'Addresses of pods, a /24 for each node; fixed when the cluster is created. The default makes way for addresses that this machine has.',
   },
   example: { type: 'bool', section: 'Start', meaning: 'Run the example of examples/web.yaml and wait for it.' },
   v: { type: 'int', default: 0, section: 'Logging', meaning: 'Verbosity of the log.' },

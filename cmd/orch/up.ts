@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
 import { SetupError } from '#cmd/orch/dispatch.js';
 import { type Layout, layoutOf } from '#cmd/orch/layout.js';
+import { hostAddresses, unusedRange } from '#cmd/orch/network.js';
 import { upOptions } from '#cmd/orch/options.js';
 import { whyNoContainers, whyNoEtcd } from '#cmd/orch/preflight.js';
 import { readIdentity, runningProcesses } from '#cmd/orch/process/identity.js';
@@ -90,7 +91,7 @@ async function settle(options: UpOptions, given: ReadonlySet<string>, layout: La
   return settings;
 }
 
-async function newSettings(options: UpOptions): Promise<ClusterSettings> {
+async function newSettings(options: UpOptions, given: ReadonlySet<string>): Promise<ClusterSettings> {
   const count = options.nodes > 0 ? options.nodes : 1;
   const runtime = chooseRuntime(options);
   if (options['container-runtime-endpoint'] !== undefined && count > 1) {
@@ -105,7 +106,9 @@ async function newSettings(options: UpOptions): Promise<ClusterSettings> {
       options['secure-port'] > 0 ? options['secure-port'] : await choosePort(preferredApiPort, options['bind-address']),
     ...(await storePorts()),
     serviceRange: options['service-cluster-ip-range'],
-    podRange: options['cluster-cidr'],
+    podRange: given.has('cluster-cidr')
+      ? options['cluster-cidr']
+      : unusedRange(options['cluster-cidr'], hostAddresses()),
   };
 }
 

@@ -28,7 +28,9 @@ if (programs.length === 0) t.pass('no kubectl on the PATH');
 for (const dialect of ['orch', 'kubernetes'] as const satisfies readonly DialectName[]) {
   if (programs.length === 0) break;
   t.test(`${dialect} dialect (${runtime})`, { timeout: 600_000 }, async (t) => {
-    const cluster = await startTestCluster({ dialect, runtime });
+    // Addresses of its own, for other clusters may run on this machine at the same time.
+    const range = dialect === 'orch' ? '10.230.0.0/16' : '10.231.0.0/16';
+    const cluster = await startTestCluster({ dialect, runtime, args: [`--cluster-cidr=${range}`] });
     t.teardown(() => cluster.destroy());
     for (const kubectl of programs) {
       const minor = await minorVersion(kubectl);
