@@ -7,6 +7,7 @@ import { type Layout, layoutOf } from '#cmd/orch/layout.js';
 import { downOptions } from '#cmd/orch/options.js';
 import { forgetIdentity, readIdentity, runningProcesses, stopProcess } from '#cmd/orch/process/identity.js';
 import { stopRuntime, unmountVolumes } from '#cmd/orch/process/runtime.js';
+import { serviceAddressOf } from '#cmd/orch/process/service-address.js';
 import { progressPrinter, step } from '#cmd/orch/progress.js';
 import { type ClusterSettings, readSettings } from '#cmd/orch/settings.js';
 import { helpText } from '#daemon/options/help.js';
@@ -55,6 +56,7 @@ async function stopLeftOvers(layout: Layout, settings: ClusterSettings): Promise
   if (settings.runtime === 'containerd') {
     await Promise.all(settings.nodes.map((name) => stopRuntime(layout.runtime(name))));
     await unmountVolumes(layout.root);
+    await serviceAddressOf(settings).close();
   }
   // The store goes last: everything else may still write.
   if (etcd !== undefined) await stopProcess(etcd, realClock, programGraceMs);

@@ -12,7 +12,7 @@ import { firstServiceAddress, hostAddresses, nodeRange } from '#cmd/orch/network
 import { etcdChild, etcdEndpoint } from '#cmd/orch/process/etcd.js';
 import { stopRuntime } from '#cmd/orch/process/runtime.js';
 import { RuntimeKeeper } from '#cmd/orch/process/runtime-keeper.js';
-import { ServiceAddress } from '#cmd/orch/process/service-address.js';
+import { serviceAddressOf } from '#cmd/orch/process/service-address.js';
 import { type ProgressSink, step } from '#cmd/orch/progress.js';
 import type { ClusterSettings } from '#cmd/orch/settings.js';
 import type { ForeignEtcd, StartOptions } from '#cmd/orch/start-options.js';
@@ -191,14 +191,8 @@ async function startRuntimes(
       }),
     ),
   );
-  const service = new ServiceAddress({
-    serviceIp: firstServiceAddress(settings.serviceRange),
-    targetIp: firstServiceAddress(nodeRange(settings.podRange, 0)),
-    targetPort: settings.apiPort,
-    podRange: settings.podRange,
-    log,
-  });
-  await service.open();
+  const service = serviceAddressOf(settings);
+  await service.open(log);
   running.push(service);
   return { endpoints, pauseImage: images.pause };
 }

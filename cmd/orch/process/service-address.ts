@@ -4,6 +4,8 @@
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { firstServiceAddress, nodeRange } from '#cmd/orch/network.js';
+import type { ClusterSettings } from '#cmd/orch/settings.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 const run = promisify(execFile);
@@ -16,7 +18,16 @@ export interface ServiceAddressOptions {
   readonly targetPort: number;
   /** Pods of this machine. */
   readonly podRange: string;
-  readonly log: Logger;
+}
+
+/** The rule of a cluster with these settings. Throws RangeError for ranges that are none. */
+export function serviceAddressOf({ serviceRange, podRange, apiPort }: ClusterSettings): ServiceAddress {
+  return new ServiceAddress({
+    serviceIp: firstServiceAddress(serviceRange),
+    targetIp: firstServiceAddress(nodeRange(podRange, 0)),
+    targetPort: apiPort,
+    podRange,
+  });
 }
 
 export class ServiceAddress {
@@ -27,14 +38,15 @@ export class ServiceAddress {
   }
 
   /** Adds the rule; without the right to do so pods do without, and the log says so. */
-  async open(): Promise<void> {
+  async open(log: Logger): Promise<void> {
     try {
       if (!(await this.#exists())) await this.#iptables('--append');
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'pods cannot reach the API server at its service address');
+      log.warn({ err: error }, 'pods cannot reach the API server at its service address');
     }
   }
 
+  /** Takes the rule away, also one that an earlier process of the cluster has left. */
   async close(): Promise<void> {
     if (await this.#exists()) await this.#iptables('--delete');
   }
