@@ -77,7 +77,8 @@ async function settle(options: UpOptions, given: ReadonlySet<string>, layout: La
   mkdirSync(layout.root, { recursive: true, mode: 0o700 });
   const existing = readSettings(layout.settings);
   if (existing !== undefined) refuseChanges(existing, options, given);
-  const settings = existing === undefined ? await newSettings(options, given) : await reclaimPorts(existing, options, layout);
+  const settings =
+    existing === undefined ? await newSettings(options, given) : await reclaimPorts(existing, options, layout);
   const path = process.env['PATH'] ?? '';
   if (settings.store === 'etcd' && options['etcd-servers'].length === 0) {
     const why = whyNoEtcd(path);
