@@ -4,9 +4,9 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
-import { children, readOne } from '#daemon/pki/der.js';
+import { children, readOne } from '#apimachinery/asn1/der.js';
 import { type DistinguishedName, decodeName } from '#daemon/pki/distinguished-name.js';
-import { decodePem } from '#daemon/pki/pem.js';
+import { decodePem } from '#apimachinery/asn1/pem.js';
 
 export interface SignerGuardOptions {
   readonly dialect: Dialect;

@@ -5,7 +5,7 @@ import { BoundedCache } from '#apiserver/objects/bounded-cache.js';
 import { certificateTimes, clientAuthOid } from '#daemon/pki/certificate.js';
 import type { DistinguishedName } from '#daemon/pki/distinguished-name.js';
 import { certificateSubject } from '#daemon/pki/ensure.js';
-import { certificatesInPem } from '#daemon/pki/pem.js';
+import { certificatesInPem } from '#apimachinery/asn1/pem.js';
 
 export interface CertificatePoolOptions {
   /** PEM bundle. */

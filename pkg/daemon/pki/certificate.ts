@@ -15,10 +15,10 @@ import {
   time,
   trueValue,
   unsignedInteger,
-} from '#daemon/pki/der.js';
+} from '#apimachinery/asn1/der.js';
+import { certificatesInPem, encodePem } from '#apimachinery/asn1/pem.js';
 import { type DistinguishedName, encodeName } from '#daemon/pki/distinguished-name.js';
 import { generateEcKey, type KeyPair, keyPairFromPem, privateKeyToPem, signData } from '#daemon/pki/keys.js';
-import { certificatesInPem, encodePem } from '#daemon/pki/pem.js';
 
 /** A certificate with its private key, both in PEM. */
 export interface KeyCertificate {

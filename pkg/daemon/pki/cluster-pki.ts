@@ -3,6 +3,8 @@
  * pair, signed by another authority, about to expire, or without a wanted name is made again; authorities and the
  * service account key are kept as long as they exist, for everything else depends on them.
  */
+
+import { certificatesInPem } from '#apimachinery/asn1/pem.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { certificateTimes, type KeyCertificate } from '#daemon/pki/certificate.js';
 import {
@@ -14,7 +16,6 @@ import {
 } from '#daemon/pki/ensure.js';
 import { directoryStore, type FileStore } from '#daemon/pki/file-store.js';
 import { generateEcKey, generateRsaKey, keyPairFromPem, privateKeyToPem, publicKeyToPem } from '#daemon/pki/keys.js';
-import { certificatesInPem } from '#daemon/pki/pem.js';
 
 export interface ServiceAccountKeys {
   /** PEM. */

@@ -10,7 +10,7 @@ import {
   stringText,
   tag,
   utf8String,
-} from '#daemon/pki/der.js';
+} from '#apimachinery/asn1/der.js';
 
 export interface DistinguishedName {
   readonly commonName: string;

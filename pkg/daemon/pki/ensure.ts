@@ -1,5 +1,6 @@
 /** Certificates kept as files: loaded while they are good, made again when they are not. */
 import { X509Certificate } from 'node:crypto';
+import { children, readOne } from '#apimachinery/asn1/der.js';
 import {
   addressBytes,
   certificateTimes,
@@ -8,7 +9,6 @@ import {
   issueCertificate,
   type KeyCertificate,
 } from '#daemon/pki/certificate.js';
-import { children, readOne } from '#daemon/pki/der.js';
 import { type DistinguishedName, decodeName } from '#daemon/pki/distinguished-name.js';
 import type { FileStore } from '#daemon/pki/file-store.js';
 import { keyPairFromPem } from '#daemon/pki/keys.js';

@@ -1,7 +1,7 @@
 /** Key pairs, and signing with them as certificates do. */
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, sign } from 'node:crypto';
 import { promisify } from 'node:util';
-import { nullValue, oid, sequence } from '#daemon/pki/der.js';
+import { nullValue, oid, sequence } from '#apimachinery/asn1/der.js';
 
 export interface KeyPair {
   readonly publicKey: KeyObject;
