@@ -3,6 +3,8 @@ import {
   mutatingWebhookConfigurationStrategy,
   validatingWebhookConfigurationStrategy,
 } from '#api/admissionregistration/v1/webhook/strategy.js';
+import { customResourceDefinitionStrategy } from '#api/apiextensions/v1/customresourcedefinition/strategy.js';
+import { apiServiceStrategy } from '#api/apiregistration/v1/apiservice/strategy.js';
 import { controllerRevisionStrategy } from '#api/apps/v1/controllerrevision/strategy.js';
 import { daemonSetStrategy } from '#api/apps/v1/daemonset/strategy.js';
 import { deploymentStrategy } from '#api/apps/v1/deployment/strategy.js';
@@ -14,6 +16,7 @@ import { cronJobStrategy } from '#api/batch/v1/cronjob/strategy.js';
 import { jobStrategy } from '#api/batch/v1/job/strategy.js';
 import { certificateSigningRequestStrategy } from '#api/certificates/v1/certificatesigningrequest/strategy.js';
 import { leaseStrategy } from '#api/coordination/v1/lease/strategy.js';
+import { componentStatusStrategy } from '#api/core/v1/componentstatus/strategy.js';
 import { configMapStrategy } from '#api/core/v1/configmap/strategy.js';
 import { endpointsStrategy } from '#api/core/v1/endpoints/strategy.js';
 import { eventStrategy } from '#api/core/v1/event/strategy.js';
@@ -31,6 +34,8 @@ import { serviceStrategy } from '#api/core/v1/service/strategy.js';
 import { serviceAccountStrategy } from '#api/core/v1/serviceaccount/strategy.js';
 import { endpointSliceStrategy } from '#api/discovery/v1/endpointslice/strategy.js';
 import { eventsV1Strategy } from '#api/events/v1/event/strategy.js';
+import { flowSchemaStrategy } from '#api/flowcontrol/v1beta2/flowschema/strategy.js';
+import { priorityLevelConfigurationStrategy } from '#api/flowcontrol/v1beta2/prioritylevelconfiguration/strategy.js';
 import { ingressStrategy } from '#api/networking/v1/ingress/strategy.js';
 import { ingressClassStrategy } from '#api/networking/v1/ingressclass/strategy.js';
 import { networkPolicyStrategy } from '#api/networking/v1/networkpolicy/strategy.js';
@@ -39,6 +44,7 @@ import { podDisruptionBudgetStrategy } from '#api/policy/v1/poddisruptionbudget/
 import { clusterRoleBindingStrategy, roleBindingStrategy } from '#api/rbac/v1/binding/strategy.js';
 import { clusterRoleStrategy, roleStrategy } from '#api/rbac/v1/role/strategy.js';
 import { priorityClassStrategy } from '#api/scheduling/v1/priorityclass/strategy.js';
+import { csiStorageCapacityStrategy } from '#api/storage/v1/csistoragecapacity/strategy.js';
 import { csiDriverStrategy, csiNodeStrategy, volumeAttachmentStrategy } from '#api/storage/v1/driver-strategies.js';
 import { storageClassStrategy } from '#api/storage/v1/storageclass/strategy.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
@@ -52,6 +58,8 @@ function keyOf(resource: ResourceDeclaration): string {
 const own: ReadonlyMap<string, Strategy> = new Map<string, Strategy>([
   ['admissionregistration/v1/mutatingwebhookconfigurations', mutatingWebhookConfigurationStrategy],
   ['admissionregistration/v1/validatingwebhookconfigurations', validatingWebhookConfigurationStrategy],
+  ['apiextensions/v1/customresourcedefinitions', customResourceDefinitionStrategy],
+  ['apiregistration/v1/apiservices', apiServiceStrategy],
   ['apps/v1/controllerrevisions', controllerRevisionStrategy],
   ['apps/v1/daemonsets', daemonSetStrategy],
   ['apps/v1/deployments', deploymentStrategy],
@@ -63,6 +71,7 @@ const own: ReadonlyMap<string, Strategy> = new Map<string, Strategy>([
   ['batch/v1/jobs', jobStrategy],
   ['certificates/v1/certificatesigningrequests', certificateSigningRequestStrategy],
   ['coordination/v1/leases', leaseStrategy],
+  ['core/v1/componentstatuses', componentStatusStrategy],
   ['core/v1/configmaps', configMapStrategy],
   ['core/v1/endpoints', endpointsStrategy],
   ['core/v1/events', eventStrategy],
@@ -80,6 +89,8 @@ const own: ReadonlyMap<string, Strategy> = new Map<string, Strategy>([
   ['core/v1/services', serviceStrategy],
   ['discovery/v1/endpointslices', endpointSliceStrategy],
   ['events/v1/events', eventsV1Strategy],
+  ['flowcontrol/v1beta2/flowschemas', flowSchemaStrategy],
+  ['flowcontrol/v1beta2/prioritylevelconfigurations', priorityLevelConfigurationStrategy],
   ['networking/v1/ingressclasses', ingressClassStrategy],
   ['networking/v1/ingresses', ingressStrategy],
   ['networking/v1/networkpolicies', networkPolicyStrategy],
@@ -90,6 +101,7 @@ const own: ReadonlyMap<string, Strategy> = new Map<string, Strategy>([
   ['rbac/v1/rolebindings', roleBindingStrategy],
   ['rbac/v1/roles', roleStrategy],
   ['scheduling/v1/priorityclasses', priorityClassStrategy],
+  ['storage/v1/csistoragecapacities', csiStorageCapacityStrategy],
   ['storage/v1/csidrivers', csiDriverStrategy],
   ['storage/v1/csinodes', csiNodeStrategy],
   ['storage/v1/storageclasses', storageClassStrategy],

@@ -9,17 +9,16 @@ import type {
   RuleWithOperations,
   ValidatingWebhook,
   ValidatingWebhookConfiguration,
-  WebhookClientConfig,
 } from '#api/admissionregistration/v1/types.gen.js';
+import { validateClientConfig } from '#api/admissionregistration/v1/webhook/client-config.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import type { TableRowCells } from '#api/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkDNSSubdomain, checkEnum, checkOptionalEnum, checkRequired } from '#apimachinery/validation/checks.js';
-import { duplicate, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
-import { portNumberErrors } from '#apimachinery/validation/identifiers.js';
+import { checkDNSSubdomain, checkEnum, checkOptionalEnum } from '#apimachinery/validation/checks.js';
+import { duplicate, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const maxTimeoutSeconds = 30;
@@ -136,35 +135,3 @@ function validateRule(rule: RuleWithOperations, path: FieldPath): FieldFailure[]
 }
 
 const wordOf = { operations: 'operations', apiGroups: 'API groups', apiVersions: 'API versions' } as const;
-
-function validateClientConfig(config: WebhookClientConfig, path: FieldPath): FieldFailure[] {
-  const { url, service } = config;
-  if ((url === undefined) === (service === undefined)) {
-    return [required(path, 'exactly one of url or service is required')];
-  }
-  if (url !== undefined) return validateURL(url, path.child('url'));
-  const at = path.child('service');
-  return [
-    ...checkRequired(at.child('name'), service?.name, 'service name is required'),
-    ...checkRequired(at.child('namespace'), service?.namespace, 'service namespace is required'),
-    ...invalidEach(at.child('port'), service?.port ?? 443, portNumberErrors(service?.port ?? 443)),
-  ];
-}
-
-function validateURL(text: string, path: FieldPath): FieldFailure[] {
-  const form = '; desired format: https://host[/path]';
-  if (!URL.canParse(text)) return [required(path, `url must be a valid URL${form}`)];
-  const url = new URL(text);
-  const failures: FieldFailure[] = [];
-  if (url.protocol !== 'https:') {
-    failures.push(invalidValue(path, url.protocol.slice(0, -1), `'https' is the only allowed URL scheme${form}`));
-  }
-  if (url.username !== '' || url.password !== '') {
-    failures.push(invalidValue(path, url.username, 'user information is not permitted in the URL'));
-  }
-  if (url.hash !== '') failures.push(invalidValue(path, url.hash.slice(1), 'fragments are not permitted in the URL'));
-  if (url.search !== '') {
-    failures.push(invalidValue(path, url.search.slice(1), 'query parameters are not permitted in the URL'));
-  }
-  return failures;
-}

@@ -1,0 +1,43 @@
+/** Rules of how versions of a custom resource become each other. */
+import { validateClientConfig } from '#api/admissionregistration/v1/webhook/client-config.js';
+import { checkLabel } from '#api/apiextensions/v1/customresourcedefinition/names-validation.js';
+import type { CustomResourceConversion } from '#api/apiextensions/v1/types.gen.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkEnum } from '#apimachinery/validation/checks.js';
+import { forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
+import type { FieldPath } from '#apimachinery/validation/path.js';
+
+/** Versions of the review that the server can send. */
+const known = ['v1', 'v1beta1'];
+
+export function validateConversion(conversion: CustomResourceConversion | undefined, path: FieldPath): FieldFailure[] {
+  if (conversion === undefined) return [];
+  const { strategy, webhook } = conversion;
+  const failures = checkEnum(path.child('strategy'), strategy, ['None', 'Webhook']);
+  const configPath = path.child('webhookClientConfig');
+  const versionsPath = path.child('conversionReviewVersions');
+  const versions = webhook?.conversionReviewVersions ?? [];
+  if (strategy !== 'Webhook') {
+    const text = 'should not be set when strategy is not set to Webhook';
+    if (webhook?.clientConfig !== undefined) failures.push(forbiddenField(configPath, text));
+    if (versions.length > 0) failures.push(forbiddenField(versionsPath, text));
+    return failures;
+  }
+  if (webhook?.clientConfig === undefined) {
+    failures.push(required(configPath, 'required when strategy is set to Webhook'));
+  } else failures.push(...validateClientConfig(webhook.clientConfig, configPath));
+  return [...failures, ...validateReviewVersions(versions, versionsPath)];
+}
+
+function validateReviewVersions(versions: string[], path: FieldPath): FieldFailure[] {
+  if (versions.length === 0) return [required(path)];
+  const failures: FieldFailure[] = [];
+  versions.forEach((version, i) => {
+    if (versions.indexOf(version) < i) failures.push(invalidValue(path.index(i), version, 'duplicate version'));
+    failures.push(...checkLabel(path.index(i), version));
+  });
+  if (failures.length === 0 && !versions.some((version) => known.includes(version))) {
+    failures.push(invalidValue(path, versions, `must include at least one of ${known.join(', ')}`));
+  }
+  return failures;
+}

@@ -1,0 +1,52 @@
+/** What is particular to definitions of custom resources. */
+
+import { validateNames } from '#api/apiextensions/v1/customresourcedefinition/names-validation.js';
+import {
+  validateDefinition,
+  validateDefinitionUpdate,
+} from '#api/apiextensions/v1/customresourcedefinition/validation.js';
+import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
+import type { CustomResourceDefinition, CustomResourceDefinitionStatus } from '#api/apiextensions/v1/types.gen.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+export const customResourceDefinitionStrategy: Strategy<CustomResourceDefinition> =
+  kindStrategy<CustomResourceDefinition>(customresourcedefinitions, {
+    generationFields: ['spec'],
+    allowUnconditionalUpdate: false,
+    defaults: ({ spec }) => {
+      const names = spec.names;
+      if (names !== undefined && (names.kind ?? '') !== '') {
+        names.singular ||= names.kind.toLowerCase();
+        names.listKind ||= `${names.kind}List`;
+      }
+      spec.conversion ??= { strategy: 'None' };
+      const service = spec.conversion.webhook?.clientConfig?.service;
+      if (service !== undefined) service.port ??= 443;
+    },
+    prepareForCreate(object) {
+      object.status = withStorageVersion(object, { storedVersions: [] });
+    },
+    prepareForUpdate(object) {
+      if (object.status !== undefined) object.status = withStorageVersion(object, object.status);
+    },
+    validate: (object, context, old) => validateDefinition(object, context, old),
+    validateUpdate: (object, old) => validateDefinitionUpdate(object, old),
+    validateStatusUpdate: (object) =>
+      object.status?.acceptedNames === undefined
+        ? []
+        : validateNames(object.status.acceptedNames, FieldPath.of('status', 'acceptedNames')),
+    cells: ({ metadata }) => [metadata.name ?? '', metadata.creationTimestamp ?? ''],
+  });
+
+/** Objects may be stored in every version that once was the storage version, until somebody takes it off the list. */
+function withStorageVersion(
+  object: CustomResourceDefinition,
+  status: Partial<CustomResourceDefinitionStatus>,
+): CustomResourceDefinitionStatus {
+  const storage = object.spec.versions?.find((version) => version.storage)?.name;
+  const stored = status.storedVersions ?? [];
+  const storedVersions = storage === undefined || stored.includes(storage) ? stored : [...stored, storage];
+  return { ...status, storedVersions } as CustomResourceDefinitionStatus;
+}

@@ -1,0 +1,97 @@
+/** Rules of one version of a custom resource: deprecation, subresources, columns, schema. */
+import { validateSchema } from '#api/apiextensions/v1/customresourcedefinition/schema-validation.js';
+import type {
+  CustomResourceColumnDefinition,
+  CustomResourceDefinitionVersion,
+  CustomResourceSubresourceScale,
+} from '#api/apiextensions/v1/types.gen.js';
+import type { StrategyContext } from '#api/strategy.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkRequired } from '#apimachinery/validation/checks.js';
+import { invalidValue, required } from '#apimachinery/validation/failure.js';
+import type { FieldPath } from '#apimachinery/validation/path.js';
+
+const maxWarningLength = 256;
+const columnTypes = ['boolean', 'date', 'integer', 'number', 'string'];
+const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
+
+export function validateVersion(
+  version: CustomResourceDefinitionVersion,
+  context: StrategyContext,
+  path: FieldPath,
+): FieldFailure[] {
+  const schema = version.schema?.openAPIV3Schema;
+  const at = path.child('schema', 'openAPIV3Schema');
+  const { scale, status } = version.subresources ?? {};
+  const rules = { dialect: context.dialect, gate: context.gate, hasStatus: status !== undefined };
+  return [
+    ...validateWarning(version, path.child('deprecationWarning')),
+    ...(schema === undefined ? [required(at, 'schemas are required')] : validateSchema(schema, rules, at)),
+    ...(scale === undefined ? [] : validateScale(scale, path.child('subresources', 'scale'))),
+    ...(version.additionalPrinterColumns ?? []).flatMap((column, i) =>
+      validateColumn(column, path.child('additionalPrinterColumns').index(i)),
+    ),
+  ];
+}
+
+function validateWarning(version: CustomResourceDefinitionVersion, path: FieldPath): FieldFailure[] {
+  const text = version.deprecationWarning;
+  if (text === undefined) return [];
+  const failures: FieldFailure[] = [];
+  if (version.deprecated !== true) failures.push(invalidValue(path, text, 'can only be set for deprecated versions'));
+  if (text === '') return [...failures, invalidValue(path, text, 'must not be an empty string')];
+  const length = [...text].length;
+  if (length > maxWarningLength) {
+    failures.push(invalidValue(path, text, `must be <= ${maxWarningLength} characters, was ${length}`));
+  }
+  const odd = text.search(/[^\P{C}]|[\u2028\u2029]/u);
+  if (odd >= 0) {
+    const detail = `must only contain printable UTF-8 characters; non-printable character found at index ${odd}`;
+    failures.push(invalidValue(path, text, detail));
+  }
+  return failures;
+}
+
+/** `.spec.replicas`: names joined by dots. */
+function checkSimplePath(path: FieldPath, value: string): FieldFailure[] {
+  if (value === '') return [invalidValue(path, value, 'must not be empty')];
+  if (!value.startsWith('.')) return [invalidValue(path, value, 'must be a simple json path starting with .')];
+  return [];
+}
+
+function checkPathUnder(path: FieldPath, value: string, roots: string[], text: string): FieldFailure[] {
+  const failures = checkSimplePath(path, value);
+  if (failures.length > 0 || roots.some((root) => value.startsWith(`${root}.`))) return failures;
+  return [invalidValue(path, value, text)];
+}
+
+function validateScale(scale: CustomResourceSubresourceScale, path: FieldPath): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  for (const [field, root] of [
+    ['specReplicasPath', '.spec'],
+    ['statusReplicasPath', '.status'],
+  ] as const) {
+    const value = scale[field] ?? '';
+    if (value === '') failures.push(required(path.child(field)));
+    else failures.push(...checkPathUnder(path.child(field), value, [root], `should be a json path under ${root}`));
+  }
+  const selector = scale.labelSelectorPath ?? '';
+  if (selector !== '') {
+    const text = 'should be a json path under either .spec or .status';
+    failures.push(...checkPathUnder(path.child('labelSelectorPath'), selector, ['.spec', '.status'], text));
+  }
+  return failures;
+}
+
+function validateColumn(column: CustomResourceColumnDefinition, path: FieldPath): FieldFailure[] {
+  const { type = '', format = '', jsonPath = '' } = column;
+  const failures = checkRequired(path.child('name'), column.name);
+  const types = `must be one of ${columnTypes.join(',')}`;
+  if (type === '') failures.push(required(path.child('type'), types));
+  else if (!columnTypes.includes(type)) failures.push(invalidValue(path.child('type'), type, types));
+  if (format !== '' && !columnFormats.includes(format)) {
+    failures.push(invalidValue(path.child('format'), format, `must be one of ${columnFormats.join(',')}`));
+  }
+  if (jsonPath === '') return [...failures, required(path.child('jsonPath'))];
+  return [...failures, ...checkSimplePath(path.child('jsonPath'), jsonPath)];
+}

@@ -1,0 +1,118 @@
+/** What is particular to API services: who answers for a group and version. */
+import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
+import type { APIService, APIServiceSpec } from '#api/apiregistration/v1/types.gen.js';
+import { getCondition } from '#api/meta/v1/condition/conditions.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { age } from '#api/table/age.js';
+import { formatTime } from '#apimachinery/clock.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkRequired } from '#apimachinery/validation/checks.js';
+import { invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { portNumberErrors } from '#apimachinery/validation/identifiers.js';
+import { dns1035LabelErrors, dns1123SubdomainErrors, pathSegmentErrors } from '#apimachinery/validation/names.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const specPath = FieldPath.of('spec');
+const maxGroupPriority = 20_000;
+const maxVersionPriority = 1_000;
+
+export const apiServiceStrategy: Strategy<APIService> = kindStrategy<APIService>(apiservices, {
+  name: pathSegmentErrors,
+  allowUnconditionalUpdate: false,
+  defaults({ spec }) {
+    if (spec.service !== undefined) spec.service.port ??= 443;
+  },
+  prepareForCreate(object, context) {
+    // What this server answers itself needs nobody to look whether it is there.
+    if (object.spec.service !== undefined) return;
+    const text = 'Local APIServices are always available';
+    const since = formatTime(context.now);
+    const condition = { type: 'Available', status: 'True', lastTransitionTime: since, reason: 'Local', message: text };
+    object.status = { conditions: [condition] };
+  },
+  validate: (object) => [...validateName(object), ...validateSpec(object.spec)],
+  validateStatusUpdate: (object) =>
+    (object.status?.conditions ?? []).flatMap((condition, i) => {
+      const states = ['True', 'False', 'Unknown'];
+      if (states.includes(condition.status)) return [];
+      const at = FieldPath.of('status', 'conditions').index(i).child('status');
+      return [notSupported(at, condition.status ?? '', states)];
+    }),
+  cells: (object, context) => [
+    object.metadata.name ?? '',
+    serviceText(object.spec),
+    availability(object),
+    age(object.metadata.creationTimestamp, context.now),
+  ],
+});
+
+function validateName(object: APIService): FieldFailure[] {
+  const name = object.metadata.name ?? '';
+  const wanted = `${object.spec.version ?? ''}.${object.spec.group ?? ''}`;
+  if (name === wanted) return [];
+  const text = `must be \`spec.version+"."+spec.group\`: "${wanted}"`;
+  return [invalidValue(FieldPath.of('metadata', 'name'), name, text)];
+}
+
+function validateSpec(spec: APIServiceSpec): FieldFailure[] {
+  const { group = '', version = '', service, caBundle = '', insecureSkipTLSVerify = false } = spec;
+  const failures: FieldFailure[] = [];
+  if (group === '') {
+    const text = 'only v1 may have an empty group and it better be legacy';
+    if (version !== 'v1') failures.push(required(specPath.child('group'), text));
+  } else failures.push(...invalidEach(specPath.child('group'), group, dns1123SubdomainErrors(group)));
+  failures.push(...invalidEach(specPath.child('version'), version, dns1035LabelErrors(version)));
+  failures.push(
+    ...checkPriority(specPath.child('groupPriorityMinimum'), spec.groupPriorityMinimum, maxGroupPriority),
+    ...checkPriority(specPath.child('versionPriority'), spec.versionPriority, maxVersionPriority),
+  );
+  if (service === undefined) return [...failures, ...validateLocal(caBundle, insecureSkipTLSVerify)];
+  const at = specPath.child('service');
+  failures.push(...checkRequired(at.child('namespace'), service.namespace));
+  failures.push(...checkRequired(at.child('name'), service.name));
+  const port = service.port ?? 443;
+  failures.push(
+    ...invalidEach(
+      at.child('port'),
+      port,
+      portNumberErrors(port).map((text) => `port is not valid: ${text}`),
+    ),
+  );
+  if (insecureSkipTLSVerify && caBundle !== '') {
+    failures.push(
+      invalidValue(specPath.child('insecureSkipTLSVerify'), true, 'may not be true if caBundle is present'),
+    );
+  }
+  return failures;
+}
+
+function checkPriority(path: FieldPath, value: number | undefined, max: number): FieldFailure[] {
+  const priority = value ?? 0;
+  if (priority > 0 && priority <= max) return [];
+  return [invalidValue(path, priority, `must be positive and less than ${max}`)];
+}
+
+/** There is no connection to secure. */
+function validateLocal(caBundle: string, insecure: boolean): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  if (caBundle !== '') {
+    const shown = `${Buffer.from(caBundle, 'base64').length} bytes`;
+    failures.push(invalidValue(specPath.child('caBundle'), shown, 'local APIServices may not have a caBundle'));
+  }
+  if (insecure) {
+    const text = 'local APIServices may not have insecureSkipTLSVerify';
+    failures.push(invalidValue(specPath.child('insecureSkipTLSVerify'), true, text));
+  }
+  return failures;
+}
+
+function serviceText(spec: APIServiceSpec): string {
+  return spec.service === undefined ? 'Local' : `${spec.service.namespace ?? ''}/${spec.service.name ?? ''}`;
+}
+
+function availability(object: APIService): string {
+  const condition = getCondition(object.status?.conditions, 'Available');
+  if (condition === undefined) return 'Unknown';
+  return condition.status === 'True' ? 'True' : `${condition.status} (${condition.reason ?? ''})`;
+}

@@ -1,0 +1,165 @@
+/** Rules of what a flow schema matches. */
+import { exemptName, fixedFlowSchema } from '#api/flowcontrol/v1beta2/fixed.js';
+import type {
+  FlowSchemaSpec,
+  NonResourcePolicyRule,
+  PolicyRulesWithSubjects,
+  ResourcePolicyRule,
+  Subject,
+} from '#api/flowcontrol/v1beta2/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkDNSLabel, checkDNSSubdomain, checkRequired } from '#apimachinery/validation/checks.js';
+import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const specPath = FieldPath.of('spec');
+const maxPrecedence = 10_000;
+const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'proxy', 'update', 'watch'];
+
+export function validateFlowSchemaSpec(spec: FlowSchemaSpec, name: string, dialect: Dialect): FieldFailure[] {
+  const fixed = fixedFlowSchema(name, dialect);
+  const failures: FieldFailure[] = [];
+  if (fixed !== undefined && !semanticEqual(spec, fixed)) {
+    failures.push(invalidValue(specPath, spec, `spec of '${name}' must equal the fixed value`));
+  }
+  const method = spec.distinguisherMethod?.type;
+  const methods = ['ByNamespace', 'ByUser'];
+  if (spec.distinguisherMethod !== undefined && !methods.includes(method ?? '')) {
+    failures.push(notSupported(specPath.child('distinguisherMethod', 'type'), method ?? '', methods));
+  }
+  const level = spec.priorityLevelConfiguration?.name ?? '';
+  const levelPath = specPath.child('priorityLevelConfiguration', 'name');
+  if (level === '') failures.push(required(levelPath, 'must reference a priority level'));
+  else failures.push(...checkDNSSubdomain(levelPath, level));
+  return [
+    ...failures,
+    ...validatePrecedence(spec.matchingPrecedence ?? 0, name),
+    ...(spec.rules ?? []).flatMap((rule, i) => validateRules(rule, specPath.child('rules').index(i))),
+  ];
+}
+
+function validatePrecedence(precedence: number, name: string): FieldFailure[] {
+  const path = specPath.child('matchingPrecedence');
+  if (precedence <= 0) return [invalidValue(path, precedence, 'must be a positive value')];
+  if (precedence > maxPrecedence) {
+    return [invalidValue(path, precedence, `must not be greater than ${maxPrecedence}`)];
+  }
+  if (precedence > 1 || name === exemptName) return [];
+  return [invalidValue(path, precedence, `only the schema named '${exemptName}' may have matchingPrecedence 1`)];
+}
+
+function validateRules(rule: PolicyRulesWithSubjects, path: FieldPath): FieldFailure[] {
+  const { subjects = [], resourceRules = [], nonResourceRules = [] } = rule;
+  const failures: FieldFailure[] = [];
+  if (subjects.length === 0) {
+    failures.push(required(path.child('subjects'), 'subjects must contain at least one value'));
+  }
+  subjects.forEach((subject, i) => {
+    failures.push(...validateSubject(subject, path.child('subjects').index(i)));
+  });
+  if (resourceRules.length === 0 && nonResourceRules.length === 0) {
+    failures.push(required(path, 'at least one of resourceRules and nonResourceRules has to be non-empty'));
+  }
+  resourceRules.forEach((resources, i) => {
+    failures.push(...validateResourceRule(resources, path.child('resourceRules').index(i)));
+  });
+  nonResourceRules.forEach((urls, i) => {
+    failures.push(...validateNonResourceRule(urls, path.child('nonResourceRules').index(i)));
+  });
+  return failures;
+}
+
+/** The kinds of subjects, and the fields that say more of each. */
+const subjectFields = { Group: 'group', ServiceAccount: 'serviceAccount', User: 'user' } as const;
+
+function validateSubject(subject: Subject, path: FieldPath): FieldFailure[] {
+  const kinds = Object.keys(subjectFields) as (keyof typeof subjectFields)[];
+  const kind = kinds.find((candidate) => candidate === subject.kind);
+  if (kind === undefined) return [notSupported(path.child('kind'), subject.kind ?? '', kinds)];
+  const failures: FieldFailure[] = [];
+  for (const other of kinds) {
+    const field = subjectFields[other];
+    if (other !== kind && subject[field] !== undefined) {
+      failures.push(forbiddenField(path.child(field), `${field} is forbidden when subject kind is not '${other}'`));
+    }
+  }
+  const field = subjectFields[kind];
+  if (subject[field] === undefined) {
+    failures.push(required(path.child(field), `${field} is required when subject kind is '${kind}'`));
+  } else if (kind === 'ServiceAccount') failures.push(...validateServiceAccount(subject, path.child(field)));
+  else failures.push(...checkRequired(path.child(field, 'name'), subject[field]?.name));
+  return failures;
+}
+
+function validateServiceAccount(subject: Subject, path: FieldPath): FieldFailure[] {
+  const { name = '', namespace = '' } = subject.serviceAccount ?? {};
+  const failures = checkRequired(path.child('name'), name);
+  // A star stands for all accounts of the namespace.
+  if (name !== '' && name !== '*') failures.push(...checkDNSSubdomain(path.child('name'), name));
+  if (namespace === '') {
+    return [...failures, required(path.child('namespace'), 'must specify namespace for service account')];
+  }
+  return [...failures, ...checkDNSLabel(path.child('namespace'), namespace)];
+}
+
+/** At least one value, and a star stands alone. */
+function checkList(path: FieldPath, values: string[], words: { none: string; others: string }): FieldFailure[] {
+  if (values.length === 0) return [required(path, words.none)];
+  if (values.length === 1 || !values.includes('*')) return [];
+  return [invalidValue(path, values, `if '*' is present, must not specify other ${words.others}`)];
+}
+
+function checkVerbs(path: FieldPath, values: string[]): FieldFailure[] {
+  const failures = checkList(path, values, { none: 'verbs must contain at least one value', others: 'verbs' });
+  if (failures.length > 0 || values.every((verb) => verb === '*' || verbs.includes(verb))) return failures;
+  return [notSupported(path, values, verbs)];
+}
+
+function validateResourceRule(rule: ResourcePolicyRule, path: FieldPath): FieldFailure[] {
+  const { namespaces = [], clusterScope = false } = rule;
+  const must = 'resource rules must supply at least one';
+  const failures = [
+    ...checkVerbs(path.child('verbs'), rule.verbs ?? []),
+    ...checkList(path.child('apiGroups'), rule.apiGroups ?? [], { none: `${must} api group`, others: 'api groups' }),
+    ...checkList(path.child('resources'), rule.resources ?? [], { none: `${must} resource`, others: 'resources' }),
+  ];
+  const at = path.child('namespaces');
+  if (namespaces.length === 0 && !clusterScope) {
+    const text = 'resource rules that are not cluster scoped must supply at least one namespace';
+    failures.push(required(at, text));
+  } else if (namespaces.includes('*')) {
+    if (namespaces.length > 1) {
+      failures.push(invalidValue(at, namespaces, "if '*' is present, must not specify other namespaces"));
+    }
+  } else {
+    namespaces.forEach((namespace, i) => {
+      failures.push(...checkDNSLabel(at.index(i), namespace));
+    });
+  }
+  return failures;
+}
+
+function validateNonResourceRule(rule: NonResourcePolicyRule, path: FieldPath): FieldFailure[] {
+  const urls = rule.nonResourceURLs ?? [];
+  const at = path.child('nonResourceURLs');
+  const none = 'nonResourceURLs must contain at least one value';
+  const failures = [
+    ...checkVerbs(path.child('verbs'), rule.verbs ?? []),
+    ...checkList(at, urls, { none, others: 'non-resource URLs' }),
+  ];
+  if (failures.length > 0 || urls.includes('*')) return failures;
+  return urls.flatMap((url, i) => validateURLPath(url, at.index(i)));
+}
+
+function validateURLPath(url: string, path: FieldPath): FieldFailure[] {
+  const wrong = (text: string): FieldFailure[] => [invalidValue(path, url, text)];
+  if (url === '') return wrong('must not be empty');
+  if (!url.startsWith('/')) return wrong('must start with slash');
+  if (url.includes(' ')) return wrong('must not contain white-space');
+  if (url.includes('//')) return wrong('must not contain double slash');
+  const star = url.indexOf('*');
+  if (star >= 0 && star !== url.length - 1) return wrong('wildcard can only do suffix matching');
+  return [];
+}

@@ -1,0 +1,130 @@
+/** What is particular to priority levels of requests. */
+import { exemptName, fixedPriorityLevel } from '#api/flowcontrol/v1beta2/fixed.js';
+import { validateAutoUpdate, validateConditions } from '#api/flowcontrol/v1beta2/metadata-validation.js';
+import { prioritylevelconfigurations } from '#api/flowcontrol/v1beta2/resources.gen.js';
+import type {
+  LimitedPriorityLevelConfiguration,
+  PriorityLevelConfiguration,
+  PriorityLevelConfigurationSpec,
+  QueuingConfiguration,
+} from '#api/flowcontrol/v1beta2/types.gen.js';
+import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+import { age } from '#api/table/age.js';
+import { none } from '#api/table/text.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const specPath = FieldPath.of('spec');
+const maxQueues = 10_000_000;
+/** A hand of queues is dealt from one 64-bit hash, of which so many bits are good enough. */
+const maxHashBits = 60;
+
+export const priorityLevelConfigurationStrategy: Strategy<PriorityLevelConfiguration> =
+  kindStrategy<PriorityLevelConfiguration>(prioritylevelconfigurations, {
+    generationFields: ['spec'],
+    defaults({ spec: { limited } }) {
+      if (limited === undefined) return;
+      limited.assuredConcurrencyShares ||= 30;
+      const queuing = limited.limitResponse?.queuing;
+      if (queuing === undefined) return;
+      queuing.handSize ||= 8;
+      queuing.queues ||= 64;
+      queuing.queueLengthLimit ||= 50;
+    },
+    validate: (object, context) => [
+      ...validateAutoUpdate(object, context.dialect),
+      ...validateSpec(object.spec, object.metadata.name ?? ''),
+    ],
+    validateStatusUpdate: (object) => validateConditions(object.status?.conditions),
+    cells({ metadata, spec }, context) {
+      const queuing = spec.limited?.limitResponse?.queuing;
+      const count = (of: object | undefined, value: number | undefined): string =>
+        of === undefined ? none : String(value ?? 0);
+      return [
+        metadata.name ?? '',
+        spec.type ?? '',
+        count(spec.limited, spec.limited?.assuredConcurrencyShares),
+        count(queuing, queuing?.queues),
+        count(queuing, queuing?.handSize),
+        count(queuing, queuing?.queueLengthLimit),
+        age(metadata.creationTimestamp, context.now),
+      ];
+    },
+  });
+
+function validateSpec(spec: PriorityLevelConfigurationSpec, name: string): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  const fixed = fixedPriorityLevel(name);
+  const { type = '', limited } = spec;
+  if ((name === exemptName) !== (type === 'Exempt')) {
+    const text = `type must be 'Exempt' if and only if \`name\` is '${exemptName}'`;
+    failures.push(invalidValue(specPath.child('type'), type, text));
+  }
+  if (fixed !== undefined && !semanticEqual(spec, fixed)) {
+    failures.push(invalidValue(specPath, spec, `spec of '${name}' must equal the fixed value`));
+  }
+  const at = specPath.child('limited');
+  switch (type) {
+    case 'Exempt':
+      if (limited !== undefined) failures.push(forbiddenField(at, 'must be nil if the type is not Limited'));
+      return failures;
+    case 'Limited':
+      if (limited === undefined) return [...failures, required(at, 'must not be empty when type is Limited')];
+      return [...failures, ...validateLimited(limited, at)];
+    default:
+      return [...failures, notSupported(specPath.child('type'), type, ['Exempt', 'Limited'])];
+  }
+}
+
+function checkPositive(path: FieldPath, value: number | undefined): FieldFailure[] {
+  return (value ?? 0) > 0 ? [] : [invalidValue(path, value ?? 0, 'must be positive')];
+}
+
+function validateLimited(limited: LimitedPriorityLevelConfiguration, path: FieldPath): FieldFailure[] {
+  const { type = '', queuing } = limited.limitResponse ?? {};
+  const failures = checkPositive(path.child('assuredConcurrencyShares'), limited.assuredConcurrencyShares);
+  const at = path.child('limitResponse');
+  switch (type) {
+    case 'Reject':
+      if (queuing === undefined) return failures;
+      return [
+        ...failures,
+        forbiddenField(at.child('queuing'), 'must be nil if limited.limitResponse.type is not Limited'),
+      ];
+    case 'Queue':
+      if (queuing !== undefined) return [...failures, ...validateQueuing(queuing, at.child('queuing'))];
+      return [...failures, required(at.child('queuing'), 'must not be empty if limited.limitResponse.type is Limited')];
+    default:
+      return [...failures, notSupported(at.child('type'), type, ['Queue', 'Reject'])];
+  }
+}
+
+function validateQueuing(queuing: QueuingConfiguration, path: FieldPath): FieldFailure[] {
+  const { queues = 0, handSize = 0 } = queuing;
+  const failures = [
+    ...checkPositive(path.child('queueLengthLimit'), queuing.queueLengthLimit),
+    ...checkPositive(path.child('queues'), queues),
+  ];
+  if (queues > maxQueues) {
+    failures.push(invalidValue(path.child('queues'), queues, `must not be greater than ${maxQueues}`));
+  }
+  const at = path.child('handSize');
+  failures.push(...checkPositive(at, handSize));
+  if (handSize > queues) {
+    failures.push(invalidValue(at, handSize, `should not be greater than queues (${queues})`));
+  } else if (handSize > 0 && queues > 0 && hashBits(queues, handSize) > maxHashBits) {
+    const text = `required entropy bits of deckSize ${queues} and handSize ${handSize} should not be greater than ${maxHashBits}`;
+    failures.push(invalidValue(at, handSize, text));
+  }
+  return failures;
+}
+
+/** Bits that tell all hands apart; stops counting once they are too many, however large the hand. */
+function hashBits(queues: number, handSize: number): number {
+  let bits = 0;
+  for (let dealt = 0; dealt < handSize && bits <= maxHashBits; dealt++) bits += Math.log2(queues - dealt);
+  return Math.ceil(bits);
+}
