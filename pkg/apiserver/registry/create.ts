@@ -70,6 +70,7 @@ export async function insert(
   if (trackFields) registry.managedFields.written({ resource, object, manager: options.fieldManager, subresource: '' });
   for (let attempt = 1; ; attempt += 1) {
     if (generated) object.metadata.name = generateName(base, registry.random);
+    strategy.completeCreate?.(object, strategyContext(registry, context));
     const undo = await beginCreate(registry, resource, object, options.dryRun);
     try {
       validate(registry, context, resource, object);
