@@ -17,6 +17,9 @@ function annotationNames(dialect: Dialect) {
   };
 }
 
+/** Percent of what the pods request. */
+const defaultProcessorUse = 80;
+
 const isProcessorUse = ({ type, resource }: MetricSpec): boolean =>
   type === 'Resource' && resource?.name === 'cpu' && resource.target.averageUtilization !== undefined;
 
@@ -83,7 +86,8 @@ export function autoscalerToV2({ metadata, spec, status }: V1, dialect: Dialect)
     metadata: withoutAnnotations(metadata, Object.values(names)),
     spec: {
       ...common,
-      ...(metrics.length === 0 ? {} : { metrics }),
+      // Without any metric it scales by the processor.
+      metrics: metrics.length === 0 ? [processorUse(defaultProcessorUse)] : metrics,
       ...(behavior === undefined ? {} : { behavior }),
     },
     ...(status === undefined
