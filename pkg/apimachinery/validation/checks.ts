@@ -48,6 +48,22 @@ export function checkQualifiedName(path: FieldPath, value: string): FieldFailure
   return invalidEach(path, value, qualifiedNameErrors(value));
 }
 
+/** `example.com/ingress`: a domain and a path below it. An absent value is no failure. */
+export function checkDomainPrefixedPath(path: FieldPath, value: string): FieldFailure[] {
+  if (value === '') return [];
+  const slash = value.indexOf('/');
+  if (slash < 1 || slash === value.length - 1) {
+    return [invalidValue(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")')];
+  }
+  const failures = invalidEach(path, value.slice(0, slash), dns1123SubdomainErrors(value.slice(0, slash)));
+  const rest = value.slice(slash + 1);
+  const pattern = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
+  if (!new RegExp(`^${pattern}$`).test(rest)) {
+    failures.push(invalidValue(path, rest, `Invalid path (regex used for validation is '${pattern}')`));
+  }
+  return failures;
+}
+
 /** A port by number or by name. */
 export function checkPortNumberOrName(path: FieldPath, value: number | string | undefined): FieldFailure[] {
   if (typeof value === 'string') return invalidEach(path, value, portNameErrors(value));

@@ -7,10 +7,11 @@ import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import { checkRequired } from '#apimachinery/validation/checks.js';
-import { duplicate } from '#apimachinery/validation/failure.js';
+import { duplicate, notSupported } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
+const lifecycleModes: readonly string[] = ['Ephemeral', 'Persistent'];
 
 export const csiDriverStrategy: Strategy<CSIDriver> = kindStrategy<CSIDriver>(csidrivers, {
   generationFields: ['spec'],
@@ -22,6 +23,10 @@ export const csiDriverStrategy: Strategy<CSIDriver> = kindStrategy<CSIDriver>(cs
     if ((spec.volumeLifecycleModes ?? []).length === 0) spec.volumeLifecycleModes = ['Persistent'];
     spec.requiresRepublish ??= false;
   },
+  validate: ({ spec }) =>
+    (spec.volumeLifecycleModes ?? [])
+      .filter((mode) => !lifecycleModes.includes(mode))
+      .map((mode) => notSupported(specPath.child('volumeLifecycleModes'), mode, lifecycleModes)),
   validateUpdate: (driver, old) =>
     (['attachRequired', 'volumeLifecycleModes'] as const).flatMap((field) =>
       validateImmutable(driver.spec[field], old.spec[field], specPath.child(field)),

@@ -1,4 +1,5 @@
 /** What is particular to certificate signing requests. */
+import { declaration } from '#api/certificates/v1/certificatesigningrequest.js';
 import { certificatesigningrequests } from '#api/certificates/v1/resources.gen.js';
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
 import { getCondition } from '#api/meta/v1/condition/conditions.js';
@@ -8,12 +9,13 @@ import type { Strategy, StrategyContext } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSSubdomain, checkRequired } from '#apimachinery/validation/checks.js';
-import { duplicate, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { duplicate, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
 const conditionsPath = FieldPath.of('status', 'conditions');
+const keyUsages: readonly string[] = declaration.enums?.['KeyUsage'] ?? [];
 const minExpirationSeconds = 600;
 
 export const certificateSigningRequestStrategy: Strategy<CertificateSigningRequest> =
@@ -43,6 +45,7 @@ function validateRequest(request: CertificateSigningRequest): FieldFailure[] {
     failures.push(invalidValue(requestPath, spec.request, 'PEM block type must be CERTIFICATE REQUEST'));
   }
   if ((spec.usages ?? []).length === 0) failures.push(required(specPath.child('usages')));
+  failures.push(...validateUsages(spec.usages ?? []));
   failures.push(...validateSignerName(spec.signerName ?? ''));
   const seconds = spec.expirationSeconds;
   if (seconds !== undefined && seconds < minExpirationSeconds) {
@@ -50,6 +53,14 @@ function validateRequest(request: CertificateSigningRequest): FieldFailure[] {
     failures.push(invalidValue(specPath.child('expirationSeconds'), seconds, detail));
   }
   return failures;
+}
+
+function validateUsages(usages: readonly string[]): FieldFailure[] {
+  return usages.flatMap((usage, i) => {
+    const at = specPath.child('usages').index(i);
+    if (!keyUsages.includes(usage)) return [notSupported(at, usage, keyUsages)];
+    return usages.indexOf(usage) < i ? [duplicate(at, usage)] : [];
+  });
 }
 
 function validateSignerName(name: string): FieldFailure[] {

@@ -2,6 +2,7 @@
 import { accessModes, formatAccessModes } from '#api/core/v1/persistentvolume/access-modes.js';
 import { checkNonNegativeQuantity } from '#api/core/v1/pod/validation/resources.js';
 import { validateNodeSelector } from '#api/core/v1/pod/validation/scheduling.js';
+import { validateHostPath } from '#api/core/v1/pod/validation/volumes.js';
 import { persistentvolumes } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolume, PersistentVolumeSpec } from '#api/core/v1/types.gen.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
@@ -16,6 +17,7 @@ import { forbiddenField, notSupported, required } from '#apimachinery/validation
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
+const rootRecycled = "may not be 'recycle' for a hostPath mount of '/'";
 
 /** Fields of the spec that every volume has; whatever else is set is where the volume is. */
 const commonFields = new Set([
@@ -67,6 +69,11 @@ function validateVolume(spec: PersistentVolumeSpec): FieldFailure[] {
   failures.push(...checkOptionalEnum(policyPath, spec.persistentVolumeReclaimPolicy, policies));
   const [source, ...others] = sourcesOf(spec);
   if (source === undefined) failures.push(required(specPath, 'must specify a volume type'));
+  const { hostPath } = spec;
+  if (hostPath !== undefined) failures.push(...validateHostPath(hostPath, specPath.child('hostPath')));
+  if (hostPath?.path === '/' && spec.persistentVolumeReclaimPolicy === 'Recycle') {
+    failures.push(forbiddenField(specPath.child('persistentVolumeReclaimPolicy'), rootRecycled));
+  }
   for (const other of others) {
     failures.push(forbiddenField(specPath.child(other), 'may not specify more than 1 volume type'));
   }

@@ -7,11 +7,12 @@ import type { Strategy } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import { none } from '#api/table/text.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkOptionalEnum, checkQualifiedName, checkRequired } from '#apimachinery/validation/checks.js';
-import { forbiddenField, required } from '#apimachinery/validation/failure.js';
+import { checkDomainPrefixedPath, checkOptionalEnum, checkRequired } from '#apimachinery/validation/checks.js';
+import { forbiddenField, required, tooLong } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
+const maxControllerLength = 250;
 
 export const ingressClassStrategy: Strategy<IngressClass> = kindStrategy<IngressClass>(ingressclasses, {
   generationFields: ['spec'],
@@ -32,7 +33,9 @@ export const ingressClassStrategy: Strategy<IngressClass> = kindStrategy<Ingress
 function validateSpec(object: IngressClass): FieldFailure[] {
   const { controller = '', parameters } = object.spec;
   const failures: FieldFailure[] = [];
-  if (controller !== '') failures.push(...checkQualifiedName(specPath.child('controller'), controller));
+  const controllerPath = specPath.child('controller');
+  if (controller.length > maxControllerLength) failures.push(tooLong(controllerPath, maxControllerLength));
+  failures.push(...checkDomainPrefixedPath(controllerPath, controller));
   if (parameters === undefined) return failures;
   const at = specPath.child('parameters');
   failures.push(

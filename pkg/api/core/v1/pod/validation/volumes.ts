@@ -132,7 +132,8 @@ const hostPathTypes = [
   'Socket',
 ];
 
-function validateHostPath(source: HostPathVolumeSource, path: FieldPath): FieldFailure[] {
+/** A place of the node, which pods and persistent volumes may name. */
+export function validateHostPath(source: HostPathVolumeSource, path: FieldPath): FieldFailure[] {
   if ((source.path ?? '') === '') return [required(path.child('path'))];
   return [
     ...checkNoBacksteps(path.child('path'), source.path),
