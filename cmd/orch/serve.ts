@@ -1,5 +1,5 @@
 /** Runs a cluster until it is told to stop: infrastructure first, daemons on top, and back down in reverse order. */
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
@@ -65,8 +65,10 @@ export async function serveCluster(start: StartOptions, settings: ClusterSetting
   const running: Closable[] = [];
   try {
     const context = { start, settings, layout, dialect, clock: realClock, log, progress: hooks.progress, running };
-    const infrastructure = await startInfrastructure(context);
+    // Before anything is started: whoever stops a cluster that is still starting must find it.
+    mkdirSync(layout.run, { recursive: true, mode: 0o700 });
     writeIdentity(join(layout.run, 'orch.pid'), process.pid);
+    const infrastructure = await startInfrastructure(context);
     // A process that only watches over others need not hold the daemons' code.
     const run = start.separate
       ? (await import('#cmd/orch/separate.js')).runSeparately
