@@ -1,0 +1,44 @@
+import t from 'tap';
+import { schemeFor } from '#api/scheme.js';
+import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import type { SchemaDocument } from '#apiserver/openapi/model.js';
+import { definitionName } from '#apiserver/openapi/names.js';
+import { type OpenApiVersion, SchemaCollector } from '#apiserver/openapi/schemas.js';
+
+function collected(version: OpenApiVersion, dialect = kubernetesDialect) {
+  const scheme = schemeFor(dialect);
+  const collector = new SchemaCollector(dialect, version);
+  for (const { type } of scheme.resources) collector.reference(type);
+  const schemaOf = (name: string): SchemaDocument =>
+    collector.schemas[definitionName(scheme.type(name), dialect)] ?? {};
+  return { scheme, schemaOf, schemas: collector.schemas };
+}
+
+for (const version of [2, 3] as const) {
+  t.test(`descriptions in OpenAPI ${version}`, async (t) => {
+    const { scheme, schemaOf, schemas } = collected(version);
+    const pod = scheme.type('core.v1.Pod');
+    t.equal(schemaOf('core.v1.Pod').description, pod.doc);
+    t.equal(schemaOf('core.v1.Pod').properties?.['spec']?.description, pod.byName.get('spec')?.doc);
+    t.equal(schemaOf('resource.Quantity').description, scheme.type('resource.Quantity').doc);
+    const silent = Object.entries(schemas).flatMap(([name, schema]) => [
+      ...(schema.description === undefined ? [name] : []),
+      ...Object.entries(schema.properties ?? {}).flatMap(([property, { description }]) =>
+        description === undefined ? [`${name}.${property}`] : [],
+      ),
+    ]);
+    t.strictSame(silent, [], 'every definition and every property is described');
+  });
+}
+
+t.test('a reference keeps its description beside it: as a sibling in 2.0, around it in 3.0', async (t) => {
+  const spec = (version: OpenApiVersion) => collected(version).schemaOf('core.v1.Pod').properties?.['spec'];
+  t.match(spec(2), { $ref: '#/definitions/io.k8s.api.core.v1.PodSpec', description: String });
+  t.match(spec(3), { allOf: [{ $ref: '#/components/schemas/io.k8s.api.core.v1.PodSpec' }], description: String });
+  t.equal(spec(3)?.$ref, undefined);
+});
+
+t.test('fields of inline messages are described in the type that has them', async (t) => {
+  const { schemaOf } = collected(2, orchDialect);
+  t.match(schemaOf('core.v1.Volume').properties, { name: { description: String }, emptyDir: { description: String } });
+});
