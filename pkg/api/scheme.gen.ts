@@ -27,23 +27,35 @@ import { declaration as batchV1Shared } from '#api/batch/v1/shared.js';
 import { declaration as certificatesV1Certificatesigningrequest } from '#api/certificates/v1/certificatesigningrequest.js';
 import { declaration as coordinationV1Lease } from '#api/coordination/v1/lease.js';
 import { declaration as coreV1Binding } from '#api/core/v1/binding.js';
+import { declaration as coreV1CloudVolumes } from '#api/core/v1/cloud-volumes.js';
 import { declaration as coreV1Componentstatus } from '#api/core/v1/componentstatus.js';
 import { declaration as coreV1Configmap } from '#api/core/v1/configmap.js';
+import { declaration as coreV1ContainerStatus } from '#api/core/v1/container-status.js';
 import { declaration as coreV1Container } from '#api/core/v1/container.js';
 import { declaration as coreV1Endpoints } from '#api/core/v1/endpoints.js';
+import { declaration as coreV1Environment } from '#api/core/v1/environment.js';
+import { declaration as coreV1Ephemeralcontainer } from '#api/core/v1/ephemeralcontainer.js';
 import { declaration as coreV1Event } from '#api/core/v1/event.js';
 import { declaration as coreV1Limitrange } from '#api/core/v1/limitrange.js';
 import { declaration as coreV1Namespace } from '#api/core/v1/namespace.js';
+import { declaration as coreV1NetworkVolumes } from '#api/core/v1/network-volumes.js';
 import { declaration as coreV1Node } from '#api/core/v1/node.js';
+import { declaration as coreV1PersistentvolumeSources } from '#api/core/v1/persistentvolume-sources.js';
 import { declaration as coreV1Persistentvolume } from '#api/core/v1/persistentvolume.js';
 import { declaration as coreV1Persistentvolumeclaim } from '#api/core/v1/persistentvolumeclaim.js';
+import { declaration as coreV1PodDns } from '#api/core/v1/pod-dns.js';
+import { declaration as coreV1PodOptions } from '#api/core/v1/pod-options.js';
+import { declaration as coreV1PodStatus } from '#api/core/v1/pod-status.js';
 import { declaration as coreV1Pod } from '#api/core/v1/pod.js';
 import { declaration as coreV1Podtemplate } from '#api/core/v1/podtemplate.js';
+import { declaration as coreV1Probe } from '#api/core/v1/probe.js';
+import { declaration as coreV1ProjectedVolumes } from '#api/core/v1/projected-volumes.js';
 import { declaration as coreV1Rangeallocation } from '#api/core/v1/rangeallocation.js';
 import { declaration as coreV1Replicationcontroller } from '#api/core/v1/replicationcontroller.js';
 import { declaration as coreV1Resourcequota } from '#api/core/v1/resourcequota.js';
 import { declaration as coreV1Scheduling } from '#api/core/v1/scheduling.js';
 import { declaration as coreV1Secret } from '#api/core/v1/secret.js';
+import { declaration as coreV1Securitycontext } from '#api/core/v1/securitycontext.js';
 import { declaration as coreV1Service } from '#api/core/v1/service.js';
 import { declaration as coreV1Serviceaccount } from '#api/core/v1/serviceaccount.js';
 import { declaration as coreV1Shared } from '#api/core/v1/shared.js';
@@ -88,7 +100,7 @@ export const groupVersions: readonly GroupVersionDeclaration[] = [
   { group: 'batch', version: 'v1', kinds: [batchV1Cronjob, batchV1Job, batchV1Shared] },
   { group: 'certificates', version: 'v1', kinds: [certificatesV1Certificatesigningrequest] },
   { group: 'coordination', version: 'v1', kinds: [coordinationV1Lease] },
-  { group: 'core', version: 'v1', kinds: [coreV1Binding, coreV1Componentstatus, coreV1Configmap, coreV1Container, coreV1Endpoints, coreV1Event, coreV1Limitrange, coreV1Namespace, coreV1Node, coreV1Persistentvolume, coreV1Persistentvolumeclaim, coreV1Pod, coreV1Podtemplate, coreV1Rangeallocation, coreV1Replicationcontroller, coreV1Resourcequota, coreV1Scheduling, coreV1Secret, coreV1Service, coreV1Serviceaccount, coreV1Shared, coreV1Volume] },
+  { group: 'core', version: 'v1', kinds: [coreV1Binding, coreV1CloudVolumes, coreV1Componentstatus, coreV1Configmap, coreV1ContainerStatus, coreV1Container, coreV1Endpoints, coreV1Environment, coreV1Ephemeralcontainer, coreV1Event, coreV1Limitrange, coreV1Namespace, coreV1NetworkVolumes, coreV1Node, coreV1PersistentvolumeSources, coreV1Persistentvolume, coreV1Persistentvolumeclaim, coreV1PodDns, coreV1PodOptions, coreV1PodStatus, coreV1Pod, coreV1Podtemplate, coreV1Probe, coreV1ProjectedVolumes, coreV1Rangeallocation, coreV1Replicationcontroller, coreV1Resourcequota, coreV1Scheduling, coreV1Secret, coreV1Securitycontext, coreV1Service, coreV1Serviceaccount, coreV1Shared, coreV1Volume] },
   { group: 'discovery', version: 'v1', kinds: [discoveryV1Endpointslice] },
   { group: 'events', version: 'v1', kinds: [eventsV1Event] },
   { group: 'flowcontrol', version: 'v1beta2', kinds: [flowcontrolV1beta2Flowschema, flowcontrolV1beta2Prioritylevelconfiguration] },

@@ -15,6 +15,88 @@ export interface Binding {
   target: ObjectReference;
 }
 
+/** A disk of AWS EBS, in the same zone as the node. */
+export interface AWSElasticBlockStoreVolumeSource {
+  /** Identity of the disk at AWS. */
+  volumeID: string;
+  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`. */
+  fsType?: string;
+  /** Partition to mount; 0 is the whole disk. Default 0. */
+  partition?: number;
+  /** Mounts the volume read-only. Default false. */
+  readOnly?: boolean;
+}
+
+/** An Azure data disk. */
+export interface AzureDiskVolumeSource {
+  /** Name of the disk in the blob storage. */
+  diskName: string;
+  /** URI of the disk in the blob storage. */
+  diskURI: string;
+  /** Caching on the host: `None`, `ReadOnly` or `ReadWrite`. Default `ReadWrite`. */
+  cachingMode?: string;
+  /** File system to mount. Default `ext4`. */
+  fsType?: string;
+  /** Mounts the volume read-only. Default false. */
+  readOnly?: boolean;
+  /** `Shared`: many blob disks per account. `Dedicated`: one blob disk per account. `Managed`: a managed disk. Default `Shared`. */
+  kind?: string;
+}
+
+/** A share of Azure File. */
+export interface AzureFileVolumeSource {
+  /** Secret with name and key of the storage account, in the pod's namespace. */
+  secretName: string;
+  /** Name of the share. */
+  shareName: string;
+  /** Mounts the volume read-only. Default false. */
+  readOnly?: boolean;
+}
+
+/** An OpenStack Cinder volume, in the same zone as the node. */
+export interface CinderVolumeSource {
+  /** Identity of the volume in Cinder. */
+  volumeID: string;
+  /** File system to mount. Default `ext4`. */
+  fsType?: string;
+  /** Mounts the volume read-only. Default false. */
+  readOnly?: boolean;
+  /** Secret with parameters to reach OpenStack. */
+  secretRef?: LocalObjectReference;
+}
+
+/** A persistent disk of Google Compute Engine, in the same zone as the node. */
+export interface GCEPersistentDiskVolumeSource {
+  /** Name of the disk. */
+  pdName: string;
+  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`. */
+  fsType?: string;
+  /** Partition to mount; 0 is the whole disk. Default 0. */
+  partition?: number;
+  /** Mounts the volume read-only. Default false. */
+  readOnly?: boolean;
+}
+
+/** A disk of a Photon controller. */
+export interface PhotonPersistentDiskVolumeSource {
+  /** Identity of the disk. */
+  pdID: string;
+  /** File system to mount. Default `ext4`. */
+  fsType?: string;
+}
+
+/** A virtual disk of vSphere. */
+export interface VsphereVirtualDiskVolumeSource {
+  /** Path of the disk's file. */
+  volumePath: string;
+  /** File system to mount. Default `ext4`. */
+  fsType?: string;
+  /** Name of the storage policy. */
+  storagePolicyName?: string;
+  /** Identity of the storage policy. */
+  storagePolicyID?: string;
+}
+
 /** Health of a component of the control plane. */
 export interface ComponentCondition {
   /** Aspect that the condition describes. */
@@ -71,88 +153,12 @@ export interface ConfigMapList {
   items: ConfigMap[];
 }
 
-/** Linux capabilities to add to and to take from what the runtime grants a container by default. */
-export interface Capabilities {
-  /** Capabilities to add, such as `NET_ADMIN`. */
-  add?: string[];
-  /** Capabilities to take away; `ALL` takes all. */
-  drop?: string[];
-}
-
-/** Makes an environment variable of every key of a ConfigMap. */
-export interface ConfigMapEnvSource extends LocalObjectReference {
-  /** Lets the container start without the ConfigMap. Default false. */
-  optional?: boolean;
-}
-
-/** One container of a pod: what to run, with which resources, and how to watch over it. */
-export interface Container {
-  /** Name of the container, a DNS label that is unique among all containers of the pod. Cannot be changed. */
-  name: string;
-  /** Image to run, as `registry/repository:tag` or with `@digest`. Workload templates may leave it out where something else fills it in. */
-  image?: string;
-  /** Program and leading arguments; replaces the image's entrypoint. `$(NAME)` is replaced by that environment variable, `$$(NAME)` stands for the text `$(NAME)`. No shell is involved. */
-  command?: string[];
-  /** Arguments of the program; replaces the image's default arguments. References are replaced as in `command`. */
-  args?: string[];
-  /** Directory that the program starts in. Default: the image's. */
-  workingDir?: string;
-  /** Ports that the container listens on. Informative, except for names that services and probes refer to, and for host ports; a port that is not listed can still be reached. */
-  ports?: ContainerPort[];
-  /** ConfigMaps and Secrets whose keys become environment variables. Later sources win over earlier ones, and `env` over all of them. Keys that are not valid names are skipped, with an event. */
-  envFrom?: EnvFromSource[];
-  /** Environment variables, in order; a value may refer to those before it. */
-  env?: EnvVar[];
-  /** CPU, memory and other resources that the container needs, and those it may not exceed. */
-  resources?: ResourceRequirements;
-  /** Where the pod's volumes appear in the container's file system. */
-  volumeMounts?: VolumeMount[];
-  /** Where block volumes appear as devices in the container. */
-  volumeDevices?: VolumeDevice[];
-  /** Checks whether the container still works. It is restarted when the check fails often enough. */
-  livenessProbe?: Probe;
-  /** Checks whether the container can serve. The pod leaves its services while the check fails. */
-  readinessProbe?: Probe;
-  /** Checks whether the container has started. The other probes wait until it succeeds once; the container is restarted when it fails often enough. */
-  startupProbe?: Probe;
-  /** Actions right after the start and right before the stop of the container. */
-  lifecycle?: Lifecycle;
-  /** File in the container that holds its last words: what it writes there shows in its status when it ends, 4096 bytes at most. Default `/dev/termination-log`. */
-  terminationMessagePath?: string;
-  /** `File` reads the termination message from its file only. `FallbackToLogsOnError` takes the end of the log when that file is empty and the container failed (80 lines or 2048 bytes at most). Default `File`. */
-  terminationMessagePolicy?: string;
-  /** `Always` asks the registry at each start, `IfNotPresent` only where the node lacks the image, `Never` never. Default `Always` for the tag `latest` or none, otherwise `IfNotPresent`. */
-  imagePullPolicy?: string;
-  /** Security settings of this container. They win over the pod's where both are set. */
-  securityContext?: SecurityContext;
-  /** Keeps a buffer for standard input open, so that clients can attach to it. Reads meet end of file otherwise. Default false. */
-  stdin?: boolean;
-  /** Closes standard input once the first attached client leaves; it stays closed until the container restarts. Default false: it stays open across clients. */
-  stdinOnce?: boolean;
-  /** Gives the container a terminal; needs `stdin`. Default false. */
-  tty?: boolean;
-}
-
 /** An image that a node has. */
 export interface ContainerImage {
   /** Names by which the image is known. */
   names?: string[];
   /** Size of the image in bytes. */
   sizeBytes?: number;
-}
-
-/** A port that a container listens on. */
-export interface ContainerPort {
-  /** Name that services and probes can use instead of the number. At most 15 lower case letters, digits and `-`; unique in the pod. */
-  name?: string;
-  /** Port of the node that leads here, 1 to 65535. With `hostNetwork` it must equal `containerPort`. Limits the pod to nodes where the port is free. */
-  hostPort?: number;
-  /** Port on the pod's address, 1 to 65535. */
-  containerPort: number;
-  /** `TCP`, `UDP` or `SCTP`. Default `TCP`. */
-  protocol?: string;
-  /** Address of the node to bind the host port to. Default: all addresses. */
-  hostIP?: string;
 }
 
 /** State of a container: exactly one member is set; none means waiting. */
@@ -219,47 +225,9 @@ export interface ContainerStatus {
   started?: boolean;
 }
 
-/** Makes environment variables of all keys of a ConfigMap or of a Secret. */
-export interface EnvFromSource {
-  /** Put in front of each key. Must begin as a variable's name does. */
-  prefix?: string;
-  /** The ConfigMap to read. */
-  configMapRef?: ConfigMapEnvSource;
-  /** The Secret to read. */
-  secretRef?: SecretEnvSource;
-}
-
-/** One environment variable of a container. */
-export interface EnvVar {
-  /** Name of the variable: letters, digits, `_`, `-` and `.`, not beginning with a digit. */
-  name: string;
-  /** Value of the variable. `$(NAME)` is replaced by a variable defined before, or stays when there is none; `$$(NAME)` stands for the text `$(NAME)`. Default empty. */
-  value?: string;
-  /** Takes the value from elsewhere. Only without `value`. */
-  valueFrom?: EnvVarSource;
-}
-
-/** Where the value of an environment variable comes from. Exactly one member is set. */
-export interface EnvVarSource {
-  /** A field of the pod: `metadata.name`, `metadata.namespace`, `metadata.uid`, `metadata.labels['<key>']`, `metadata.annotations['<key>']`, `spec.nodeName`, `spec.serviceAccountName`, `status.hostIP`, `status.podIP` or `status.podIPs`. */
-  fieldRef?: ObjectFieldSelector;
-  /** A resource limit or request of a container: CPU, memory, ephemeral storage or huge pages. */
-  resourceFieldRef?: ResourceFieldSelector;
-  /** One key of a ConfigMap. */
-  configMapKeyRef?: ConfigMapKeySelector;
-  /** One key of a Secret. */
-  secretKeyRef?: SecretKeySelector;
-}
-
-/** A container added to a running pod to look into it. It is never restarted, has no guaranteed resources, and cannot be changed or removed. Added through the `ephemeralcontainers` subresource. */
-export interface EphemeralContainer extends EphemeralContainerCommon {
-  /** Container whose processes this one can see, where the runtime supports it. Without it, the namespaces of the pod apply. */
-  targetContainerName?: string;
-}
-
-/** The settings that an ephemeral container shares with ordinary ones. */
-export interface EphemeralContainerCommon {
-  /** Name of the container, a DNS label that is unique among all containers of the pod. */
+/** One container of a pod: what to run, with which resources, and how to watch over it. */
+export interface Container {
+  /** Name of the container, a DNS label that is unique among all containers of the pod. Cannot be changed. */
   name: string;
   /** Image to run, as `registry/repository:tag` or with `@digest`. Workload templates may leave it out where something else fills it in. */
   image?: string;
@@ -269,25 +237,25 @@ export interface EphemeralContainerCommon {
   args?: string[];
   /** Directory that the program starts in. Default: the image's. */
   workingDir?: string;
-  /** Not allowed for ephemeral containers. */
+  /** Ports that the container listens on. Informative, except for names that services and probes refer to, and for host ports; a port that is not listed can still be reached. */
   ports?: ContainerPort[];
   /** ConfigMaps and Secrets whose keys become environment variables. Later sources win over earlier ones, and `env` over all of them. Keys that are not valid names are skipped, with an event. */
   envFrom?: EnvFromSource[];
   /** Environment variables, in order; a value may refer to those before it. */
   env?: EnvVar[];
-  /** Not allowed for ephemeral containers; they use what the pod has to spare. */
+  /** CPU, memory and other resources that the container needs, and those it may not exceed. */
   resources?: ResourceRequirements;
-  /** Where the pod's volumes appear in the container's file system. `subPath` is not allowed. */
+  /** Where the pod's volumes appear in the container's file system. */
   volumeMounts?: VolumeMount[];
   /** Where block volumes appear as devices in the container. */
   volumeDevices?: VolumeDevice[];
-  /** Not allowed for ephemeral containers. */
+  /** Checks whether the container still works. It is restarted when the check fails often enough. */
   livenessProbe?: Probe;
-  /** Not allowed for ephemeral containers. */
+  /** Checks whether the container can serve. The pod leaves its services while the check fails. */
   readinessProbe?: Probe;
-  /** Not allowed for ephemeral containers. */
+  /** Checks whether the container has started. The other probes wait until it succeeds once; the container is restarted when it fails often enough. */
   startupProbe?: Probe;
-  /** Not allowed for ephemeral containers. */
+  /** Actions right after the start and right before the stop of the container. */
   lifecycle?: Lifecycle;
   /** File in the container that holds its last words: what it writes there shows in its status when it ends, 4096 bytes at most. Default `/dev/termination-log`. */
   terminationMessagePath?: string;
@@ -305,86 +273,18 @@ export interface EphemeralContainerCommon {
   tty?: boolean;
 }
 
-/** Runs a command in the container. */
-export interface ExecAction {
-  /** Program and arguments, started in the container's root directory without a shell. Exit code 0 means success. */
-  command?: string[];
-}
-
-/** Calls the standard gRPC health service. */
-export interface GRPCAction {
-  /** Port of the gRPC service, 1 to 65535. */
-  port: number;
-  /** Name of the service to ask about. Default empty: the server as a whole. */
-  service?: string;
-}
-
-/** Sends an HTTP GET request. Codes from 200 to 399 mean success. */
-export interface HTTPGetAction {
-  /** Path to ask for. Default `/`. */
-  path?: string;
-  /** Number from 1 to 65535, or the name of one of the container's ports. */
-  port: IntOrString;
-  /** Host to connect to. Default: the pod's address. For another virtual host set a `Host` header instead. */
-  host?: string;
-  /** `HTTP` or `HTTPS`; certificates are not verified. Default `HTTP`. */
-  scheme?: string;
-  /** Headers to send along; the same name may occur more than once. */
-  httpHeaders?: HTTPHeader[];
-}
-
-/** One header of an HTTP request. */
-export interface HTTPHeader {
-  /** Name of the header. */
-  name: string;
-  /** Value of the header. */
-  value: string;
-}
-
-/** Actions at the turning points of a container's life. */
-export interface Lifecycle {
-  /** Runs right after the container was created, alongside its main process. When it fails, the container is stopped and restarted by its policy. */
-  postStart?: LifecycleHandler;
-  /** Runs before the container is stopped on request or after a failed probe, not when it ends by itself. Its time counts against the grace period; the stop signal follows it. */
-  preStop?: LifecycleHandler;
-}
-
-/** What to do at a turning point. Exactly one member is set. */
-export interface LifecycleHandler {
-  /** Runs a command in the container. */
-  exec?: ExecAction;
-  /** Sends an HTTP GET request. */
-  httpGet?: HTTPGetAction;
-  /** Kept for compatibility; has no effect and fails at run time. */
-  tcpSocket?: TCPSocketAction;
-}
-
-/** A check of a container that is repeated for as long as it runs. */
-export interface Probe extends ProbeHandler {
-  /** Seconds to wait after the container's start before the first check. Default 0. */
-  initialDelaySeconds?: number;
-  /** Seconds after which a check counts as failed. Default 1, minimum 1. */
-  timeoutSeconds?: number;
-  /** Seconds from one check to the next. Default 10, minimum 1. */
-  periodSeconds?: number;
-  /** Successes in a row that turn a failing probe around. Default 1, which is the only value for liveness and startup. */
-  successThreshold?: number;
-  /** Failures in a row that count as a failure of the probe. Default 3, minimum 1. */
-  failureThreshold?: number;
-  /** Seconds that the container gets to stop when this probe fails, instead of the pod's grace period. Minimum 1. Not for readiness. */
-  terminationGracePeriodSeconds?: number;
-}
-
-/** How a probe looks at the container. Exactly one member is set. */
-export interface ProbeHandler {
-  /** Runs a command in the container. */
-  exec?: ExecAction;
-  /** Sends an HTTP GET request to the container. */
-  httpGet?: HTTPGetAction;
-  /** Opens a TCP connection to the container. */
-  tcpSocket?: TCPSocketAction;
-  /** Calls the gRPC health service of the container. */
-  grpc?: GRPCAction;
+/** A port that a container listens on. */
+export interface ContainerPort {
+  /** Name that services and probes can use instead of the number. At most 15 lower case letters, digits and `-`; unique in the pod. */
+  name?: string;
+  /** Port of the node that leads here, 1 to 65535. With `hostNetwork` it must equal `containerPort`. Limits the pod to nodes where the port is free. */
+  hostPort?: number;
+  /** Port on the pod's address, 1 to 65535. */
+  containerPort: number;
+  /** `TCP`, `UDP` or `SCTP`. Default `TCP`. */
+  protocol?: string;
+  /** Address of the node to bind the host port to. Default: all addresses. */
+  hostIP?: string;
 }
 
 /** Resources that something needs and may use at most, by resource name. */
@@ -393,46 +293,6 @@ export interface ResourceRequirements {
   limits?: Record<string, Quantity>;
   /** Amount set aside, by which a node is chosen. At most the limit. Default: the limit where one is set, otherwise nothing. */
   requests?: Record<string, Quantity>;
-}
-
-/** Makes an environment variable of every key of a Secret. */
-export interface SecretEnvSource extends LocalObjectReference {
-  /** Lets the container start without the Secret. Default false. */
-  optional?: boolean;
-}
-
-/** Security settings of one container. */
-export interface SecurityContext {
-  /** Linux capabilities to add and drop. Not on Windows. */
-  capabilities?: Capabilities;
-  /** Gives the container nearly all rights of root on the node. Default false. Not on Windows. */
-  privileged?: boolean;
-  /** SELinux context of the container. Default: one that the runtime picks. Not on Windows. */
-  seLinuxOptions?: SELinuxOptions;
-  /** Settings for Windows. Not on Linux. */
-  windowsOptions?: WindowsSecurityContextOptions;
-  /** Numeric id of the user to run as. Default: the image's user. Not on Windows. */
-  runAsUser?: number;
-  /** Numeric id of the primary group to run as. Default: the runtime's choice. Not on Windows. */
-  runAsGroup?: number;
-  /** Refuses to start the container as user 0. Default false. */
-  runAsNonRoot?: boolean;
-  /** Makes the container's own file system read-only. Default false. Not on Windows. */
-  readOnlyRootFilesystem?: boolean;
-  /** Lets a process gain more rights than its parent has, as setuid programs do. Always so for privileged containers and those with `SYS_ADMIN`. Default true. Not on Windows. */
-  allowPrivilegeEscalation?: boolean;
-  /** How `/proc` is presented: `Default` hides what the runtime usually hides, `Unmasked` shows all of it. Not on Windows. */
-  procMount?: string;
-  /** Filter of system calls for the container. Not on Windows. */
-  seccompProfile?: SeccompProfile;
-}
-
-/** Opens a TCP connection and closes it again. */
-export interface TCPSocketAction {
-  /** Number from 1 to 65535, or the name of one of the container's ports. */
-  port: IntOrString;
-  /** Host to connect to. Default: the pod's address. */
-  host?: string;
 }
 
 /** A block volume inside a container. */
@@ -511,6 +371,104 @@ export interface EndpointsList {
   metadata?: ListMeta;
   /** The objects of the list. */
   items: Endpoints[];
+}
+
+/** Makes an environment variable of every key of a ConfigMap. */
+export interface ConfigMapEnvSource extends LocalObjectReference {
+  /** Lets the container start without the ConfigMap. Default false. */
+  optional?: boolean;
+}
+
+/** Makes environment variables of all keys of a ConfigMap or of a Secret. */
+export interface EnvFromSource {
+  /** Put in front of each key. Must begin as a variable's name does. */
+  prefix?: string;
+  /** The ConfigMap to read. */
+  configMapRef?: ConfigMapEnvSource;
+  /** The Secret to read. */
+  secretRef?: SecretEnvSource;
+}
+
+/** One environment variable of a container. */
+export interface EnvVar {
+  /** Name of the variable: letters, digits, `_`, `-` and `.`, not beginning with a digit. */
+  name: string;
+  /** Value of the variable. `$(NAME)` is replaced by a variable defined before, or stays when there is none; `$$(NAME)` stands for the text `$(NAME)`. Default empty. */
+  value?: string;
+  /** Takes the value from elsewhere. Only without `value`. */
+  valueFrom?: EnvVarSource;
+}
+
+/** Where the value of an environment variable comes from. Exactly one member is set. */
+export interface EnvVarSource {
+  /** A field of the pod: `metadata.name`, `metadata.namespace`, `metadata.uid`, `metadata.labels['<key>']`, `metadata.annotations['<key>']`, `spec.nodeName`, `spec.serviceAccountName`, `status.hostIP`, `status.podIP` or `status.podIPs`. */
+  fieldRef?: ObjectFieldSelector;
+  /** A resource limit or request of a container: CPU, memory, ephemeral storage or huge pages. */
+  resourceFieldRef?: ResourceFieldSelector;
+  /** One key of a ConfigMap. */
+  configMapKeyRef?: ConfigMapKeySelector;
+  /** One key of a Secret. */
+  secretKeyRef?: SecretKeySelector;
+}
+
+/** Makes an environment variable of every key of a Secret. */
+export interface SecretEnvSource extends LocalObjectReference {
+  /** Lets the container start without the Secret. Default false. */
+  optional?: boolean;
+}
+
+/** A container added to a running pod to look into it. It is never restarted, has no guaranteed resources, and cannot be changed or removed. Added through the `ephemeralcontainers` subresource. */
+export interface EphemeralContainer extends EphemeralContainerCommon {
+  /** Container whose processes this one can see, where the runtime supports it. Without it, the namespaces of the pod apply. */
+  targetContainerName?: string;
+}
+
+/** The settings that an ephemeral container shares with ordinary ones. */
+export interface EphemeralContainerCommon {
+  /** Name of the container, a DNS label that is unique among all containers of the pod. */
+  name: string;
+  /** Image to run, as `registry/repository:tag` or with `@digest`. Workload templates may leave it out where something else fills it in. */
+  image?: string;
+  /** Program and leading arguments; replaces the image's entrypoint. `$(NAME)` is replaced by that environment variable, `$$(NAME)` stands for the text `$(NAME)`. No shell is involved. */
+  command?: string[];
+  /** Arguments of the program; replaces the image's default arguments. References are replaced as in `command`. */
+  args?: string[];
+  /** Directory that the program starts in. Default: the image's. */
+  workingDir?: string;
+  /** Not allowed for ephemeral containers. */
+  ports?: ContainerPort[];
+  /** ConfigMaps and Secrets whose keys become environment variables. Later sources win over earlier ones, and `env` over all of them. Keys that are not valid names are skipped, with an event. */
+  envFrom?: EnvFromSource[];
+  /** Environment variables, in order; a value may refer to those before it. */
+  env?: EnvVar[];
+  /** Not allowed for ephemeral containers; they use what the pod has to spare. */
+  resources?: ResourceRequirements;
+  /** Where the pod's volumes appear in the container's file system. `subPath` is not allowed. */
+  volumeMounts?: VolumeMount[];
+  /** Where block volumes appear as devices in the container. */
+  volumeDevices?: VolumeDevice[];
+  /** Not allowed for ephemeral containers. */
+  livenessProbe?: Probe;
+  /** Not allowed for ephemeral containers. */
+  readinessProbe?: Probe;
+  /** Not allowed for ephemeral containers. */
+  startupProbe?: Probe;
+  /** Not allowed for ephemeral containers. */
+  lifecycle?: Lifecycle;
+  /** File in the container that holds its last words: what it writes there shows in its status when it ends, 4096 bytes at most. Default `/dev/termination-log`. */
+  terminationMessagePath?: string;
+  /** `File` reads the termination message from its file only. `FallbackToLogsOnError` takes the end of the log when that file is empty and the container failed (80 lines or 2048 bytes at most). Default `File`. */
+  terminationMessagePolicy?: string;
+  /** `Always` asks the registry at each start, `IfNotPresent` only where the node lacks the image, `Never` never. Default `Always` for the tag `latest` or none, otherwise `IfNotPresent`. */
+  imagePullPolicy?: string;
+  /** Security settings of this container. They win over the pod's where both are set. */
+  securityContext?: SecurityContext;
+  /** Keeps a buffer for standard input open, so that clients can attach to it. Reads meet end of file otherwise. Default false. */
+  stdin?: boolean;
+  /** Closes standard input once the first attached client leaves; it stays closed until the container restarts. Default false: it stays open across clients. */
+  stdinOnce?: boolean;
+  /** Gives the container a terminal; needs `stdin`. Default false. */
+  tty?: boolean;
 }
 
 /** A report of something that happened to an object. Kept for a limited time, and made on a best-effort basis. */
@@ -665,6 +623,188 @@ export interface NamespaceStatus {
   phase?: string;
   /** Latest observations of single aspects of the state, one per condition type. */
   conditions?: NamespaceCondition[];
+}
+
+/** A Ceph file system. */
+export interface CephFSVolumeSource {
+  /** Addresses of the Ceph monitors. At least one. */
+  monitors: string[];
+  /** Directory to mount. Default `/`. */
+  path?: string;
+  /** User to act as. Default `admin`. */
+  user?: string;
+  /** Path on the node of the user's key ring. Default `/etc/ceph/user.secret`. */
+  secretFile?: string;
+  /** Secret with the user's key; wins over `secretFile`. */
+  secretRef?: LocalObjectReference;
+  /** Mounts the volume read-only. Default false. */
+  readOnly?: boolean;
+}
+
+/** A disk reached over Fibre Channel. Either `targetWWNs` with `lun`, or `wwids`. */
+export interface FCVolumeSource {
+  /** World wide names of the targets. */
+  targetWWNs?: string[];
+  /** Number of the logical unit at the target. */
+  lun?: number;
+  /** File system to mount. Default `ext4`. */
+  fsType?: string;
+  /** Mounts the volume read-only. Default false. */
+  readOnly?: boolean;
+  /** World wide identifiers of the disk. */
+  wwids?: string[];
+}
+
+/** A volume of a FlexVolume driver. Deprecated; use CSI. */
+export interface FlexVolumeSource {
+  /** Name of the driver. */
+  driver: string;
+  /** File system to mount. Default: the driver's choice. */
+  fsType?: string;
+  /** Secret with confidential data for the driver. */
+  secretRef?: LocalObjectReference;
+  /** Mounts the volume read-only. Default false. */
+  readOnly?: boolean;
+  /** Further options for the driver. */
+  options?: Record<string, string>;
+}
+
+/** A Flocker volume. Exactly one member is set. */
+export interface FlockerVolumeSource {
+  /** Name of the dataset. Deprecated. */
+  datasetName?: string;
+  /** Identity of the dataset. */
+  datasetUUID?: string;
+}
+
+/** A Gluster volume. */
+export interface GlusterfsVolumeSource {
+  /** Name of the Endpoints object that lists the Gluster servers. */
+  endpoints: string;
+  /** Name of the Gluster volume. */
+  path: string;
+  /** Mounts the volume read-only. Default false. */
+  readOnly?: boolean;
+}
+
+/** A disk reached over iSCSI. */
+export interface ISCSIVolumeSource {
+  /** Address of the target, with its port unless it is 3260. */
+  targetPortal: string;
+  /** Qualified name of the target. */
+  iqn: string;
+  /** Number of the logical unit at the target. */
+  lun: number;
+  /** Name of the initiator interface. Default `default` (TCP). */
+  iscsiInterface?: string;
+  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`. */
+  fsType?: string;
+  /** Mounts the volume read-only. Default false. */
+  readOnly?: boolean;
+  /** Further addresses of the target, for several paths. */
+  portals?: string[];
+  /** Uses CHAP authentication for discovery. Default false. */
+  chapAuthDiscovery?: boolean;
+  /** Uses CHAP authentication for sessions. Default false. */
+  chapAuthSession?: boolean;
+  /** Secret with the CHAP credentials. */
+  secretRef?: LocalObjectReference;
+  /** Name of the initiator. Default: the node's. */
+  initiatorName?: string;
+}
+
+/** A directory of an NFS server. */
+export interface NFSVolumeSource {
+  /** Name or address of the server. */
+  server: string;
+  /** Path that the server exports. */
+  path: string;
+  /** Mounts the volume read-only. Default false. */
+  readOnly?: boolean;
+}
+
+/** A Portworx volume. */
+export interface PortworxVolumeSource {
+  /** Identity of the volume. */
+  volumeID: string;
+  /** File system to mount: `ext4` or `xfs`. Default `ext4`. */
+  fsType?: string;
+  /** Mounts the volume read-only. Default false. */
+  readOnly?: boolean;
+}
+
+/** A Quobyte volume. */
+export interface QuobyteVolumeSource {
+  /** Addresses of registries as `host:port`, separated by commas. */
+  registry: string;
+  /** Name of the volume. */
+  volume: string;
+  /** Mounts the volume read-only. Default false. */
+  readOnly?: boolean;
+  /** User to act as. Default: the owner. */
+  user?: string;
+  /** Group to act as. Default: none. */
+  group?: string;
+  /** Tenant that owns the volume. */
+  tenant?: string;
+}
+
+/** A Ceph RADOS block device. */
+export interface RBDVolumeSource {
+  /** Addresses of the Ceph monitors. At least one. */
+  monitors: string[];
+  /** Name of the image. */
+  image: string;
+  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`. */
+  fsType?: string;
+  /** Pool of the image. Default `rbd`. */
+  pool?: string;
+  /** User to act as. Default `admin`. */
+  user?: string;
+  /** Path on the node of the key ring. Default `/etc/ceph/keyring`. */
+  keyring?: string;
+  /** Secret with the user's key; wins over `keyring`. */
+  secretRef?: LocalObjectReference;
+  /** Mounts the volume read-only. Default false. */
+  readOnly?: boolean;
+}
+
+/** A ScaleIO volume. */
+export interface ScaleIOVolumeSource {
+  /** Address of the ScaleIO gateway. */
+  gateway: string;
+  /** Name of the storage system. */
+  system: string;
+  /** Secret with the credentials. */
+  secretRef?: LocalObjectReference;
+  /** Talks TLS to the gateway. Default false. */
+  sslEnabled?: boolean;
+  /** Protection domain of the storage. */
+  protectionDomain?: string;
+  /** Storage pool of that domain. */
+  storagePool?: string;
+  /** `ThickProvisioned` or `ThinProvisioned`. Default `ThinProvisioned`. */
+  storageMode?: string;
+  /** Name of an existing volume. */
+  volumeName?: string;
+  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `xfs`. */
+  fsType?: string;
+  /** Mounts the volume read-only. Default false. */
+  readOnly?: boolean;
+}
+
+/** A StorageOS volume. */
+export interface StorageOSVolumeSource {
+  /** Name of the volume. */
+  volumeName?: string;
+  /** Namespace of the volume in StorageOS. Default: that of the pod. */
+  volumeNamespace?: string;
+  /** File system to mount. Default `ext4`. */
+  fsType?: string;
+  /** Mounts the volume read-only. Default false. */
+  readOnly?: boolean;
+  /** Secret with the credentials. */
+  secretRef?: LocalObjectReference;
 }
 
 /** A volume that is attached to a node. */
@@ -964,6 +1104,64 @@ export interface LocalVolumeSource {
   fsType?: string;
 }
 
+/** A Ceph RADOS block device. */
+export interface RBDPersistentVolumeSource {
+  /** Addresses of the Ceph monitors. At least one. */
+  monitors: string[];
+  /** Name of the image. */
+  image: string;
+  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`. */
+  fsType?: string;
+  /** Pool of the image. Default `rbd`. */
+  pool?: string;
+  /** User to act as. Default `admin`. */
+  user?: string;
+  /** Path on the node of the key ring. Default `/etc/ceph/keyring`. */
+  keyring?: string;
+  /** Secret with the user's key; wins over `keyring`. */
+  secretRef?: SecretReference;
+  /** Mounts the volume read-only. Default false. */
+  readOnly?: boolean;
+}
+
+/** A ScaleIO volume. */
+export interface ScaleIOPersistentVolumeSource {
+  /** Address of the ScaleIO gateway. */
+  gateway: string;
+  /** Name of the storage system. */
+  system: string;
+  /** Secret with the credentials. */
+  secretRef?: SecretReference;
+  /** Talks TLS to the gateway. Default false. */
+  sslEnabled?: boolean;
+  /** Protection domain of the storage. */
+  protectionDomain?: string;
+  /** Storage pool of that domain. */
+  storagePool?: string;
+  /** `ThickProvisioned` or `ThinProvisioned`. Default `ThinProvisioned`. */
+  storageMode?: string;
+  /** Name of an existing volume. */
+  volumeName?: string;
+  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `xfs`. */
+  fsType?: string;
+  /** Mounts the volume read-only. Default false. */
+  readOnly?: boolean;
+}
+
+/** A StorageOS volume. */
+export interface StorageOSPersistentVolumeSource {
+  /** Name of the volume. */
+  volumeName?: string;
+  /** Namespace of the volume in StorageOS. Default: that of the pod. */
+  volumeNamespace?: string;
+  /** File system to mount. Default `ext4`. */
+  fsType?: string;
+  /** Mounts the volume read-only. Default false. */
+  readOnly?: boolean;
+  /** Secret with the credentials. */
+  secretRef?: ObjectReference;
+}
+
 /** A piece of storage in the cluster that lives apart from the pods that use it. */
 export interface PersistentVolume {
   apiVersion?: string;
@@ -1064,70 +1262,12 @@ export interface PersistentVolumeStatus {
   reason?: string;
 }
 
-/** A Ceph RADOS block device. */
-export interface RBDPersistentVolumeSource {
-  /** Addresses of the Ceph monitors. At least one. */
-  monitors: string[];
-  /** Name of the image. */
-  image: string;
-  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`. */
-  fsType?: string;
-  /** Pool of the image. Default `rbd`. */
-  pool?: string;
-  /** User to act as. Default `admin`. */
-  user?: string;
-  /** Path on the node of the key ring. Default `/etc/ceph/keyring`. */
-  keyring?: string;
-  /** Secret with the user's key; wins over `keyring`. */
-  secretRef?: SecretReference;
-  /** Mounts the volume read-only. Default false. */
-  readOnly?: boolean;
-}
-
-/** A ScaleIO volume. */
-export interface ScaleIOPersistentVolumeSource {
-  /** Address of the ScaleIO gateway. */
-  gateway: string;
-  /** Name of the storage system. */
-  system: string;
-  /** Secret with the credentials. */
-  secretRef?: SecretReference;
-  /** Talks TLS to the gateway. Default false. */
-  sslEnabled?: boolean;
-  /** Protection domain of the storage. */
-  protectionDomain?: string;
-  /** Storage pool of that domain. */
-  storagePool?: string;
-  /** `ThickProvisioned` or `ThinProvisioned`. Default `ThinProvisioned`. */
-  storageMode?: string;
-  /** Name of an existing volume. */
-  volumeName?: string;
-  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `xfs`. */
-  fsType?: string;
-  /** Mounts the volume read-only. Default false. */
-  readOnly?: boolean;
-}
-
 /** A reference to a secret. */
 export interface SecretReference {
   /** Name of the secret. */
   name?: string;
   /** Namespace of the secret. */
   namespace?: string;
-}
-
-/** A StorageOS volume. */
-export interface StorageOSPersistentVolumeSource {
-  /** Name of the volume. */
-  volumeName?: string;
-  /** Namespace of the volume in StorageOS. Default: that of the pod. */
-  volumeNamespace?: string;
-  /** File system to mount. Default `ext4`. */
-  fsType?: string;
-  /** Mounts the volume read-only. Default false. */
-  readOnly?: boolean;
-  /** Secret with the credentials. */
-  secretRef?: ObjectReference;
 }
 
 /** Nodes from which a volume can be reached. */
@@ -1236,60 +1376,12 @@ export interface TypedLocalObjectReference {
   name: string;
 }
 
-/** Pods that a node would better not run. No longer used. */
-export interface AvoidPods {
-  /** The pods to avoid. */
-  preferAvoidPods?: PreferAvoidPodsEntry[];
-}
-
 /** A line of the hosts file of a pod. */
 export interface HostAlias {
   /** IP address. */
   ip?: string;
   /** Names for the address. */
   hostnames?: string[];
-}
-
-/** A group of containers that run together on one node and share its network address and volumes. */
-export interface Pod {
-  apiVersion?: string;
-  kind?: string;
-  /** Name, labels, annotations and other data that every object has. */
-  metadata: ObjectMeta;
-  /** What the object is meant to be. */
-  spec: PodSpec;
-  /** What was last observed of the object. Written by the system, never by users. */
-  status?: PodStatus;
-}
-
-/** Options of attaching to a container. */
-export interface PodAttachOptions {
-  /** Sends standard input. Default false. */
-  stdin?: boolean;
-  /** Receives standard output. Default true. */
-  stdout?: boolean;
-  /** Receives standard error. Default true. */
-  stderr?: boolean;
-  /** Treats the streams as a terminal; standard error is then part of standard output. Default false. */
-  tty?: boolean;
-  /** Container to attach to. Default: the only one. */
-  container?: string;
-}
-
-/** One aspect of a pod's state. */
-export interface PodCondition {
-  /** Aspect that the condition describes. */
-  type: string;
-  /** Whether the condition holds: `True`, `False` or `Unknown`. */
-  status: string;
-  /** When the condition was last checked. */
-  lastProbeTime?: Time;
-  /** When the status last changed. */
-  lastTransitionTime?: Time;
-  /** One CamelCase word on why the status last changed, for programs. */
-  reason?: string;
-  /** Details of the last change of the status, for people. */
-  message?: string;
 }
 
 /** Settings of name resolution, added to those that the DNS policy gives. */
@@ -1310,6 +1402,20 @@ export interface PodDNSConfigOption {
   value?: string;
 }
 
+/** Options of attaching to a container. */
+export interface PodAttachOptions {
+  /** Sends standard input. Default false. */
+  stdin?: boolean;
+  /** Receives standard output. Default true. */
+  stdout?: boolean;
+  /** Receives standard error. Default true. */
+  stderr?: boolean;
+  /** Treats the streams as a terminal; standard error is then part of standard output. Default false. */
+  tty?: boolean;
+  /** Container to attach to. Default: the only one. */
+  container?: string;
+}
+
 /** Options of running a command in a container. */
 export interface PodExecOptions {
   /** Sends standard input. Default false. */
@@ -1324,22 +1430,6 @@ export interface PodExecOptions {
   container?: string;
   /** Program and arguments; no shell is involved. */
   command: string[];
-}
-
-/** An IP address of a pod. */
-export interface PodIP {
-  /** The address. */
-  ip?: string;
-}
-
-/** A list of Pod objects. */
-export interface PodList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: Pod[];
 }
 
 /** Options of reading the log of a container. */
@@ -1364,12 +1454,6 @@ export interface PodLogOptions {
   insecureSkipTLSVerifyBackend?: boolean;
 }
 
-/** The operating system that a pod is made for. */
-export interface PodOS {
-  /** `linux` or `windows`. Fields that only the other one knows must not be set. */
-  name: string;
-}
-
 /** Options of forwarding ports to a pod. */
 export interface PodPortForwardOptions {
   /** Ports of the pod. Required for streams over WebSocket. */
@@ -1382,34 +1466,104 @@ export interface PodProxyOptions {
   path?: string;
 }
 
+/** One aspect of a pod's state. */
+export interface PodCondition {
+  /** Aspect that the condition describes. */
+  type: string;
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
+  status: string;
+  /** When the condition was last checked. */
+  lastProbeTime?: Time;
+  /** When the status last changed. */
+  lastTransitionTime?: Time;
+  /** One CamelCase word on why the status last changed, for programs. */
+  reason?: string;
+  /** Details of the last change of the status, for people. */
+  message?: string;
+}
+
+/** An IP address of a pod. */
+export interface PodIP {
+  /** The address. */
+  ip?: string;
+}
+
+/** What was last observed of a pod. */
+export interface PodStatus {
+  /** Where the pod is in its life: `Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`. */
+  phase?: string;
+  /** Latest observations of single aspects of the state, one per condition type. */
+  conditions?: PodCondition[];
+  /** Details on why the pod is as it is, for people. */
+  message?: string;
+  /** Why the pod is as it is, in one word, such as `Evicted`. */
+  reason?: string;
+  /** Node where room is being made for the pod by removing others. */
+  nominatedNodeName?: string;
+  /** Address of the node. */
+  hostIP?: string;
+  /** Address of the pod. The first entry of `podIPs`. */
+  podIP?: string;
+  /** Addresses of the pod, at most one of each address family. */
+  podIPs?: PodIP[];
+  /** When the node took note of the pod, before it pulled images. */
+  startTime?: Time;
+  /** State of the init containers, in the order of the spec. */
+  initContainerStatuses?: ContainerStatus[];
+  /** State of the containers. */
+  containerStatuses?: ContainerStatus[];
+  /** Quality of service that follows from the resources: `Guaranteed`, `Burstable` or `BestEffort`. */
+  qosClass?: string;
+  /** State of the ephemeral containers. */
+  ephemeralContainerStatuses?: ContainerStatus[];
+}
+
+/** The status of a pod by itself. */
+export interface PodStatusResult {
+  /** Name, labels, annotations and other data that every object has. */
+  metadata?: ObjectMeta;
+  /** What was last observed of the object. Written by the system, never by users. */
+  status?: PodStatus;
+}
+
+/** Pods that a node would better not run. No longer used. */
+export interface AvoidPods {
+  /** The pods to avoid. */
+  preferAvoidPods?: PreferAvoidPodsEntry[];
+}
+
+/** A group of containers that run together on one node and share its network address and volumes. */
+export interface Pod {
+  apiVersion?: string;
+  kind?: string;
+  /** Name, labels, annotations and other data that every object has. */
+  metadata: ObjectMeta;
+  /** What the object is meant to be. */
+  spec: PodSpec;
+  /** What was last observed of the object. Written by the system, never by users. */
+  status?: PodStatus;
+}
+
+/** A list of Pod objects. */
+export interface PodList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: Pod[];
+}
+
+/** The operating system that a pod is made for. */
+export interface PodOS {
+  /** `linux` or `windows`. Fields that only the other one knows must not be set. */
+  name: string;
+}
+
 /** A condition that must hold before the pod counts as ready. */
 export interface PodReadinessGate {
   /** Type of a condition in the pod's status. */
   conditionType: string;
-}
-
-/** Security settings of all containers of a pod, and of the pod itself. */
-export interface PodSecurityContext {
-  /** SELinux context of the containers. Default: one per container that the runtime picks. Not on Windows. */
-  seLinuxOptions?: SELinuxOptions;
-  /** Settings for Windows. Not on Linux. */
-  windowsOptions?: WindowsSecurityContextOptions;
-  /** Numeric id of the user to run as. Default: the image's user. Not on Windows. */
-  runAsUser?: number;
-  /** Numeric id of the primary group to run as. Default: the runtime's choice. Not on Windows. */
-  runAsGroup?: number;
-  /** Refuses to start containers as user 0. Default false. */
-  runAsNonRoot?: boolean;
-  /** Further groups of the first process in each container. Not on Windows. */
-  supplementalGroups?: number[];
-  /** Group that owns the files of volumes that support it; new files get it too, and it may read and write. Default: nothing is changed. Not on Windows. */
-  fsGroup?: number;
-  /** Kernel settings in the pod's namespaces. Unsafe ones must be allowed on the node. Not on Windows. */
-  sysctls?: Sysctl[];
-  /** `Always` sets owner and mode of all files at each mount, `OnRootMismatch` only where the root of the volume differs. Default `Always`. Not on Windows. */
-  fsGroupChangePolicy?: string;
-  /** Filter of system calls for the containers. Not on Windows. */
-  seccompProfile?: SeccompProfile;
 }
 
 /** The pods that a controller makes. */
@@ -1494,44 +1648,6 @@ export interface PodSpec {
   os?: PodOS;
 }
 
-/** What was last observed of a pod. */
-export interface PodStatus {
-  /** Where the pod is in its life: `Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`. */
-  phase?: string;
-  /** Latest observations of single aspects of the state, one per condition type. */
-  conditions?: PodCondition[];
-  /** Details on why the pod is as it is, for people. */
-  message?: string;
-  /** Why the pod is as it is, in one word, such as `Evicted`. */
-  reason?: string;
-  /** Node where room is being made for the pod by removing others. */
-  nominatedNodeName?: string;
-  /** Address of the node. */
-  hostIP?: string;
-  /** Address of the pod. The first entry of `podIPs`. */
-  podIP?: string;
-  /** Addresses of the pod, at most one of each address family. */
-  podIPs?: PodIP[];
-  /** When the node took note of the pod, before it pulled images. */
-  startTime?: Time;
-  /** State of the init containers, in the order of the spec. */
-  initContainerStatuses?: ContainerStatus[];
-  /** State of the containers. */
-  containerStatuses?: ContainerStatus[];
-  /** Quality of service that follows from the resources: `Guaranteed`, `Burstable` or `BestEffort`. */
-  qosClass?: string;
-  /** State of the ephemeral containers. */
-  ephemeralContainerStatuses?: ContainerStatus[];
-}
-
-/** The status of a pod by itself. */
-export interface PodStatusResult {
-  /** Name, labels, annotations and other data that every object has. */
-  metadata?: ObjectMeta;
-  /** What was last observed of the object. Written by the system, never by users. */
-  status?: PodStatus;
-}
-
 /** Pods to avoid. No longer used. */
 export interface PreferAvoidPodsEntry {
   /** Which pods. */
@@ -1542,34 +1658,6 @@ export interface PreferAvoidPodsEntry {
   reason?: string;
   /** Why, for people. */
   message?: string;
-}
-
-/** An SELinux context. */
-export interface SELinuxOptions {
-  /** SELinux user. */
-  user?: string;
-  /** SELinux role. */
-  role?: string;
-  /** SELinux type. */
-  type?: string;
-  /** SELinux level. */
-  level?: string;
-}
-
-/** A filter of system calls. */
-export interface SeccompProfile {
-  /** `RuntimeDefault`: the runtime's own filter. `Localhost`: a file on the node. `Unconfined`: none. */
-  type: string;
-  /** Path of the filter below the node agent's directory of filters. Required for, and only for, `Localhost`. */
-  localhostProfile?: string;
-}
-
-/** A kernel setting. */
-export interface Sysctl {
-  /** Name of the setting, such as `net.ipv4.ip_local_port_range`. */
-  name: string;
-  /** Value of the setting. */
-  value: string;
 }
 
 /** How evenly matching pods are spread over places. */
@@ -1584,18 +1672,6 @@ export interface TopologySpreadConstraint {
   labelSelector?: LabelSelector;
   /** Least number of places: while fewer qualify, the emptiest counts as having none. Minimum 1; only with `DoNotSchedule`. Default 1. */
   minDomains?: number;
-}
-
-/** Security settings for Windows. */
-export interface WindowsSecurityContextOptions {
-  /** Name of the group managed service account to use. */
-  gmsaCredentialSpecName?: string;
-  /** Specification of that account. Filled in from its name on admission. */
-  gmsaCredentialSpec?: string;
-  /** User to run as. Default: the image's user. */
-  runAsUserName?: string;
-  /** Runs the containers as processes of the node. All containers of a pod must agree, and `hostNetwork` is needed. Default false. */
-  hostProcess?: boolean;
 }
 
 /** A description of pods to be made, kept as an object of its own. */
@@ -1624,6 +1700,200 @@ export interface PodTemplateSpec {
   metadata?: ObjectMeta;
   /** What the pods are meant to be. */
   spec?: PodSpec;
+}
+
+/** Runs a command in the container. */
+export interface ExecAction {
+  /** Program and arguments, started in the container's root directory without a shell. Exit code 0 means success. */
+  command?: string[];
+}
+
+/** Calls the standard gRPC health service. */
+export interface GRPCAction {
+  /** Port of the gRPC service, 1 to 65535. */
+  port: number;
+  /** Name of the service to ask about. Default empty: the server as a whole. */
+  service?: string;
+}
+
+/** Sends an HTTP GET request. Codes from 200 to 399 mean success. */
+export interface HTTPGetAction {
+  /** Path to ask for. Default `/`. */
+  path?: string;
+  /** Number from 1 to 65535, or the name of one of the container's ports. */
+  port: IntOrString;
+  /** Host to connect to. Default: the pod's address. For another virtual host set a `Host` header instead. */
+  host?: string;
+  /** `HTTP` or `HTTPS`; certificates are not verified. Default `HTTP`. */
+  scheme?: string;
+  /** Headers to send along; the same name may occur more than once. */
+  httpHeaders?: HTTPHeader[];
+}
+
+/** One header of an HTTP request. */
+export interface HTTPHeader {
+  /** Name of the header. */
+  name: string;
+  /** Value of the header. */
+  value: string;
+}
+
+/** Actions at the turning points of a container's life. */
+export interface Lifecycle {
+  /** Runs right after the container was created, alongside its main process. When it fails, the container is stopped and restarted by its policy. */
+  postStart?: LifecycleHandler;
+  /** Runs before the container is stopped on request or after a failed probe, not when it ends by itself. Its time counts against the grace period; the stop signal follows it. */
+  preStop?: LifecycleHandler;
+}
+
+/** What to do at a turning point. Exactly one member is set. */
+export interface LifecycleHandler {
+  /** Runs a command in the container. */
+  exec?: ExecAction;
+  /** Sends an HTTP GET request. */
+  httpGet?: HTTPGetAction;
+  /** Kept for compatibility; has no effect and fails at run time. */
+  tcpSocket?: TCPSocketAction;
+}
+
+/** A check of a container that is repeated for as long as it runs. */
+export interface Probe extends ProbeHandler {
+  /** Seconds to wait after the container's start before the first check. Default 0. */
+  initialDelaySeconds?: number;
+  /** Seconds after which a check counts as failed. Default 1, minimum 1. */
+  timeoutSeconds?: number;
+  /** Seconds from one check to the next. Default 10, minimum 1. */
+  periodSeconds?: number;
+  /** Successes in a row that turn a failing probe around. Default 1, which is the only value for liveness and startup. */
+  successThreshold?: number;
+  /** Failures in a row that count as a failure of the probe. Default 3, minimum 1. */
+  failureThreshold?: number;
+  /** Seconds that the container gets to stop when this probe fails, instead of the pod's grace period. Minimum 1. Not for readiness. */
+  terminationGracePeriodSeconds?: number;
+}
+
+/** How a probe looks at the container. Exactly one member is set. */
+export interface ProbeHandler {
+  /** Runs a command in the container. */
+  exec?: ExecAction;
+  /** Sends an HTTP GET request to the container. */
+  httpGet?: HTTPGetAction;
+  /** Opens a TCP connection to the container. */
+  tcpSocket?: TCPSocketAction;
+  /** Calls the gRPC health service of the container. */
+  grpc?: GRPCAction;
+}
+
+/** Opens a TCP connection and closes it again. */
+export interface TCPSocketAction {
+  /** Number from 1 to 65535, or the name of one of the container's ports. */
+  port: IntOrString;
+  /** Host to connect to. Default: the pod's address. */
+  host?: string;
+}
+
+/** Files with the values of a ConfigMap, as part of a projected volume. */
+export interface ConfigMapProjection extends LocalObjectReference {
+  /** Keys to show, and where. A listed key must exist. Default: each key as a file of its name. */
+  items?: KeyToPath[];
+  /** Lets the ConfigMap or its keys be absent. Default false. */
+  optional?: boolean;
+}
+
+/** Files with the values of a ConfigMap. */
+export interface ConfigMapVolumeSource extends LocalObjectReference {
+  /** Keys to show, and where. A listed key must exist. Default: each key as a file of its name. */
+  items?: KeyToPath[];
+  /** Permission bits of files that set none of their own, 0 to 511 (octal 0777). Default 420 (octal 0644). */
+  defaultMode?: number;
+  /** Lets the ConfigMap or its keys be absent. Default false. */
+  optional?: boolean;
+}
+
+/** Files with facts about the pod, as part of a projected volume. */
+export interface DownwardAPIProjection {
+  /** The files. */
+  items?: DownwardAPIVolumeFile[];
+}
+
+/** A file with a fact about the pod. */
+export interface DownwardAPIVolumeFile {
+  /** Path of the file in the volume; relative and without `..`. */
+  path: string;
+  /** A field of the pod: its name, namespace, uid, labels or annotations. */
+  fieldRef?: ObjectFieldSelector;
+  /** A resource limit or request of a container. */
+  resourceFieldRef?: ResourceFieldSelector;
+  /** Permission bits of the file, 0 to 511 (octal 0777). Default: those of the volume. */
+  mode?: number;
+}
+
+/** Files with facts about the pod. */
+export interface DownwardAPIVolumeSource {
+  /** The files. */
+  items?: DownwardAPIVolumeFile[];
+  /** Permission bits of files that set none of their own, 0 to 511 (octal 0777). Default 420 (octal 0644). */
+  defaultMode?: number;
+}
+
+/** Shows a key as a file. */
+export interface KeyToPath {
+  /** Key to show. */
+  key: string;
+  /** Path of the file in the volume; relative and without `..`. */
+  path: string;
+  /** Permission bits of the file, 0 to 511 (octal 0777). Default: those of the volume. */
+  mode?: number;
+}
+
+/** Files of several sources in one directory. */
+export interface ProjectedVolumeSource {
+  /** The sources. No two may give the same path. */
+  sources?: VolumeProjection[];
+  /** Permission bits of files that set none of their own, 0 to 511 (octal 0777). Default 420 (octal 0644). */
+  defaultMode?: number;
+}
+
+/** Files with the values of a Secret, as part of a projected volume. */
+export interface SecretProjection extends LocalObjectReference {
+  /** Keys to show, and where. A listed key must exist. Default: each key as a file of its name. */
+  items?: KeyToPath[];
+  /** Lets the Secret or its keys be absent. Default false. */
+  optional?: boolean;
+}
+
+/** Files with the values of a Secret. */
+export interface SecretVolumeSource {
+  /** Name of the Secret, in the pod's namespace. */
+  secretName?: string;
+  /** Keys to show, and where. A listed key must exist. Default: each key as a file of its name. */
+  items?: KeyToPath[];
+  /** Permission bits of files that set none of their own, 0 to 511 (octal 0777). Default 420 (octal 0644). */
+  defaultMode?: number;
+  /** Lets the Secret or its keys be absent. Default false. */
+  optional?: boolean;
+}
+
+/** A file with a token of the pod's service account, renewed in time. */
+export interface ServiceAccountTokenProjection {
+  /** Who the token is meant for. Default: the API server. */
+  audience?: string;
+  /** Seconds that a token is valid; it is renewed once 80 percent are over. Default 3600, minimum 600. */
+  expirationSeconds?: number;
+  /** Path of the file in the volume; relative and without `..`. */
+  path: string;
+}
+
+/** One source of a projected volume. Exactly one member is set. */
+export interface VolumeProjection {
+  /** Files with the values of a Secret. */
+  secret?: SecretProjection;
+  /** Files with facts about the pod. */
+  downwardAPI?: DownwardAPIProjection;
+  /** Files with the values of a ConfigMap. */
+  configMap?: ConfigMapProjection;
+  /** A file with a token of the pod's service account. */
+  serviceAccountToken?: ServiceAccountTokenProjection;
 }
 
 /** Which members of a range, of addresses or ports, are in use. Only for the system itself. */
@@ -1908,6 +2178,104 @@ export interface SecretList {
   items: Secret[];
 }
 
+/** Linux capabilities to add to and to take from what the runtime grants a container by default. */
+export interface Capabilities {
+  /** Capabilities to add, such as `NET_ADMIN`. */
+  add?: string[];
+  /** Capabilities to take away; `ALL` takes all. */
+  drop?: string[];
+}
+
+/** Security settings of all containers of a pod, and of the pod itself. */
+export interface PodSecurityContext {
+  /** SELinux context of the containers. Default: one per container that the runtime picks. Not on Windows. */
+  seLinuxOptions?: SELinuxOptions;
+  /** Settings for Windows. Not on Linux. */
+  windowsOptions?: WindowsSecurityContextOptions;
+  /** Numeric id of the user to run as. Default: the image's user. Not on Windows. */
+  runAsUser?: number;
+  /** Numeric id of the primary group to run as. Default: the runtime's choice. Not on Windows. */
+  runAsGroup?: number;
+  /** Refuses to start containers as user 0. Default false. */
+  runAsNonRoot?: boolean;
+  /** Further groups of the first process in each container. Not on Windows. */
+  supplementalGroups?: number[];
+  /** Group that owns the files of volumes that support it; new files get it too, and it may read and write. Default: nothing is changed. Not on Windows. */
+  fsGroup?: number;
+  /** Kernel settings in the pod's namespaces. Unsafe ones must be allowed on the node. Not on Windows. */
+  sysctls?: Sysctl[];
+  /** `Always` sets owner and mode of all files at each mount, `OnRootMismatch` only where the root of the volume differs. Default `Always`. Not on Windows. */
+  fsGroupChangePolicy?: string;
+  /** Filter of system calls for the containers. Not on Windows. */
+  seccompProfile?: SeccompProfile;
+}
+
+/** An SELinux context. */
+export interface SELinuxOptions {
+  /** SELinux user. */
+  user?: string;
+  /** SELinux role. */
+  role?: string;
+  /** SELinux type. */
+  type?: string;
+  /** SELinux level. */
+  level?: string;
+}
+
+/** A filter of system calls. */
+export interface SeccompProfile {
+  /** `RuntimeDefault`: the runtime's own filter. `Localhost`: a file on the node. `Unconfined`: none. */
+  type: string;
+  /** Path of the filter below the node agent's directory of filters. Required for, and only for, `Localhost`. */
+  localhostProfile?: string;
+}
+
+/** Security settings of one container. */
+export interface SecurityContext {
+  /** Linux capabilities to add and drop. Not on Windows. */
+  capabilities?: Capabilities;
+  /** Gives the container nearly all rights of root on the node. Default false. Not on Windows. */
+  privileged?: boolean;
+  /** SELinux context of the container. Default: one that the runtime picks. Not on Windows. */
+  seLinuxOptions?: SELinuxOptions;
+  /** Settings for Windows. Not on Linux. */
+  windowsOptions?: WindowsSecurityContextOptions;
+  /** Numeric id of the user to run as. Default: the image's user. Not on Windows. */
+  runAsUser?: number;
+  /** Numeric id of the primary group to run as. Default: the runtime's choice. Not on Windows. */
+  runAsGroup?: number;
+  /** Refuses to start the container as user 0. Default false. */
+  runAsNonRoot?: boolean;
+  /** Makes the container's own file system read-only. Default false. Not on Windows. */
+  readOnlyRootFilesystem?: boolean;
+  /** Lets a process gain more rights than its parent has, as setuid programs do. Always so for privileged containers and those with `SYS_ADMIN`. Default true. Not on Windows. */
+  allowPrivilegeEscalation?: boolean;
+  /** How `/proc` is presented: `Default` hides what the runtime usually hides, `Unmasked` shows all of it. Not on Windows. */
+  procMount?: string;
+  /** Filter of system calls for the container. Not on Windows. */
+  seccompProfile?: SeccompProfile;
+}
+
+/** A kernel setting. */
+export interface Sysctl {
+  /** Name of the setting, such as `net.ipv4.ip_local_port_range`. */
+  name: string;
+  /** Value of the setting. */
+  value: string;
+}
+
+/** Security settings for Windows. */
+export interface WindowsSecurityContextOptions {
+  /** Name of the group managed service account to use. */
+  gmsaCredentialSpecName?: string;
+  /** Specification of that account. Filled in from its name on admission. */
+  gmsaCredentialSpec?: string;
+  /** User to run as. Default: the image's user. */
+  runAsUserName?: string;
+  /** Runs the containers as processes of the node. All containers of a pod must agree, and `hostNetwork` is needed. Default false. */
+  hostProcess?: boolean;
+}
+
 /** Session affinity by the client's address. */
 export interface ClientIPConfig {
   /** Seconds that a client is sent to the same endpoint, 1 to 86400. Default 10800 (3 hours). */
@@ -2144,44 +2512,6 @@ export interface SerializedReference {
   reference?: ObjectReference;
 }
 
-/** A disk of AWS EBS, in the same zone as the node. */
-export interface AWSElasticBlockStoreVolumeSource {
-  /** Identity of the disk at AWS. */
-  volumeID: string;
-  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`. */
-  fsType?: string;
-  /** Partition to mount; 0 is the whole disk. Default 0. */
-  partition?: number;
-  /** Mounts the volume read-only. Default false. */
-  readOnly?: boolean;
-}
-
-/** An Azure data disk. */
-export interface AzureDiskVolumeSource {
-  /** Name of the disk in the blob storage. */
-  diskName: string;
-  /** URI of the disk in the blob storage. */
-  diskURI: string;
-  /** Caching on the host: `None`, `ReadOnly` or `ReadWrite`. Default `ReadWrite`. */
-  cachingMode?: string;
-  /** File system to mount. Default `ext4`. */
-  fsType?: string;
-  /** Mounts the volume read-only. Default false. */
-  readOnly?: boolean;
-  /** `Shared`: many blob disks per account. `Dedicated`: one blob disk per account. `Managed`: a managed disk. Default `Shared`. */
-  kind?: string;
-}
-
-/** A share of Azure File. */
-export interface AzureFileVolumeSource {
-  /** Secret with name and key of the storage account, in the pod's namespace. */
-  secretName: string;
-  /** Name of the share. */
-  shareName: string;
-  /** Mounts the volume read-only. Default false. */
-  readOnly?: boolean;
-}
-
 /** A volume that a CSI driver makes for the pod and that goes with it. */
 export interface CSIVolumeSource {
   /** Name of the driver. */
@@ -2194,78 +2524,6 @@ export interface CSIVolumeSource {
   volumeAttributes?: Record<string, string>;
   /** Secret that the driver gets to mount the volume, in the pod's namespace. */
   nodePublishSecretRef?: LocalObjectReference;
-}
-
-/** A Ceph file system. */
-export interface CephFSVolumeSource {
-  /** Addresses of the Ceph monitors. At least one. */
-  monitors: string[];
-  /** Directory to mount. Default `/`. */
-  path?: string;
-  /** User to act as. Default `admin`. */
-  user?: string;
-  /** Path on the node of the user's key ring. Default `/etc/ceph/user.secret`. */
-  secretFile?: string;
-  /** Secret with the user's key; wins over `secretFile`. */
-  secretRef?: LocalObjectReference;
-  /** Mounts the volume read-only. Default false. */
-  readOnly?: boolean;
-}
-
-/** An OpenStack Cinder volume, in the same zone as the node. */
-export interface CinderVolumeSource {
-  /** Identity of the volume in Cinder. */
-  volumeID: string;
-  /** File system to mount. Default `ext4`. */
-  fsType?: string;
-  /** Mounts the volume read-only. Default false. */
-  readOnly?: boolean;
-  /** Secret with parameters to reach OpenStack. */
-  secretRef?: LocalObjectReference;
-}
-
-/** Files with the values of a ConfigMap, as part of a projected volume. */
-export interface ConfigMapProjection extends LocalObjectReference {
-  /** Keys to show, and where. A listed key must exist. Default: each key as a file of its name. */
-  items?: KeyToPath[];
-  /** Lets the ConfigMap or its keys be absent. Default false. */
-  optional?: boolean;
-}
-
-/** Files with the values of a ConfigMap. */
-export interface ConfigMapVolumeSource extends LocalObjectReference {
-  /** Keys to show, and where. A listed key must exist. Default: each key as a file of its name. */
-  items?: KeyToPath[];
-  /** Permission bits of files that set none of their own, 0 to 511 (octal 0777). Default 420 (octal 0644). */
-  defaultMode?: number;
-  /** Lets the ConfigMap or its keys be absent. Default false. */
-  optional?: boolean;
-}
-
-/** Files with facts about the pod, as part of a projected volume. */
-export interface DownwardAPIProjection {
-  /** The files. */
-  items?: DownwardAPIVolumeFile[];
-}
-
-/** A file with a fact about the pod. */
-export interface DownwardAPIVolumeFile {
-  /** Path of the file in the volume; relative and without `..`. */
-  path: string;
-  /** A field of the pod: its name, namespace, uid, labels or annotations. */
-  fieldRef?: ObjectFieldSelector;
-  /** A resource limit or request of a container. */
-  resourceFieldRef?: ResourceFieldSelector;
-  /** Permission bits of the file, 0 to 511 (octal 0777). Default: those of the volume. */
-  mode?: number;
-}
-
-/** Files with facts about the pod. */
-export interface DownwardAPIVolumeSource {
-  /** The files. */
-  items?: DownwardAPIVolumeFile[];
-  /** Permission bits of files that set none of their own, 0 to 511 (octal 0777). Default 420 (octal 0644). */
-  defaultMode?: number;
 }
 
 /** A directory that starts empty and is deleted with the pod. */
@@ -2282,54 +2540,6 @@ export interface EphemeralVolumeSource {
   volumeClaimTemplate?: PersistentVolumeClaimTemplate;
 }
 
-/** A disk reached over Fibre Channel. Either `targetWWNs` with `lun`, or `wwids`. */
-export interface FCVolumeSource {
-  /** World wide names of the targets. */
-  targetWWNs?: string[];
-  /** Number of the logical unit at the target. */
-  lun?: number;
-  /** File system to mount. Default `ext4`. */
-  fsType?: string;
-  /** Mounts the volume read-only. Default false. */
-  readOnly?: boolean;
-  /** World wide identifiers of the disk. */
-  wwids?: string[];
-}
-
-/** A volume of a FlexVolume driver. Deprecated; use CSI. */
-export interface FlexVolumeSource {
-  /** Name of the driver. */
-  driver: string;
-  /** File system to mount. Default: the driver's choice. */
-  fsType?: string;
-  /** Secret with confidential data for the driver. */
-  secretRef?: LocalObjectReference;
-  /** Mounts the volume read-only. Default false. */
-  readOnly?: boolean;
-  /** Further options for the driver. */
-  options?: Record<string, string>;
-}
-
-/** A Flocker volume. Exactly one member is set. */
-export interface FlockerVolumeSource {
-  /** Name of the dataset. Deprecated. */
-  datasetName?: string;
-  /** Identity of the dataset. */
-  datasetUUID?: string;
-}
-
-/** A persistent disk of Google Compute Engine, in the same zone as the node. */
-export interface GCEPersistentDiskVolumeSource {
-  /** Name of the disk. */
-  pdName: string;
-  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`. */
-  fsType?: string;
-  /** Partition to mount; 0 is the whole disk. Default 0. */
-  partition?: number;
-  /** Mounts the volume read-only. Default false. */
-  readOnly?: boolean;
-}
-
 /** A clone of a git repository. Deprecated; clone in an init container instead. */
 export interface GitRepoVolumeSource {
   /** URL of the repository. */
@@ -2340,16 +2550,6 @@ export interface GitRepoVolumeSource {
   directory?: string;
 }
 
-/** A Gluster volume. */
-export interface GlusterfsVolumeSource {
-  /** Name of the Endpoints object that lists the Gluster servers. */
-  endpoints: string;
-  /** Name of the Gluster volume. */
-  path: string;
-  /** Mounts the volume read-only. Default false. */
-  readOnly?: boolean;
-}
-
 /** A file or directory of the node. Gives the pod access to the node; use with care. */
 export interface HostPathVolumeSource {
   /** Path on the node. Links are followed. */
@@ -2358,198 +2558,10 @@ export interface HostPathVolumeSource {
   type?: string;
 }
 
-/** A disk reached over iSCSI. */
-export interface ISCSIVolumeSource {
-  /** Address of the target, with its port unless it is 3260. */
-  targetPortal: string;
-  /** Qualified name of the target. */
-  iqn: string;
-  /** Number of the logical unit at the target. */
-  lun: number;
-  /** Name of the initiator interface. Default `default` (TCP). */
-  iscsiInterface?: string;
-  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`. */
-  fsType?: string;
-  /** Mounts the volume read-only. Default false. */
-  readOnly?: boolean;
-  /** Further addresses of the target, for several paths. */
-  portals?: string[];
-  /** Uses CHAP authentication for discovery. Default false. */
-  chapAuthDiscovery?: boolean;
-  /** Uses CHAP authentication for sessions. Default false. */
-  chapAuthSession?: boolean;
-  /** Secret with the CHAP credentials. */
-  secretRef?: LocalObjectReference;
-  /** Name of the initiator. Default: the node's. */
-  initiatorName?: string;
-}
-
-/** Shows a key as a file. */
-export interface KeyToPath {
-  /** Key to show. */
-  key: string;
-  /** Path of the file in the volume; relative and without `..`. */
-  path: string;
-  /** Permission bits of the file, 0 to 511 (octal 0777). Default: those of the volume. */
-  mode?: number;
-}
-
-/** A directory of an NFS server. */
-export interface NFSVolumeSource {
-  /** Name or address of the server. */
-  server: string;
-  /** Path that the server exports. */
-  path: string;
-  /** Mounts the volume read-only. Default false. */
-  readOnly?: boolean;
-}
-
-/** A disk of a Photon controller. */
-export interface PhotonPersistentDiskVolumeSource {
-  /** Identity of the disk. */
-  pdID: string;
-  /** File system to mount. Default `ext4`. */
-  fsType?: string;
-}
-
-/** A Portworx volume. */
-export interface PortworxVolumeSource {
-  /** Identity of the volume. */
-  volumeID: string;
-  /** File system to mount: `ext4` or `xfs`. Default `ext4`. */
-  fsType?: string;
-  /** Mounts the volume read-only. Default false. */
-  readOnly?: boolean;
-}
-
-/** Files of several sources in one directory. */
-export interface ProjectedVolumeSource {
-  /** The sources. No two may give the same path. */
-  sources?: VolumeProjection[];
-  /** Permission bits of files that set none of their own, 0 to 511 (octal 0777). Default 420 (octal 0644). */
-  defaultMode?: number;
-}
-
-/** A Quobyte volume. */
-export interface QuobyteVolumeSource {
-  /** Addresses of registries as `host:port`, separated by commas. */
-  registry: string;
-  /** Name of the volume. */
-  volume: string;
-  /** Mounts the volume read-only. Default false. */
-  readOnly?: boolean;
-  /** User to act as. Default: the owner. */
-  user?: string;
-  /** Group to act as. Default: none. */
-  group?: string;
-  /** Tenant that owns the volume. */
-  tenant?: string;
-}
-
-/** A Ceph RADOS block device. */
-export interface RBDVolumeSource {
-  /** Addresses of the Ceph monitors. At least one. */
-  monitors: string[];
-  /** Name of the image. */
-  image: string;
-  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`. */
-  fsType?: string;
-  /** Pool of the image. Default `rbd`. */
-  pool?: string;
-  /** User to act as. Default `admin`. */
-  user?: string;
-  /** Path on the node of the key ring. Default `/etc/ceph/keyring`. */
-  keyring?: string;
-  /** Secret with the user's key; wins over `keyring`. */
-  secretRef?: LocalObjectReference;
-  /** Mounts the volume read-only. Default false. */
-  readOnly?: boolean;
-}
-
-/** A ScaleIO volume. */
-export interface ScaleIOVolumeSource {
-  /** Address of the ScaleIO gateway. */
-  gateway: string;
-  /** Name of the storage system. */
-  system: string;
-  /** Secret with the credentials. */
-  secretRef?: LocalObjectReference;
-  /** Talks TLS to the gateway. Default false. */
-  sslEnabled?: boolean;
-  /** Protection domain of the storage. */
-  protectionDomain?: string;
-  /** Storage pool of that domain. */
-  storagePool?: string;
-  /** `ThickProvisioned` or `ThinProvisioned`. Default `ThinProvisioned`. */
-  storageMode?: string;
-  /** Name of an existing volume. */
-  volumeName?: string;
-  /** File system to mount: `ext4`, `xfs` or `ntfs`. Default `xfs`. */
-  fsType?: string;
-  /** Mounts the volume read-only. Default false. */
-  readOnly?: boolean;
-}
-
-/** Files with the values of a Secret, as part of a projected volume. */
-export interface SecretProjection extends LocalObjectReference {
-  /** Keys to show, and where. A listed key must exist. Default: each key as a file of its name. */
-  items?: KeyToPath[];
-  /** Lets the Secret or its keys be absent. Default false. */
-  optional?: boolean;
-}
-
-/** Files with the values of a Secret. */
-export interface SecretVolumeSource {
-  /** Name of the Secret, in the pod's namespace. */
-  secretName?: string;
-  /** Keys to show, and where. A listed key must exist. Default: each key as a file of its name. */
-  items?: KeyToPath[];
-  /** Permission bits of files that set none of their own, 0 to 511 (octal 0777). Default 420 (octal 0644). */
-  defaultMode?: number;
-  /** Lets the Secret or its keys be absent. Default false. */
-  optional?: boolean;
-}
-
-/** A file with a token of the pod's service account, renewed in time. */
-export interface ServiceAccountTokenProjection {
-  /** Who the token is meant for. Default: the API server. */
-  audience?: string;
-  /** Seconds that a token is valid; it is renewed once 80 percent are over. Default 3600, minimum 600. */
-  expirationSeconds?: number;
-  /** Path of the file in the volume; relative and without `..`. */
-  path: string;
-}
-
-/** A StorageOS volume. */
-export interface StorageOSVolumeSource {
-  /** Name of the volume. */
-  volumeName?: string;
-  /** Namespace of the volume in StorageOS. Default: that of the pod. */
-  volumeNamespace?: string;
-  /** File system to mount. Default `ext4`. */
-  fsType?: string;
-  /** Mounts the volume read-only. Default false. */
-  readOnly?: boolean;
-  /** Secret with the credentials. */
-  secretRef?: LocalObjectReference;
-}
-
 /** A named volume that containers of the pod can mount. */
 export interface Volume extends VolumeSource {
   /** Name of the volume, a DNS label that is unique in the pod. */
   name: string;
-}
-
-/** One source of a projected volume. Exactly one member is set. */
-export interface VolumeProjection {
-  /** Files with the values of a Secret. */
-  secret?: SecretProjection;
-  /** Files with facts about the pod. */
-  downwardAPI?: DownwardAPIProjection;
-  /** Files with the values of a ConfigMap. */
-  configMap?: ConfigMapProjection;
-  /** A file with a token of the pod's service account. */
-  serviceAccountToken?: ServiceAccountTokenProjection;
 }
 
 /** Where the data of a volume comes from. Exactly one member is set. */
@@ -2612,16 +2624,4 @@ export interface VolumeSource {
   csi?: CSIVolumeSource;
   /** A volume that is provided through a claim and deleted with the pod. */
   ephemeral?: EphemeralVolumeSource;
-}
-
-/** A virtual disk of vSphere. */
-export interface VsphereVirtualDiskVolumeSource {
-  /** Path of the disk's file. */
-  volumePath: string;
-  /** File system to mount. Default `ext4`. */
-  fsType?: string;
-  /** Name of the storage policy. */
-  storagePolicyName?: string;
-  /** Identity of the storage policy. */
-  storagePolicyID?: string;
 }

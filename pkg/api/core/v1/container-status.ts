@@ -1,0 +1,120 @@
+import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+
+export const declaration: KindDeclaration = {
+  types: {
+    ContainerImage: {
+      names: { number: 1, type: 'string', repeated: true, optional: true, doc: 'Names by which the image is known.' },
+      sizeBytes: { number: 2, type: 'int64', omitempty: true, optional: true, doc: 'Size of the image in bytes.' },
+    },
+    ContainerState: {
+      waiting: {
+        number: 1,
+        type: 'ContainerStateWaiting',
+        pointer: true,
+        omitempty: true,
+        optional: true,
+        doc: 'Set while the container does not run yet.',
+      },
+      running: {
+        number: 2,
+        type: 'ContainerStateRunning',
+        pointer: true,
+        omitempty: true,
+        optional: true,
+        doc: 'Set while the container runs.',
+      },
+      terminated: {
+        number: 3,
+        type: 'ContainerStateTerminated',
+        pointer: true,
+        omitempty: true,
+        optional: true,
+        doc: 'Set once the container has ended.',
+      },
+    },
+    ContainerStateRunning: {
+      startedAt: {
+        number: 1,
+        type: 'meta.v1.Time',
+        omitempty: true,
+        optional: true,
+        doc: 'When the container was last started.',
+      },
+    },
+    ContainerStateTerminated: {
+      exitCode: { number: 1, type: 'int32', doc: 'Exit code of its main process.' },
+      signal: { number: 2, type: 'int32', omitempty: true, optional: true, doc: 'Signal that ended it, if any.' },
+      reason: {
+        number: 3,
+        type: 'string',
+        omitempty: true,
+        optional: true,
+        doc: 'Why it ended, in one word, such as `Completed`, `Error` or `OOMKilled`.',
+      },
+      message: {
+        number: 4,
+        type: 'string',
+        omitempty: true,
+        optional: true,
+        doc: 'Last words of the container, or details of its end.',
+      },
+      startedAt: { number: 5, type: 'meta.v1.Time', omitempty: true, optional: true, doc: 'When this run began.' },
+      finishedAt: { number: 6, type: 'meta.v1.Time', omitempty: true, optional: true, doc: 'When this run ended.' },
+      containerID: {
+        number: 7,
+        type: 'string',
+        omitempty: true,
+        optional: true,
+        doc: 'Identity at the runtime, as `runtime://id`.',
+      },
+    },
+    ContainerStateWaiting: {
+      reason: {
+        number: 1,
+        type: 'string',
+        omitempty: true,
+        optional: true,
+        doc: 'Why it waits, in one word, such as `ImagePullBackOff`.',
+      },
+      message: { number: 2, type: 'string', omitempty: true, optional: true, doc: 'Details, for people.' },
+    },
+    ContainerStatus: {
+      name: { number: 1, type: 'string', doc: 'Name of the container in the spec.' },
+      state: { number: 2, type: 'ContainerState', omitempty: true, optional: true, doc: 'What it is doing now.' },
+      lastState: {
+        number: 3,
+        type: 'ContainerState',
+        omitempty: true,
+        optional: true,
+        doc: 'How its previous run ended.',
+      },
+      ready: { number: 4, type: 'bool', doc: 'Whether its readiness probe succeeds, or it runs and has none.' },
+      restartCount: { number: 5, type: 'int32', doc: 'How often it was restarted.' },
+      image: { number: 6, type: 'string', doc: 'Image it runs.' },
+      imageID: { number: 7, type: 'string', doc: 'Identity of the image, usually with its digest.' },
+      containerID: {
+        number: 8,
+        type: 'string',
+        omitempty: true,
+        optional: true,
+        doc: 'Identity at the runtime, as `runtime://id`.',
+      },
+      started: {
+        number: 9,
+        type: 'bool',
+        pointer: true,
+        omitempty: true,
+        optional: true,
+        doc: 'Whether its startup probe has succeeded, or it runs and has none. False again after a restart.',
+      },
+    },
+  },
+  docs: {
+    ContainerImage: 'An image that a node has.',
+    ContainerState: 'State of a container: exactly one member is set; none means waiting.',
+    ContainerStateRunning: 'A container that runs.',
+    ContainerStateTerminated: 'A container that has ended.',
+    ContainerStateWaiting: 'A container that does not run yet.',
+    ContainerStatus: 'What the node last observed of one container.',
+  },
+};
