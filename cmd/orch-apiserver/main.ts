@@ -3,6 +3,8 @@
 import { networkInterfaces } from 'node:os';
 import { buildApiServer } from '#apiserver/config.js';
 import { apiServerOptions, apiServerProgramRules } from '#apiserver/options.js';
+import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
+import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { type Program, run } from '#daemon/run.js';
 
@@ -12,7 +14,7 @@ const program: Program<ReturnType<typeof apiServerOptions>> = {
     'Serves the cluster’s API: keeps its objects in etcd, decides who may do what, and validates, defaults and publishes every change.',
   options: apiServerOptions,
   rules: apiServerProgramRules,
-  create: ({ values, dialect, clock, log, random }) =>
+  create: ({ values, dialect, clock, log, verbosity, argv, random }) =>
     buildApiServer({
       values,
       dialect,
@@ -20,6 +22,12 @@ const program: Program<ReturnType<typeof apiServerOptions>> = {
       log,
       random,
       metrics: createRegistry({ dialect, process }),
+      debug: new DebugEndpoints({
+        verbosity,
+        argv,
+        configz: { [dialect.components.apiServer]: values },
+        ...(values.profiling ? { profiler: new InspectorProfilerSource({ clock }) } : {}),
+      }),
       machineAddresses: Object.values(networkInterfaces()).flatMap((addresses = []) =>
         addresses.filter(({ internal }) => !internal).map(({ address }) => address),
       ),

@@ -7,7 +7,7 @@ import { createRegistry } from '#daemon/metrics/registry.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { validateOptions } from '#daemon/options/validate.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
-import { formatSchedulerConfig } from '#scheduler/config/format.js';
+import { formatSchedulerConfig, schedulerConfig } from '#scheduler/config/format.js';
 import { type ResolvedScheduler, resolveScheduler } from '#scheduler/config/resolve.js';
 import { defaultProfile } from '#scheduler/framework/profile.js';
 import { schedulerMetrics } from '#scheduler/metrics.js';
@@ -42,6 +42,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     name,
     eventSource: dialect.components.defaultScheduler,
     metrics,
+    configz: { componentconfig: schedulerConfig(values, settings, dialect) },
     create: ({ client, recorder, leadership }) => {
       const loop = new Scheduler({
         client,

@@ -11,6 +11,7 @@ import { accessReviews } from '#apiserver/authorization/reviews.js';
 import { CompleteApiServer } from '#apiserver/complete-api-server.js';
 import { type AuthenticationParts, buildAuthentication } from '#apiserver/config/authentication.js';
 import { type AuthorizationParts, buildAuthorization } from '#apiserver/config/authorization.js';
+import { debugPaths } from '#apiserver/config/debug-paths.js';
 import { readOptionalFile } from '#apiserver/config/files.js';
 import { discoveryPaths } from '#apiserver/config/paths.js';
 import { buildServiceNetwork } from '#apiserver/config/service-network.js';
@@ -25,6 +26,7 @@ import { NodeAgents } from '#apiserver/streaming/node-agents.js';
 import { podConnects } from '#apiserver/streaming/pod-connect.js';
 import { podLog } from '#apiserver/streaming/pod-log.js';
 import { proxies } from '#apiserver/streaming/proxies.js';
+import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
@@ -43,6 +45,8 @@ export interface ApiServerSetup {
   /** Absent: etcd, as the options say; it is closed with the server then. */
   readonly store?: Store;
   readonly metrics?: Registry;
+  /** `/configz`, `/debug/…`; for a server that is a process of its own. */
+  readonly debug?: DebugEndpoints;
   /** Addresses of the machine's interfaces, for an advertised address that the options leave open. */
   readonly machineAddresses?: readonly string[];
   /** Listen on a port that the system picks, whatever the options say. */
@@ -91,7 +95,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
         ...podConnects({ dialect, reader, nodeAgents }),
         ...proxies({ dialect, reader, nodeAgents, random }),
       ],
-      paths: discoveryPaths(values, authentication),
+      paths: { ...discoveryPaths(values, authentication), ...debugPaths(values, metrics, setup.debug) },
       gate: (name) => gates.enabled(name as FeatureGateName),
     },
     closeStore: setup.store === undefined,

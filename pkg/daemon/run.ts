@@ -3,7 +3,9 @@ import { type Clock, realClock } from '#apimachinery/clock.js';
 import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { createLogger } from '#daemon/log/create-logger.js';
+import { LineBuffer } from '#daemon/log/line-buffer.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { Verbosity } from '#daemon/log/verbosity.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { dialectArgument } from '#daemon/options/groups/generic.js';
 import { helpText } from '#daemon/options/help.js';
@@ -17,10 +19,14 @@ import { versionText } from '#daemon/version.js';
 export interface ProgramContext<T extends OptionTable> extends ParsedOptions<T> {
   readonly dialect: Dialect;
   readonly log: Logger;
+  /** Of `log`; may be changed. */
+  readonly verbosity: Verbosity;
   readonly clock: Clock;
   /** Returns [0, 1). */
   readonly random: () => number;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The process's command line, as Node.js gives it. */
+  readonly argv: readonly string[];
 }
 
 export interface Program<T extends OptionTable> {
@@ -62,11 +68,16 @@ export async function run<T extends OptionTable>(program: Program<T>, process: P
       return 0;
     }
     validateOptions(parsed, program.rules ?? []);
-    const log = loggerFor(name, parsed.values, process);
-    for (const warning of parsed.warnings) log.warn(warning);
     const clock = realClock;
-    const context = { ...parsed, dialect, log, clock, random: Math.random, env: process.env };
-    return await runDaemon(await program.create(context), { process, log });
+    const { log, verbosity, flush } = loggerFor(name, parsed, process);
+    try {
+      for (const warning of parsed.warnings) log.warn(warning);
+      const { env, argv: commandLine } = process;
+      const own = { dialect, log, verbosity, clock, random: Math.random, env, argv: commandLine };
+      return await runDaemon(await program.create({ ...parsed, ...own }), { process: flushing(process, flush), log });
+    } finally {
+      flush();
+    }
   } catch (error) {
     process.stderr.write(failureText(error, argv.length > 0));
     return 1;
@@ -81,19 +92,47 @@ function dialectFor(argv: readonly string[]): Dialect {
   }
 }
 
+interface ProgramLog {
+  readonly log: Logger;
+  readonly verbosity: Verbosity;
+  /** Writes what waits. */
+  readonly flush: () => void;
+}
+
 /** The logger of the common logging options, where the table has them. */
-function loggerFor(name: string, values: object, process: ProgramProcess): Logger {
-  const verbosity = 'v' in values && typeof values.v === 'number' ? values.v : 0;
-  const format = 'logging-format' in values && values['logging-format'] === 'json' ? 'json' : 'text';
+function loggerFor(name: string, parsed: ParsedOptions<OptionTable>, process: ProgramProcess): ProgramLog {
+  const { given } = parsed;
+  const values: Readonly<Record<string, unknown>> = parsed.values;
+  const level = typeof values['v'] === 'number' ? values['v'] : 0;
+  const modules = Array.isArray(values['vmodule']) ? (values['vmodule'] as readonly string[]) : [];
+  const flushMs = given.has('log-flush-frequency') ? Number(values['log-flush-frequency']) : 0;
+  const verbosity = new Verbosity({ level, modules });
   const { pid, stderr } = process;
-  return createLogger({
+  const write = (lines: string) => {
+    stderr.write(lines);
+  };
+  const buffer = flushMs > 0 ? new LineBuffer({ clock: realClock, flushMs, write }) : undefined;
+  const log = createLogger({
     name,
-    format,
+    format: values['logging-format'] === 'json' ? 'json' : 'text',
     verbosity,
     pid,
     now: () => realClock.now(),
-    write: (line) => stderr.write(line),
+    write: (line, urgent) => (buffer === undefined ? write(line) : buffer.add(line, urgent)),
   });
+  return { log, verbosity, flush: () => buffer?.flush() };
+}
+
+/** The signals of the process, which loses no line when it ends at once. */
+function flushing(process: ProgramProcess, flush: () => void): ProcessSignals {
+  return {
+    on: (event, listener) => process.on(event, listener),
+    off: (event, listener) => process.off(event, listener),
+    exit(code) {
+      flush();
+      process.exit(code);
+    },
+  };
 }
 
 /** One line per thing that is wrong; a stack only where nobody foresaw the failure. */

@@ -67,10 +67,16 @@ export function schedulerOptions(dialect: Dialect) {
     ...loggingOptions,
     ...metricsOptions,
     ...featureGateOptions,
-    ...withFields(deprecate(debuggingOptions), {
-      profiling: 'enableProfiling',
-      'contention-profiling': 'enableContentionProfiling',
-    }),
+    ...withFields(
+      deprecate({
+        ...debuggingOptions,
+        'contention-profiling': { ...debuggingOptions['contention-profiling'], default: true },
+      }),
+      {
+        profiling: 'enableProfiling',
+        'contention-profiling': 'enableContentionProfiling',
+      },
+    ),
     ...withFields(deprecate(connection), {
       orchconfig: 'clientConnection.orchconfig',
       'orch-api-qps': 'clientConnection.qps',

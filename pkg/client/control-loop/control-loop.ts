@@ -13,8 +13,11 @@ import { configFromOptions } from '#client/rest/config-from-options.js';
 import { Connection } from '#client/rest/connection.js';
 import type { RestClient } from '#client/rest/rest-client.js';
 import type { Daemon } from '#daemon/daemon.js';
+import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
+import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
 import type { DelegatedAuthValues } from '#daemon/options/groups/authentication.js';
 import type { ClientConnectionValues } from '#daemon/options/groups/client-connection.js';
+import type { DebuggingValues } from '#daemon/options/groups/debugging.js';
 import type { LeaderElectionValues } from '#daemon/options/groups/leader-election.js';
 import type { MetricsValues } from '#daemon/options/groups/metrics.js';
 import type { ServingValues } from '#daemon/options/groups/serving.js';
@@ -27,10 +30,14 @@ export type ControlLoopValues = ServingValues &
   DelegatedAuthValues &
   LeaderElectionValues &
   ClientConnectionValues &
-  MetricsValues;
+  MetricsValues &
+  DebuggingValues;
 
 /** What of a program's context a control loop needs. */
-export type ControlLoopContext = Pick<ProgramContext<never>, 'dialect' | 'clock' | 'random' | 'log' | 'env'> & {
+export type ControlLoopContext = Pick<
+  ProgramContext<never>,
+  'dialect' | 'clock' | 'random' | 'log' | 'verbosity' | 'env' | 'argv'
+> & {
   readonly values: ControlLoopValues;
 };
 
@@ -67,6 +74,8 @@ export interface ControlLoopOptions {
   /** `component` of its events. */
   readonly eventSource: string;
   readonly metrics: Registry;
+  /** What `/configz` shows: the configuration in force, by its group. Absent: the values of all options. */
+  readonly configz?: Readonly<Record<string, unknown>>;
   readonly create: (dependencies: LoopDependencies) => Loop | Promise<Loop>;
 }
 
@@ -111,10 +120,21 @@ export async function createControlLoop(options: ControlLoopOptions): Promise<Da
     log,
     health: new HealthChecks([election, ...checks]),
     metrics,
+    debug: debugEndpoints(context, options),
     authenticationClient: await reviewer(values['authentication-orchconfig']),
     authorizationClient: await reviewer(values['authorization-orchconfig']),
   });
   return new ControlLoopDaemon({ loop, server, recorder, connections });
+}
+
+function debugEndpoints(context: ControlLoopContext, { configz, name }: ControlLoopOptions): DebugEndpoints {
+  const { values, verbosity, argv, clock } = context;
+  return new DebugEndpoints({
+    verbosity,
+    argv,
+    configz: configz ?? { [name]: values },
+    ...(values.profiling ? { profiler: new InspectorProfilerSource({ clock }) } : {}),
+  });
 }
 
 function electorOf(context: ControlLoopContext, name: string, client: RestClient, metrics: Registry): LeaderElector {

@@ -1,6 +1,7 @@
-import { Gauge } from 'prom-client';
+import { Gauge, Histogram } from 'prom-client';
 import t from 'tap';
 import { orchDialect } from '#apimachinery/dialect.js';
+import { labelAllowList } from '#daemon/metrics/label-allow-list.js';
 import { counter, exponentialBuckets, gauge } from '#daemon/metrics/metric.js';
 import { createRegistry, metricsText } from '#daemon/metrics/registry.js';
 
@@ -21,7 +22,7 @@ t.test('disabled metrics are left out, registries are apart', async (t) => {
   const registry = createRegistry({ dialect: orchDialect });
   gauge(registry, { name: 'a', help: 'A' }).set(1);
   counter(registry, { name: 'b', help: 'B' }).inc();
-  const text = await metricsText(registry, new Set(['a']));
+  const text = await metricsText(registry, { disabled: new Set(['a']) });
   t.notMatch(text, /^a /m);
   t.match(text, /^b 1$/m);
   t.notMatch(await metricsText(createRegistry({ dialect: orchDialect })), /^b /m);
@@ -34,4 +35,25 @@ t.test('metrics are made once per registry', async (t) => {
   t.ok(first instanceof Gauge);
   t.throws(() => counter(registry, { name: 'a', help: 'A' }), /already been registered/);
   t.same(exponentialBuckets(0.001, 2, 4), [0.001, 0.002, 0.004, 0.008]);
+});
+
+t.test('labels are kept within their list', async (t) => {
+  const registry = createRegistry({ dialect: orchDialect });
+  const requests = counter(registry, { name: 'requests_total', help: 'Say "hi"\nnow', labelNames: ['code', 'host'] });
+  requests.inc({ code: '200', host: 'a' }, 1);
+  requests.inc({ code: '500', host: 'a' }, 2);
+  requests.inc({ code: '503', host: 'a' }, 3);
+  requests.inc({ code: '503', host: 'b"\\' }, 4);
+  const seconds = new Histogram({ name: 's', help: 'S', labelNames: ['verb'], buckets: [1], registers: [registry] });
+  seconds.observe({ verb: 'GET' }, 0.5);
+  seconds.observe({ verb: 'PUT' }, 5);
+  const labels = labelAllowList({ 'requests_total,code': '200,404', 's,verb': 'POST', 'none,x': 'y' });
+  const text = await metricsText(registry, { labels });
+  t.match(text, '# HELP requests_total Say "hi"\\nnow\n# TYPE requests_total counter\n');
+  t.match(text, 'requests_total{code="200",host="a"} 1\n');
+  t.match(text, 'requests_total{code="unexpected",host="a"} 5\n');
+  t.match(text, 'requests_total{code="unexpected",host="b\\"\\\\"} 4\n');
+  t.match(text, 's_bucket{le="1",verb="unexpected"} 1\ns_bucket{le="+Inf",verb="unexpected"} 2\n');
+  t.match(text, 's_count{verb="unexpected"} 2');
+  t.match(text, 'orch_build_info{');
 });

@@ -1,6 +1,7 @@
 /** A daemon's metrics: one registry per daemon, so that several live in one process. */
 import { Registry } from 'prom-client';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { constrain, type LabelAllowList, type MetricData } from '#daemon/metrics/label-allow-list.js';
 import { gauge } from '#daemon/metrics/metric.js';
 import { type ProcessFacts, registerProcessMetrics } from '#daemon/metrics/process-metrics.js';
 import { versionInfo } from '#daemon/version.js';
@@ -25,11 +26,42 @@ export function createRegistry(options: CreateRegistryOptions): Registry {
   return registry;
 }
 
-/** The registry's text without the metrics that were disabled. */
-export async function metricsText(registry: Registry, disabled: ReadonlySet<string> = new Set()): Promise<string> {
-  if (disabled.size === 0) return registry.metrics();
-  const names = registry.getMetricsAsArray().map((metric) => metric.name);
-  const shown = names.filter((name) => !disabled.has(name));
-  const texts = await Promise.all(shown.map((name) => registry.getSingleMetricAsString(name)));
-  return `${texts.join('\n\n')}\n`;
+export interface MetricsView {
+  /** Names of metrics that are left out. */
+  readonly disabled?: ReadonlySet<string>;
+  readonly labels?: LabelAllowList;
+}
+
+/** The registry's text as the options want it seen. */
+export async function metricsText(registry: Registry, view: MetricsView = {}): Promise<string> {
+  const { disabled = new Set(), labels = new Map() } = view;
+  if (disabled.size === 0 && labels.size === 0) return registry.metrics();
+  const metrics = registry.getMetricsAsArray() as unknown as readonly {
+    readonly name: string;
+    get?(): Promise<unknown>;
+  }[];
+  const texts = metrics
+    .filter(({ name }) => !disabled.has(name))
+    .map(async (metric) => {
+      const allowed = labels.get(metric.name);
+      if (allowed === undefined || metric.get === undefined) return registry.getSingleMetricAsString(metric.name);
+      const data = constrain((await metric.get()) as MetricData, allowed);
+      return metricText(data);
+    });
+  return `${(await Promise.all(texts)).join('\n\n')}\n`;
+}
+
+function metricText({ name, help, type, values }: MetricData): string {
+  const lines = [`# HELP ${name} ${escapeText(help)}`, `# TYPE ${name} ${String(type)}`];
+  for (const { metricName = name, labels, value } of values) {
+    const pairs = Object.entries(labels).filter(([, text]) => text !== undefined);
+    const text = pairs.map(([label, content]) => `${label}="${escapeText(String(content)).replaceAll('"', '\\"')}"`);
+    const shown = value === Number.POSITIVE_INFINITY ? '+Inf' : value === Number.NEGATIVE_INFINITY ? '-Inf' : value;
+    lines.push(`${metricName}${text.length === 0 ? '' : `{${text.join(',')}}`} ${shown}`);
+  }
+  return lines.join('\n');
+}
+
+function escapeText(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 }

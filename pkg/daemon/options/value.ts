@@ -57,7 +57,9 @@ export function splitCommas(text: string): string[] {
 }
 
 function parsePairs(text: string): [string, string][] {
-  return splitCommas(text)
+  // A single pair is taken whole, so that its key and its value may contain commas.
+  const parts = text.split('=').length === 2 && !text.startsWith('"') ? [text] : splitCommas(text);
+  return parts
     .filter((pair) => pair.trim() !== '')
     .map((pair) => {
       const at = pair.indexOf('=');

@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { metricsView } from '#daemon/metrics/view.js';
 import type { DelegatedAuthValues } from '#daemon/options/groups/authentication.js';
 import type { MetricsValues } from '#daemon/options/groups/metrics.js';
 import type { ServingValues } from '#daemon/options/groups/serving.js';
@@ -14,7 +15,8 @@ import type { HealthChecks } from '#daemon/serving/health.js';
 import { loadServingCertificates } from '#daemon/serving/serving-certificate.js';
 import type { ReviewClient } from '#daemon/serving/user.js';
 
-export interface CreateDaemonServerOptions extends Pick<DaemonServerOptions, 'attributes' | 'routes' | 'upgrade'> {
+export interface CreateDaemonServerOptions
+  extends Pick<DaemonServerOptions, 'attributes' | 'routes' | 'upgrade' | 'debug'> {
   /** The daemon's name: of the self-signed certificate and its files. */
   readonly name: string;
   readonly values: ServingValues & DelegatedAuthValues & Partial<MetricsValues>;
@@ -31,7 +33,7 @@ export interface CreateDaemonServerOptions extends Pick<DaemonServerOptions, 'at
 
 /** The server, not yet listening; undefined when `--secure-port` is 0. Throws OptionsError for unusable files. */
 export async function createDaemonServer(options: CreateDaemonServerOptions): Promise<DaemonServer | undefined> {
-  const { values, name, dialect, clock, log, health, metrics, attributes, routes, upgrade } = options;
+  const { values, name, dialect, clock, log, health, metrics, attributes, routes, upgrade, debug } = options;
   if (options.port === undefined && values['secure-port'] === 0) return undefined;
   const memory = memoryFileStore();
   const load = () => loadServingCertificates({ values, name, clock, memory });
@@ -58,11 +60,12 @@ export async function createDaemonServer(options: CreateDaemonServerOptions): Pr
       // Never rejects; the connection at hand does not wait for it.
       reloader.check().catch(() => undefined);
     },
-    disabledMetrics: values['disabled-metrics'] ?? [],
+    metricsView: metricsView(values),
     ...(metrics === undefined ? {} : { metrics }),
     ...(attributes === undefined ? {} : { attributes }),
     ...(routes === undefined ? {} : { routes }),
     ...(upgrade === undefined ? {} : { upgrade }),
+    ...(debug === undefined ? {} : { debug }),
   });
   return server;
 }

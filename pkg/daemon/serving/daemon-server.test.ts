@@ -9,7 +9,10 @@ import { realClock } from '#apimachinery/clock.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
+import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
+import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
 import { silentLogger } from '#daemon/log/logger.js';
+import { Verbosity } from '#daemon/log/verbosity.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { delegatedAuthOptions } from '#daemon/options/groups/authentication.js';
 import { servingOptions } from '#daemon/options/groups/serving.js';
@@ -284,4 +287,38 @@ t.test('no port, no server', async (t) => {
     health: new HealthChecks(),
   });
   t.equal(server, undefined);
+});
+
+t.test('debug endpoints are authorized like every other path', async (t) => {
+  const verbosity = new Verbosity({ level: 0 });
+  const debug = new DebugEndpoints({
+    argv: ['x'],
+    verbosity,
+    configz: { group: { a: 1 } },
+    profiler: new InspectorProfilerSource({ clock: realClock }),
+  });
+  const closed = await setUp(t, [], { debug });
+  t.equal((await get(closed.port, '/debug/pprof/')).status, 403);
+  t.equal((await get(closed.port, '/configz')).status, 403);
+  const { port } = await setUp(t, ['--authorization-always-allow-paths=/debug/*,/configz'], { debug });
+  t.same(await get(port, '/configz'), { status: 200, body: '{"group":{"a":1}}' });
+  t.match(await get(port, '/debug/pprof/'), { status: 200, body: /<h1>/ });
+  t.match(await get(port, '/debug/pprof'), { status: 200, body: /<h1>/ });
+  t.match(await get(port, '/debug/pprof/cmdline'), { status: 200, body: 'x' });
+  t.match(await get(port, '/debug/pprof/profile?seconds=0.01'), { status: 200 });
+  t.equal((await get(port, '/debug/more')).status, 404);
+  const put = httpsRequest({
+    host: '127.0.0.1',
+    port,
+    path: '/debug/flags/v',
+    method: 'PUT',
+    agent: false,
+    rejectUnauthorized: false,
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  });
+  put.end('6');
+  const [response] = await once(put, 'response');
+  response.resume();
+  t.equal(response.statusCode, 200);
+  t.equal(verbosity.level, 6);
 });

@@ -18,9 +18,11 @@ import {
   type StatusError,
   statusOf,
 } from '#apimachinery/errors/status.js';
+import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { metricsText } from '#daemon/metrics/registry.js';
+import { type MetricsView, metricsText } from '#daemon/metrics/registry.js';
 import type { AccessAttributes } from '#daemon/serving/authorizer.js';
+import { addDebugRoutes } from '#daemon/serving/debug-routes.js';
 import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
 import type { HealthChecks, HealthEndpoint } from '#daemon/serving/health.js';
 import { contextsOf, type ServingCertificates } from '#daemon/serving/serving-certificate.js';
@@ -41,7 +43,9 @@ export interface DaemonServerOptions {
   readonly auth: DelegatedAuth;
   readonly health: HealthChecks;
   readonly metrics?: Registry;
-  readonly disabledMetrics?: readonly string[];
+  readonly metricsView?: MetricsView;
+  /** `/configz`, `/debug/…`. */
+  readonly debug?: DebugEndpoints;
   readonly log: Logger;
   /** What a request asks for; absent: its path and lower-case method. */
   readonly attributes?: (method: string, path: string) => AccessAttributes;
@@ -81,6 +85,7 @@ export class DaemonServer {
     });
     this.#addHealth();
     this.#addMetrics();
+    if (options.debug !== undefined) addDebugRoutes(this.#app, options.debug);
     options.routes?.(this.#app);
     if (options.onConnection !== undefined) this.#app.server.on('connection', options.onConnection);
     this.#app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -136,11 +141,10 @@ export class DaemonServer {
   }
 
   #addMetrics(): void {
-    const { metrics, disabledMetrics } = this.#options;
+    const { metrics, metricsView } = this.#options;
     if (metrics === undefined) return;
-    const disabled = new Set(disabledMetrics);
     this.#app.get('/metrics', async (_request, reply) => {
-      await reply.header('content-type', metrics.contentType).send(await metricsText(metrics, disabled));
+      await reply.header('content-type', metrics.contentType).send(await metricsText(metrics, metricsView));
     });
   }
 

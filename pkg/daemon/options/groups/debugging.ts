@@ -1,11 +1,10 @@
 /** Options of profiling. */
-import type { OptionTable } from '#daemon/options/option.js';
+import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 
 export const debuggingOptions = {
   profiling: {
     type: 'bool',
     default: true,
-    inert: true,
     section: 'Debugging',
     meaning: 'Serve profiles at host:port/debug/pprof/.',
   },
@@ -13,6 +12,8 @@ export const debuggingOptions = {
     type: 'bool',
     inert: true,
     section: 'Debugging',
-    meaning: 'Profile lock contention, when profiling is on.',
+    meaning: 'Profile lock contention, when profiling is on. The runtime has no locks that threads contend for.',
   },
 } as const satisfies OptionTable;
+
+export type DebuggingValues = OptionValues<typeof debuggingOptions>;

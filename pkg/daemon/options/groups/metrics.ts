@@ -7,7 +7,6 @@ const section = 'Metrics';
 export const metricsOptions = {
   'allow-metric-labels': {
     type: 'map',
-    inert: true,
     section,
     meaning: 'Allowed values of a label: MetricName,LabelName=value,value. Others are reported as "unexpected".',
   },
@@ -25,7 +24,14 @@ export const metricsOptions = {
 
 export type MetricsValues = OptionValues<typeof metricsOptions>;
 
-export const metricsRules: Rule<MetricsValues> = (values) => {
+export const metricsRules: Rule<MetricsValues> = (values) => [...versionErrors(values), ...labelErrors(values)];
+
+const labelErrors = (values: MetricsValues): string[] =>
+  Object.keys(values['allow-metric-labels'])
+    .filter((key) => !/^[a-zA-Z_:][\w:]*,[a-zA-Z_]\w*$/.test(key))
+    .map((key) => `--allow-metric-labels: ${JSON.stringify(key)} is not of the form MetricName,LabelName`);
+
+const versionErrors = (values: MetricsValues): string[] => {
   const version = values['show-hidden-metrics-for-version'];
   if (version === undefined || version === '' || version === '1.23') return [];
   return [

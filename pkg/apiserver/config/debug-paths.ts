@@ -1,0 +1,41 @@
+/** What the API server tells about itself: its metrics as the options want them seen, `/configz` and `/debug/…`. */
+import type { Registry } from 'prom-client';
+import type { RequestContext } from '#apiserver/http/context.js';
+import type { ApiResponse } from '#apiserver/http/exchange.js';
+import type { ApiServerValues } from '#apiserver/options.js';
+import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
+import { metricsText } from '#daemon/metrics/registry.js';
+import { metricsView } from '#daemon/metrics/view.js';
+
+type Answer = (context: RequestContext) => Promise<ApiResponse>;
+
+export function debugPaths(
+  values: ApiServerValues,
+  metrics: Registry,
+  debug: DebugEndpoints | undefined,
+): Record<string, Answer> {
+  const view = metricsView(values);
+  const paths: Record<string, Answer> = {
+    '/metrics': async () => ({
+      status: 200,
+      headers: { 'content-type': metrics.contentType },
+      body: Buffer.from(await metricsText(metrics, view)),
+    }),
+  };
+  for (const path of debug?.paths ?? []) {
+    const answer: Answer = async ({ request, signal }) => {
+      const response = await debug?.respond({
+        method: request.method,
+        path,
+        query: new URLSearchParams(request.url.split('?')[1] ?? ''),
+        body: () => Promise.resolve(request.body.toString('utf8')),
+        signal,
+      });
+      if (response === undefined) throw new TypeError(`no endpoint at ${path}`);
+      return { status: response.status, headers: { ...response.headers }, body: response.body };
+    };
+    paths[path] = answer;
+    if (path === '/debug/pprof') paths[`${path}/`] = answer;
+  }
+  return paths;
+}
