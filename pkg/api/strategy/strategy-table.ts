@@ -11,6 +11,7 @@ export const testContext: StrategyContext = {
   dialect: orchDialect,
   now: Date.parse('2024-06-01T00:00:00Z'),
   gate: () => false,
+  user: { name: 'u', groups: [] },
 };
 
 function texts(failures: FieldFailure[] | undefined): string[] {

@@ -1,12 +1,12 @@
 /** Guards certificate signing requests: who may approve and sign for which signer, and what may not be asked for. */
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
+import { children, readOne } from '#apimachinery/asn1/der.js';
+import { decodePem } from '#apimachinery/asn1/pem.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
-import { children, readOne } from '#apimachinery/asn1/der.js';
 import { type DistinguishedName, decodeName } from '#daemon/pki/distinguished-name.js';
-import { decodePem } from '#apimachinery/asn1/pem.js';
 
 export interface SignerGuardOptions {
   readonly dialect: Dialect;

@@ -1,11 +1,11 @@
 /** Certificate authorities, and whether they vouch for a client certificate. */
 import { createHash, X509Certificate } from 'node:crypto';
+import { certificatesInPem } from '#apimachinery/asn1/pem.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { BoundedCache } from '#apiserver/objects/bounded-cache.js';
 import { certificateTimes, clientAuthOid } from '#daemon/pki/certificate.js';
 import type { DistinguishedName } from '#daemon/pki/distinguished-name.js';
 import { certificateSubject } from '#daemon/pki/ensure.js';
-import { certificatesInPem } from '#apimachinery/asn1/pem.js';
 
 export interface CertificatePoolOptions {
   /** PEM bundle. */

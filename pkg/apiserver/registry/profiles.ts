@@ -1,5 +1,8 @@
 /** Which part of an object each subresource may change. */
 
+import { validateApproval } from '#api/certificates/v1/certificatesigningrequest/status-validation.js';
+import { prepareApproval } from '#api/certificates/v1/certificatesigningrequest/strategy.js';
+import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/object.js';
 import { copyField } from '#api/strategy/kind-strategy.js';
 import type { UpdateProfile } from '#apiserver/registry/mutate.js';
@@ -58,18 +61,13 @@ export function ephemeralContainersProfile({ strategy }: ServedResource): Update
 }
 
 /** `certificatesigningrequests/…/approval`: the conditions that approve or deny. */
-export function approvalProfile({ strategy }: ServedResource): UpdateProfile {
+export function approvalProfile(): UpdateProfile {
   return {
     subresource: 'approval',
-    prepare(object, old) {
-      const conditions: unknown = (object as { status?: { conditions?: unknown } }).status?.conditions;
-      keepAllBut(object, old, []);
-      const { status } = old as { status?: object };
-      Reflect.set(object, 'status', { ...status, ...(conditions === undefined ? {} : { conditions }) });
+    prepare(object, old, context) {
+      prepareApproval(object as CertificateSigningRequest, old as CertificateSigningRequest, context);
     },
-    validate(object, old, context) {
-      return strategy.validateStatusUpdate?.(object, old, context) ?? [];
-    },
+    validate: (object, old) => validateApproval(object as CertificateSigningRequest, old as CertificateSigningRequest),
   };
 }
 

@@ -1,30 +1,40 @@
 /** What is particular to certificate signing requests. */
+
+import {
+  CertificateRequestError,
+  checkCertificateRequest,
+} from '#api/certificates/v1/certificatesigningrequest/pkcs10.js';
+import { validateStatus } from '#api/certificates/v1/certificatesigningrequest/status-validation.js';
 import { declaration } from '#api/certificates/v1/certificatesigningrequest.js';
 import { certificatesigningrequests } from '#api/certificates/v1/resources.gen.js';
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
 import { getCondition } from '#api/meta/v1/condition/conditions.js';
-import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import { copyField, kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
+import { formatTime } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkDNSSubdomain, checkRequired } from '#apimachinery/validation/checks.js';
+import { checkDNSSubdomain } from '#apimachinery/validation/checks.js';
 import { duplicate, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
-const conditionsPath = FieldPath.of('status', 'conditions');
 const keyUsages: readonly string[] = declaration.enums?.['KeyUsage'] ?? [];
 const minExpirationSeconds = 600;
 
 export const certificateSigningRequestStrategy: Strategy<CertificateSigningRequest> =
   kindStrategy<CertificateSigningRequest>(certificatesigningrequests, {
     name: pathSegmentErrors,
+    prepareForCreate(request, context) {
+      setRequester(request, context);
+    },
     // What is asked for never changes; an update is for metadata only.
     prepareForUpdate: (request, old) => copyField(request, old, 'spec'),
-    validate: (request) => validateRequest(request),
-    validateStatusUpdate: (request, old) => [...validateConditions(request), ...validateCertificate(request, old)],
+    prepareForStatusUpdate: (request, _old, context) => setConditionTimes(request, context.now),
+    validate: (request, context, old) => validateRequest(request, context.dialect, old === undefined),
+    validateStatusUpdate: (request, old) => validateStatus(request, old),
     selectableFields: (request) => ({ 'spec.signerName': request.spec.signerName ?? '' }),
     cells: (request, context) => [
       request.metadata.name ?? '',
@@ -35,18 +45,43 @@ export const certificateSigningRequestStrategy: Strategy<CertificateSigningReque
     ],
   });
 
-function validateRequest(request: CertificateSigningRequest): FieldFailure[] {
+/** Who asks is who makes the request, whatever the request says. */
+function setRequester({ spec }: CertificateSigningRequest, { user }: StrategyContext): void {
+  for (const field of ['username', 'uid', 'groups', 'extra'] as const) delete spec[field];
+  if (user === undefined) return;
+  spec.username = user.name;
+  if ((user.uid ?? '') !== '' && user.uid !== undefined) spec.uid = user.uid;
+  if (user.groups.length > 0) spec.groups = [...user.groups];
+  const extra = Object.entries(user.extra ?? {});
+  if (extra.length > 0) spec.extra = Object.fromEntries(extra.map(([key, values]) => [key, [...values]]));
+}
+
+function setConditionTimes(request: CertificateSigningRequest, now: number): void {
+  const conditions = request.status?.conditions;
+  if (conditions === undefined) return;
+  request.status = {
+    ...request.status,
+    conditions: conditions.map((condition) => ({
+      ...condition,
+      lastTransitionTime: condition.lastTransitionTime ?? formatTime(now),
+      lastUpdateTime: condition.lastUpdateTime ?? formatTime(now),
+    })),
+  };
+}
+
+function validateRequest(request: CertificateSigningRequest, dialect: Dialect, isNew: boolean): FieldFailure[] {
   const { spec } = request;
   const failures: FieldFailure[] = [];
-  const text = Buffer.from(spec.request ?? '', 'base64').toString('latin1');
   const requestPath = specPath.child('request');
   if ((spec.request ?? '') === '') failures.push(required(requestPath));
-  else if (!text.includes('-----BEGIN CERTIFICATE REQUEST-----')) {
-    failures.push(invalidValue(requestPath, spec.request, 'PEM block type must be CERTIFICATE REQUEST'));
-  }
-  if ((spec.usages ?? []).length === 0) failures.push(required(specPath.child('usages')));
-  failures.push(...validateUsages(spec.usages ?? []));
-  failures.push(...validateSignerName(spec.signerName ?? ''));
+  // What was once accepted never changes, so it is not verified again.
+  else if (isNew) failures.push(...validatePkcs10(spec.request, requestPath));
+  failures.push(...validateUsages(spec.usages ?? [], specPath.child('usages')));
+  const legacy = dialect.signers.legacyUnknown;
+  if (spec.signerName === legacy) {
+    const detail = 'the legacy signerName is not allowed via this API version';
+    failures.push(invalidValue(specPath.child('signerName'), legacy, detail));
+  } else failures.push(...validateSignerName(spec.signerName ?? ''));
   const seconds = spec.expirationSeconds;
   if (seconds !== undefined && seconds < minExpirationSeconds) {
     const detail = 'may not specify a duration less than 600 seconds (10 minutes)';
@@ -55,11 +90,21 @@ function validateRequest(request: CertificateSigningRequest): FieldFailure[] {
   return failures;
 }
 
-function validateUsages(usages: readonly string[]): FieldFailure[] {
+function validatePkcs10(request: string, path: FieldPath): FieldFailure[] {
+  try {
+    checkCertificateRequest(request);
+    return [];
+  } catch (error) {
+    if (!(error instanceof CertificateRequestError)) throw error;
+    return [invalidValue(path, request, error.message)];
+  }
+}
+
+function validateUsages(usages: string[], path: FieldPath): FieldFailure[] {
+  if (usages.length === 0) return [required(path, 'usages must be provided')];
   return usages.flatMap((usage, i) => {
-    const at = specPath.child('usages').index(i);
-    if (!keyUsages.includes(usage)) return [notSupported(at, usage, keyUsages)];
-    return usages.indexOf(usage) < i ? [duplicate(at, usage)] : [];
+    const failures = keyUsages.includes(usage) ? [] : [notSupported(path.index(i), usage, keyUsages)];
+    return usages.indexOf(usage) < i ? [...failures, duplicate(path.index(i), usage)] : failures;
   });
 }
 
@@ -80,41 +125,17 @@ function validateSignerName(name: string): FieldFailure[] {
   return failures;
 }
 
-function validateConditions(request: CertificateSigningRequest): FieldFailure[] {
-  const conditions = request.status?.conditions ?? [];
-  const failures: FieldFailure[] = [];
-  const types = new Set<string>();
-  conditions.forEach((condition, i) => {
-    const at = conditionsPath.index(i);
-    failures.push(...checkRequired(at.child('type'), condition.type));
-    if (types.has(condition.type)) failures.push(duplicate(at.child('type'), condition.type));
-    types.add(condition.type);
-    if (['Approved', 'Denied', 'Failed'].includes(condition.type) && condition.status !== 'True') {
-      failures.push(invalidValue(at.child('status'), condition.status, 'must be "True"'));
-    }
-  });
-  if (types.has('Approved') && types.has('Denied')) {
-    failures.push(invalidValue(conditionsPath, 'Denied', 'Approved and Denied conditions are mutually exclusive'));
-  }
-  return failures;
-}
-
-function validateCertificate(request: CertificateSigningRequest, old: CertificateSigningRequest): FieldFailure[] {
-  if ((old.status?.certificate ?? '') === '') return [];
-  return validateImmutable(request.status?.certificate, old.status?.certificate, FieldPath.of('status', 'certificate'));
-}
-
 /** An update of `approval` changes nothing but the conditions; in place, still to be validated. */
-export function prepareApproval(request: CertificateSigningRequest, old: CertificateSigningRequest): void {
+export function prepareApproval(
+  request: CertificateSigningRequest,
+  old: CertificateSigningRequest,
+  context: Pick<StrategyContext, 'now'>,
+): void {
   copyField(request, old, 'spec');
   const status = { ...old.status };
   copyField(status, request.status ?? {}, 'conditions');
   request.status = status;
-}
-
-/** Rules of an update of `approval`. */
-export function validateApproval(request: CertificateSigningRequest, _context: StrategyContext): FieldFailure[] {
-  return validateConditions(request);
+  setConditionTimes(request, context.now);
 }
 
 function stateText(request: CertificateSigningRequest): string {

@@ -1,0 +1,97 @@
+/** Rules of what happens to a certificate signing request: approval, denial, and the certificate. */
+import { X509Certificate } from 'node:crypto';
+import type { CertificateSigningRequest, CertificateSigningRequestCondition } from '#api/certificates/v1/types.gen.js';
+import { decodePem } from '#apimachinery/asn1/pem.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkRequired } from '#apimachinery/validation/checks.js';
+import { duplicate, forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const conditionsPath = FieldPath.of('status', 'conditions');
+const certificatePath = FieldPath.of('status', 'certificate');
+const states = ['True', 'False', 'Unknown'];
+/** A decision is there or not: there is no unknown and no withdrawn one. */
+const decisions = ['Approved', 'Denied', 'Failed'];
+
+/** An update of `status`: it neither approves nor denies. */
+export function validateStatus(request: CertificateSigningRequest, old: CertificateSigningRequest): FieldFailure[] {
+  return [
+    ...validateConditions(request),
+    ...validateDecisions(request, old, false),
+    ...validateCertificate(request, old),
+  ];
+}
+
+/** An update of `approval`: it approves or denies, and does not issue. */
+export function validateApproval(request: CertificateSigningRequest, old: CertificateSigningRequest): FieldFailure[] {
+  return [...validateConditions(request), ...validateDecisions(request, old, true)];
+}
+
+function validateConditions(request: CertificateSigningRequest): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  const types = new Set<string>();
+  (request.status?.conditions ?? []).forEach(({ type = '', status = '' }, i) => {
+    const at = conditionsPath.index(i);
+    failures.push(...checkRequired(at.child('type'), type));
+    if (status === '') failures.push(required(at.child('status')));
+    else {
+      const allowed = decisions.includes(type) ? ['True'] : states;
+      if (!allowed.includes(status)) failures.push(notSupported(at.child('status'), status, allowed));
+    }
+    const other = type === 'Approved' ? 'Denied' : 'Approved';
+    if ((type === 'Approved' || type === 'Denied') && types.has(other)) {
+      const text = 'Approved and Denied conditions are mutually exclusive';
+      failures.push(invalidValue(at.child('type'), type, text));
+    }
+    if (types.has(type)) failures.push(duplicate(at.child('type'), type));
+    types.add(type);
+  });
+  return failures;
+}
+
+/** Decisions stay as they were made; new ones are made through `approval` only. */
+function validateDecisions(
+  request: CertificateSigningRequest,
+  old: CertificateSigningRequest,
+  mayDecide: boolean,
+): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  for (const type of ['Approved', 'Denied', 'Failed']) {
+    const of = (whole: CertificateSigningRequest): CertificateSigningRequestCondition | undefined =>
+      whole.status?.conditions?.find((condition) => condition.type === type);
+    const before = of(old);
+    const after = of(request);
+    const refuse = (verb: string): void => {
+      failures.push(forbiddenField(conditionsPath, `updates may not ${verb} a condition of type "${type}"`));
+    };
+    if (before !== undefined && after === undefined) refuse('remove');
+    else if (before === undefined && after !== undefined) {
+      if (type !== 'Failed' && !mayDecide) refuse('add');
+    } else if (type !== 'Failed' && !semanticEqual(before, after)) refuse('modify');
+  }
+  return failures;
+}
+
+function validateCertificate(request: CertificateSigningRequest, old: CertificateSigningRequest): FieldFailure[] {
+  const before = old.status?.certificate ?? '';
+  const after = request.status?.certificate ?? '';
+  if (before === after) return [];
+  if (before !== '') return [forbiddenField(certificatePath, 'updates may not modify existing certificate content')];
+  const wrong = whyNoCertificates(after);
+  return wrong === undefined ? [] : [invalidValue(certificatePath, '<certificate data>', wrong)];
+}
+
+function whyNoCertificates(encoded: string): string | undefined {
+  const blocks = decodePem(Buffer.from(encoded, 'base64').toString('latin1'));
+  if (blocks.length === 0) return 'must contain at least one CERTIFICATE PEM block';
+  for (const { label, der } of blocks) {
+    if (label !== 'CERTIFICATE') return `only CERTIFICATE PEM blocks are allowed, found "${label}"`;
+    try {
+      new X509Certificate(der);
+    } catch (error) {
+      return `found CERTIFICATE PEM block that is no certificate: ${error instanceof Error ? error.message : ''}`;
+    }
+  }
+  return undefined;
+}
