@@ -79,6 +79,8 @@ const containerdKilled: Fault = {
   },
 };
 
+const runtimeFaults = runtime === 'containerd' ? [containerdKilled] : [];
+
 /** Without the process that looks after them, programs are not started again but by hand. */
 function clusterKilled(...programs: string[]): Fault {
   return {
@@ -95,11 +97,11 @@ t.test('one process', { timeout: 240_000 }, (t) =>
   survive(t, {
     separate: false,
     ranges: ['10.201.0.0/16', '10.202.0.0/16'],
-    faults: [...(runtime === 'containerd' ? [containerdKilled] : []), programKilled('etcd'), clusterKilled()],
+    faults: [...runtimeFaults, programKilled('etcd'), clusterKilled()],
   }),
 );
 
-t.test('separate processes', { timeout: 240_000, skip: runtime === 'simulated' && 'needs containers' }, (t) =>
+t.test('separate processes', { timeout: 240_000 }, (t) =>
   survive(t, {
     separate: true,
     ranges: ['10.203.0.0/16', '10.204.0.0/16'],
@@ -108,7 +110,7 @@ t.test('separate processes', { timeout: 240_000, skip: runtime === 'simulated' &
       programKilled(components.controllerManager),
       programKilled(components.scheduler),
       programKilled(components.nodeAgent),
-      containerdKilled,
+      ...runtimeFaults,
       programKilled('etcd'),
       clusterKilled(components.nodeAgent, components.controllerManager),
     ],
