@@ -15,9 +15,16 @@ export interface Scope {
   readonly namespace?: string | undefined;
 }
 
+export interface ColumnDefinition {
+  readonly name: string;
+  readonly type: string;
+  readonly format?: string;
+  readonly priority?: number;
+}
+
 /** metav1.Table, as far as it is printed. */
 export interface Table {
-  readonly columnDefinitions: readonly { name: string; type: string; format?: string; priority?: number }[];
+  readonly columnDefinitions?: readonly ColumnDefinition[] | null;
   readonly rows: readonly TableRow[] | null;
   readonly metadata?: { resourceVersion?: string; continue?: string };
 }

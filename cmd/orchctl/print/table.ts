@@ -1,5 +1,5 @@
 /** Prints Tables that the server made. */
-import type { Table } from '#cmd/orchctl/api/api.js';
+import type { ColumnDefinition, Table } from '#cmd/orchctl/api/api.js';
 import type { Output } from '#cmd/orchctl/command.js';
 import { alignColumns, columnWidths } from '#cmd/orchctl/print/columns.js';
 
@@ -16,6 +16,8 @@ export class TablePrinter {
   readonly #out: Output;
   readonly #options: TableOptions;
   #widths: number[] = [];
+  /** Later tables of a watch leave them out: they are those of the first. */
+  #columns: readonly ColumnDefinition[] = [];
   #headerDone = false;
 
   constructor(out: Output, options: TableOptions) {
@@ -26,7 +28,9 @@ export class TablePrinter {
   /** Prints the rows; the header only once, also over several tables of one watch. */
   print(table: Table): void {
     const { wide, namespaces, header, labels, namePrefix } = this.#options;
-    const shown = table.columnDefinitions
+    if (table.columnDefinitions !== undefined && table.columnDefinitions !== null)
+      this.#columns = table.columnDefinitions;
+    const shown = this.#columns
       .map((column, index) => ({ column, index }))
       .filter(({ column }) => wide || (column.priority ?? 0) === 0);
     const lines: string[][] = [];

@@ -1,0 +1,147 @@
+/** The command-line client against a whole cluster: each command, its output and its exit code. */
+import { writeFileSync } from 'node:fs';
+import { get as httpGet } from 'node:http';
+import { join } from 'node:path';
+import t from 'tap';
+import { whyNoContainers } from '#cmd/orch/preflight.js';
+import { eventually, Running, root, startTestCluster, type TestCluster } from '#test/e2e/harness.js';
+
+t.setTimeout(300_000);
+const noContainers = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 });
+const runtime = noContainers === undefined ? 'containerd' : 'simulated';
+const orchctl = join(root, 'bin', 'orchctl');
+
+const args = ['--cluster-cidr=10.232.0.0/16', '--service-cluster-ip-range=10.233.0.0/16'];
+const cluster: TestCluster = await startTestCluster({ runtime, args });
+t.teardown(() => cluster.destroy());
+
+/** Output of a command that must succeed. */
+async function ok(...args: string[]): Promise<string> {
+  const result = await cluster.ctl(...args);
+  t.equal(result.code, 0, `orchctl ${args.join(' ')}`, { stderr: result.stderr });
+  return result.stdout;
+}
+
+t.test('apply, get, watch', async (t) => {
+  t.match(await ok('apply', '-f', join(root, 'examples')), /deployment\.apps\/web created/);
+  t.match(await ok('rollout', 'status', 'deployment/web', '--timeout', '120s'), /successfully rolled out/);
+  t.match(await ok('apply', '-f', join(root, 'examples')), /deployment\.apps\/web unchanged/);
+  t.match(await ok('get', 'nodes'), /^NAME +STATUS +ROLES +AGE +VERSION\n\S+ +Ready/);
+  t.match(await ok('get', 'pods', '-A', '-o', 'wide'), /^NAMESPACE +NAME .*\ndefault +web-/);
+  t.match(await ok('get', 'po', '-l', 'app=web', '-o', 'name'), /^pod\/web-\S+\npod\/web-\S+\npod\/web-\S+\n$/);
+  t.match(await ok('get', 'all'), /service\/web[\s\S]*deployment\.apps\/web[\s\S]*replicaset\.apps\/web-/);
+  const deployment = JSON.parse(await ok('get', 'deploy/web', '-o', 'json')) as { spec: { replicas: number } };
+  t.equal(deployment.spec.replicas, 3);
+  t.match(await ok('get', 'deploy', 'web', '-o', 'yaml'), /^apiVersion: apps\/v1\nkind: Deployment|kind: Deployment/m);
+  const list = JSON.parse(await ok('get', 'pods', '--field-selector', 'status.phase=Running', '-o', 'json')) as {
+    kind: string;
+    items: unknown[];
+  };
+  t.equal(list.kind, 'List');
+  t.equal(list.items.length, 3);
+  const watching = new Running(orchctl, ['get', 'deployment', 'web', '-w'], { ORCHCONFIG: cluster.config });
+  await eventually('the watch shows the deployment', async () => watching.stdout.includes('3/3'));
+  await ok('scale', 'deployment/web', '--replicas', '4');
+  await eventually('the watch shows four', async () => watching.stdout.includes('4/4'));
+  await watching.stop();
+});
+
+t.test('describe', async (t) => {
+  const text = await ok('describe', 'pods', '-l', 'app=web');
+  t.match(text, /^Name: +web-/);
+  t.match(text, /Conditions:\n +Type +Status/);
+  t.match(text, /Normal +Scheduled .*Successfully assigned default\/web-/);
+  t.match(await ok('describe', 'node'), /Allocatable:/);
+});
+
+t.test('rollouts', async (t) => {
+  t.match(await ok('rollout', 'restart', 'deployment/web'), /restarted/);
+  await ok('rollout', 'status', 'deployment/web', '--timeout', '120s');
+  t.match(await ok('rollout', 'history', 'deployment/web'), /REVISION +CHANGE-CAUSE\n1 .*\n2 /);
+  t.match(await ok('rollout', 'undo', 'deployment/web'), /rolled back/);
+  await ok('rollout', 'status', 'deployment/web', '--timeout', '120s');
+  const failed = await cluster.ctl('rollout', 'undo', 'deployment/web', '--to-revision', '99');
+  t.equal(failed.code, 1);
+  t.match(failed.stderr, /unable to find specified revision 99/);
+});
+
+t.test('logs and exec', async (t) => {
+  await eventually('there is a log', async () => (await ok('logs', 'deployment/web', '--tail', '1')).length > 0);
+  const following = new Running(orchctl, ['logs', '-f', 'deployment/web'], { ORCHCONFIG: cluster.config });
+  await eventually('the log is followed', async () => following.stdout.length > 0);
+  await following.stop();
+  t.match(await ok('exec', 'deployment/web', '--', 'echo', 'from', 'inside'), /from inside/);
+  if (runtime !== 'containerd') return t.comment('no containers here: no exit codes, no ports');
+  const failed = await cluster.ctl('exec', 'deployment/web', '--', 'sh', '-c', 'exit 7');
+  t.equal(failed.code, 7, 'the exit code of exec is that of the program');
+  const piped = await cluster.client(orchctl, ['exec', '-i', 'deployment/web', '--', 'wc', '-c'], { input: '12345' });
+  t.equal(piped.stdout.trim(), '5', 'standard input arrives and ends');
+  const forwarding = new Running(orchctl, ['port-forward', 'service/web', ':http'], { ORCHCONFIG: cluster.config });
+  const port = await eventually('the forward listens', async () => /127\.0\.0\.1:(\d+)/.exec(forwarding.stdout)?.[1]);
+  t.match(await body(`http://127.0.0.1:${port}/`), /Hello from/);
+  await forwarding.stop();
+});
+
+t.test('create and delete', async (t) => {
+  t.match(await ok('create', 'namespace', 'shop'), /namespace\/shop created/);
+  t.match(await ok('create', 'configmap', 'colors', '--from-literal', 'sky=blue', '-n', 'shop'), /created/);
+  t.match(await ok('get', 'cm', 'colors', '-n', 'shop', '-o', 'yaml'), /sky: blue/);
+  const again = await cluster.ctl('create', 'namespace', 'shop');
+  t.equal(again.code, 1);
+  t.match(again.stderr, /Error from server \(AlreadyExists\): namespaces "shop" already exists/);
+  t.match(await ok('delete', 'namespace', 'shop', '--timeout', '60s'), /namespace\/shop deleted/);
+  t.match((await cluster.ctl('get', 'namespace', 'shop')).stderr, /namespaces "shop" not found/);
+  await ok('delete', '-f', join(root, 'examples'), '--timeout', '60s');
+  await eventually('its pods are gone', async () => (await ok('get', 'pods', '-o', 'name')) === '');
+});
+
+t.test('mistakes have exit code 2 and say what to do', async (t) => {
+  for (const [args, message] of [
+    [['gett'], /unknown command "gett", did you mean "get"\?/],
+    [['get'], /name a resource type/],
+    [['get', 'cows'], /no resource type "cows"/],
+    [['get', 'pods', '-o', 'xml'], /output/],
+    [['get', 'pods', '--nope'], /unknown flag: --nope/],
+    [['delete', 'pods'], /say which/],
+    [['scale', 'deployment/x'], /--replicas/],
+    [['exec', 'x'], /use: exec POD -- COMMAND/],
+  ] as const) {
+    const result = await cluster.ctl(...args);
+    t.equal(result.code, 2, args.join(' '));
+    t.match(result.stderr, message);
+  }
+  const file = join(cluster.dataDir, 'bad.yaml');
+  writeFileSync(file, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndate: {}\n');
+  const strict = await cluster.ctl('apply', '-f', file);
+  t.equal(strict.code, 1);
+  t.match(strict.stderr, /unknown field|field not declared/);
+  const nowhere = await cluster.ctl('get', 'pods', '--server', 'https://127.0.0.1:1');
+  t.equal(nowhere.code, 1);
+  t.match(nowhere.stderr, /ECONNREFUSED|refused/);
+});
+
+t.test('help everywhere', async (t) => {
+  t.match(await ok('--help'), /Commands:\n +get /);
+  for (const command of ['get', 'describe', 'apply', 'create', 'delete', 'scale', 'rollout', 'logs', 'exec', 'image']) {
+    t.match(
+      await ok(command, '--help'),
+      new RegExp(`Examples:\\n +orchctl ${command} [\\s\\S]*Usage:\\n +orchctl ${command} `),
+      command,
+    );
+  }
+  t.match(await ok('version'), /Client Version: v1\.24\.0\nServer Version: v1\.24\.0/);
+  t.match(
+    await ok('api-resources'),
+    /^NAME +SHORTNAMES +APIVERSION[\s\S]*deployments +deploy +apps\/v1 +true +Deployment/m,
+  );
+});
+
+function body(url: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    httpGet(url, { agent: false }, (response) => {
+      const parts: Buffer[] = [];
+      response.on('data', (part: Buffer) => parts.push(part));
+      response.on('end', () => resolve(Buffer.concat(parts).toString()));
+    }).on('error', reject);
+  });
+}
