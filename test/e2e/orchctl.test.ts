@@ -125,7 +125,7 @@ t.test('help everywhere', async (t) => {
   for (const command of ['get', 'describe', 'apply', 'create', 'delete', 'scale', 'rollout', 'logs', 'exec', 'image']) {
     t.match(
       await ok(command, '--help'),
-      new RegExp(`Examples:\\n +orchctl ${command} [\\s\\S]*Usage:\\n +orchctl ${command} `),
+      new RegExp(`Examples:\\n *orchctl ${command} [\\s\\S]*Usage:\\n +orchctl ${command} `),
       command,
     );
   }
