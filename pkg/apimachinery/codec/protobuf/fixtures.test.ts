@@ -10,25 +10,28 @@ import { decodeProtobuf, encodeProtobuf } from '#apimachinery/codec/protobuf/pro
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 
 const scheme = schemeFor(kubernetesDialect);
-const folders = [
-  fileURLToPath(new URL('../../../../../pkg/apimachinery/codec/testdata', import.meta.url)),
-  process.env.ORCH_API_FIXTURES ?? '',
-];
+const root = fileURLToPath(new URL('../../../../../', import.meta.url));
+/** The checkout's own; and larger collections, where there are any: beside the checkout, or wherever a variable says. */
+const folders: Readonly<Record<string, string>> = {
+  'of the checkout': join(root, 'pkg/apimachinery/codec/testdata'),
+  'beside the checkout': join(root, '../shared/api/fixtures'),
+  'named by ORCH_API_FIXTURES': process.env.ORCH_API_FIXTURES ?? '',
+};
 
 function without(object: object): object {
   const { apiVersion: _, kind: __, ...rest } = object as { apiVersion?: string; kind?: string };
   return rest;
 }
 
-for (const folder of folders) {
+for (const [where, folder] of Object.entries(folders)) {
   if (folder === '' || !existsSync(folder)) {
-    t.test('more fixtures', { skip: 'ORCH_API_FIXTURES names no folder' }, async () => undefined);
+    t.test(`fixtures ${where}`, { skip: 'there are none' }, async () => undefined);
     continue;
   }
   const names = readdirSync(folder)
     .filter((name) => name.endsWith('.pb'))
     .map((name) => name.slice(0, -3));
-  t.not(names.length, 0, `${folder} holds fixtures`);
+  t.not(names.length, 0, `fixtures ${where}`);
   for (const name of names) {
     t.test(name, async (t) => {
       const [group = '', version = '', kindName = ''] = name.split('.');
