@@ -32,6 +32,7 @@ export class OpenApi {
   readonly #options: OpenApiOptions;
   readonly #made = new Map<string, Made>();
   #generation = -1;
+  #types: string | undefined;
 
   constructor(options: OpenApiOptions) {
     this.#options = options;
@@ -43,6 +44,7 @@ export class OpenApi {
     if (parts[0] !== 'openapi') return undefined;
     if (this.#generation !== this.#options.resources.generation) {
       this.#made.clear();
+      this.#types = undefined;
       this.#generation = this.#options.resources.generation;
     }
     if (parts[1] === 'v2' && parts.length === 2) return this.#v2(context);
@@ -98,7 +100,21 @@ export class OpenApi {
   #digestOf(name: string): string {
     const { dialect } = this.#options;
     const declarations = (this.#groupVersions().get(name) ?? []).map(({ declaration }) => declaration);
-    return digest(JSON.stringify([dialect.name, dialect.version, declarations]));
+    return digest(JSON.stringify([dialect.name, dialect.version, declarations, this.#typesDigest()]));
+  }
+
+  /** A field or a description that differs from one build to the next makes every document another one. */
+  #typesDigest(): string {
+    const { scheme } = this.#options;
+    this.#types ??= digest(
+      JSON.stringify(
+        scheme.typeNames().map((name) => {
+          const { doc, fields } = scheme.type(name);
+          return [name, doc, fields.map((field) => ({ ...field, type: field.type?.name }))];
+        }),
+      ),
+    );
+    return this.#types;
   }
 
   /** `api/v1`, `apis/apps/v1` → resources. */
