@@ -2,8 +2,10 @@
  * The command lines of a cluster's daemons: what `--separate` starts them with, and what the same daemons in one
  * process are built from.
  */
+
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ForeignEtcd } from '#cmd/orch/start-options.js';
+import type { ClusterPki } from '#daemon/pki/cluster-pki.js';
 
 /** Options by name; undefined ones are left out. */
 type Arguments = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
@@ -158,4 +160,20 @@ export function nodeAgentArguments(options: NodeAgentArguments): string[] {
     'fail-swap-on': false,
     v: options.verbosity,
   });
+}
+
+/** The files of the cluster's certificates that the API server reads. */
+export function apiServerFiles(pki: ClusterPki): ApiServerArguments['files'] {
+  return {
+    ca: pki.authority.certificateFile,
+    certificate: pki.apiServer.certificateFile,
+    key: pki.apiServer.privateKeyFile,
+    nodeAgentClientCertificate: pki.apiServerNodeAgentClient.certificateFile,
+    nodeAgentClientKey: pki.apiServerNodeAgentClient.privateKeyFile,
+    frontProxyCa: pki.frontProxyAuthority.certificateFile,
+    frontProxyCertificate: pki.frontProxyClient.certificateFile,
+    frontProxyKey: pki.frontProxyClient.privateKeyFile,
+    serviceAccountKey: pki.serviceAccount.privateKeyFile,
+    serviceAccountPublicKey: pki.serviceAccount.publicKeyFile,
+  };
 }

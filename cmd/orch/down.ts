@@ -6,7 +6,6 @@ import { SetupError } from '#cmd/orch/dispatch.js';
 import { type Layout, layoutOf } from '#cmd/orch/layout.js';
 import { downOptions } from '#cmd/orch/options.js';
 import { forgetIdentity, readIdentity, runningProcesses, stopProcess } from '#cmd/orch/process/identity.js';
-import { stopRuntime, unmountVolumes } from '#cmd/orch/process/runtime.js';
 import { serviceAddressOf } from '#cmd/orch/process/service-address.js';
 import { progressPrinter, step } from '#cmd/orch/progress.js';
 import { type ClusterSettings, readSettings } from '#cmd/orch/settings.js';
@@ -54,6 +53,8 @@ async function stopLeftOvers(layout: Layout, settings: ClusterSettings): Promise
   const daemons = [...running.values()];
   await Promise.all(daemons.map((identity) => stopProcess(identity, realClock, programGraceMs)));
   if (settings.runtime === 'containerd') {
+    // Loaded only here: every command begins by loading this file.
+    const { stopRuntime, unmountVolumes } = await import('#cmd/orch/process/runtime.js');
     await Promise.all(settings.nodes.map((name) => stopRuntime(layout.runtime(name))));
     await unmountVolumes(layout.root);
     await serviceAddressOf(settings).close();

@@ -4,23 +4,18 @@ import { join } from 'node:path';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { formatKubeconfig, singleContext } from '#client/rest/kubeconfig.js';
-import type { ApiServerArguments } from '#cmd/orch/arguments.js';
 import type { Closable } from '#cmd/orch/closable.js';
+import type { ContainerRuntimes } from '#cmd/orch/container-runtimes.js';
 import { type EtcdPki, ensureEtcdPki } from '#cmd/orch/etcd-pki.js';
 import type { Layout } from '#cmd/orch/layout.js';
 import { firstServiceAddress, hostAddresses, nodeRange } from '#cmd/orch/network.js';
 import { etcdChild, etcdEndpoint } from '#cmd/orch/process/etcd.js';
-import { stopRuntime } from '#cmd/orch/process/runtime.js';
-import { RuntimeKeeper } from '#cmd/orch/process/runtime-keeper.js';
-import { serviceAddressOf } from '#cmd/orch/process/service-address.js';
 import { type ProgressSink, step } from '#cmd/orch/progress.js';
 import type { ClusterSettings } from '#cmd/orch/settings.js';
 import type { ForeignEtcd, StartOptions } from '#cmd/orch/start-options.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { type ClusterPki, ensureClusterPki, ensureNodePki, type NodePki } from '#daemon/pki/cluster-pki.js';
 import type { StoredKeyCertificate } from '#daemon/pki/ensure.js';
-import { buildImageArchive } from '#nodeagent/images/busybox.js';
-import { loadImageArchive } from '#nodeagent/images/load.js';
 
 export interface ClusterContext {
   readonly start: StartOptions;
@@ -40,40 +35,50 @@ export interface NodeInfrastructure {
   /** Socket of the runtime; undefined for a simulated one. */
   readonly runtimeEndpoint: string | undefined;
   readonly podRange: string;
+  /** The pause image of sandboxes; undefined where nothing is real. */
+  readonly pauseImage: string | undefined;
 }
 
 export interface Infrastructure {
   readonly pki: ClusterPki;
   /** Undefined for the store in memory. */
   readonly etcd: ForeignEtcd | undefined;
-  readonly nodes: readonly NodeInfrastructure[];
+  /** Resolves when their container runtimes run. */
+  readonly nodes: Promise<readonly NodeInfrastructure[]>;
   /** Where clients on this machine reach the API server. */
   readonly server: string;
-  /** The pause image of sandboxes. */
-  readonly pauseImage: string;
 }
 
-/** The images of a new cluster are the same in both dialects. */
-const imageProduct = 'orch';
-
 export async function startInfrastructure(context: ClusterContext): Promise<Infrastructure> {
-  const { settings, layout, progress } = context;
+  const { settings, layout, progress, running } = context;
   for (const folder of [layout.run, layout.logs, layout.pki]) mkdirSync(folder, { recursive: true, mode: 0o700 });
   const server = `https://127.0.0.1:${settings.apiPort}`;
   const certificates = await step(progress, 'certificates', () => makeCertificates(context));
   writeClientConfigs(context, certificates.pki, certificates.nodes, server);
-  const [etcd, runtimes] = await Promise.all([startStore(context, certificates.etcd), startRuntimes(context)]);
-  return {
-    pki: certificates.pki,
-    etcd,
-    server,
-    pauseImage: runtimes.pauseImage,
-    nodes: settings.nodes.map((name, index) => {
+  // The API server needs the store alone, so the container runtimes take their time beside it.
+  const parts: Closable[] = [];
+  const runtimes = startRuntimes({ ...context, running: parts });
+  const nodes = runtimes.then(({ endpoints, pauseImage }) =>
+    settings.nodes.map((name, index) => {
       const pki = certificates.nodes.get(name);
       if (pki === undefined) throw new Error(`node ${name} has no certificates`);
-      return { name, pki, runtimeEndpoint: runtimes.endpoints[index], podRange: nodeRange(settings.podRange, index) };
+      return {
+        name,
+        pki,
+        runtimeEndpoint: endpoints[index],
+        podRange: nodeRange(settings.podRange, index),
+        pauseImage,
+      };
     }),
+  );
+  // Whoever waits for the nodes hears of a failure, if anybody comes to that.
+  nodes.catch(() => undefined);
+  const closeRuntimes = async () => {
+    await runtimes.catch(() => undefined);
+    for (const part of parts.reverse()) await part.close();
   };
+  const etcd = await startStore(context, certificates.etcd).finally(() => running.push({ close: closeRuntimes }));
+  return { pki: certificates.pki, etcd, server, nodes };
 }
 
 interface Certificates {
@@ -158,58 +163,12 @@ async function startStore(context: ClusterContext, pki: EtcdPki): Promise<Foreig
   };
 }
 
-async function startRuntimes(
-  context: ClusterContext,
-): Promise<{ endpoints: (string | undefined)[]; pauseImage: string }> {
-  const { settings, start, layout, clock, log, progress, running } = context;
-  if (settings.runtime === 'simulated') return { endpoints: settings.nodes.map(() => undefined), pauseImage: '' };
-  const archive = join(layout.root, 'images.tar');
-  const images = await step(progress, 'images built', () =>
-    buildImageArchive({ file: archive, product: imageProduct }),
-  );
-  if (start.foreignRuntime !== undefined) return { endpoints: [start.foreignRuntime], pauseImage: images.pause };
-  const endpoints = await step(progress, 'container runtime', () =>
-    Promise.all(
-      settings.nodes.map(async (name, index) => {
-        const dir = layout.runtime(name);
-        mkdirSync(dir, { recursive: true });
-        const podCIDR = nodeRange(settings.podRange, index);
-        const keeper = new RuntimeKeeper({
-          containerd: { dir, podCIDR, sandboxImage: images.pause, clock },
-          clock,
-          log,
-        });
-        const containerd = await keeper.start();
-        running.push({
-          async close() {
-            await keeper.close();
-            await stopRuntime(dir);
-          },
-        });
-        await loadImageArchive(archive, containerd.socket);
-        return containerd.endpoint;
-      }),
-    ),
-  );
-  const service = serviceAddressOf(settings);
-  await service.open(log);
-  running.push(service);
-  return { endpoints, pauseImage: images.pause };
-}
-
-export function apiServerFiles(pki: ClusterPki): ApiServerArguments['files'] {
-  return {
-    ca: pki.authority.certificateFile,
-    certificate: pki.apiServer.certificateFile,
-    key: pki.apiServer.privateKeyFile,
-    nodeAgentClientCertificate: pki.apiServerNodeAgentClient.certificateFile,
-    nodeAgentClientKey: pki.apiServerNodeAgentClient.privateKeyFile,
-    frontProxyCa: pki.frontProxyAuthority.certificateFile,
-    frontProxyCertificate: pki.frontProxyClient.certificateFile,
-    frontProxyKey: pki.frontProxyClient.privateKeyFile,
-    serviceAccountKey: pki.serviceAccount.privateKeyFile,
-    serviceAccountPublicKey: pki.serviceAccount.publicKeyFile,
-  };
+/** Loaded only where there are containers: its gRPC takes a good part of the start of a process that needs none. */
+async function startRuntimes(context: ClusterContext): Promise<ContainerRuntimes> {
+  const { runtime, nodes } = context.settings;
+  if (runtime === 'simulated') return { endpoints: nodes.map(() => undefined), pauseImage: undefined };
+  const { startContainerRuntimes } = await import('#cmd/orch/container-runtimes.js');
+  return startContainerRuntimes(context);
 }
 
 /** Where pods find the API server: the gateway of the first node's bridge; undefined where there are no real pods. */

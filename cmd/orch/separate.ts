@@ -6,12 +6,13 @@ import { HttpTransport } from '#client/rest/http-transport.js';
 import { loadKubeconfig } from '#client/rest/kubeconfig.js';
 import {
   apiServerArguments,
+  apiServerFiles,
   controllerManagerArguments,
   nodeAgentArguments,
   schedulerArguments,
 } from '#cmd/orch/arguments.js';
 import type { ClusterContext, Infrastructure } from '#cmd/orch/infrastructure.js';
-import { advertisedAddress, apiServerFiles, podLogsDir } from '#cmd/orch/infrastructure.js';
+import { advertisedAddress, podLogsDir } from '#cmd/orch/infrastructure.js';
 import { Child } from '#cmd/orch/process/child.js';
 import { step } from '#cmd/orch/progress.js';
 import type { RunningCluster } from '#cmd/orch/running-cluster.js';
@@ -70,7 +71,8 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
   const scheduler = child(context, 'orch-scheduler', dialect.components.scheduler, [
     ...schedulerArguments(loop('scheduler', schedulerPort)),
   ]);
-  const agents = infrastructure.nodes.map((node) =>
+  const nodes = await infrastructure.nodes;
+  const agents = nodes.map((node) =>
     child(context, 'nodeagent', agentName(context, node.name), [
       ...nodeAgentArguments({
         dialect,
@@ -79,7 +81,7 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
         rootDir: layout.node(node.name),
         podLogsDir: podLogsDir(layout, node.name),
         runtimeEndpoint: node.runtimeEndpoint ?? simulatedEndpoint,
-        pauseImage: infrastructure.pauseImage === '' ? undefined : infrastructure.pauseImage,
+        pauseImage: node.pauseImage,
         podRange: node.podRange,
         verbosity,
         files: {

@@ -17,9 +17,13 @@ import { type Dialect, type DialectName, dialectByName } from '#apimachinery/dia
 import type { Client } from '#client/client.js';
 import { formatKubeconfig, singleContext } from '#client/rest/kubeconfig.js';
 import type { RestClient } from '#client/rest/rest-client.js';
-import { apiServerArguments, controllerManagerArguments, nodeAgentArguments } from '#cmd/orch/arguments.js';
+import {
+  apiServerArguments,
+  apiServerFiles,
+  controllerManagerArguments,
+  nodeAgentArguments,
+} from '#cmd/orch/arguments.js';
 import { ClusterProcess } from '#cmd/orch/cluster.js';
-import { apiServerFiles } from '#cmd/orch/infrastructure.js';
 import { nodeRange } from '#cmd/orch/network.js';
 import { freePort } from '#cmd/orch/settings.js';
 import { type Logger, silentLogger } from '#daemon/log/logger.js';

@@ -1,14 +1,20 @@
 /** All daemons in this process: the small cluster. */
 
-import { apiServerArguments, controllerManagerArguments, nodeAgentArguments } from '#cmd/orch/arguments.js';
+import type { Clock } from '#apimachinery/clock.js';
+import {
+  apiServerArguments,
+  apiServerFiles,
+  controllerManagerArguments,
+  nodeAgentArguments,
+} from '#cmd/orch/arguments.js';
 import { ClusterProcess, type NodeOptions } from '#cmd/orch/cluster.js';
 import type { ClusterContext, Infrastructure, NodeInfrastructure } from '#cmd/orch/infrastructure.js';
-import { advertisedAddress, apiServerFiles, podLogsDir } from '#cmd/orch/infrastructure.js';
+import { advertisedAddress, podLogsDir } from '#cmd/orch/infrastructure.js';
 import { hostAddresses } from '#cmd/orch/network.js';
 import { step } from '#cmd/orch/progress.js';
 import type { RunningCluster } from '#cmd/orch/running-cluster.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
-import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
+import type { CRI } from '#nodeagent/cri/cri.js';
 import { simulatedDependencies } from '#nodeagent/cri/simulated/node.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 
@@ -53,18 +59,23 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
     () => infrastructure.server,
   );
   await step(progress, 'controllers and scheduler', () => process.startLoops());
-  const agents = infrastructure.nodes.map((node) => process.startNode(nodeOptions(context, infrastructure, node)));
+  const nodes = await infrastructure.nodes;
+  const agents = nodes.map(async (node) => process.startNode(await nodeOptions(context, infrastructure, node)));
   await step(progress, 'node agents', () => Promise.all(agents));
   return { client: process.api.client, failed: process.failed };
 }
 
-function nodeOptions(context: ClusterContext, infrastructure: Infrastructure, node: NodeInfrastructure): NodeOptions {
+async function nodeOptions(
+  context: ClusterContext,
+  infrastructure: Infrastructure,
+  node: NodeInfrastructure,
+): Promise<NodeOptions> {
   const { dialect, clock, layout, start } = context;
   const { name, runtimeEndpoint, podRange } = node;
   const dependencies =
     runtimeEndpoint === undefined
       ? simulatedDependencies({ dialect, clock, podCIDR: podRange })
-      : { cri: new GrpcCRI({ endpoint: runtimeEndpoint, clock }) };
+      : { cri: await connectRuntime(runtimeEndpoint, clock) };
   return {
     name,
     dependencies,
@@ -75,7 +86,7 @@ function nodeOptions(context: ClusterContext, infrastructure: Infrastructure, no
       rootDir: layout.node(name),
       podLogsDir: podLogsDir(layout, name),
       runtimeEndpoint,
-      pauseImage: infrastructure.pauseImage === '' ? undefined : infrastructure.pauseImage,
+      pauseImage: node.pauseImage,
       podRange,
       verbosity: start.verbosity,
       files: {
@@ -85,4 +96,10 @@ function nodeOptions(context: ClusterContext, infrastructure: Infrastructure, no
       },
     }),
   };
+}
+
+/** Loaded only where there are containers. */
+async function connectRuntime(endpoint: string, clock: Clock): Promise<CRI> {
+  const { GrpcCRI } = await import('#nodeagent/cri/grpc/client.js');
+  return new GrpcCRI({ endpoint, clock });
 }

@@ -20,6 +20,7 @@ import { BodyTooLargeError, readBody } from '#apiserver/http/request-body.js';
 import type { Responder } from '#apiserver/http/respond.js';
 import { writeResponse } from '#apiserver/http/write-response.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { schemaless } from '#daemon/serving/schemaless.js';
 
 /** PEM texts. Given again to `reloadTLS` when the files change. */
 export interface TLSMaterial {
@@ -122,6 +123,7 @@ export class HttpsServer {
       http2: true,
       logger: false,
       forceCloseConnections: false,
+      schemaController: schemaless,
       serverFactory: (listener) => {
         const server = createSecureServer(
           {

@@ -25,6 +25,7 @@ import type { AccessAttributes } from '#daemon/serving/authorizer.js';
 import { addDebugRoutes } from '#daemon/serving/debug-routes.js';
 import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
 import type { HealthChecks, HealthEndpoint } from '#daemon/serving/health.js';
+import { schemaless } from '#daemon/serving/schemaless.js';
 import { contextsOf, type ServingCertificates } from '#daemon/serving/serving-certificate.js';
 import { opensslCipher, secureVersion } from '#daemon/serving/tls-names.js';
 import type { ServingUser } from '#daemon/serving/user.js';
@@ -70,6 +71,7 @@ export class DaemonServer {
       https: tlsOptions(options),
       forceCloseConnections: true,
       routerOptions: { ignoreTrailingSlash: true },
+      schemaController: schemaless,
     });
     this.#app.addHook('onRequest', async (request, reply) => {
       const refusal = await this.#admit(request.raw);

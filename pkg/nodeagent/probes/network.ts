@@ -3,7 +3,7 @@
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
-import { credentials, Client as GrpcClient, Metadata, type ServiceError } from '@grpc/grpc-js';
+import type { ServiceError } from '@grpc/grpc-js';
 
 export interface CheckResult {
   readonly success: boolean;
@@ -79,11 +79,13 @@ export function checkTCP(host: string, port: number, timeoutMs: number): Promise
 }
 
 /** `grpc.health.v1.Health/Check` answers SERVING. Never rejects. */
-export function checkGRPC(
+export async function checkGRPC(
   target: { host: string; port: number; service: string },
   timeoutMs: number,
 ): Promise<CheckResult> {
-  const client = new GrpcClient(`${target.host}:${target.port}`, credentials.createInsecure(), {
+  // Few pods have such a probe, and the library takes long to load.
+  const { Client, credentials, Metadata } = await import('@grpc/grpc-js');
+  const client = new Client(`${target.host}:${target.port}`, credentials.createInsecure(), {
     'grpc.use_local_subchannel_pool': 1,
     'grpc.enable_http_proxy': 0,
   });

@@ -1,0 +1,57 @@
+/** The container runtimes of a cluster's nodes, with the first images in them. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ClusterContext } from '#cmd/orch/infrastructure.js';
+import { nodeRange } from '#cmd/orch/network.js';
+import { stopRuntime } from '#cmd/orch/process/runtime.js';
+import { RuntimeKeeper } from '#cmd/orch/process/runtime-keeper.js';
+import { serviceAddressOf } from '#cmd/orch/process/service-address.js';
+import { step } from '#cmd/orch/progress.js';
+import { buildImageArchive } from '#nodeagent/images/busybox.js';
+import { loadImageArchive } from '#nodeagent/images/load.js';
+
+export interface ContainerRuntimes {
+  /** Of each node; undefined for a simulated one. */
+  readonly endpoints: readonly (string | undefined)[];
+  /** Undefined where nothing is real. */
+  readonly pauseImage: string | undefined;
+}
+
+/** The images of a new cluster are the same in both dialects. */
+const imageProduct = 'orch';
+
+export async function startContainerRuntimes(context: ClusterContext): Promise<ContainerRuntimes> {
+  const { settings, start, layout, clock, log, progress, running } = context;
+  const archive = join(layout.root, 'images.tar');
+  const images = await step(progress, 'images built', () =>
+    buildImageArchive({ file: archive, product: imageProduct }),
+  );
+  if (start.foreignRuntime !== undefined) return { endpoints: [start.foreignRuntime], pauseImage: images.pause };
+  const endpoints = await step(progress, 'container runtime', () =>
+    Promise.all(
+      settings.nodes.map(async (name, index) => {
+        const dir = layout.runtime(name);
+        mkdirSync(dir, { recursive: true });
+        const podCIDR = nodeRange(settings.podRange, index);
+        const keeper = new RuntimeKeeper({
+          containerd: { dir, podCIDR, sandboxImage: images.pause, clock },
+          clock,
+          log,
+        });
+        const containerd = await keeper.start();
+        running.push({
+          async close() {
+            await keeper.close();
+            await stopRuntime(dir);
+          },
+        });
+        await loadImageArchive(archive, containerd.socket);
+        return containerd.endpoint;
+      }),
+    ),
+  );
+  const service = serviceAddressOf(settings);
+  await service.open(log);
+  running.push(service);
+  return { endpoints, pauseImage: images.pause };
+}
