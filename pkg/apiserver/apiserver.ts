@@ -35,6 +35,8 @@ import type { ResourceStorages } from '#apiserver/registry/storages.js';
 import { Codec } from '#apiserver/representation/codec.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 
 /** What the server needs from the rest of the process. */
 export interface ApiServerDependencies {
@@ -57,7 +59,7 @@ export interface ApiServerDependencies {
   readonly healthChecks?: readonly HealthCheck[];
   /** Plain paths of other rooms (`/openid/v1/jwks`, `/.well-known/…`), by their exact path. */
   readonly paths?: Readonly<Record<string, (context: RequestContext) => Promise<ApiResponse>>>;
-  /** True when the feature gate is on; absent: all are off. */
+  /** True when the feature gate is on; absent: as the release has them. */
   readonly gate?: (name: string) => boolean;
 }
 
@@ -131,7 +133,7 @@ export class ApiServer implements Daemon {
       newUID,
       codec,
       metrics,
-      gate: dependencies.gate ?? (() => false),
+      gate: dependencies.gate ?? ((name) => new FeatureGates().enabled(name as FeatureGateName)),
       responder: this.#responder,
       admission: dependencies.admission ?? [],
       hooks: dependencies.hooks ?? [],

@@ -5,6 +5,7 @@
 
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/v1/objectmeta/validation.js';
 import type { ApiObjectShape, TableRowCells } from '#api/object.js';
+import { dropDisabledFields, type GatedFields, gatedFieldsOf } from '#api/strategy/gated-fields.js';
 import type { Strategy, StrategyContext } from '#api/strategy.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -55,6 +56,7 @@ export function kindStrategy<T extends ApiObjectShape>(
   rules: KindRules<T> = {},
 ): Strategy<T> {
   const hasStatus = resource.subresources?.some((subresource) => subresource.name === 'status') ?? false;
+  const gated = gatedFieldsOf(resource) ?? {};
   const validateMeta = (object: T, context: StrategyContext): FieldFailure[] =>
     validateObjectMeta(
       object.metadata,
@@ -66,10 +68,12 @@ export function kindStrategy<T extends ApiObjectShape>(
     prepareForCreate(object, context) {
       if (hasStatus && !rules.keepStatusOnCreate) Reflect.deleteProperty(object, 'status');
       if (rules.generationFields !== undefined) object.metadata.generation = 1;
+      dropDisabledFields(object, gated, { gate: context.gate, part: 'main' });
       rules.prepareForCreate?.(object, context);
     },
     prepareForUpdate(object, old, context) {
       if (hasStatus) copyField(object, old, 'status');
+      dropDisabledFields(object, gated, { gate: context.gate, old, part: 'main' });
       rules.prepareForUpdate?.(object, old, context);
       carryGeneration(object, old);
       if (rules.generationFields?.some((field) => changed(object, old, field))) {
@@ -87,7 +91,7 @@ export function kindStrategy<T extends ApiObjectShape>(
     ],
     ...optional(rules),
   };
-  if (hasStatus) Object.assign(strategy, statusStrategy(rules));
+  if (hasStatus) Object.assign(strategy, statusStrategy(rules, gated));
   return Object.freeze(strategy);
 }
 
@@ -104,7 +108,7 @@ function optional<T extends ApiObjectShape>(rules: KindRules<T>): Partial<Strate
   };
 }
 
-function statusStrategy<T extends ApiObjectShape>(rules: KindRules<T>): Partial<Strategy<T>> {
+function statusStrategy<T extends ApiObjectShape>(rules: KindRules<T>, gated: GatedFields): Partial<Strategy<T>> {
   return {
     prepareForStatusUpdate(object, old, context) {
       for (const field of new Set([...Object.keys(object), ...Object.keys(old)])) {
@@ -112,6 +116,7 @@ function statusStrategy<T extends ApiObjectShape>(rules: KindRules<T>): Partial<
       }
       carryGeneration(object, old);
       if (rules.statusUpdateKeepsLabels) copyField(object.metadata, old.metadata, 'labels');
+      dropDisabledFields(object, gated, { gate: context.gate, old, part: 'status' });
       rules.prepareForStatusUpdate?.(object, old, context);
     },
     validateStatusUpdate: (object, old, context) => [

@@ -1,5 +1,6 @@
 /** What is particular to definitions of custom resources. */
 
+import { dropDisabledValidations } from '#api/apiextensions/v1/customresourcedefinition/gated-validations.js';
 import { validateNames } from '#api/apiextensions/v1/customresourcedefinition/names-validation.js';
 import {
   validateDefinition,
@@ -25,10 +26,12 @@ export const customResourceDefinitionStrategy: Strategy<CustomResourceDefinition
       const service = spec.conversion.webhook?.clientConfig?.service;
       if (service !== undefined) service.port ??= 443;
     },
-    prepareForCreate(object) {
+    prepareForCreate(object, context) {
+      dropDisabledValidations(object, undefined, context);
       object.status = withStorageVersion(object, { storedVersions: [] });
     },
-    prepareForUpdate(object) {
+    prepareForUpdate(object, old, context) {
+      dropDisabledValidations(object, old, context);
       if (object.status !== undefined) object.status = withStorageVersion(object, object.status);
     },
     validate: (object, context, old) => validateDefinition(object, context, old),

@@ -1,0 +1,128 @@
+/**
+ * Fields that exist only while their feature gate is on. While it is off they are dropped from what clients write,
+ * unless the stored object has them already: switching a feature off breaks nobody's objects.
+ */
+import type { ApiObjectShape } from '#api/object.js';
+import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+
+/** Name of a gate to the paths of its fields: dotted, `[*]` for all elements of a list. */
+export type GatedFields = Readonly<Record<string, readonly string[]>>;
+
+const containerLists = ['containers[*]', 'initContainers[*]', 'ephemeralContainers[*]'];
+const probes = ['livenessProbe', 'readinessProbe', 'startupProbe'];
+
+function everyContainer(...fields: string[]): string[] {
+  return containerLists.flatMap((list) => fields.map((field) => `${list}.${field}`));
+}
+
+/** Below a pod's spec. */
+const podSpec: GatedFields = {
+  AltOSHostProcessContainers: [
+    'securityContext.windowsOptions.hostProcess',
+    ...everyContainer('securityContext.windowsOptions.hostProcess'),
+  ],
+  AnyVolumeDataSource: ['volumes[*].ephemeral.volumeClaimTemplate.spec.dataSourceRef'],
+  CSIInlineVolume: ['volumes[*].csi'],
+  EphemeralContainers: ['ephemeralContainers'],
+  GRPCContainerProbe: everyContainer(...probes.map((probe) => `${probe}.grpc`)),
+  IdentifyPodOS: ['os'],
+  LocalStorageCapacityIsolation: ['volumes[*].emptyDir.sizeLimit'],
+  MinDomainsInPodTopologySpread: ['topologySpreadConstraints[*].minDomains'],
+  ProbeTerminationGracePeriod: everyContainer(
+    'livenessProbe.terminationGracePeriodSeconds',
+    'startupProbe.terminationGracePeriodSeconds',
+  ),
+  ProcMountType: everyContainer('securityContext.procMount'),
+};
+
+function podSpecAt(prefix: string): GatedFields {
+  return Object.fromEntries(
+    Object.entries(podSpec).map(([gate, paths]) => [gate, paths.map((path) => `${prefix}.${path}`)]),
+  );
+}
+
+const template = podSpecAt('spec.template.spec');
+
+const byResource: Readonly<Record<string, GatedFields>> = {
+  'apps/v1/daemonsets': { ...template, DaemonSetUpdateSurge: ['spec.updateStrategy.rollingUpdate.maxSurge'] },
+  'apps/v1/deployments': template,
+  'apps/v1/replicasets': template,
+  'apps/v1/statefulsets': {
+    ...template,
+    MaxUnavailableStatefulSet: ['spec.updateStrategy.rollingUpdate.maxUnavailable'],
+    StatefulSetAutoDeletePVC: ['spec.persistentVolumeClaimRetentionPolicy'],
+    StatefulSetMinReadySeconds: ['spec.minReadySeconds'],
+  },
+  'autoscaling/v2/horizontalpodautoscalers': { HPAContainerMetrics: ['spec.metrics[*].containerResource'] },
+  'batch/v1/cronjobs': { ...podSpecAt('spec.jobTemplate.spec.template.spec'), CronJobTimeZone: ['spec.timeZone'] },
+  'batch/v1/jobs': template,
+  'core/v1/persistentvolumeclaims': {
+    AnyVolumeDataSource: ['spec.dataSourceRef'],
+    RecoverVolumeExpansionFailure: ['status.allocatedResources', 'status.resizeStatus'],
+  },
+  'core/v1/pods': podSpecAt('spec'),
+  'core/v1/podtemplates': podSpecAt('template.spec'),
+  'core/v1/replicationcontrollers': template,
+  'core/v1/services': {
+    MixedProtocolLBService: ['status.loadBalancer.ingress[*].ports', 'status.conditions'],
+    ServiceInternalTrafficPolicy: ['spec.internalTrafficPolicy'],
+  },
+  'discovery/v1/endpointslices': {
+    EndpointSliceTerminatingCondition: ['endpoints[*].conditions.serving', 'endpoints[*].conditions.terminating'],
+    TopologyAwareHints: ['endpoints[*].hints'],
+  },
+  'networking/v1/networkpolicies': {
+    NetworkPolicyEndPort: ['spec.ingress[*].ports[*].endPort', 'spec.egress[*].ports[*].endPort'],
+    NetworkPolicyStatus: ['status'],
+  },
+};
+
+/** The gated fields of a resource; undefined when it has none. */
+export function gatedFieldsOf(resource: ResourceDeclaration): GatedFields | undefined {
+  const key = `${resource.group}/${resource.version}/${resource.resource}`;
+  return Object.hasOwn(byResource, key) ? byResource[key] : undefined;
+}
+
+export interface Dropping {
+  readonly gate: (name: string) => boolean;
+  /** What is stored; absent on create. */
+  readonly old?: ApiObjectShape | undefined;
+  /** Whether the request writes the status, or everything else. */
+  readonly part: 'status' | 'main';
+}
+
+/** Removes, in place, the fields whose gate is off and that the stored object does not use. */
+export function dropDisabledFields(object: ApiObjectShape, fields: GatedFields, dropping: Dropping): void {
+  for (const [gate, paths] of Object.entries(fields)) {
+    if (dropping.gate(gate)) continue;
+    const steps = paths.map(parsePath);
+    if (dropping.old !== undefined && steps.some((path) => uses(dropping.old, path))) continue;
+    for (const path of steps) {
+      if ((path[0] === 'status') === (dropping.part === 'status')) drop(object, path);
+    }
+  }
+}
+
+const anyElement = '*';
+
+function parsePath(path: string): string[] {
+  return path.replaceAll('[*]', `.${anyElement}`).split('.');
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function uses(value: unknown, [step, ...rest]: string[]): boolean {
+  if (step === undefined) return value !== undefined;
+  if (step === anyElement) return Array.isArray(value) && value.some((element) => uses(element, rest));
+  return isObject(value) && uses(Reflect.get(value, step), rest);
+}
+
+function drop(value: unknown, [step, ...rest]: string[]): void {
+  if (step === undefined || !isObject(value)) return;
+  if (step === anyElement) {
+    if (Array.isArray(value)) for (const element of value) drop(element, rest);
+  } else if (rest.length === 0) Reflect.deleteProperty(value, step);
+  else drop(Reflect.get(value, step), rest);
+}
