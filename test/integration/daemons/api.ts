@@ -1,0 +1,128 @@
+/** A complete API server over HTTPS with its store in memory, for tests of daemons that are processes of their own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Test } from 'tap';
+import { realClock as clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { CompleteApiServer } from '#apiserver/complete-api-server.js';
+import { buildApiServer } from '#apiserver/config.js';
+import { apiServerOptions } from '#apiserver/options.js';
+import { InProcessTransport } from '#client/rest/in-process-transport.js';
+import { formatKubeconfig, singleContext } from '#client/rest/kubeconfig.js';
+import { RestClient } from '#client/rest/rest-client.js';
+import { silentLogger as log } from '#daemon/log/logger.js';
+import { createRegistry } from '#daemon/metrics/registry.js';
+import { parseOptions } from '#daemon/options/parse.js';
+import { generateRsaKey, privateKeyToPem, publicKeyToPem } from '#daemon/pki/keys.js';
+import { MemoryStore } from '#storage/memory/memory-store.js';
+
+export interface DaemonTest {
+  readonly api: CompleteApiServer;
+  readonly port: number;
+  /** A directory that goes with the test. */
+  readonly folder: string;
+  /** Path of a client config file whose user has the token `root` of `system:masters`. */
+  readonly config: string;
+  /** That user, without a socket. */
+  readonly client: RestClient;
+  /** Starts a program of `cmd`; it ends with the test, if not before. */
+  start(program: string, args: readonly string[]): ChildProcess;
+}
+
+/** Ends everything with the test. `mode`: of authorization. */
+export async function startApi(t: Test, options: { dialect: Dialect; mode?: string }): Promise<DaemonTest> {
+  const { dialect, mode = 'RBAC' } = options;
+  const folder = await mkdtemp(join(tmpdir(), 'daemons-'));
+  const file = async (name: string, text: string) => {
+    await writeFile(join(folder, name), text);
+    return join(folder, name);
+  };
+  const keys = await generateRsaKey();
+  const argv = [
+    `--authorization-mode=${mode}`,
+    '--bind-address=127.0.0.1',
+    `--cert-dir=${folder}`,
+    '--service-account-issuer=https://test',
+    `--service-account-signing-key-file=${await file('sa.key', privateKeyToPem(keys.privateKey))}`,
+    `--service-account-key-file=${await file('sa.pub', publicKeyToPem(keys.publicKey))}`,
+    '--service-cluster-ip-range=10.96.0.0/24',
+    `--token-auth-file=${await file('tokens', `root,root,root,"${dialect.groups.masters}"\n`)}`,
+  ];
+  const parsed = parseOptions(apiServerOptions(dialect), argv, { program: 'test' });
+  if (parsed.kind !== 'run') throw new TypeError('no options');
+  const store = new MemoryStore({ clock });
+  const api = await buildApiServer({
+    values: parsed.values,
+    dialect,
+    clock,
+    log,
+    random: Math.random,
+    store,
+    metrics: createRegistry({ dialect, process }),
+    listenOnAnyPort: true,
+  });
+  const work = api.start(new AbortController().signal);
+  const user = { name: 'root', groups: [dialect.groups.masters, dialect.groups.authenticated] };
+  const client = new RestClient({ transport: new InProcessTransport({ handler: api.handler, user }), dialect, clock });
+  const children: ChildProcess[] = [];
+  t.teardown(async () => {
+    for (const child of children) child.kill('SIGKILL');
+    await Promise.all(children.map(ended));
+    await client.close();
+    await api.close();
+    await work;
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+  await api.ready();
+  const port = api.address?.port ?? 0;
+  const context = { server: `https://127.0.0.1:${port}`, clusterName: 'test', userName: 'test' };
+  const ca = await readFile(join(folder, 'apiserver.crt'), 'utf8');
+  return {
+    api,
+    port,
+    folder,
+    client,
+    config: await file('config', formatKubeconfig(singleContext({ ...context, ca, token: 'root' }))),
+    start(program, args) {
+      const main = fileURLToPath(import.meta.resolve(`#cmd/${program}/main.js`));
+      const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+      children.push(child);
+      return child;
+    },
+  };
+}
+
+/** Its exit code; null when a signal ended it. */
+export async function ended(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  return child.exitCode;
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new TypeError('no port');
+  return address.port;
+}
+
+/** Asks until the answer is true; what fails meanwhile counts as no. */
+export async function until(what: string, ask: () => Promise<boolean>): Promise<void> {
+  let last: unknown;
+  for (const deadline = clock.monotonic() + 20_000; clock.monotonic() < deadline; await clock.sleep(50)) {
+    try {
+      if (await ask()) return;
+    } catch (error) {
+      last = error;
+    }
+  }
+  throw new Error(`never: ${what}`, { cause: last });
+}

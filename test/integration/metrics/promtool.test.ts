@@ -1,0 +1,107 @@
+/** What each daemon says at `/metrics`, judged by Prometheus's own tool. */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { get as httpsGet } from 'node:https';
+import { join } from 'node:path';
+import t from 'tap';
+import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { simulatedEndpoint } from '#nodeagent/cri/simulated/node.js';
+import { freePort, startApi, until } from '#test/integration/daemons/api.js';
+
+function read(
+  port: number,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const request = httpsGet(
+      { host: '127.0.0.1', port, path, headers, rejectUnauthorized: false, agent: false },
+      (response) => {
+        let text = '';
+        response.setEncoding('utf8');
+        response.on('data', (part: string) => {
+          text += part;
+        });
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+      },
+    );
+    request.on('error', reject);
+  });
+}
+
+/** The metrics, once they hold that one. */
+async function metricsWith(port: number, headers: Record<string, string>, name: string): Promise<string> {
+  let text = '';
+  await until(`metric ${name}`, async () => {
+    const answer = await read(port, '/metrics', headers);
+    text = answer.text;
+    return answer.status === 200 && text.includes(name);
+  });
+  return text;
+}
+
+/** What the tool finds fault with; empty when nothing. */
+async function faults(text: string): Promise<string> {
+  const child = spawn('promtool', ['check', 'metrics'], { stdio: ['pipe', 'pipe', 'pipe'] });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (part: Buffer) => {
+      said += part.toString();
+    });
+  }
+  child.stdin.end(text);
+  const [code] = await once(child, 'close');
+  return code === 0 ? said : `exit code ${code}\n${said}`;
+}
+
+function missingTool(): string | false {
+  try {
+    execFileSync('promtool', ['--version'], { stdio: 'ignore' });
+    return false;
+  } catch {
+    return 'promtool is not installed';
+  }
+}
+
+t.test('promtool accepts the metrics of every daemon', { skip: missingTool() }, async (t) => {
+  t.match(await faults('# HELP x X\n# TYPE x counter\nx 1\n'), /_total/, 'it does find fault');
+  const { config, folder, port: apiPort, start } = await startApi(t, { dialect });
+  const loop = async (name: string) => {
+    const port = await freePort();
+    start(name, [
+      `--orchconfig=${config}`,
+      '--bind-address=127.0.0.1',
+      `--secure-port=${port}`,
+      '--authorization-always-allow-paths=/metrics,/configz',
+    ]);
+    return port;
+  };
+  const agentPort = await freePort();
+  start('nodeagent', [
+    `--kubeconfig=${config}`,
+    `--container-runtime-endpoint=${simulatedEndpoint}`,
+    '--address=127.0.0.1',
+    `--port=${agentPort}`,
+    '--healthz-port=0',
+    '--read-only-port=0',
+    `--root-dir=${join(folder, 'node')}`,
+    `--cert-dir=${join(folder, 'node-pki')}`,
+    '--authorization-mode=AlwaysAllow',
+  ]);
+  const managerPort = await loop('orch-controller-manager');
+  const schedulerPort = await loop('orch-scheduler');
+  const rows: [daemon: string, port: number, metric: string][] = [
+    ['controller manager', managerPort, 'workqueue_adds_total{'],
+    ['scheduler', schedulerPort, 'rest_client_requests_total{'],
+    ['node agent', agentPort, 'rest_client_requests_total{'],
+    ['API server', apiPort, 'request_duration_seconds_bucket{'],
+  ];
+  for (const [daemon, port, metric] of rows) {
+    const text = await metricsWith(port, daemon === 'API server' ? { authorization: 'Bearer root' } : {}, metric);
+    t.match(text, 'orch_build_info{', daemon);
+    t.match(text, 'process_cpu_seconds_total ', daemon);
+    t.equal(await faults(text), '', daemon);
+  }
+  const { text } = await read(schedulerPort, '/configz');
+  t.match(JSON.parse(text), { componentconfig: { leaderElection: { leaderElect: true } } });
+});
