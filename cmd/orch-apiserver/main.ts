@@ -1,37 +1,5 @@
 #!/usr/bin/env node
-/** The API server as a program of its own. */
-import { networkInterfaces } from 'node:os';
-import { buildApiServer } from '#apiserver/config.js';
-import { apiServerOptions, apiServerProgramRules } from '#apiserver/options.js';
-import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
-import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
-import { createRegistry } from '#daemon/metrics/registry.js';
-import { type Program, run } from '#daemon/run.js';
+import { apiServerProgram } from '#cmd/orch-apiserver/program.js';
+import { run } from '#daemon/run.js';
 
-const program: Program<ReturnType<typeof apiServerOptions>> = {
-  name: (dialect) => dialect.components.apiServer,
-  description:
-    'Serves the cluster’s API: keeps its objects in etcd, decides who may do what, and validates, defaults and publishes every change.',
-  options: apiServerOptions,
-  rules: apiServerProgramRules,
-  create: ({ values, dialect, clock, log, verbosity, argv, random }) =>
-    buildApiServer({
-      values,
-      dialect,
-      clock,
-      log,
-      random,
-      metrics: createRegistry({ dialect, process }),
-      debug: new DebugEndpoints({
-        verbosity,
-        argv,
-        configz: { [dialect.components.apiServer]: values },
-        ...(values.profiling ? { profiler: new InspectorProfilerSource({ clock }) } : {}),
-      }),
-      machineAddresses: Object.values(networkInterfaces()).flatMap((addresses = []) =>
-        addresses.filter(({ internal }) => !internal).map(({ address }) => address),
-      ),
-    }),
-};
-
-process.exitCode = await run(program, process);
+process.exitCode = await run(apiServerProgram(process), process);

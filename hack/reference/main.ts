@@ -1,0 +1,29 @@
+/** Derives `docs/reference` from the programs' option tables. Run by hack/generate.sh from the repository's root. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { nodeAgentProgram } from '#cmd/nodeagent/program.js';
+import { apiServerProgram } from '#cmd/orch-apiserver/program.js';
+import { controllerManagerProgram } from '#cmd/orch-controller-manager/program.js';
+import { schedulerProgram } from '#cmd/orch-scheduler/program.js';
+import { optionReference, type Reference } from './options.js';
+
+const programs = [apiServerProgram, controllerManagerProgram, schedulerProgram, nodeAgentProgram];
+const references = programs.map((make): Reference => {
+  const { name, description, options } = make(process);
+  return { name: name(orchDialect), description, table: options(orchDialect), other: kubernetesDialect };
+});
+mkdirSync('docs/reference', { recursive: true });
+for (const reference of references) write(`docs/reference/${reference.name}.md`, optionReference(reference));
+
+function write(path: string, text: string): void {
+  if (readOrEmpty(path) !== text) writeFileSync(path, text);
+}
+
+function readOrEmpty(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  }
+}
