@@ -241,7 +241,7 @@ export const declaration: KindDeclaration = {
         pointer: true,
         omitempty: true,
         optional: true,
-        doc: 'Rules on which nodes the pod wants.',
+        doc: 'Where the pod may or would rather be placed, by the nodes themselves or by the pods on them.',
       },
       schedulerName: {
         number: 19,
@@ -404,7 +404,7 @@ export const declaration: KindDeclaration = {
         pointer: true,
         omitempty: true,
         optional: true,
-        doc: 'Least number of places: while fewer qualify, the emptiest counts as having none. Minimum 1; only with `DoNotSchedule`. Default 1.',
+        doc: 'Least number of places: while fewer qualify, the emptiest counts as having no such pods. Minimum 1; only with `DoNotSchedule`. Default 1.',
       },
     },
   },

@@ -276,7 +276,7 @@ export const declaration: KindDeclaration = {
     },
   },
   docs: {
-    Affinity: 'Rules on which nodes a pod wants, seen by the nodes themselves or by the pods on them.',
+    Affinity: 'Rules on where a pod is placed: by labels of the nodes, or by the pods that already run there.',
     NodeAffinity: 'Rules on the nodes that a pod may or would rather run on.',
     NodeSelector: 'A set of nodes: those that match at least one term.',
     NodeSelectorRequirement: 'A condition on a label or a field of a node.',

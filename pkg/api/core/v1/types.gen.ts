@@ -1616,7 +1616,7 @@ export interface PodSpec {
   hostname?: string;
   /** With a headless service of this name, the pod's full name is `<hostname>.<subdomain>.<namespace>.svc.<domain>`. Default: no domain name. */
   subdomain?: string;
-  /** Rules on which nodes the pod wants. */
+  /** Where the pod may or would rather be placed, by the nodes themselves or by the pods on them. */
   affinity?: Affinity;
   /** Scheduler that places the pod. Default: the cluster's own. */
   schedulerName?: string;
@@ -1670,7 +1670,7 @@ export interface TopologySpreadConstraint {
   whenUnsatisfiable: string;
   /** Labels of the pods to count, in the pod's own namespace. */
   labelSelector?: LabelSelector;
-  /** Least number of places: while fewer qualify, the emptiest counts as having none. Minimum 1; only with `DoNotSchedule`. Default 1. */
+  /** Least number of places: while fewer qualify, the emptiest counts as having no such pods. Minimum 1; only with `DoNotSchedule`. Default 1. */
   minDomains?: number;
 }
 
@@ -2010,7 +2010,7 @@ export interface ResourceQuotaStatus {
   used?: Record<string, Quantity>;
 }
 
-/** Rules on which nodes a pod wants, seen by the nodes themselves or by the pods on them. */
+/** Rules on where a pod is placed: by labels of the nodes, or by the pods that already run there. */
 export interface Affinity {
   /** Rules on nodes. */
   nodeAffinity?: NodeAffinity;
