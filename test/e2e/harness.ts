@@ -20,6 +20,7 @@ export interface RunResult {
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
+  readonly cwd?: string;
   /** The program is ended after this long; ms. */
   readonly timeoutMs?: number;
 }
@@ -27,7 +28,7 @@ export interface RunOptions {
 /** Runs a program to its end. */
 export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { env: { ...process.env, ...options.env }, stdio: 'pipe' });
+    const child = spawn(command, args, { env: { ...process.env, ...options.env }, cwd: options.cwd, stdio: 'pipe' });
     const out: Buffer[] = [];
     const err: Buffer[] = [];
     child.stdout.on('data', (part: Buffer) => out.push(part));

@@ -1,0 +1,118 @@
+/** What a pod of 2.5 kB costs on its way in and out, a table of 1,000 of them, and the schema of all kinds at start-up. */
+
+import { pods } from '#api/core/v1/resources.gen.js';
+import type { ApiObjectShape } from '#api/object.js';
+import { schemeFor } from '#api/scheme.js';
+import { strategyFor } from '#api/strategies.js';
+import type { StrategyContext } from '#api/strategy.js';
+import { realClock } from '#apimachinery/clock.js';
+import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
+import { orchDialect } from '#apimachinery/dialect.js';
+import { encodeStored, type StorableObject } from '#storage/layout.js';
+import { benchPod } from '#test/bench/pod.js';
+import { figure, machineLine, megabytes } from '#test/bench/report.js';
+import { root, run } from '#test/e2e/harness.js';
+import { call, runServer } from '#test/integration/apiserver/server.js';
+
+const rounds = 1000;
+const tableRows = 1000;
+
+const scheme = schemeFor(orchDialect);
+const codec = new ObjectCodec(scheme);
+const kind = scheme.kind('v1', 'Pod');
+if (kind === undefined) throw new Error('no pods');
+const strategy = strategyFor(pods);
+const context: StrategyContext = { dialect: orchDialect, now: realClock.now(), gate: () => false };
+
+/** Time of one call in µs, when the code is warm: the best of many series, since other programs only ever add. */
+function microseconds(work: () => unknown): number {
+  for (let i = 0; i < 5 * rounds; i++) work();
+  let best = Number.POSITIVE_INFINITY;
+  for (let series = 0; series < 20; series++) {
+    const start = realClock.monotonic();
+    for (let i = 0; i < rounds; i++) work();
+    best = Math.min(best, ((realClock.monotonic() - start) * 1000) / rounds);
+  }
+  return best;
+}
+
+const us = (value: number): string => `${value.toFixed(1)} µs`;
+
+const json = Buffer.from(JSON.stringify(benchPod('web-0')));
+const protobuf = codec.encode(codec.decode(json, { encoding: 'json', expected: kind }).object, kind, 'protobuf');
+process.stdout.write(`${machineLine()}\na pod of ${json.length} bytes of JSON, ${protobuf.length} of Protobuf\n`);
+
+const write = microseconds(() => {
+  const { object } = codec.decode(json, { encoding: 'json', expected: kind, validation: 'Warn' });
+  const pod = object as unknown as ApiObjectShape;
+  strategy.defaults?.(pod, context);
+  strategy.prepareForCreate?.(pod, context);
+  const failures = strategy.validateCreate?.(pod, context) ?? [];
+  if (failures.length > 0) throw new Error(JSON.stringify(failures));
+  return encodeStored(pod as unknown as StorableObject);
+});
+figure('JSON: decode, default, validate, encode for the store', us(write), '120 µs');
+const { object } = codec.decode(protobuf, { encoding: 'protobuf', expected: kind });
+figure(
+  'Protobuf: decode',
+  us(microseconds(() => codec.decode(protobuf, { encoding: 'protobuf', expected: kind }))),
+  '60 µs',
+);
+figure('Protobuf: encode', us(microseconds(() => codec.encode(object, kind, 'protobuf'))), '60 µs');
+
+await table();
+await loading();
+
+async function table(): Promise<void> {
+  const { server, stop } = await runServer({ dialect: orchDialect });
+  try {
+    const url = '/api/v1/namespaces/default/pods';
+    for (let i = 0; i < tableRows; i++) {
+      const { status, text } = await call(server, 'POST', url, { body: benchPod(`web-${i}`) });
+      if (status !== 201) throw new Error(text);
+    }
+    const headers = { accept: `application/json;as=Table;v=v1;g=${orchDialect.groupName('meta')}` };
+    const request = {
+      method: 'GET',
+      url,
+      headers,
+      body: Buffer.alloc(0),
+      remoteAddress: '127.0.0.1',
+      signal: new AbortController().signal,
+    };
+    const times: number[] = [];
+    for (let i = 0; i < 30; i++) {
+      const start = realClock.monotonic();
+      const { body, status } = await server.handler(request);
+      if (status !== 200 || body === undefined) throw new Error(`table: ${status}`);
+      if (!Buffer.isBuffer(body)) for await (const part of body) if (part.length === 0) throw new Error('empty part');
+      times.push(realClock.monotonic() - start);
+    }
+    figure('Table of 1,000 pods: the first', `${(times[0] ?? 0).toFixed(1)} ms`);
+    figure('Table of 1,000 pods: the best of 30', `${Math.min(...times).toFixed(1)} ms`, '15 ms');
+  } finally {
+    await stop();
+  }
+}
+
+/** In processes of their own, one of which loads nothing. Time is that of the processor. */
+async function loading(): Promise<void> {
+  const without = await measured('');
+  const loaded = await measured("await import('#api/scheme.js'); await import('#api/strategies.js');");
+  figure('schema, both dialects, and all strategies: CPU time', `${loaded.ms.toFixed(0)} ms`, '150 ms');
+  figure('schema, both dialects, and all strategies: memory', megabytes(loaded.bytes - without.bytes), '40 MB');
+}
+
+async function measured(work: string): Promise<{ ms: number; bytes: number }> {
+  const script = `const before = process.cpuUsage(); ${work}
+    const { user, system } = process.cpuUsage(before); const ms = (user + system) / 1000; globalThis.gc();
+    console.log(JSON.stringify({ ms, bytes: process.memoryUsage().rss }));`;
+  const results: { ms: number; bytes: number }[] = [];
+  for (let i = 0; i < 5; i++) {
+    const args = ['--expose-gc', '--input-type=module', '--eval', script];
+    const { code, stdout, stderr } = await run(process.execPath, args, { cwd: root });
+    if (code !== 0) throw new Error(stderr);
+    results.push(JSON.parse(stdout) as { ms: number; bytes: number });
+  }
+  return results.reduce((best, result) => (result.ms < best.ms ? result : best));
+}
