@@ -34,7 +34,8 @@ fi
 
 node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 20 ? 0 : 1)' 2>/dev/null ||
   { echo "Node.js 20 or newer is needed: https://nodejs.org" >&2; exit 1; }
+# Not `npm ci`: it insists on packages of other platforms that a registry may not have.
 if [ ! -d node_modules ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
   echo "Installing npm packages"
-  npm ci --no-audit --no-fund --loglevel=error
+  npm install --no-save --no-audit --no-fund --loglevel=error
 fi
