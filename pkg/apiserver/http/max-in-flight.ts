@@ -27,10 +27,13 @@ export class MaxInFlight {
     return this.#counts;
   }
 
-  /** Takes a place and gives the function that frees it. Throws 429 when there is none. */
-  enter(context: Pick<RequestContext, 'info' | 'user'>): () => void {
-    const { info, user } = context;
-    if (isLongRunning(info)) return () => undefined;
+  /**
+   * Takes a place and gives the function that frees it. Throws 429 when there is none. Requests of daemons in this very
+   * process take no place: their number is bounded by their workers, and a refusal would cost more than it spares.
+   */
+  enter(context: Pick<RequestContext, 'info' | 'user' | 'request'>): () => void {
+    const { info, user, request } = context;
+    if (isLongRunning(info) || request.user !== undefined) return () => undefined;
     const kind = readVerbs.has(info.verb) ? 'readOnly' : 'mutating';
     const limit = this.#limits[kind];
     if (limit > 0 && this.#counts[kind] >= limit && !user.groups.includes(this.#exemptGroup)) {
