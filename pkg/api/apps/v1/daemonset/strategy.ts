@@ -1,4 +1,5 @@
 /** What is particular to daemon sets. */
+
 import { daemonsets } from '#api/apps/v1/resources.gen.js';
 import type { DaemonSet, DaemonSetStatus, DaemonSetUpdateStrategy } from '#api/apps/v1/types.gen.js';
 import {
@@ -9,6 +10,7 @@ import {
   validateWorkloadSelector,
   validateWorkloadTemplate,
 } from '#api/apps/v1/workload/validation.js';
+import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import type { TableRowCells } from '#api/object.js';
@@ -39,6 +41,7 @@ export const daemonSetStrategy: Strategy<DaemonSet> = kindStrategy<DaemonSet>(da
   validate: (set, context) => validateDaemonSet(set, context.dialect),
   validateUpdate: (set, old) => validateImmutable(set.spec.selector, old.spec.selector, specPath.child('selector')),
   validateStatusUpdate: (set) => validateStatus(set.status),
+  warnings: (set, old, context) => podTemplateWarnings(set.spec.template, old?.spec.template, context.dialect),
   cells: (set, context) => daemonSetCells(set, context.now),
 });
 

@@ -1,7 +1,9 @@
 /** What is particular to deployments. */
+
 import { validateDeployment, validateDeploymentStatus } from '#api/apps/v1/deployment/validation.js';
 import { deployments } from '#api/apps/v1/resources.gen.js';
 import type { Deployment } from '#api/apps/v1/types.gen.js';
+import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import type { TableRowCells } from '#api/object.js';
@@ -37,6 +39,8 @@ export const deploymentStrategy: Strategy<Deployment> = kindStrategy<Deployment>
   validate: (deployment, context) => validateDeployment(deployment, context.dialect),
   validateUpdate: (deployment, old) => validateImmutable(deployment.spec.selector, old.spec.selector, selectorPath),
   validateStatusUpdate: (deployment, old) => validateDeploymentStatus(deployment, old),
+  warnings: (deployment, old, context) =>
+    podTemplateWarnings(deployment.spec.template, old?.spec.template, context.dialect),
   cells: (deployment, context) => deploymentCells(deployment, context.now),
 });
 

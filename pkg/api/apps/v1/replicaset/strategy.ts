@@ -1,4 +1,5 @@
 /** What is particular to replica sets. */
+
 import { replicasets } from '#api/apps/v1/resources.gen.js';
 import type { ReplicaSet, ReplicaSetStatus } from '#api/apps/v1/types.gen.js';
 import {
@@ -6,6 +7,7 @@ import {
   validateWorkloadSelector,
   validateWorkloadTemplate,
 } from '#api/apps/v1/workload/validation.js';
+import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import type { TableRowCells } from '#api/object.js';
@@ -34,6 +36,7 @@ export const replicaSetStrategy: Strategy<ReplicaSet> = kindStrategy<ReplicaSet>
   validateUpdate: (set, old) => validateImmutable(set.spec.selector, old.spec.selector, specPath.child('selector')),
   validateStatusUpdate: (set) => validateReplicaSetStatus(set.status ?? { replicas: 0 }),
   selectableFields: (set) => ({ 'status.replicas': String(set.status?.replicas ?? 0) }),
+  warnings: (set, old, context) => podTemplateWarnings(set.spec.template, old?.spec.template, context.dialect),
   cells: (set, context) => replicaSetCells(set, context.now),
 });
 

@@ -1,4 +1,5 @@
 /** What is particular to stateful sets. */
+
 import { statefulsets } from '#api/apps/v1/resources.gen.js';
 import type { StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy } from '#api/apps/v1/types.gen.js';
 import {
@@ -7,6 +8,7 @@ import {
   validateWorkloadTemplate,
 } from '#api/apps/v1/workload/validation.js';
 import { defaultClaim } from '#api/core/v1/persistentvolumeclaim/defaults.js';
+import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
@@ -42,6 +44,7 @@ export const statefulSetStrategy: Strategy<StatefulSet> = kindStrategy<StatefulS
       ],
       FieldPath.of('status'),
     ),
+  warnings: (set, old, context) => podTemplateWarnings(set.spec.template, old?.spec.template, context.dialect),
   cells: (set, context) => [
     set.metadata.name ?? '',
     `${set.status?.readyReplicas ?? 0}/${set.spec.replicas ?? 0}`,

@@ -1,8 +1,10 @@
 /** What is particular to cron jobs. */
+
 import { parseSchedule, ScheduleError } from '#api/batch/v1/cronjob/schedule.js';
 import { validateJobSpec } from '#api/batch/v1/job/validation.js';
 import { cronjobs } from '#api/batch/v1/resources.gen.js';
 import type { CronJob, CronJobSpec } from '#api/batch/v1/types.gen.js';
+import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
 import type { TableRowCells } from '#api/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
@@ -33,6 +35,13 @@ export const cronJobStrategy: Strategy<CronJob> = kindStrategy<CronJob>(cronjobs
     ...validateSpec(cronJob.spec, context.dialect),
     ...(old === undefined ? validateNameLength(cronJob.metadata.name ?? '') : []),
   ],
+  warnings: (cronJob, old, context) =>
+    podTemplateWarnings(
+      cronJob.spec.jobTemplate?.spec?.template,
+      old?.spec.jobTemplate?.spec?.template,
+      context.dialect,
+      FieldPath.of('spec', 'jobTemplate', 'spec', 'template'),
+    ),
   cells: (cronJob, context) => cronJobCells(cronJob, context.now),
 });
 

@@ -1,7 +1,9 @@
 /** What is particular to jobs. */
+
 import { validateJobSelector, validateJobSpec } from '#api/batch/v1/job/validation.js';
 import { jobs } from '#api/batch/v1/resources.gen.js';
 import type { Job } from '#api/batch/v1/types.gen.js';
+import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import type { TableRowCells } from '#api/object.js';
@@ -37,6 +39,7 @@ export const jobStrategy: Strategy<Job> = kindStrategy<Job>(jobs, {
       checkNonNegative(statusPath.child(field), job.status?.[field]),
     ),
   selectableFields: (job) => ({ 'status.successful': String(job.status?.succeeded ?? 0) }),
+  warnings: (job, old, context) => podTemplateWarnings(job.spec.template, old?.spec.template, context.dialect),
   cells: (job, context) => jobCells(job, context.now),
 });
 

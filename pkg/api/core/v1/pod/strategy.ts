@@ -10,6 +10,7 @@ import {
   validatePodStatusUpdate,
   validatePodUpdate,
 } from '#api/core/v1/pod/validation/pod.js';
+import { podWarnings } from '#api/core/v1/pod/warnings.js';
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { copyField, kindStrategy } from '#api/strategy/kind-strategy.js';
@@ -35,6 +36,7 @@ export const podStrategy: Strategy<Pod> = kindStrategy<Pod>(pods, {
     if (qosClass !== undefined) pod.status = { ...pod.status, qosClass };
   },
   validateStatusUpdate: (pod, old) => validatePodStatusUpdate(pod, old),
+  warnings: (pod, old, context) => podWarnings(pod, old, context.dialect),
   selectableFields: (pod) => ({
     'spec.nodeName': pod.spec.nodeName ?? '',
     'spec.restartPolicy': pod.spec.restartPolicy ?? '',

@@ -1,4 +1,5 @@
 /** What is particular to pod templates as objects of their own. */
+import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
 import { defaultPodTemplate, validatePodTemplate } from '#api/core/v1/podtemplate/template.js';
 import { podtemplates } from '#api/core/v1/resources.gen.js';
 import type { PodTemplate } from '#api/core/v1/types.gen.js';
@@ -11,6 +12,8 @@ export const podTemplateStrategy: Strategy<PodTemplate> = kindStrategy<PodTempla
   generationFields: ['template'],
   defaults: (object, context) => defaultPodTemplate(object.template, context.dialect),
   validate: (object, context) => validatePodTemplate(object.template ?? {}, context.dialect, FieldPath.of('template')),
+  warnings: (object, old, context) =>
+    podTemplateWarnings(object.template, old?.template, context.dialect, FieldPath.of('template')),
   cells: (object) => [
     object.metadata.name ?? '',
     ...containerCells(object.template?.spec?.containers),

@@ -1,5 +1,7 @@
 /** What is particular to replication controllers. */
+
 import { validateStatusCounts, validateWorkloadTemplate } from '#api/apps/v1/workload/validation.js';
+import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
 import { replicationcontrollers } from '#api/core/v1/resources.gen.js';
 import type { ReplicationController } from '#api/core/v1/types.gen.js';
@@ -39,6 +41,8 @@ export const replicationControllerStrategy: Strategy<ReplicationController> = ki
         FieldPath.of('status'),
       ),
     selectableFields: (controller) => ({ 'status.replicas': String(controller.status?.replicas ?? 0) }),
+    warnings: (controller, old, context) =>
+      podTemplateWarnings(controller.spec.template, old?.spec.template, context.dialect),
     cells: (controller, context) => [
       controller.metadata.name ?? '',
       controller.spec.replicas ?? 0,

@@ -21,6 +21,12 @@ const shownInTable = 3;
 export const ingressStrategy: Strategy<Ingress> = kindStrategy<Ingress>(ingresses, {
   generationFields: ['spec'],
   validate: (ingress) => validateIngress(ingress),
+  warnings(ingress, old, context) {
+    const key = `${context.dialect.labelDomain}/ingress.class`;
+    const has = (object: Ingress | undefined): boolean => object?.metadata.annotations?.[key] !== undefined;
+    if (!has(ingress) || has(old)) return [];
+    return [`annotation "${key}" is deprecated, please use 'spec.ingressClassName' instead`];
+  },
   cells: (ingress, context) => ingressCells(ingress, context.now),
 });
 

@@ -1,4 +1,5 @@
 /** What is particular to runtime classes. */
+import { nodeLabelWarnings } from '#api/core/v1/node/deprecated-labels.js';
 import { validateResourceRequirements } from '#api/core/v1/pod/validation/resources.js';
 import { validateTolerations } from '#api/core/v1/pod/validation/scheduling.js';
 import { validateImmutable, validateLabels } from '#api/meta/v1/objectmeta/validation.js';
@@ -23,6 +24,8 @@ export const runtimeClassStrategy: Strategy<RuntimeClass> = kindStrategy<Runtime
     ...validateTolerations(object.scheduling?.tolerations, schedulingPath.child('tolerations')),
   ],
   validateUpdate: (object, old) => validateImmutable(object.handler, old.handler, handlerPath),
+  warnings: (object, _old, context) =>
+    nodeLabelWarnings(object.scheduling?.nodeSelector, context.dialect, schedulingPath.child('nodeSelector')),
   cells: (object, context) => [
     object.metadata.name ?? '',
     object.handler ?? '',

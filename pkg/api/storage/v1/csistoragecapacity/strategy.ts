@@ -1,4 +1,5 @@
 /** What is particular to reports of a driver's capacity. */
+import { nodeKeyWarnings, nodeLabelWarnings } from '#api/core/v1/node/deprecated-labels.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import { csistoragecapacities } from '#api/storage/v1/resources.gen.js';
@@ -28,6 +29,12 @@ export const csiStorageCapacityStrategy: Strategy<CSIStorageCapacity> = kindStra
     validateUpdate: (object, old) => [
       ...validateImmutable(object.nodeTopology, old.nodeTopology, topologyPath),
       ...validateImmutable(object.storageClassName, old.storageClassName, classPath),
+    ],
+    warnings: (object, _old, context) => [
+      ...nodeLabelWarnings(object.nodeTopology?.matchLabels, context.dialect, topologyPath.child('matchLabels')),
+      ...(object.nodeTopology?.matchExpressions ?? []).flatMap(({ key }, i) =>
+        nodeKeyWarnings(key, context.dialect, topologyPath.child('matchExpressions').index(i).child('key')),
+      ),
     ],
     cells: (object) => [object.metadata.name ?? '', object.storageClassName ?? '', object.capacity ?? '<unset>'],
   },

@@ -1,5 +1,6 @@
 /** What is particular to storage classes. */
 
+import { nodeKeyWarnings } from '#api/core/v1/node/deprecated-labels.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import { storageclasses } from '#api/storage/v1/resources.gen.js';
 import type { StorageClass } from '#api/storage/v1/types.gen.js';
@@ -23,6 +24,13 @@ export const storageClassStrategy: Strategy<StorageClass> = kindStrategy<Storage
   },
   validate: (object) => validateClass(object),
   validateUpdate: (object, old) => validateFixedFields(object, old),
+  warnings: (object, _old, context) =>
+    (object.allowedTopologies ?? []).flatMap((term, i) =>
+      (term.matchLabelExpressions ?? []).flatMap(({ key }, j) => {
+        const at = FieldPath.of('allowedTopologies').index(i).child('matchLabelExpressions').index(j);
+        return nodeKeyWarnings(key, context.dialect, at.child('key'));
+      }),
+    ),
   cells: (object, context) => [
     `${object.metadata.name ?? ''}${isDefaultClass(object, context.dialect) ? ' (default)' : ''}`,
     object.provisioner ?? '',
