@@ -1,7 +1,11 @@
 /** The controller manager as a program of its own. */
 import { readFile } from 'node:fs/promises';
 import { createControlLoop } from '#client/control-loop/control-loop.js';
+import type { Connection } from '#client/rest/connection.js';
+import type { RestClient } from '#client/rest/rest-client.js';
+import { ServiceAccountToken } from '#client/rest/service-account-token.js';
 import { ControllerManager } from '#controllers/manager.js';
+import { serviceAccountOf } from '#controllers/names.js';
 import {
   type ControllerManagerOptionTable,
   controllerManagerOptions,
@@ -14,6 +18,8 @@ import { OptionsError } from '#daemon/options/errors.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
 import type { HealthCheck } from '#daemon/serving/health.js';
 
+type Context = ProgramContext<ControllerManagerOptionTable>;
+
 /** `facts`: what the metrics tell of the process. */
 export function controllerManagerProgram(facts: ProcessFacts): Program<ControllerManagerOptionTable> {
   return {
@@ -25,7 +31,7 @@ export function controllerManagerProgram(facts: ProcessFacts): Program<Controlle
   };
 }
 
-async function create(context: ProgramContext<ControllerManagerOptionTable>, facts: ProcessFacts): Promise<Daemon> {
+async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   const { values, dialect, clock, random, log } = context;
   const name = dialect.components.controllerManager;
   const metrics = createRegistry({ dialect, process: facts });
@@ -38,7 +44,7 @@ async function create(context: ProgramContext<ControllerManagerOptionTable>, fac
     create: ({ client, connection, recorder, leadership }) => {
       const manager = new ControllerManager(values, {
         client,
-        clientFor: (controller) => connection.client(controller),
+        clientFor: controllerClients(context, connection),
         dialect,
         clock,
         random,
@@ -51,6 +57,23 @@ async function create(context: ProgramContext<ControllerManagerOptionTable>, fac
       return { loop: manager, checks: [controllersCheck(manager)] };
     },
   });
+}
+
+/** A client for each controller, kept from one term of leading to the next. */
+function controllerClients({ values, dialect, clock }: Context, connection: Connection): (name: string) => RestClient {
+  const clients = new Map<string, RestClient>();
+  // Tokens must not wait behind anything else.
+  const tokens = connection.client('token-requests');
+  const make = (controller: string): RestClient => {
+    if (!values['use-service-account-credentials']) return connection.client(controller);
+    const account = { namespace: dialect.namespaces.system, name: serviceAccountOf(controller) };
+    return connection.as(new ServiceAccountToken({ client: tokens, clock, ...account })).client(controller);
+  };
+  return (controller) => {
+    const known = clients.get(controller) ?? make(controller);
+    clients.set(controller, known);
+    return known;
+  };
 }
 
 function controllersCheck(manager: ControllerManager): HealthCheck {

@@ -44,6 +44,33 @@ export const controllerNames: Readonly<Record<string, { readonly onByDefault: bo
   ].map((name) => [name, { onByDefault: name !== 'bootstrapsigner' && name !== 'tokencleaner' }]),
 );
 
+/** Service accounts whose names are not the controller's followed by `-controller`; those of release 1.24. */
+const accountNames: Readonly<Record<string, string>> = {
+  bootstrapsigner: 'bootstrap-signer',
+  'cloud-node-lifecycle': 'node-controller',
+  csrapproving: 'certificate-controller',
+  csrcleaner: 'certificate-controller',
+  csrsigning: 'certificate-controller',
+  daemonset: 'daemon-set-controller',
+  garbagecollector: 'generic-garbage-collector',
+  horizontalpodautoscaling: 'horizontal-pod-autoscaler',
+  nodeipam: 'node-controller',
+  nodelifecycle: 'node-controller',
+  'persistentvolume-binder': 'persistent-volume-binder',
+  'persistentvolume-expander': 'expand-controller',
+  podgc: 'pod-garbage-collector',
+  replicationcontroller: 'replication-controller',
+  'root-ca-cert-publisher': 'root-ca-cert-publisher',
+  serviceaccount: 'service-account-controller',
+  'serviceaccount-token': 'tokens-controller',
+  tokencleaner: 'token-cleaner',
+};
+
+/** The service account that a controller acts as with `--use-service-account-credentials`, in the system's namespace. */
+export function serviceAccountOf(controller: string): string {
+  return accountNames[controller] ?? `${controller}-controller`;
+}
+
 export interface ControllerSelection {
   readonly selected: readonly string[];
   /** Of the selected ones, those named and not only meant by `*`. */

@@ -7,8 +7,8 @@ import { hostname } from 'node:os';
 import type { Registry } from 'prom-client';
 import { deferred } from '#apimachinery/deferred.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
+import { createLock } from '#client/leaderelection/create-lock.js';
 import { LeaderElector } from '#client/leaderelection/leader-elector.js';
-import { LeaseLock } from '#client/leaderelection/lock.js';
 import { configFromOptions } from '#client/rest/config-from-options.js';
 import { Connection } from '#client/rest/connection.js';
 import type { RestClient } from '#client/rest/rest-client.js';
@@ -140,8 +140,9 @@ function debugEndpoints(context: ControlLoopContext, { configz, name }: ControlL
 function electorOf(context: ControlLoopContext, name: string, client: RestClient, metrics: Registry): LeaderElector {
   const { values, clock, random, log } = context;
   return new LeaderElector({
-    lock: new LeaseLock({
+    lock: createLock({
       client,
+      kind: values['leader-elect-resource-lock'],
       namespace: values['leader-elect-resource-namespace'],
       name: values['leader-elect-resource-name'],
     }),

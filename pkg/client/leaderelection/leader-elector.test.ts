@@ -191,39 +191,17 @@ t.test('work that ends releases the lock and ends the run', async (t) => {
   t.equal(clock.pendingTimers, 0);
 });
 
-t.test('leading once ends with the loss', async (t) => {
-  const { api, clock } = setUp(t);
-  const elector = new LeaderElector({
-    lock: new LeaseLock({ client: api.client, namespace: 'sys', name: 'lock' }),
-    identity: 'a',
-    leaseDurationMs: 15_000,
-    renewDeadlineMs: 10_000,
-    retryPeriodMs: 2000,
-    clock,
-    random: () => 0,
-    log: silentLogger,
-  });
-  let stopped = false;
-  const leading = elector.lead(
-    (signal) =>
-      new Promise((resolve) =>
-        signal.addEventListener(
-          'abort',
-          () => {
-            stopped = true;
-            resolve();
-          },
-          { once: true },
-        ),
-      ),
-    new AbortController().signal,
-  );
-  const failed = t.rejects(leading, { name: 'LeadershipLostError' });
+t.test('who loses the lead stops, and leads again when it can', async (t) => {
+  const { api, clock, candidate, log } = setUp(t);
+  const a = candidate('a');
   await clock.advance(3000);
-  api.intercept(() => serviceUnavailable('down'));
+  const restore = api.intercept(() => serviceUnavailable('down'));
   await clock.advance(30_000);
-  await failed;
-  t.equal(stopped, true);
+  t.same(log, ['a leads', 'a stops']);
+  restore();
+  await clock.advance(30_000);
+  t.same(log, ['a leads', 'a stops', 'a leads']);
+  t.equal(a.elector.isLeader, true);
 });
 
 t.test('times that do not fit are refused', async (t) => {

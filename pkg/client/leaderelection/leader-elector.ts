@@ -40,15 +40,6 @@ export interface LeaderElectorOptions {
 /** The leader's work: runs until its signal aborts, which means that leadership is lost or no longer wanted. */
 export type LeaderWork = (signal: AbortSignal) => Promise<void>;
 
-/** Another process may lead now. */
-export class LeadershipLostError extends Error {
-  override readonly name = 'LeadershipLostError';
-
-  constructor(lock: string) {
-    super(`leadership of ${lock} was lost`);
-  }
-}
-
 /** client-go's jitter of the candidates' retry period. */
 const retryJitter = 1.2;
 
@@ -110,17 +101,6 @@ export class LeaderElector {
       this.#options.log.info({ lock: this.#options.lock.description }, 'Became leader');
       if ((await this.#lead(work, signal)) === 'workEnded') return;
     }
-  }
-
-  /**
-   * Leads once: like `run`, but rejects with LeadershipLostError when leadership is lost, for daemons that start anew
-   * from there. Resolves after `signal` aborted and the work ended.
-   */
-  async lead(work: LeaderWork, signal: AbortSignal): Promise<void> {
-    await this.#acquire(signal);
-    if (signal.aborted) return;
-    this.#options.log.info({ lock: this.#options.lock.description }, 'Became leader');
-    if ((await this.#lead(work, signal)) === 'lost') throw new LeadershipLostError(this.#options.lock.description);
   }
 
   async #acquire(signal: AbortSignal): Promise<void> {

@@ -11,7 +11,6 @@ function file(meaning: string) {
 export const signingOptions = {
   'use-service-account-credentials': {
     type: 'bool',
-    inert: true,
     section,
     meaning: 'Each controller acts as a service account of its own.',
   },
