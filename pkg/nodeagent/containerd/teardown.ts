@@ -1,10 +1,12 @@
 /** Takes down everything that a containerd of one's own holds: sandboxes, mounts, its bridge. */
 import { execFile } from 'node:child_process';
 import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { containerdPaths } from '#nodeagent/containerd/containerd.js';
 import { cgroupVersion } from '#nodeagent/containerd/machine.js';
+import { removeRules } from '#nodeagent/containerd/rules.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
 import { PodCgroups } from '#nodeagent/resources/cgroups.js';
 
@@ -62,7 +64,10 @@ export async function mountsBelow(dir: string): Promise<string[]> {
     .sort((a, b) => b.length - a.length);
 }
 
-/** After `stopContainerd`: unmounts what is left below its directories and removes its bridge and state. */
+/**
+ * After `stopContainerd`, when no sandbox runs any more: unmounts what is left below its directories and removes its
+ * network (bridge, rules, leases of addresses) and state.
+ */
 export async function cleanContainerd(dir: string, bridge?: string): Promise<void> {
   const paths = containerdPaths(dir, bridge);
   for (const root of [dir, paths.stateDir]) {
@@ -70,5 +75,7 @@ export async function cleanContainerd(dir: string, bridge?: string): Promise<voi
   }
   const links = await run('ip', ['-o', 'link', 'show', 'type', 'bridge']);
   if (links.stdout.includes(` ${paths.bridge}:`)) await run('ip', ['link', 'delete', paths.bridge]);
+  await removeRules(paths.bridge);
+  await rm(join(dir, 'ipam'), { recursive: true, force: true });
   await rm(paths.stateDir, { recursive: true, force: true });
 }
