@@ -12,7 +12,15 @@ import type { Client } from '#client/client.js';
 import { whyNoContainers } from '#cmd/orch/preflight.js';
 import { AcknowledgedWrites } from '#test/e2e/acknowledged.js';
 import { eventually, startTestCluster, type TestCluster } from '#test/e2e/harness.js';
-import { findContainerd, findProgram, killCluster, killContainerd, killProgram } from '#test/e2e/kill.js';
+import {
+  findContainerd,
+  findProgram,
+  killCluster,
+  killContainerd,
+  killEverything,
+  killProgram,
+} from '#test/e2e/kill.js';
+import { footprint, leasedAddresses, nothing } from '#test/e2e/leftovers.js';
 import {
   adminClient,
   DoubleRunWatch,
@@ -79,6 +87,15 @@ const containerdKilled: Fault = {
   },
 };
 
+/** As when the machine stops: everything at once, the containers too. */
+const allKilled: Fault = {
+  name: 'everything',
+  async strike(cluster) {
+    await killEverything(cluster.dataDir);
+    await cluster.up();
+  },
+};
+
 const runtimeFaults = runtime === 'containerd' ? [containerdKilled] : [];
 
 /** Without the process that looks after them, programs are not started again but by hand. */
@@ -97,7 +114,7 @@ t.test('one process', { timeout: 240_000 }, (t) =>
   survive(t, {
     separate: false,
     ranges: ['10.201.0.0/16', '10.202.0.0/16'],
-    faults: [...runtimeFaults, programKilled('etcd'), clusterKilled()],
+    faults: [...runtimeFaults, programKilled('etcd'), clusterKilled(), allKilled],
   }),
 );
 
@@ -113,6 +130,7 @@ t.test('separate processes', { timeout: 240_000 }, (t) =>
       ...runtimeFaults,
       programKilled('etcd'),
       clusterKilled(components.nodeAgent, components.controllerManager),
+      allKilled,
     ],
   }),
 );
@@ -172,7 +190,10 @@ async function survive(t: Test, { separate, ranges, faults }: Trial): Promise<vo
   if (cri === undefined) return;
   await untilNothingIsOrphaned(client, cri);
   await eventually('no container has left a process', async () => (await shims(cluster)).length === 0);
-  t.pass('nothing is left of the pods');
+  t.strictSame(await leasedAddresses(cluster.dataDir), [], 'nothing is left of the pods');
+  await cluster.down();
+  const left = await footprint(cluster.dataDir, { ranges: ranges.map((range) => range.slice(0, 7)), namespaces: [] });
+  t.strictSame(left, nothing, 'nor of the cluster');
 }
 
 /** The runtime's helper processes, one per sandbox. */

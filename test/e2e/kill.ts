@@ -1,8 +1,10 @@
 /** SIGKILL for the programs of a cluster. */
+import { readFileSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { layoutOf } from '#cmd/orch/layout.js';
 import { identify, isRunning, type ProcessIdentity, readIdentity } from '#cmd/orch/process/identity.js';
-import { runningContainerd } from '#nodeagent/containerd/containerd.js';
+import { containerdPaths, runningContainerd } from '#nodeagent/containerd/containerd.js';
 import { eventually } from '#test/e2e/harness.js';
 import { nodeNames } from '#test/e2e/observe.js';
 
@@ -29,6 +31,51 @@ export async function findContainerd(dataDir: string): Promise<ProcessIdentity |
 
 export async function killContainerd(dataDir: string): Promise<void> {
   await kill('containerd', await findContainerd(dataDir));
+}
+
+/** Kills all processes of the cluster and those of its containers; again, until no new one has come up meanwhile. */
+export async function killEverything(dataDir: string): Promise<void> {
+  await killCluster(dataDir);
+  const { socket } = containerdPaths(layoutOf(dataDir).runtime(nodeNames(dataDir)[0] ?? ''));
+  await eventually('nothing of the cluster runs', async () => {
+    const parents = new Set(await pidsNaming([dataDir, socket]));
+    const children = [];
+    for (const pid of await pids()) if (parents.has(parentOf(pid))) children.push(pid);
+    for (const pid of [...parents, ...children]) killIfThere(pid);
+    return parents.size === 0;
+  });
+}
+
+async function pids(): Promise<number[]> {
+  return (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+}
+
+/** Of running processes whose command line has one of the texts; not this one's. */
+async function pidsNaming(texts: readonly string[]): Promise<number[]> {
+  const found = [];
+  for (const pid of await pids()) {
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    if (pid !== process.pid && texts.some((text) => command.includes(text))) found.push(pid);
+  }
+  return found;
+}
+
+/** Field 4 of the process's `stat`, see proc(5); 0 when it is gone. */
+function parentOf(pid: number): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    return 0;
+  }
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 async function kill(what: string, identity: ProcessIdentity | undefined): Promise<void> {

@@ -94,7 +94,11 @@ export async function footprint(
     processes: await processesOf(dataDir),
     mounts: [...(await mountsBelow(dataDir)), ...(await mountsBelow(stateDir))],
     links: links.filter((line) => line.includes(bridge)),
-    rules: rules.filter((line) => line.includes(bridge) || ranges.some((range) => line.includes(` ${range}`))),
+    // Rules that bear a network's name are that network's, whatever their addresses.
+    rules: rules.filter(
+      (line) =>
+        line.includes(bridge) || (!line.includes('name: ') && ranges.some((range) => line.includes(` ${range}`))),
+    ),
     namespaces: namespaces.filter((name) => known.has(name)),
   };
 }
