@@ -8,13 +8,10 @@ import { schemeFor } from '#api/scheme.js';
 import type { DialectName } from '#apimachinery/dialect.js';
 import { type Cluster, startCluster } from '#cmd/orch/start-cluster.js';
 import { eventually, kubectls, type RunResult, run } from '#test/e2e/harness.js';
-import { administrationCases } from '#test/integration/apiserver/resources/administration.js';
-import { clusterCases } from '#test/integration/apiserver/resources/cluster.js';
-import { coreCases } from '#test/integration/apiserver/resources/core.js';
+import { everyCase } from '#test/integration/apiserver/resources/every-case.js';
 import type { AnyCase } from '#test/integration/apiserver/resources/resource-case.js';
 import { workloadCases } from '#test/integration/apiserver/resources/workloads.js';
 
-const cases = [...coreCases, ...workloadCases, ...clusterCases, ...administrationCases];
 /** Programs that run at the same time. */
 const parallel = 4;
 /** One kind of so many makes a sample. */
@@ -37,9 +34,11 @@ t.test('kubernetes dialect', { skip: programs.length === 0, timeout: 300_000 }, 
   await each(t, sessions, 'explain', (t, session) => explain(t, session, []));
   await each(t, sessions, 'explain --recursive', (t, session) => explain(t, session, ['--recursive']));
   await each(t, sessions, 'create --dry-run=server', (t, session) =>
-    submit(t, session, cases, ['create', '--dry-run=server']),
+    submit(t, session, everyCase, ['create', '--dry-run=server']),
   );
-  await each(t, sessions, 'apply', (t, session) => submit(t, session, lasting(cases), ['apply', '--validate=strict']));
+  await each(t, sessions, 'apply', (t, session) =>
+    submit(t, session, lasting(everyCase), ['apply', '--validate=strict']),
+  );
   await each(t, sessions, 'mistakes', mistakes);
 });
 
