@@ -2,9 +2,10 @@ import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
 import { namespaces, serviceaccounts } from '#api/core/v1/resources.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import type { Leadership } from '#client/control-loop/leader-loop.js';
 import { FakeApi } from '#client/testing/fake-api.js';
 import { settle, VirtualClock } from '#client/testing/virtual-clock.js';
-import { ControllerManager, type Leadership } from '#controllers/manager.js';
+import { ControllerManager } from '#controllers/manager.js';
 import { controllerManagerValues } from '#controllers/options/options.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 

@@ -4,6 +4,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import { deferred } from '#apimachinery/deferred.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Client } from '#client/client.js';
+import type { Leadership } from '#client/control-loop/leader-loop.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import type { InformerFactory } from '#client/informer/informer.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
@@ -14,15 +15,6 @@ import type { ControllerManagerValues } from '#controllers/options/options.js';
 import { controllerFactories } from '#controllers/registry.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
-
-/** Lets work run only while this process leads. */
-export interface Leadership {
-  /**
-   * Runs `work` whenever this process leads, with a signal that aborts when it no longer does or when `signal` aborts.
-   * Resolves after `signal` aborted and the work ended; rejects when the work did.
-   */
-  lead(work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
-}
 
 export interface ControllerManagerDependencies {
   /** Of the caches, and of all controllers unless `clientFor` is given. */

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Registry } from 'prom-client';
 import { deferred } from '#apimachinery/deferred.js';
+import type { Leadership } from '#client/control-loop/leader-loop.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import { createLock } from '#client/leaderelection/create-lock.js';
 import { LeaderElector } from '#client/leaderelection/leader-elector.js';
@@ -40,16 +41,6 @@ export type ControlLoopContext = Pick<
 > & {
   readonly values: ControlLoopValues;
 };
-
-/** Lets work run only while this process leads. */
-export interface Leadership {
-  /**
-   * Runs `work` whenever this process leads; the work's signal aborts when leadership is lost, and the candidacy begins
-   * again: a lost lease ends the work, not the process. Resolves after `signal` aborted and the work ended; rejects when
-   * the work did.
-   */
-  lead(work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
-}
 
 export interface LoopDependencies {
   /** Of the loop itself, such as its caches. */

@@ -1,20 +1,13 @@
 /** The controller manager's options, all in one table. */
 import type { Dialect } from '#apimachinery/dialect.js';
+import { controlLoopOptions, controlLoopRules } from '#client/control-loop/options.js';
 import { unknownControllers } from '#controllers/names.js';
 import { nodeOptions, nodeRules } from '#controllers/options/nodes.js';
 import { clusterNameOptions, concurrencyOptions, selectionOptions } from '#controllers/options/selection.js';
 import { signingOptions, signingRules } from '#controllers/options/signing.js';
 import { autoscalerOptions, flexVolumeOptions, volumeOptions } from '#controllers/options/volumes.js';
 import { withDialectNames } from '#daemon/options/dialect-names.js';
-import { delegatedAuthOptions, delegatedAuthRules } from '#daemon/options/groups/authentication.js';
-import { clientConnectionOptions } from '#daemon/options/groups/client-connection.js';
-import { debuggingOptions } from '#daemon/options/groups/debugging.js';
 import { featureGateOptions, featureGateRules } from '#daemon/options/groups/feature-gates.js';
-import { genericOptions } from '#daemon/options/groups/generic.js';
-import { leaderElectionOptions, leaderElectionRules } from '#daemon/options/groups/leader-election.js';
-import { loggingOptions, loggingRules } from '#daemon/options/groups/logging.js';
-import { metricsOptions, metricsRules } from '#daemon/options/groups/metrics.js';
-import { servingOptions, servingRules } from '#daemon/options/groups/serving.js';
 import type { OptionValues } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { type Rule, validateOptions } from '#daemon/options/validate.js';
@@ -22,7 +15,7 @@ import { type Rule, validateOptions } from '#daemon/options/validate.js';
 /** The table in the words of the dialect, which also answers to the dialect's own option names. */
 export function controllerManagerOptions(dialect: Dialect) {
   const table = {
-    ...genericOptions,
+    ...controlLoopOptions(dialect, { name: dialect.components.controllerManager, securePort: 10_257 }),
     ...selectionOptions,
     ...clusterNameOptions(dialect),
     ...concurrencyOptions,
@@ -31,17 +24,7 @@ export function controllerManagerOptions(dialect: Dialect) {
     ...flexVolumeOptions(dialect),
     ...autoscalerOptions,
     ...signingOptions,
-    ...clientConnectionOptions({ qps: 20, burst: 30, contentType: dialect.protobufMediaType }),
-    ...leaderElectionOptions({
-      resourceName: dialect.components.controllerManager,
-      resourceNamespace: dialect.namespaces.system,
-    }),
-    ...servingOptions({ securePort: 10_257 }),
-    ...delegatedAuthOptions({ tolerateLookupFailure: false }),
-    ...debuggingOptions,
-    ...metricsOptions,
     ...featureGateOptions,
-    ...loggingOptions,
   };
   return withDialectNames(table, dialect);
 }
@@ -62,12 +45,8 @@ export const controllerManagerRules: readonly Rule<ControllerManagerValues>[] = 
   concurrencyRule,
   nodeRules,
   signingRules,
-  leaderElectionRules,
-  servingRules,
-  delegatedAuthRules,
-  metricsRules,
   featureGateRules,
-  loggingRules,
+  ...controlLoopRules,
 ];
 
 /** Values for a manager inside another process: the defaults, with what is given. Throws OptionsError. */

@@ -24,7 +24,8 @@ export function withDialectNames<T extends OptionTable>(table: T, dialect: Diale
   const entries = Object.entries(table).map(([name, declaration]): [string, OptionDeclaration] => {
     const spelled = productOption(dialect, name);
     if (spelled === name || Object.hasOwn(table, spelled)) return [name, declaration];
-    return [name, { ...declaration, aliases: [...(declaration.aliases ?? []), spelled] }];
+    const aliases = declaration.aliases ?? [];
+    return [name, aliases.includes(spelled) ? declaration : { ...declaration, aliases: [...aliases, spelled] }];
   });
   return Object.fromEntries(entries) as unknown as T;
 }

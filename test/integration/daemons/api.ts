@@ -30,7 +30,7 @@ export interface DaemonTest {
   readonly config: string;
   /** That user, without a socket. */
   readonly client: RestClient;
-  /** Starts a program of `cmd`; it ends with the test, if not before. */
+  /** Starts a program of `cmd`, or the module of that specifier; it ends with the test, if not before. */
   start(program: string, args: readonly string[]): ChildProcess;
 }
 
@@ -90,7 +90,8 @@ export async function startApi(t: Test, options: { dialect: Dialect; mode?: stri
     client,
     config: await file('config', formatKubeconfig(singleContext({ ...context, ca, token: 'root' }))),
     start(program, args) {
-      const main = fileURLToPath(import.meta.resolve(`#cmd/${program}/main.js`));
+      const specifier = program.startsWith('#') ? program : `#cmd/${program}/main.js`;
+      const main = fileURLToPath(import.meta.resolve(specifier));
       const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
       children.push(child);
       return child;

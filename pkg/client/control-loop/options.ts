@@ -1,0 +1,45 @@
+/** The options that `createControlLoop` acts on, for a daemon's table. */
+import type { Dialect } from '#apimachinery/dialect.js';
+import { withDialectNames } from '#daemon/options/dialect-names.js';
+import { delegatedAuthOptions, delegatedAuthRules } from '#daemon/options/groups/authentication.js';
+import { clientConnectionOptions } from '#daemon/options/groups/client-connection.js';
+import { debuggingOptions } from '#daemon/options/groups/debugging.js';
+import { genericOptions } from '#daemon/options/groups/generic.js';
+import { leaderElectionOptions, leaderElectionRules } from '#daemon/options/groups/leader-election.js';
+import { loggingOptions, loggingRules } from '#daemon/options/groups/logging.js';
+import { metricsOptions, metricsRules } from '#daemon/options/groups/metrics.js';
+import { servingOptions, servingRules } from '#daemon/options/groups/serving.js';
+import type { OptionValues } from '#daemon/options/option.js';
+import type { Rule } from '#daemon/options/validate.js';
+
+export interface ControlLoopDefaults {
+  /** Also of the leader election's lock. */
+  readonly name: string;
+  readonly securePort: number;
+}
+
+/** The table of a daemon that has no options of its own; others spread it into theirs. */
+export function controlLoopOptions(dialect: Dialect, { name, securePort }: ControlLoopDefaults) {
+  const table = {
+    ...genericOptions,
+    ...servingOptions({ securePort }),
+    ...delegatedAuthOptions({ tolerateLookupFailure: false }),
+    ...clientConnectionOptions({ qps: 20, burst: 30, contentType: dialect.protobufMediaType }),
+    ...leaderElectionOptions({ resourceName: name, resourceNamespace: dialect.namespaces.system }),
+    ...debuggingOptions,
+    ...metricsOptions,
+    ...loggingOptions,
+  };
+  return withDialectNames(table, dialect);
+}
+
+export type ControlLoopOptionTable = ReturnType<typeof controlLoopOptions>;
+
+/** What 1.24 refuses about these options. */
+export const controlLoopRules: readonly Rule<OptionValues<ControlLoopOptionTable>>[] = [
+  servingRules,
+  delegatedAuthRules,
+  leaderElectionRules,
+  metricsRules,
+  loggingRules,
+];
