@@ -1,4 +1,6 @@
 /** What is particular to horizontal pod autoscalers. */
+import { validateBehavior } from '#api/autoscaling/v2/horizontalpodautoscaler/behavior-validation.js';
+import { validateSource } from '#api/autoscaling/v2/horizontalpodautoscaler/metric-validation.js';
 import { validateScaleBounds } from '#api/autoscaling/v2/horizontalpodautoscaler/validation.js';
 import { horizontalpodautoscalers } from '#api/autoscaling/v2/resources.gen.js';
 import type {
@@ -10,7 +12,7 @@ import type {
   MetricValueStatus,
 } from '#api/autoscaling/v2/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkEnum, checkOptionalEnum } from '#apimachinery/validation/checks.js';
@@ -27,8 +29,10 @@ export const horizontalPodAutoscalerStrategy: Strategy<HorizontalPodAutoscaler> 
   horizontalpodautoscalers,
   {
     defaults: (scaler) => defaultScaler(scaler),
-    validate: (scaler) => [
-      ...validateScaleBounds(scaler.spec),
+    validate: (scaler, context, old) => [
+      ...validateScaleBounds(scaler.spec, minimumReplicas(context, old)),
+      ...(minimumReplicas(context, old) === 0 ? validateZero(scaler) : []),
+      ...validateBehavior(scaler.spec.behavior, specPath.child('behavior')),
       ...(scaler.spec.metrics ?? []).flatMap((metric, i) => validateMetric(metric, specPath.child('metrics').index(i))),
     ],
     cells: (scaler, context) => [
@@ -71,6 +75,18 @@ function defaultRules(
   return result;
 }
 
+/** No pods at all is for who can know from elsewhere that there is work again. */
+function minimumReplicas(context: StrategyContext, old: HorizontalPodAutoscaler | undefined): 0 | 1 {
+  return context.gate('HPAScaleToZero') || (old !== undefined && old.spec.minReplicas === 0) ? 0 : 1;
+}
+
+function validateZero({ spec }: HorizontalPodAutoscaler): FieldFailure[] {
+  if (spec.minReplicas !== 0) return [];
+  if (spec.metrics?.some((metric) => metric.type === 'Object' || metric.type === 'External')) return [];
+  const text = 'must specify at least one Object or External metric to support scaling to zero replicas';
+  return [forbiddenField(specPath.child('metrics'), text)];
+}
+
 function validateMetric(metric: MetricSpec, path: FieldPath): FieldFailure[] {
   const types = ['ContainerResource', 'External', 'Object', 'Pods', 'Resource'];
   const failures = checkEnum(path.child('type'), metric.type, types);
@@ -86,6 +102,7 @@ function validateMetric(metric: MetricSpec, path: FieldPath): FieldFailure[] {
     failures.push(required(path.child(expected), 'must populate information for the given metric source'));
     return failures;
   }
+  failures.push(...validateSource(metric, path));
   return [...failures, ...validateTarget(metric[source]?.target, path.child(source, 'target'))];
 }
 

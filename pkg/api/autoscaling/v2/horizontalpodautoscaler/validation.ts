@@ -14,12 +14,14 @@ export interface ScaleBounds {
 }
 
 /** What is scaled, and between which numbers. */
-export function validateScaleBounds(spec: ScaleBounds): FieldFailure[] {
+export function validateScaleBounds(spec: ScaleBounds, minimum: 0 | 1 = 1): FieldFailure[] {
   const { minReplicas, maxReplicas = 0 } = spec;
   const failures: FieldFailure[] = [];
   const maxPath = specPath.child('maxReplicas');
-  if (minReplicas !== undefined && minReplicas < 1) {
-    failures.push(invalidValue(specPath.child('minReplicas'), minReplicas, 'must be greater than or equal to 1'));
+  if (minReplicas !== undefined && minReplicas < minimum) {
+    failures.push(
+      invalidValue(specPath.child('minReplicas'), minReplicas, `must be greater than or equal to ${minimum}`),
+    );
   }
   if (maxReplicas < 1) failures.push(invalidValue(maxPath, maxReplicas, 'must be greater than 0'));
   if (minReplicas !== undefined && maxReplicas < minReplicas) {

@@ -55,6 +55,7 @@ function validateSpec(spec: CronJobSpec, dialect: Dialect): FieldFailure[] {
   const failures: FieldFailure[] = [];
   if (schedule === '') failures.push(required(specPath.child('schedule')));
   else failures.push(...validateSchedule(schedule));
+  failures.push(...validateTimeZone(spec));
   failures.push(
     ...(['startingDeadlineSeconds', 'successfulJobsHistoryLimit', 'failedJobsHistoryLimit'] as const).flatMap((field) =>
       checkNonNegative(specPath.child(field), spec[field]),
@@ -72,6 +73,32 @@ function validateSpec(spec: CronJobSpec, dialect: Dialect): FieldFailure[] {
     failures.push(invalidValue(at.child('selector'), jobSpec.selector, '`selector` will be auto-generated'));
   }
   return failures;
+}
+
+function validateTimeZone({ timeZone, schedule = '' }: CronJobSpec): FieldFailure[] {
+  if (timeZone === undefined) return [];
+  const path = specPath.child('timeZone');
+  const failures: FieldFailure[] = [];
+  if (schedule.includes('TZ')) {
+    const text = 'cannot use both timeZone field and TZ or CRON_TZ in schedule';
+    failures.push(invalidValue(specPath.child('schedule'), schedule, text));
+  }
+  if (timeZone === '') return [...failures, invalidValue(path, timeZone, 'must be nil or non-empty string')];
+  if (timeZone.toLowerCase() === 'local') {
+    return [...failures, invalidValue(path, timeZone, 'timeZone must be an explicit time zone')];
+  }
+  if (!isTimeZone(timeZone)) failures.push(invalidValue(path, timeZone, `unknown time zone ${timeZone}`));
+  return failures;
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return false;
+  }
 }
 
 function validateSchedule(schedule: string): FieldFailure[] {

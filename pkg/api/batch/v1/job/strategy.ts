@@ -5,16 +5,20 @@ import { jobs } from '#api/batch/v1/resources.gen.js';
 import type { Job } from '#api/batch/v1/types.gen.js';
 import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
+import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import type { TableRowCells } from '#api/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy.js';
 import { age, humanDuration } from '#api/table/age.js';
 import { containerCells, formatLabelSelector } from '#api/table/text.js';
 import { parseTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkNonNegative } from '#apimachinery/validation/checks.js';
+import { invalidValue } from '#apimachinery/validation/failure.js';
+import { dns1123LabelErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
@@ -32,8 +36,9 @@ export const jobStrategy: Strategy<Job> = kindStrategy<Job>(jobs, {
   validate: (job, context) => [
     ...validateJobSpec(job.spec, context.dialect, specPath),
     ...validateJobSelector(job.spec, specPath),
+    ...validatePodHostnames(job),
   ],
-  validateUpdate: (job, old) => validateFixedFields(job, old),
+  validateUpdate: (job, old, context) => validateFixedFields(job, old, context),
   validateStatusUpdate: (job) =>
     (['active', 'succeeded', 'failed', 'ready'] as const).flatMap((field) =>
       checkNonNegative(statusPath.child(field), job.status?.[field]),
@@ -71,10 +76,34 @@ function generateSelector(job: Job): void {
   };
 }
 
-function validateFixedFields(job: Job, old: Job): FieldFailure[] {
-  return (['completions', 'selector', 'template', 'completionMode'] as const).flatMap((field) =>
+/** Pods of an indexed job are reached by names made of the job's and their index. */
+function validatePodHostnames({ spec, metadata }: Job): FieldFailure[] {
+  const completions = spec.completions ?? 0;
+  if (spec.completionMode !== 'Indexed' || completions <= 0) return [];
+  const name = metadata.name ?? '';
+  return dns1123LabelErrors(`${name}-${completions - 1}`).map((text) =>
+    invalidValue(FieldPath.of('metadata', 'name'), name, `will not able to create pod with invalid DNS label: ${text}`),
+  );
+}
+
+function validateFixedFields(job: Job, old: Job, { gate }: StrategyContext): FieldFailure[] {
+  const failures = (['completions', 'selector', 'completionMode'] as const).flatMap((field) =>
     validateImmutable(job.spec[field], old.spec[field], specPath.child(field)),
   );
+  // While no pod has been made of it, somebody else may still decide where they will run.
+  const waiting = old.spec.suspend === true && old.status?.startTime === undefined;
+  const directed = waiting && gate('JobMutableNodeSchedulingDirectives');
+  const template = (of: Job) => (directed ? withoutDirectives(of.spec.template) : of.spec.template);
+  if (semanticEqual(template(job), template(old))) return failures;
+  return [...failures, ...validateImmutable(job.spec.template, old.spec.template, specPath.child('template'))];
+}
+
+/** The template less what says on which nodes its pods may run. */
+function withoutDirectives(template: PodTemplateSpec | undefined): object {
+  const { labels: _labels, annotations: _annotations, ...metadata } = template?.metadata ?? {};
+  const { nodeSelector: _selector, tolerations: _tolerations, affinity, ...spec } = template?.spec ?? {};
+  const { nodeAffinity: _nodes, ...pods } = affinity ?? {};
+  return { metadata, spec: Object.keys(pods).length === 0 ? spec : { ...spec, affinity: pods } };
 }
 
 function jobCells(job: Job, now: number): TableRowCells {

@@ -7,9 +7,9 @@ import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { compareQuantities } from '#apimachinery/quantity.js';
+import { compareQuantities, parseQuantity } from '#apimachinery/quantity.js';
 import { checkQualifiedName } from '#apimachinery/validation/checks.js';
-import { duplicate, forbiddenField, invalidValue } from '#apimachinery/validation/failure.js';
+import { duplicate, forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const limitsPath = FieldPath.of('spec', 'limits');
@@ -51,6 +51,14 @@ function validateItem(item: LimitRangeItem, dialect: Dialect, path: FieldPath): 
       failures.push(...validateResourceName(name, at), ...validateResourceQuantity(name, quantity, dialect, at));
     }
   }
+  failures.push(...validateRatios(item, path));
+  if (
+    item.type === 'PersistentVolumeClaim' &&
+    item.min?.['storage'] === undefined &&
+    item.max?.['storage'] === undefined
+  ) {
+    failures.push(required(path, 'either minimum or maximum storage value is required, but neither was provided'));
+  }
   if (item.type === 'Pod') {
     for (const field of ['default', 'defaultRequest'] as const) {
       if (Object.keys(item[field] ?? {}).length === 0) continue;
@@ -75,4 +83,19 @@ function validateItem(item: LimitRangeItem, dialect: Dialect, path: FieldPath): 
     }
   }
   return failures;
+}
+
+/** How many times its request a limit may be: at least once, and no more than the other bounds leave. */
+function validateRatios(item: LimitRangeItem, path: FieldPath): FieldFailure[] {
+  return Object.entries(item.maxLimitRequestRatio ?? {}).flatMap(([name, ratio]) => {
+    const at = path.child('maxLimitRequestRatio').key(name);
+    if (compareQuantities(ratio, '1') < 0) return [invalidValue(at, ratio, `ratio ${ratio} is less than 1`)];
+    const { [name]: min } = item.min ?? {};
+    const { [name]: max } = item.max ?? {};
+    if (min === undefined || max === undefined) return [];
+    const nanos = (quantity: string): number => Number(parseQuantity(quantity).nanos);
+    const limit = nanos(max) / nanos(min);
+    if (!Number.isFinite(limit) || nanos(ratio) / 1e9 <= limit) return [];
+    return [invalidValue(at, ratio, `ratio ${ratio} is greater than max/min = ${limit.toFixed(6)}`)];
+  });
 }

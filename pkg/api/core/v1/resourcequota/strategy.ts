@@ -1,5 +1,6 @@
 /** What is particular to resource quotas. */
 import { validateResourceName, validateResourceQuantity } from '#api/core/v1/pod/validation/resources.js';
+import { validateScopes } from '#api/core/v1/resourcequota/scope-validation.js';
 import { resourcequotas } from '#api/core/v1/resources.gen.js';
 import type { ResourceQuota } from '#api/core/v1/types.gen.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
@@ -9,24 +10,14 @@ import type { Strategy } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { invalidValue } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
 const statusPath = FieldPath.of('status');
-const scopes = [
-  'BestEffort',
-  'CrossNamespacePodAffinity',
-  'NotBestEffort',
-  'NotTerminating',
-  'PriorityClass',
-  'Terminating',
-];
-
 export const resourceQuotaStrategy: Strategy<ResourceQuota> = kindStrategy<ResourceQuota>(resourcequotas, {
   validate: (quota, context) => [
     ...validateList(quota.spec.hard, context.dialect, specPath.child('hard')),
-    ...validateScopes(quota.spec.scopes ?? []),
+    ...validateScopes(quota.spec, specPath),
   ],
   validateUpdate: (quota, old) => validateImmutable(quota.spec.scopes, old.spec.scopes, specPath.child('scopes')),
   validateStatusUpdate: (quota, _old, context) => [
@@ -43,19 +34,6 @@ function validateList(list: Record<string, string> | undefined, dialect: Dialect
     const named = name.startsWith('count/') ? [] : validateResourceName(name, at);
     return [...named, ...validateResourceQuantity(name, quantity, dialect, at)];
   });
-}
-
-function validateScopes(given: string[]): FieldFailure[] {
-  const path = specPath.child('scopes');
-  const failures: FieldFailure[] = [];
-  if (given.some((scope) => !scopes.includes(scope))) failures.push(invalidValue(path, given, 'unsupported scope'));
-  for (const pair of [
-    ['BestEffort', 'NotBestEffort'],
-    ['Terminating', 'NotTerminating'],
-  ]) {
-    if (pair.every((scope) => given.includes(scope))) failures.push(invalidValue(path, given, 'conflicting scopes'));
-  }
-  return failures;
 }
 
 function quotaCells(quota: ResourceQuota, now: number): TableRowCells {

@@ -5,6 +5,7 @@ import {
   validateInitContainers,
 } from '#api/core/v1/pod/validation/containers.js';
 import { validateDNS, validateHostAliases } from '#api/core/v1/pod/validation/dns.js';
+import { validateOS } from '#api/core/v1/pod/validation/operating-system.js';
 import { validateResourceRequirements } from '#api/core/v1/pod/validation/resources.js';
 import {
   validateAffinity,
@@ -18,7 +19,7 @@ import { validateLabels } from '#api/meta/v1/objectmeta/validation.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkDNSSubdomain, checkEnum, checkQualifiedName } from '#apimachinery/validation/checks.js';
-import { invalidValue, required } from '#apimachinery/validation/failure.js';
+import { invalidValue } from '#apimachinery/validation/failure.js';
 import { inclusiveRangeMessage } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -59,7 +60,7 @@ export function validatePodSpec(spec: PodSpec, dialect: Dialect, path: FieldPath
       dialect,
       path.child('overhead'),
     ),
-    ...validateOS(spec, path.child('os')),
+    ...validateOS(spec, path),
   ];
 }
 
@@ -87,10 +88,4 @@ function validateActiveDeadline(seconds: number | undefined, path: FieldPath): F
 function validatePriority(spec: PodSpec, path: FieldPath): FieldFailure[] {
   if (spec.preemptionPolicy === undefined) return [];
   return checkEnum(path.child('preemptionPolicy'), spec.preemptionPolicy, ['PreemptLowerPriority', 'Never']);
-}
-
-function validateOS(spec: PodSpec, path: FieldPath): FieldFailure[] {
-  if (spec.os === undefined) return [];
-  if ((spec.os.name ?? '') === '') return [required(path.child('name'), 'cannot be empty')];
-  return checkEnum(path.child('name'), spec.os.name, ['linux', 'windows']);
 }
