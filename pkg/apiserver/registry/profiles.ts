@@ -3,6 +3,8 @@
 import { validateApproval } from '#api/certificates/v1/certificatesigningrequest/status-validation.js';
 import { prepareApproval } from '#api/certificates/v1/certificatesigningrequest/strategy.js';
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
+import { prepareEphemeralContainersUpdate, validateEphemeralContainers } from '#api/core/v1/pod/strategy.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/object.js';
 import { copyField } from '#api/strategy/kind-strategy.js';
 import type { UpdateProfile } from '#apiserver/registry/mutate.js';
@@ -42,21 +44,15 @@ export const finalizeProfile: UpdateProfile = {
 };
 
 /** `pods/…/ephemeralcontainers`: nothing but those containers. */
-export function ephemeralContainersProfile({ strategy }: ServedResource): UpdateProfile {
+export function ephemeralContainersProfile(): UpdateProfile {
   return {
     subresource: 'ephemeralcontainers',
-    prepare(object, old) {
-      const containers: unknown = (object as { spec?: { ephemeralContainers?: unknown } }).spec?.ephemeralContainers;
+    prepare(object, old, context) {
+      const next = prepareEphemeralContainersUpdate(object as Pod, old as Pod, context);
       keepAllBut(object, old, []);
-      const { spec } = old as { spec?: object };
-      Reflect.set(object, 'spec', {
-        ...spec,
-        ...(containers === undefined ? {} : { ephemeralContainers: containers }),
-      });
+      Reflect.set(object, 'spec', next.spec);
     },
-    validate(object, old, context) {
-      return strategy.validateStatusUpdate?.(object, old, context) ?? [];
-    },
+    validate: (object, old, context) => validateEphemeralContainers(object as Pod, old as Pod, context),
   };
 }
 

@@ -2,6 +2,15 @@
 
 export const accessModes = ['ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod'] as const;
 
+/** The modes that may be asked for: the newest one only while its gate is on, or where it is stored already. */
+export function knownAccessModes(
+  gate: (name: string) => boolean,
+  stored: readonly string[] | undefined,
+): readonly string[] {
+  if (gate('ReadWriteOncePod') || stored?.includes('ReadWriteOncePod')) return accessModes;
+  return accessModes.filter((mode) => mode !== 'ReadWriteOncePod');
+}
+
 const short: Readonly<Record<string, string>> = {
   ReadWriteOnce: 'RWO',
   ReadOnlyMany: 'ROX',

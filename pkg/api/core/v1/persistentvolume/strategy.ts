@@ -1,5 +1,5 @@
 /** What is particular to persistent volumes. */
-import { accessModes, formatAccessModes } from '#api/core/v1/persistentvolume/access-modes.js';
+import { formatAccessModes, knownAccessModes } from '#api/core/v1/persistentvolume/access-modes.js';
 import { checkNonNegativeQuantity } from '#api/core/v1/pod/validation/resources.js';
 import { validateNodeSelector } from '#api/core/v1/pod/validation/scheduling.js';
 import { validateHostPath } from '#api/core/v1/pod/validation/volumes.js';
@@ -41,7 +41,8 @@ export const persistentVolumeStrategy: Strategy<PersistentVolume> = kindStrategy
   prepareForCreate(volume) {
     volume.status = { phase: 'Pending' };
   },
-  validate: (volume) => validateVolume(volume.spec),
+  validate: (volume, context, old) =>
+    validateVolume(volume.spec, knownAccessModes(context.gate, old?.spec.accessModes)),
   validateUpdate: (volume, old) => validateFixedFields(volume.spec, old.spec),
   cells: (volume, context) => volumeCells(volume, context.now),
 });
@@ -50,13 +51,16 @@ function sourcesOf(spec: PersistentVolumeSpec): string[] {
   return Object.keys(spec).filter((field) => !commonFields.has(field) && Reflect.get(spec, field) !== undefined);
 }
 
-function validateVolume(spec: PersistentVolumeSpec): FieldFailure[] {
+function validateVolume(spec: PersistentVolumeSpec, known: readonly string[]): FieldFailure[] {
   const failures: FieldFailure[] = [];
   const modes = spec.accessModes ?? [];
-  const known: readonly string[] = accessModes;
   if (modes.length === 0) failures.push(required(specPath.child('accessModes')));
   for (const mode of modes) {
-    if (!known.includes(mode)) failures.push(notSupported(specPath.child('accessModes'), mode, accessModes));
+    if (!known.includes(mode)) failures.push(notSupported(specPath.child('accessModes'), mode, known));
+  }
+  if (modes.includes('ReadWriteOncePod') && modes.length > 1) {
+    const text = 'may not use ReadWriteOncePod with other access modes';
+    failures.push(forbiddenField(specPath.child('accessModes'), text));
   }
   if (Object.keys(spec.capacity ?? {}).length === 0) failures.push(required(specPath.child('capacity')));
   for (const [name, quantity] of Object.entries(spec.capacity ?? {})) {

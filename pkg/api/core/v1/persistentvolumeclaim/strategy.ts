@@ -1,5 +1,5 @@
 /** What is particular to persistent volume claims. */
-import { accessModes, formatAccessModes } from '#api/core/v1/persistentvolume/access-modes.js';
+import { accessModes, formatAccessModes, knownAccessModes } from '#api/core/v1/persistentvolume/access-modes.js';
 import { defaultClaim } from '#api/core/v1/persistentvolumeclaim/defaults.js';
 import { checkNonNegativeQuantity } from '#api/core/v1/pod/validation/resources.js';
 import { persistentvolumeclaims } from '#api/core/v1/resources.gen.js';
@@ -25,21 +25,25 @@ export const persistentVolumeClaimStrategy: Strategy<PersistentVolumeClaim> = ki
     prepareForCreate(claim) {
       claim.status = { phase: 'Pending' };
     },
-    validate: (claim) => validateClaimSpec(claim.spec, specPath),
+    validate: (claim, context, old) =>
+      validateClaimSpec(claim.spec, specPath, knownAccessModes(context.gate, old?.spec.accessModes)),
     validateUpdate: (claim, old) => validateFixedFields(claim, old),
     cells: (claim, context) => claimCells(claim, context.now),
   },
 );
 
 /** Rules of a claim, also of one made from a template. */
-export function validateClaimSpec(spec: PersistentVolumeClaimSpec, path: FieldPath): FieldFailure[] {
+export function validateClaimSpec(
+  spec: PersistentVolumeClaimSpec,
+  path: FieldPath,
+  known: readonly string[] = accessModes,
+): FieldFailure[] {
   const failures: FieldFailure[] = [];
   const modes = spec.accessModes ?? [];
   const modesPath = path.child('accessModes');
   if (modes.length === 0) failures.push(required(modesPath, 'at least 1 access mode is required'));
   failures.push(...validateLabelSelector(spec.selector, path.child('selector')));
-  const known: readonly string[] = accessModes;
-  for (const mode of modes) if (!known.includes(mode)) failures.push(notSupported(modesPath, mode, accessModes));
+  for (const mode of modes) if (!known.includes(mode)) failures.push(notSupported(modesPath, mode, known));
   if (modes.includes('ReadWriteOncePod') && modes.length > 1) {
     failures.push(forbiddenField(modesPath, 'may not use ReadWriteOncePod with other access modes'));
   }
