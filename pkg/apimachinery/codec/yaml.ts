@@ -79,12 +79,17 @@ function plain(value: unknown, state: { depth: number; left: number }): unknown 
   return copy;
 }
 
-/** The JSON value of a document. Throws a DecodeError. */
+function place(text: string, offset: number): string {
+  const before = text.slice(0, offset).split('\n');
+  return ` at line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+}
+
+/** The JSON value of a document. Throws a DecodeError, which names the place. */
 export function parseYAML(text: string): unknown {
   try {
     const [document, ...more] = new Composer(options).compose(tokens(text), true);
     const problem = document?.errors[0];
-    if (problem !== undefined) throw problem;
+    if (problem !== undefined) throw new DecodeError(`yaml: ${problem.message}${place(text, problem.pos[0])}`);
     if (more.length > 0) throw new DecodeError('yaml: more than one document');
     return plain(document?.toJS(options), { depth: 0, left: 16 * text.length + 4096 });
   } catch (error) {
