@@ -55,21 +55,22 @@ export class GrpcEndpoint {
   /** False in the pause after a failure to connect. */
   get usable(): boolean {
     if (this.#closed) return false;
-    const connected = this.#session !== undefined || this.#connecting !== undefined;
+    const connected = this.#live() !== undefined || this.#connecting !== undefined;
     return connected || this.#options.clock.monotonic() >= this.#retryAtMs;
   }
 
   /** Rejects with GrpcErrors. */
   async unary(call: UnaryCall): Promise<Buffer> {
     const { clock } = this.#options;
-    if (this.#session !== undefined) return callUnary(this.#session, call, clock);
+    const live = this.#live();
+    if (live !== undefined) return callUnary(live, call, clock);
     const startedMs = clock.monotonic();
     const session = await orAborted(this.#connected(), call.signal);
     return callUnary(session, { ...call, timeoutMs: call.timeoutMs - (clock.monotonic() - startedMs) }, clock);
   }
 
   async stream(path: string, metadata: Readonly<Record<string, string>>): Promise<GrpcStream> {
-    return callStream(this.#session ?? (await this.#connected()), path, metadata);
+    return callStream(this.#live() ?? (await this.#connected()), path, metadata);
   }
 
   /** Calls that are under way fail. */
@@ -77,6 +78,12 @@ export class GrpcEndpoint {
     this.#closed = true;
     this.#session?.destroy();
     this.#session = undefined;
+  }
+
+  /** The session that takes calls. One that ends takes none, though its `close` event waits for all its streams. */
+  #live(): ClientHttp2Session | undefined {
+    if (this.#session?.closed === true || this.#session?.destroyed === true) this.#session = undefined;
+    return this.#session;
   }
 
   #connected(): Promise<ClientHttp2Session> {
@@ -105,7 +112,8 @@ export class GrpcEndpoint {
       });
       session.once('connect', () => {
         patience.cancel();
-        if (this.#closed) return session.destroy();
+        // The server's farewell may have come with its greeting, before there was a session to leave.
+        if (this.#closed || session.closed || session.destroyed) return session.destroy();
         session.setLocalWindowSize(sessionWindowBytes);
         this.#failures = 0;
         this.#session = session;
