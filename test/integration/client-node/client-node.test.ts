@@ -200,7 +200,10 @@ async function followed(path: string, list: Row['list'], { start, until }: Follo
     await new Promise<void>((resolve, reject) => {
       for (const event of ['add', 'update', 'delete'] as const) {
         informer.on(event, (object) => {
-          Promise.resolve(until(event, object)).then((done) => (done ? resolve() : undefined), reject);
+          const look = async () => {
+            if (await until(event, object)) resolve();
+          };
+          look().catch(reject);
         });
       }
       informer.on('error', reject);
