@@ -6,7 +6,7 @@ import type { Pod, Volume } from '#api/core/v1/types.gen.js';
 import type { Client } from '#client/client.js';
 import { whyNoContainers } from '#cmd/orch/preflight.js';
 import { freePort } from '#cmd/orch/settings.js';
-import { eventually, startTestCluster, type TestCluster } from '#test/e2e/harness.js';
+import { eventually, ownRanges, rangeArguments, startTestCluster, type TestCluster } from '#test/e2e/harness.js';
 import { killCluster, killContainerd } from '#test/e2e/kill.js';
 import {
   footprint,
@@ -34,23 +34,18 @@ const noContainers = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: 
 const skip = noContainers === undefined ? false : `${noContainers}: nothing can be left behind`;
 t.setTimeout(300_000);
 
-t.test('one process', { skip }, (t) =>
-  leaveNothing(t, { separate: false, crash: false, ranges: ['10.205', '10.206'] }),
-);
-t.test('separate processes, after a crash', { skip }, (t) =>
-  leaveNothing(t, { separate: true, crash: true, ranges: ['10.207', '10.208'] }),
-);
+t.test('one process', { skip }, (t) => leaveNothing(t, { separate: false, crash: false }));
+t.test('separate processes, after a crash', { skip }, (t) => leaveNothing(t, { separate: true, crash: true }));
 
 interface Trial {
   readonly separate: boolean;
   /** The first `down` finds that the cluster's process and its runtime were killed. */
   readonly crash: boolean;
-  /** Beginnings of the addresses of services and pods; no other test has the same. */
-  readonly ranges: readonly [string, string];
 }
 
-async function leaveNothing(t: Test, { separate, crash, ranges }: Trial): Promise<void> {
-  const args = [`--service-cluster-ip-range=${ranges[0]}.0.0/16`, `--cluster-cidr=${ranges[1]}.0.0/16`];
+async function leaveNothing(t: Test, { separate, crash }: Trial): Promise<void> {
+  const ranges = ownRanges();
+  const args = rangeArguments(ranges);
   const cluster = await startTestCluster({ separate, runtime: 'containerd', args });
   t.teardown(() => cluster.destroy());
   let client = await adminClient(cluster);

@@ -11,7 +11,7 @@ import { dialectByName } from '#apimachinery/dialect.js';
 import type { Client } from '#client/client.js';
 import { whyNoContainers } from '#cmd/orch/preflight.js';
 import { AcknowledgedWrites } from '#test/e2e/acknowledged.js';
-import { eventually, startTestCluster, type TestCluster } from '#test/e2e/harness.js';
+import { eventually, ownRanges, rangeArguments, startTestCluster, type TestCluster } from '#test/e2e/harness.js';
 import {
   findContainerd,
   findProgram,
@@ -113,7 +113,6 @@ function clusterKilled(...programs: string[]): Fault {
 t.test('one process', { timeout: 240_000 }, (t) =>
   survive(t, {
     separate: false,
-    ranges: ['10.201.0.0/16', '10.202.0.0/16'],
     faults: [...runtimeFaults, programKilled('etcd'), clusterKilled(), allKilled],
   }),
 );
@@ -121,7 +120,6 @@ t.test('one process', { timeout: 240_000 }, (t) =>
 t.test('separate processes', { timeout: 240_000 }, (t) =>
   survive(t, {
     separate: true,
-    ranges: ['10.203.0.0/16', '10.204.0.0/16'],
     faults: [
       programKilled(components.apiServer),
       programKilled(components.controllerManager),
@@ -137,17 +135,15 @@ t.test('separate processes', { timeout: 240_000 }, (t) =>
 
 interface Trial {
   readonly separate: boolean;
-  /** Of services and pods: no other test has the same. */
-  readonly ranges: readonly [string, string];
   readonly faults: readonly Fault[];
 }
 
-async function survive(t: Test, { separate, ranges, faults }: Trial): Promise<void> {
-  const [services, podRange] = ranges;
+async function survive(t: Test, { separate, faults }: Trial): Promise<void> {
+  const ranges = ownRanges();
   const cluster = await startTestCluster({
     runtime,
     separate,
-    args: [`--service-cluster-ip-range=${services}`, `--cluster-cidr=${podRange}`],
+    args: rangeArguments(ranges),
   });
   t.teardown(() => cluster.destroy());
   const client = await adminClient(cluster);
@@ -192,7 +188,7 @@ async function survive(t: Test, { separate, ranges, faults }: Trial): Promise<vo
   await eventually('no container has left a process', async () => (await shims(cluster)).length === 0);
   t.strictSame(await leasedAddresses(cluster.dataDir), [], 'nothing is left of the pods');
   await cluster.down();
-  const left = await footprint(cluster.dataDir, { ranges: ranges.map((range) => range.slice(0, 7)), namespaces: [] });
+  const left = await footprint(cluster.dataDir, { ranges, namespaces: [] });
   t.strictSame(left, nothing, 'nor of the cluster');
 }
 

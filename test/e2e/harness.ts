@@ -68,6 +68,20 @@ export interface TestCluster {
   destroy(): Promise<void>;
 }
 
+/**
+ * Beginnings of two ranges of addresses, `10.120.` for services and `10.121.` for pods: other tests, of this checkout or
+ * of another, run clusters on this machine at the same time.
+ */
+export function ownRanges(): readonly [string, string] {
+  const second = 100 + 2 * Math.floor(Math.random() * 70);
+  return [`10.${second}.`, `10.${second + 1}.`];
+}
+
+/** The options that give a cluster these ranges. */
+export function rangeArguments([services, pods]: readonly [string, string]): string[] {
+  return [`--service-cluster-ip-range=${services}0.0/16`, `--cluster-cidr=${pods}0.0/16`];
+}
+
 /** A new cluster in a directory of its own, ready. Throws with the program's output when it does not come up. */
 export async function startTestCluster(options: ClusterOptions = {}): Promise<TestCluster> {
   // Short: the addresses of unix sockets are limited.

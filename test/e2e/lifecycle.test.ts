@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { pods } from '#api/core/v1/resources.gen.js';
 import { whyNoContainers } from '#cmd/orch/preflight.js';
-import { startTestCluster } from '#test/e2e/harness.js';
+import { ownRanges, rangeArguments, startTestCluster } from '#test/e2e/harness.js';
 import type { Bench } from '#test/e2e/lifecycle/bench.js';
 import { apiAccess, limits, variables, volumeUpdates } from '#test/e2e/lifecycle/configuration.js';
 import { endings, initialisation } from '#test/e2e/lifecycle/course.js';
@@ -21,7 +21,7 @@ t.setTimeout(300_000);
 t.test('pods', { skip }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'oe2e-host-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const args = ['--service-cluster-ip-range=10.209.0.0/16', '--cluster-cidr=10.210.0.0/16'];
+  const args = rangeArguments(ownRanges());
   const cluster = await startTestCluster({ runtime: 'containerd', args });
   t.teardown(() => cluster.destroy());
   const client = await adminClient(cluster);
