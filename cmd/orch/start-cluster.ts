@@ -25,6 +25,7 @@ import {
 } from '#cmd/orch/arguments.js';
 import { ClusterProcess } from '#cmd/orch/cluster.js';
 import { nodeRange } from '#cmd/orch/network.js';
+import { untilNodesReady, untilPodsAreAdmitted } from '#cmd/orch/nodes-ready.js';
 import { freePort } from '#cmd/orch/settings.js';
 import { type Logger, silentLogger } from '#daemon/log/logger.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
@@ -60,9 +61,10 @@ export interface Cluster {
 }
 
 const podRange = '10.0.0.0/8';
+const nodesReadyMs = 30_000;
 const serviceRange = '172.20.0.0/16';
 
-/** Resolves when all nodes are registered. */
+/** Resolves when all nodes take pods and pods can be created. */
 export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
   const dialect = dialectByName(options.dialect ?? 'orch');
   const { clock = realClock, random = Math.random, newUID = randomUUID, log = silentLogger } = options;
@@ -111,6 +113,9 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       await process.startLoops();
       const names = Array.from({ length: options.nodes ?? 1 }, (_, index) => `node-${index}`);
       await Promise.all(names.map((name, index) => startNode(process, { dialect, clock, name, index, folder })));
+      const patience = AbortSignal.timeout(nodesReadyMs);
+      await untilNodesReady(process.api.client, names, patience);
+      await untilPodsAreAdmitted(process.api.client, patience);
     } catch (error) {
       await close();
       throw error;

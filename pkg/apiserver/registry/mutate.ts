@@ -116,7 +116,8 @@ async function attempt(
     const failures = profile.validate(object, old, strategyContext(registry, context));
     if (failures.length > 0) throw invalid({ group: resource.group, kind: declaration.kind }, mutation.name, failures);
     if (profile.subresource === '') {
-      for (const text of strategy.warnings?.(object, old, strategyContext(registry, context)) ?? []) warn(context, text);
+      for (const text of strategy.warnings?.(object, old, strategyContext(registry, context)) ?? [])
+        warn(context, text);
     }
     await validatingAdmission(registry, context, resource, attributes);
     const outcome = await write(registry, context, resource, { object, old, known, key, dryRun: options.dryRun });
