@@ -25,10 +25,20 @@ export interface RunOptions {
   readonly timeoutMs?: number;
 }
 
+/** Programs run as users run them: without the hooks that the test runner puts into every Node.js process. */
+function plainEnvironment(): NodeJS.ProcessEnv {
+  const { NODE_OPTIONS: _hooks, ...environment } = process.env;
+  return environment;
+}
+
 /** Runs a program to its end. */
 export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { env: { ...process.env, ...options.env }, cwd: options.cwd, stdio: 'pipe' });
+    const child = spawn(command, args, {
+      env: { ...plainEnvironment(), ...options.env },
+      cwd: options.cwd,
+      stdio: 'pipe',
+    });
     const out: Buffer[] = [];
     const err: Buffer[] = [];
     child.stdout.on('data', (part: Buffer) => out.push(part));
@@ -190,7 +200,7 @@ export class Running {
   readonly exited: Promise<number>;
 
   constructor(command: string, args: readonly string[], env: Readonly<Record<string, string>>) {
-    this.#child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+    this.#child = spawn(command, args, { env: { ...plainEnvironment(), ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
     this.#child.stdout?.on('data', (part: Buffer) => {
       this.stdout += part.toString();
     });
