@@ -25,10 +25,12 @@ export interface RunOptions {
   readonly timeoutMs?: number;
 }
 
-/** Programs run as users run them: without the hooks that the test runner puts into every Node.js process. */
-function plainEnvironment(): NodeJS.ProcessEnv {
-  const { NODE_OPTIONS: _hooks, ...environment } = process.env;
-  return environment;
+/**
+ * Programs run as users run them: without the hooks that the test runner puts, at the very spawn, into the environment
+ * of every child; so env(1) takes them out again and becomes the program.
+ */
+function plain(command: string, args: readonly string[]): [string, string[]] {
+  return ['env', ['-u', 'NODE_OPTIONS', command, ...args]];
 }
 
 /** Runs a program to its end. */
@@ -200,7 +202,7 @@ export class Running {
   readonly exited: Promise<number>;
 
   constructor(command: string, args: readonly string[], env: Readonly<Record<string, string>>) {
-    this.#child = spawn(command, args, { env: { ...plainEnvironment(), ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+    this.#child = spawn(...plain(command, args), { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
     this.#child.stdout?.on('data', (part: Buffer) => {
       this.stdout += part.toString();
     });
