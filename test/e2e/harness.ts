@@ -36,8 +36,8 @@ function plain(command: string, args: readonly string[]): [string, string[]] {
 /** Runs a program to its end. */
 export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, {
-      env: { ...plainEnvironment(), ...options.env },
+    const child = spawn(...plain(command, args), {
+      env: { ...process.env, ...options.env },
       cwd: options.cwd,
       stdio: 'pipe',
     });
