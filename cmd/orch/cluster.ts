@@ -3,7 +3,10 @@
  * `orch up` runs one; `startCluster` gives tests one with its store in memory and simulated nodes.
  */
 import type { Registry } from 'prom-client';
+import { nodes } from '#api/core/v1/resources.gen.js';
+import type { Node } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
+import { deferred } from '#apimachinery/deferred.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { CompleteApiServer } from '#apiserver/complete-api-server.js';
 import { type ApiServerSetup, buildApiServer } from '#apiserver/config.js';
@@ -13,6 +16,7 @@ import { SharedInformerFactory } from '#client/informer/factory.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
+import { takesPods } from '#cmd/orch/nodes-ready.js';
 import { ControllerManager } from '#controllers/manager.js';
 import { controllerManagerOptions } from '#controllers/options/options.js';
 import type { Daemon } from '#daemon/daemon.js';
@@ -60,6 +64,8 @@ export class ClusterProcess {
   readonly #clients: RestClient[] = [];
   readonly #recorders: ApiEventRecorder[] = [];
   #api: CompleteApiServer | undefined;
+  /** What controllers and scheduler see. */
+  #loopInformers: SharedInformerFactory | undefined;
 
   constructor(options: ClusterProcessOptions) {
     this.#options = options;
@@ -108,6 +114,7 @@ export class ClusterProcess {
     const { dialect, clock, random, log, metrics, rootCA } = this.#options;
     const managerClient = this.clientFor(dialect.users.controllerManager, []);
     const informers = this.#informers(managerClient);
+    this.#loopInformers = informers;
     const values = valuesOf(controllerManagerOptions(dialect), this.#options.controllerManagerArguments, [], log);
     const manager = new ControllerManager(values, {
       client: managerClient,
@@ -153,6 +160,31 @@ export class ClusterProcess {
     this.#informing.push(informers.start(this.#stop.signal));
     await this.#start(agent);
     return agent;
+  }
+
+  /**
+   * Resolves when the scheduler, too, has seen that all the named nodes take pods: what is created from then on is spread
+   * over all of them. Rejects when `signal` aborts first.
+   */
+  async untilScheduled(names: readonly string[], signal: AbortSignal): Promise<void> {
+    const informer = this.#loopInformers?.informer(nodes);
+    if (names.length === 0 || informer === undefined) return;
+    const waiting = new Set(names);
+    const done = deferred();
+    // Handlers are called in the order of their registration, and the scheduler's was first.
+    const seen = (node: Node) => {
+      if (takesPods(node, this.#options.dialect)) waiting.delete(node.metadata.name ?? '');
+      if (waiting.size === 0) done.resolve();
+    };
+    const onAbort = () => done.reject(new Error(`these nodes take no pods: ${[...waiting].slice(0, 10).join(', ')}`));
+    signal.addEventListener('abort', onAbort, { once: true });
+    const removeHandler = informer.addHandler({ onAdd: seen, onUpdate: seen });
+    try {
+      await done.promise;
+    } finally {
+      removeHandler();
+      signal.removeEventListener('abort', onAbort);
+    }
   }
 
   /** The last started first; the API server last. */

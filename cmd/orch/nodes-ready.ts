@@ -25,7 +25,7 @@ export async function untilNodesReady(client: Client, names: readonly string[], 
 }
 
 /** A node keeps its taint for a moment after it is Ready: until a controller has seen that it is. */
-function takesPods(node: Node, { taints }: Dialect): boolean {
+export function takesPods(node: Node, { taints }: Dialect): boolean {
   return isNodeReady(node) && node.spec.taints?.some((taint) => taint.key === taints.notReady) !== true;
 }
 

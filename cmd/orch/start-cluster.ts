@@ -25,7 +25,7 @@ import {
 } from '#cmd/orch/arguments.js';
 import { ClusterProcess } from '#cmd/orch/cluster.js';
 import { nodeRange } from '#cmd/orch/network.js';
-import { untilNodesReady, untilPodsAreAdmitted } from '#cmd/orch/nodes-ready.js';
+import { untilPodsAreAdmitted } from '#cmd/orch/nodes-ready.js';
 import { freePort } from '#cmd/orch/settings.js';
 import { type Logger, silentLogger } from '#daemon/log/logger.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
@@ -114,7 +114,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       const names = Array.from({ length: options.nodes ?? 1 }, (_, index) => `node-${index}`);
       await Promise.all(names.map((name, index) => startNode(process, { dialect, clock, name, index, folder })));
       const patience = AbortSignal.timeout(nodesReadyMs);
-      await untilNodesReady(process.api.client, names, patience);
+      await process.untilScheduled(names, patience);
       await untilPodsAreAdmitted(process.api.client, patience);
     } catch (error) {
       await close();
