@@ -15,6 +15,8 @@ export class NodeInfo {
   readonly pods = new Map<string, PodInfo>();
   readonly requested: Resources = emptyResources();
   readonly nonZero = { milliCpu: 0, memory: 0 };
+  /** Controller UID → its pods here. */
+  readonly #replicas = new Map<string, number>();
   /** `protocol/port` → IPs that use it. */
   readonly #ports = new Map<string, string[]>();
 
@@ -34,6 +36,7 @@ export class NodeInfo {
     accumulate(this.requested, info.requests, 1);
     this.nonZero.milliCpu += info.nonZero.milliCpu;
     this.nonZero.memory += info.nonZero.memory;
+    if (info.controller !== '') this.#replicas.set(info.controller, this.replicasOf(info.controller) + 1);
     for (const port of info.hostPorts) {
       const key = portKey(port);
       const ips = this.#ports.get(key);
@@ -49,6 +52,9 @@ export class NodeInfo {
     accumulate(this.requested, info.requests, -1);
     this.nonZero.milliCpu -= info.nonZero.milliCpu;
     this.nonZero.memory -= info.nonZero.memory;
+    const replicas = this.replicasOf(info.controller) - 1;
+    if (replicas > 0) this.#replicas.set(info.controller, replicas);
+    else this.#replicas.delete(info.controller);
     for (const port of info.hostPorts) {
       const key = portKey(port);
       const ips = this.#ports.get(key);
@@ -56,6 +62,11 @@ export class NodeInfo {
       ips.splice(ips.indexOf(port.ip), 1);
       if (ips.length === 0) this.#ports.delete(key);
     }
+  }
+
+  /** How many pods of that controller count here. */
+  replicasOf(controller: string): number {
+    return this.#replicas.get(controller) ?? 0;
   }
 
   /** A port is taken when the same IP, or either side's wildcard, uses it. */

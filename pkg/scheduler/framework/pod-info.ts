@@ -17,6 +17,8 @@ export interface PodInfo {
   readonly requests: Resources;
   readonly nonZero: { readonly milliCpu: number; readonly memory: number };
   readonly hostPorts: readonly HostPort[];
+  /** UID of the controller that made the pod, empty without one: its pods are replicas of each other. */
+  readonly controller: string;
 }
 
 export function podInfo(pod: Pod): PodInfo {
@@ -28,6 +30,7 @@ export function podInfo(pod: Pod): PodInfo {
     requests: podRequests(pod),
     nonZero: nonZeroRequests(pod),
     hostPorts: hostPortsOf(pod),
+    controller: pod.metadata.ownerReferences?.find((owner) => owner.controller === true)?.uid ?? '',
   };
 }
 

@@ -5,6 +5,7 @@ import { nodeName } from '#scheduler/plugins/node-name.js';
 import { nodePorts } from '#scheduler/plugins/node-ports.js';
 import { balancedAllocation, leastAllocated, nodeResourcesFit } from '#scheduler/plugins/node-resources.js';
 import { nodeUnschedulable } from '#scheduler/plugins/node-unschedulable.js';
+import { replicaSpread } from '#scheduler/plugins/replica-spread.js';
 import { preferUntainted, taintToleration } from '#scheduler/plugins/taint-toleration.js';
 
 /** Which plugins decide for the pods of one scheduler name, in order. */
@@ -19,6 +20,6 @@ export function defaultProfile(dialect: Dialect): Profile {
   return {
     schedulerName: dialect.components.defaultScheduler,
     filters: [nodeUnschedulable(dialect), nodeName, taintToleration, nodeAffinity, nodePorts, nodeResourcesFit],
-    scores: [balancedAllocation, leastAllocated, preferredNodeAffinity, preferUntainted],
+    scores: [balancedAllocation, leastAllocated, preferredNodeAffinity, preferUntainted, replicaSpread],
   };
 }
