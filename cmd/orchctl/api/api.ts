@@ -2,6 +2,7 @@
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { type Status, StatusError, statusOf } from '#apimachinery/errors/status.js';
 import type { ApiObject } from '#client/client.js';
+import { readLines } from '#client/rest/lines.js';
 import type { Transport, TransportResponse } from '#client/rest/transport.js';
 import { apiVersionOf, ResourceCatalog, type ServedResource } from '#cmd/orchctl/api/resources.js';
 
@@ -156,8 +157,8 @@ export class Api {
     const accept = selection.asTable === true ? tableMediaTypes : 'application/json';
     const path = withQuery(collectionPath(resource, scope), query);
     const response = await this.send('GET', path, undefined, { accept }, signal);
-    for await (const line of lines(response.body)) {
-      const message = JSON.parse(line) as WatchMessage<T>;
+    for await (const line of readLines(response.body)) {
+      const message = JSON.parse(line.toString('utf8')) as WatchMessage<T>;
       if (message.type === 'ERROR') throw new StatusError(message.object as Status);
       yield message;
     }
@@ -242,24 +243,6 @@ export async function collect(response: TransportResponse): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const part of response.body) parts.push(part);
   return Buffer.concat(parts);
-}
-
-/** Splits a stream at line feeds. */
-export async function* lines(body: AsyncIterable<Buffer>): AsyncIterable<string> {
-  let parts: Buffer[] = [];
-  for await (const chunk of body) {
-    let from = 0;
-    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
-      parts.push(chunk.subarray(from, at));
-      const line = Buffer.concat(parts).toString('utf8');
-      parts = [];
-      from = at + 1;
-      if (line !== '') yield line;
-    }
-    if (from < chunk.length) parts.push(chunk.subarray(from));
-  }
-  const line = Buffer.concat(parts).toString('utf8');
-  if (line !== '') yield line;
 }
 
 function failureOf(code: number, body: string): StatusError {

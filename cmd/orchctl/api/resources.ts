@@ -1,5 +1,4 @@
 /** Which resource a user means: `po`, `pod`, `pods`, `deployments.apps`, `deploy/web`. */
-import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import { UsageError } from '#cmd/orchctl/command.js';
 
 /** A resource as the API server serves it. */
@@ -73,20 +72,6 @@ export function apiVersionOf(resource: { group: string; version: string }): stri
 export function objectName(resource: ServedResource, name: string): string {
   const type = resource.group === '' ? resource.singular : `${resource.singular}.${resource.group}`;
   return `${type}/${name}`;
-}
-
-export function servedResource(declaration: ResourceDeclaration, group: string): ServedResource {
-  return {
-    group,
-    version: declaration.version,
-    resource: declaration.resource,
-    singular: declaration.singular,
-    kind: declaration.kind,
-    namespaced: declaration.namespaced,
-    verbs: declaration.verbs,
-    shortNames: declaration.shortNames ?? [],
-    categories: declaration.categories ?? [],
-  };
 }
 
 /** `TYPE NAME…`, `TYPE/NAME…` or `TYPE`: what the arguments of a command name. */
