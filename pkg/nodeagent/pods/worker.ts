@@ -9,9 +9,8 @@
  */
 
 import { pods } from '#api/core/v1/resources.gen.js';
-import type { Container, Pod } from '#api/core/v1/types.gen.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
 import { parseTime, type Timer } from '#apimachinery/clock.js';
-import { formatDuration } from '#apimachinery/duration.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import { defaultGraceSeconds, killContainer, killPod, removeFromRuntime } from '#nodeagent/pods/container-killer.js';
@@ -25,9 +24,9 @@ import {
 } from '#nodeagent/pods/container-starter.js';
 import type { PodContext } from '#nodeagent/pods/context.js';
 import { type ContainerStart, type PodPlan, plan } from '#nodeagent/pods/plan.js';
+import { StartHolds } from '#nodeagent/pods/start-holds.js';
 import { collectTerminationMessages } from '#nodeagent/pods/termination-messages.js';
 import { isRunning, isStopped, type PodRuntime } from '#nodeagent/runtime/pod-runtime.js';
-import type { WaitingReason } from '#nodeagent/status/container-status.js';
 import { podStatus } from '#nodeagent/status/pod-status.js';
 
 type State = 'syncing' | 'finished' | 'terminating' | 'gone';
@@ -35,8 +34,6 @@ type RunPlan = Extract<PodPlan, { type: 'run' }>;
 
 /** Plans carried out in one go; more would mean that two of them undo each other. */
 const maxRounds = 16;
-/** How long a failed pull is reported as an error before it is reported as a back-off. */
-const pullErrorShownMs = 5000;
 /** How long a stop waits for what is under way. */
 const stopMs = 1000;
 /** A pod that takes longer than this to start says so in its status. */
@@ -55,11 +52,7 @@ export class PodWorker {
   #interrupt = new AbortController();
   #volumes: ReadonlyMap<string, string> = new Map();
   #initialized = false;
-  readonly #waiting = new Map<string, WaitingReason>();
-  /** Container name → instant before which it is not tried again. */
-  readonly #retryAt = new Map<string, number>();
-  /** Container name → instant of the last failed pull. */
-  readonly #pullFailedAt = new Map<string, number>();
+  readonly #holds: StartHolds;
   readonly #terminationMessages = new Map<string, string>();
   #terminatingGrace = 0;
   #killing = false;
@@ -73,6 +66,7 @@ export class PodWorker {
     this.#context = context;
     this.#pod = pod;
     this.uid = pod.metadata.uid ?? '';
+    this.#holds = new StartHolds(context, this.uid);
   }
 
   get state(): State {
@@ -87,7 +81,7 @@ export class PodWorker {
   update(pod: Pod): void {
     const specChanged = pod.spec !== this.#pod.spec && !semanticEqual(pod.spec, this.#pod.spec);
     this.#pod = pod;
-    if (specChanged) this.#retryAt.clear();
+    if (specChanged) this.#holds.release();
     this.#noteTermination();
     this.poke();
   }
@@ -111,7 +105,7 @@ export class PodWorker {
 
   /** An object that it refers to has changed: what failed for its sake is tried at once. */
   retryNow(): void {
-    this.#retryAt.clear();
+    this.#holds.release();
     this.poke();
   }
 
@@ -293,7 +287,7 @@ export class PodWorker {
       acted = true;
     }
     if (next.createSandbox !== undefined) {
-      const until = this.#retryAt.get('') ?? 0;
+      const until = this.#holds.sandboxNotBefore();
       if (until > clock.now()) return { acted, wakeAt: until };
       return this.#createSandbox(next.createSandbox, runtime);
     }
@@ -311,7 +305,7 @@ export class PodWorker {
     if (next.remove.length > 0) return { acted, wakeAt };
     for (const start of next.start) {
       if (this.#mustTerminate) break;
-      const until = this.#notBefore(start);
+      const until = this.#holds.notBefore(this.#pod, start);
       if (until > clock.now()) wakeAt = Math.min(wakeAt, until);
       else {
         const result = await this.#start(start, runtime);
@@ -336,61 +330,20 @@ export class PodWorker {
     }
     try {
       await startSandbox(this.#context, this.#pod, attempt);
-      this.#retryAt.delete('');
+      this.#holds.sandboxStarted();
       return { acted: true, wakeAt: Number.POSITIVE_INFINITY };
     } catch (error) {
       if (!(error instanceof StartError)) throw error;
-      this.#retryAt.set('', error.retryAt);
+      this.#holds.sandboxFailed(error);
       return { acted: false, wakeAt: error.retryAt };
     }
-  }
-
-  /** The instant before which a container is not to be started: its back-off, or the last failure's. */
-  #notBefore(start: ContainerStart): number {
-    const { restarts, events } = this.#context;
-    const { name } = start.container;
-    if (start.previous !== undefined) {
-      const key = this.#backOffKey(name);
-      const until = restarts.waitUntil(key, start.previous.finishedAt);
-      if (until > 0) {
-        if (this.#waiting.get(name)?.reason !== 'CrashLoopBackOff') {
-          events.container(this.#pod, start.container, 'Warning', 'BackOff', 'Back-off restarting failed container');
-        }
-        const { name: pod, namespace } = this.#pod.metadata;
-        const delay = formatDuration(restarts.delay(key));
-        this.#waiting.set(name, {
-          reason: 'CrashLoopBackOff',
-          message: `back-off ${delay} restarting failed container=${name} pod=${pod}_${namespace}(${this.uid})`,
-        });
-        return until;
-      }
-    }
-    this.#notePullBackOff(start.container);
-    return this.#retryAt.get(name) ?? 0;
-  }
-
-  /** A pull that failed a moment ago is an error; later it is waited for the next. */
-  #notePullBackOff(container: Container): void {
-    const { clock, events } = this.#context;
-    const { name, image = '' } = container;
-    const failedAt = this.#pullFailedAt.get(name);
-    if (failedAt === undefined || clock.now() - failedAt < pullErrorShownMs) return;
-    this.#pullFailedAt.delete(name);
-    const message = `Back-off pulling image "${image}"`;
-    events.container(this.#pod, container, 'Normal', 'BackOff', message);
-    events.container(this.#pod, container, 'Warning', 'Failed', 'Error: ImagePullBackOff');
-    this.#waiting.set(name, { reason: 'ImagePullBackOff', message });
-  }
-
-  #backOffKey(container: string): string {
-    return `${this.uid}_${container}`;
   }
 
   async #start(start: ContainerStart, runtime: PodRuntime): Promise<{ acted: boolean; wakeAt: number }> {
     const sandbox = runtime.sandboxes[0];
     if (sandbox === undefined) return { acted: true, wakeAt: Number.POSITIVE_INFINITY };
     const { name } = start.container;
-    if (start.previous !== undefined) this.#context.restarts.next(this.#backOffKey(name), start.previous.finishedAt);
+    this.#holds.starting(start);
     try {
       await startContainer(this.#context, {
         pod: this.#pod,
@@ -401,18 +354,12 @@ export class PodWorker {
         sandbox: await makeSandboxConfig(this.#context, this.#pod, sandbox.metadata.attempt),
         signal: this.#interrupt.signal,
       });
-      this.#waiting.delete(name);
-      this.#retryAt.delete(name);
+      this.#holds.started(name);
       return { acted: true, wakeAt: Number.POSITIVE_INFINITY };
     } catch (error) {
       if (!(error instanceof StartError)) throw error;
-      this.#waiting.set(name, { reason: error.reason, message: error.message });
-      if (error.retryAt === 0) return { acted: true, wakeAt: Number.POSITIVE_INFINITY };
-      this.#retryAt.set(name, error.retryAt);
-      if (error.reason !== 'ErrImagePull') return { acted: false, wakeAt: error.retryAt };
-      const { clock } = this.#context;
-      this.#pullFailedAt.set(name, clock.now());
-      return { acted: false, wakeAt: Math.min(error.retryAt, clock.now() + pullErrorShownMs) };
+      const lookAgainAt = this.#holds.failed(name, error);
+      return { acted: lookAgainAt === undefined, wakeAt: lookAgainAt ?? Number.POSITIVE_INFINITY };
     }
   }
 
@@ -438,7 +385,7 @@ export class PodWorker {
       pod,
       runtime,
       runtimeName,
-      waiting: this.#waiting,
+      waiting: this.#holds.waiting,
       terminationMessages: this.#terminationMessages,
       isStarted: probed(prober.isStarted),
       isReady: probed(prober.isReady),
@@ -464,7 +411,7 @@ export class PodWorker {
     const runtime = await observer.refresh(this.uid);
     await killPod(this.#context, { pod: this.#pod, runtime, graceSeconds: this.#graceSeconds() });
     const stopped = await observer.refresh(this.uid);
-    this.#waiting.clear();
+    this.#holds.clear();
     await this.#reportWithMessages(stopped);
     await volumes.tearDown(this.uid);
     await cgroups?.remove(this.uid);

@@ -1,0 +1,119 @@
+/** What holds back the starts of one pod's sandbox and containers after failures, and what its status says of each meanwhile. */
+
+import type { Container, Pod } from '#api/core/v1/types.gen.js';
+import { formatDuration } from '#apimachinery/duration.js';
+import type { StartError } from '#nodeagent/pods/container-starter.js';
+import type { PodContext } from '#nodeagent/pods/context.js';
+import type { ContainerStart } from '#nodeagent/pods/plan.js';
+import type { WaitingReason } from '#nodeagent/status/container-status.js';
+
+/** How long a failed pull is reported as an error before it is reported as a back-off. */
+const pullErrorShownMs = 5000;
+/** The sandbox is held like a container; no container has this name. */
+const sandboxName = '';
+
+export class StartHolds {
+  readonly #context: PodContext;
+  readonly #uid: string;
+  readonly #waiting = new Map<string, WaitingReason>();
+  /** Container name → instant before which it is not tried again. */
+  readonly #retryAt = new Map<string, number>();
+  /** Container name → instant of the last failed pull. */
+  readonly #pullFailedAt = new Map<string, number>();
+
+  constructor(context: PodContext, uid: string) {
+    this.#context = context;
+    this.#uid = uid;
+  }
+
+  /** Container name → why it waits, for the pod's status. */
+  get waiting(): ReadonlyMap<string, WaitingReason> {
+    return this.#waiting;
+  }
+
+  /** Something has changed that may have been the cause: all may be tried at once. */
+  release(): void {
+    this.#retryAt.clear();
+  }
+
+  /** Nothing will be started any more. */
+  clear(): void {
+    this.#waiting.clear();
+  }
+
+  /** The instant before which the sandbox is not to be created; 0 when it may be now. */
+  sandboxNotBefore(): number {
+    return this.#retryAt.get(sandboxName) ?? 0;
+  }
+
+  sandboxStarted(): void {
+    this.#retryAt.delete(sandboxName);
+  }
+
+  sandboxFailed(error: StartError): void {
+    this.#retryAt.set(sandboxName, error.retryAt);
+  }
+
+  /** The instant before which a container is not to be started (its back-off, or the last failure's); 0 when it may be now. */
+  notBefore(pod: Pod, start: ContainerStart): number {
+    const { restarts, events } = this.#context;
+    const { name } = start.container;
+    if (start.previous !== undefined) {
+      const key = this.#backOffKey(name);
+      const until = restarts.waitUntil(key, start.previous.finishedAt);
+      if (until > 0) {
+        if (this.#waiting.get(name)?.reason !== 'CrashLoopBackOff') {
+          events.container(pod, start.container, 'Warning', 'BackOff', 'Back-off restarting failed container');
+        }
+        const { name: podName, namespace } = pod.metadata;
+        const delay = formatDuration(restarts.delay(key));
+        this.#waiting.set(name, {
+          reason: 'CrashLoopBackOff',
+          message: `back-off ${delay} restarting failed container=${name} pod=${podName}_${namespace}(${this.#uid})`,
+        });
+        return until;
+      }
+    }
+    this.#notePullBackOff(pod, start.container);
+    return this.#retryAt.get(name) ?? 0;
+  }
+
+  /** A start is tried now: a restart lengthens the next back-off. */
+  starting(start: ContainerStart): void {
+    const { name } = start.container;
+    if (start.previous !== undefined) this.#context.restarts.next(this.#backOffKey(name), start.previous.finishedAt);
+  }
+
+  started(name: string): void {
+    this.#waiting.delete(name);
+    this.#retryAt.delete(name);
+  }
+
+  /** Notes a failed start; returns the instant of the next look, or undefined when the plan is to be made anew at once. */
+  failed(name: string, error: StartError): number | undefined {
+    this.#waiting.set(name, { reason: error.reason, message: error.message });
+    if (error.retryAt === 0) return undefined;
+    this.#retryAt.set(name, error.retryAt);
+    if (error.reason !== 'ErrImagePull') return error.retryAt;
+    const now = this.#context.clock.now();
+    this.#pullFailedAt.set(name, now);
+    return Math.min(error.retryAt, now + pullErrorShownMs);
+  }
+
+  /** A pull that failed a moment ago is an error; later it is waited for the next. */
+  #notePullBackOff(pod: Pod, container: Container): void {
+    const { clock, events } = this.#context;
+    const { name, image = '' } = container;
+    const failedAt = this.#pullFailedAt.get(name);
+    if (failedAt === undefined || clock.now() - failedAt < pullErrorShownMs) return;
+    this.#pullFailedAt.delete(name);
+    const message = `Back-off pulling image "${image}"`;
+    events.container(pod, container, 'Normal', 'BackOff', message);
+    events.container(pod, container, 'Warning', 'Failed', 'Error: ImagePullBackOff');
+    this.#waiting.set(name, { reason: 'ImagePullBackOff', message });
+  }
+
+  #backOffKey(container: string): string {
+    return `${this.#uid}_${container}`;
+  }
+}
