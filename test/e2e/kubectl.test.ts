@@ -1,12 +1,12 @@
 /** What users do with kubectl, with every kubectl on the PATH, in both dialects, on real containers where there are any. */
 import { rmSync, writeFileSync } from 'node:fs';
-import { get as httpGet } from 'node:http';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { DialectName } from '#apimachinery/dialect.js';
 import { whyNoContainers } from '#cmd/orch/preflight.js';
 import {
   eventually,
+  httpBody,
   kubectls,
   minorVersion,
   Running,
@@ -106,16 +106,6 @@ async function interactive(t: Test, kubectl: string, env: Record<string, string>
 async function forward(t: Test, kubectl: string, env: Record<string, string>): Promise<void> {
   const forwarding = new Running(kubectl, ['port-forward', 'deployment/web', ':8080'], env);
   const port = await eventually('the forward listens', async () => /127\.0\.0\.1:(\d+)/.exec(forwarding.stdout)?.[1]);
-  for (let i = 0; i < 3; i++) t.match(await body(`http://127.0.0.1:${port}/`), /Hello from/, 'port-forward');
+  for (let i = 0; i < 3; i++) t.match(await httpBody(`http://127.0.0.1:${port}/`), /Hello from/, 'port-forward');
   await forwarding.stop();
-}
-
-function body(url: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    httpGet(url, { agent: false }, (response) => {
-      const parts: Buffer[] = [];
-      response.on('data', (part: Buffer) => parts.push(part));
-      response.on('end', () => resolve(Buffer.concat(parts).toString()));
-    }).on('error', reject);
-  });
 }

@@ -1,10 +1,9 @@
 /** The command-line client against a whole cluster: each command, its output and its exit code. */
 import { writeFileSync } from 'node:fs';
-import { get as httpGet } from 'node:http';
 import { join } from 'node:path';
 import t from 'tap';
 import { whyNoContainers } from '#cmd/orch/preflight.js';
-import { eventually, Running, root, startTestCluster, type TestCluster } from '#test/e2e/harness.js';
+import { eventually, httpBody, Running, root, startTestCluster, type TestCluster } from '#test/e2e/harness.js';
 
 t.setTimeout(300_000);
 const noContainers = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 });
@@ -78,7 +77,7 @@ t.test('logs and exec', async (t) => {
   t.equal(piped.stdout.trim(), '5', 'standard input arrives and ends');
   const forwarding = new Running(orchctl, ['port-forward', 'service/web', ':http'], { ORCHCONFIG: cluster.config });
   const port = await eventually('the forward listens', async () => /127\.0\.0\.1:(\d+)/.exec(forwarding.stdout)?.[1]);
-  t.match(await body(`http://127.0.0.1:${port}/`), /Hello from/);
+  t.match(await httpBody(`http://127.0.0.1:${port}/`), /Hello from/);
   await forwarding.stop();
 });
 
@@ -135,13 +134,3 @@ t.test('help everywhere', async (t) => {
     /^NAME +SHORTNAMES +APIVERSION[\s\S]*deployments +deploy +apps\/v1 +true +Deployment/m,
   );
 });
-
-function body(url: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    httpGet(url, { agent: false }, (response) => {
-      const parts: Buffer[] = [];
-      response.on('data', (part: Buffer) => parts.push(part));
-      response.on('end', () => resolve(Buffer.concat(parts).toString()));
-    }).on('error', reject);
-  });
-}
