@@ -4,3 +4,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 [ -d node_modules ] || npm install --no-save --no-audit --no-fund --loglevel=error
 node_modules/.bin/tsc -p tsconfig.json
+
+# Programs start in half the time and with less memory out of a few files than out of hundreds. bin/* take these.
+node_modules/.bin/esbuild dist/cmd/{orch,orchctl,orch-apiserver,orch-controller-manager,orch-scheduler,nodeagent}/main.js \
+  --bundle --splitting --platform=node --format=esm --target=node20 --sourcemap=linked --log-level=warning \
+  --outbase=dist/cmd --outdir=dist/bundle --chunk-names='chunks/[name]-[hash]' \
+  --banner:js='import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);'
+# A program that runs may still load chunks of the build it started from.
+find dist/bundle -type f -mtime +1 -delete

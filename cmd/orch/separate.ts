@@ -19,7 +19,7 @@ import type { RunningCluster } from '#cmd/orch/running-cluster.js';
 import { choosePort } from '#cmd/orch/settings.js';
 import { simulatedEndpoint } from '#nodeagent/cri/simulated/node.js';
 
-/** Compiled programs: `dist/cmd`. */
+/** The programs beside this one: `dist/bundle`, or `dist/cmd` where nothing is bundled. */
 const programs = fileURLToPath(new URL('..', import.meta.url));
 const apiPatienceMs = 60_000;
 const pollMs = 25;

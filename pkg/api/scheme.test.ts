@@ -54,5 +54,6 @@ t.test('fields', async (t) => {
 
 t.test('a reference to nothing is refused', async (t) => {
   const broken = { group: 'core' as const, version: 'v1', kinds: [{ types: { A: { b: { number: 1, type: 'B' } } } }] };
-  t.throws(() => compileTypes([...groupVersions, broken], 'x-'), /core\.v1\.A\.b refers to the type B/);
+  const types = compileTypes([...groupVersions, broken], 'x-');
+  t.throws(() => types.get('core.v1.A')?.fields, /core\.v1\.A\.b refers to the type B/);
 });

@@ -140,7 +140,7 @@ function withPrefix(key: string, prefix: string): string {
   return key.startsWith(declaredExtensionPrefix) ? prefix + key.slice(declaredExtensionPrefix.length) : key;
 }
 
-/** Fields arrive after all types exist, since types refer to each other in circles. */
+/** Fields are made when first asked for: types refer to each other in circles, and most programs use few of them. */
 class CompiledType implements TypeInfo {
   readonly name: string;
   readonly shortName: string;
@@ -151,16 +151,23 @@ class CompiledType implements TypeInfo {
   readonly atomic: boolean;
   readonly preserveUnknown = false;
   readonly doc: string | undefined;
-  fields: readonly FieldInfo[] = [];
-  byName: ReadonlyMap<string, FieldInfo> = new Map();
-  byNumber: ReadonlyMap<number, FieldInfo> = new Map();
+  readonly #compile: (type: TypeInfo) => FieldInfo[];
+  #fields: readonly FieldInfo[] | undefined;
+  #byName: ReadonlyMap<string, FieldInfo> | undefined;
+  #byNumber: ReadonlyMap<number, FieldInfo> | undefined;
 
   constructor(
     prefix: string,
     shortName: string,
-    declared: { message: MessageDeclaration; doc: string | undefined; served: ReadonlySet<string> },
+    declared: {
+      message: MessageDeclaration;
+      doc: string | undefined;
+      served: ReadonlySet<string>;
+      compile: (type: TypeInfo) => FieldInfo[];
+    },
   ) {
     const { message, served } = declared;
+    this.#compile = declared.compile;
     this.name = `${prefix}.${shortName}`;
     this.shortName = shortName;
     this.goName = `${prefix.slice(prefix.lastIndexOf('.') + 1)}.${shortName}`;
@@ -173,6 +180,21 @@ class CompiledType implements TypeInfo {
       this.isList ||
       otherKinds.has(this.name) ||
       (/(^|\.)(Object|List)Meta$/.test(message.metadata?.type ?? '') && !embeddedObjects.has(this.name));
+  }
+
+  get fields(): readonly FieldInfo[] {
+    this.#fields ??= this.#compile(this).sort((a, b) => a.number - b.number);
+    return this.#fields;
+  }
+
+  get byName(): ReadonlyMap<string, FieldInfo> {
+    this.#byName ??= namesOf(this, new Map());
+    return this.#byName;
+  }
+
+  get byNumber(): ReadonlyMap<number, FieldInfo> {
+    this.#byNumber ??= new Map(this.fields.map((field) => [field.number, field]));
+    return this.#byNumber;
   }
 }
 
@@ -195,56 +217,42 @@ function servedKinds(declarations: readonly GroupVersionDeclaration[]): Set<stri
 }
 
 /** JSON names of a type, those of inline messages included. */
-function namesOf(type: TypeInfo, into: Map<string, FieldInfo>): void {
+function namesOf(type: TypeInfo, into: Map<string, FieldInfo>): Map<string, FieldInfo> {
   for (const field of type.fields) {
     if (field.inline && field.type !== undefined) namesOf(field.type, into);
     else if (field.name !== '') into.set(field.name, field);
   }
+  return into;
 }
 
 /**
  * All types by full name. `extensionPrefix` is the dialect's prefix of OpenAPI extensions, which are names of fields in
- * one type. Throws a RangeError when a declaration refers to a type that does not exist.
+ * one type. Asking a type for its fields throws a RangeError when one of them refers to a type that does not exist.
  */
 export function compileTypes(
   declarations: readonly GroupVersionDeclaration[],
   extensionPrefix: string,
 ): ReadonlyMap<string, TypeInfo> {
   const served = servedKinds(declarations);
-  const types = new Map<string, CompiledType>();
-  const pending: {
-    type: CompiledType;
-    message: MessageDeclaration;
-    prefix: string;
-    enums: Map<string, readonly string[]>;
-  }[] = [];
+  const types = new Map<string, TypeInfo>();
   for (const gv of declarations) {
     const prefix = typePrefix(gv);
     const enums = new Map(gv.kinds.flatMap((kind) => Object.entries(kind.enums ?? {})));
     for (const kind of gv.kinds) {
       for (const [name, message] of Object.entries(kind.types)) {
-        const type = new CompiledType(prefix, name, { message, doc: kind.docs?.[name], served });
+        const compile = (type: TypeInfo): FieldInfo[] =>
+          Object.entries(message).map(([key, declaration]) => {
+            const target = scalars.has(declaration.type)
+              ? undefined
+              : (types.get(declaration.type.includes('.') ? declaration.type : `${prefix}.${declaration.type}`) ??
+                unknownType(declaration.type, `${type.name}.${key}`));
+            const enumValues = declaration.enum === undefined ? undefined : enums.get(declaration.enum);
+            return new CompiledField(key, declaration, { type: target, enumValues, extensionPrefix });
+          });
+        const type = new CompiledType(prefix, name, { message, doc: kind.docs?.[name], served, compile });
         types.set(type.name, type);
-        pending.push({ type, message, prefix, enums });
       }
     }
-  }
-  for (const { type, message, prefix, enums } of pending) {
-    const fields = Object.entries(message).map(([key, declaration]) => {
-      const target = scalars.has(declaration.type)
-        ? undefined
-        : (types.get(declaration.type.includes('.') ? declaration.type : `${prefix}.${declaration.type}`) ??
-          unknownType(declaration.type, `${type.name}.${key}`));
-      const enumValues = declaration.enum === undefined ? undefined : enums.get(declaration.enum);
-      return new CompiledField(key, declaration, { type: target, enumValues, extensionPrefix });
-    });
-    type.fields = fields.sort((a, b) => a.number - b.number);
-    type.byNumber = new Map(type.fields.map((field) => [field.number, field]));
-  }
-  for (const { type } of pending) {
-    const names = new Map<string, FieldInfo>();
-    namesOf(type, names);
-    type.byName = names;
   }
   return types;
 }
