@@ -2,7 +2,7 @@
  * One resource's objects, cached: what the API server's registry reads and writes. Implemented over a `Store` by the
  * watch cache; bytes go in and bytes come out.
  */
-import type { Revision } from '#storage/store.js';
+import type { Guard, Revision } from '#storage/store.js';
 
 /** One version of one object. Immutable: everything it gives out is shared and must not be changed. */
 export interface Entry {
@@ -85,6 +85,25 @@ export interface ResourceWatch extends AsyncIterable<readonly ResourceEvent[]> {
   requestBookmark(): void;
 }
 
+/** What must hold elsewhere in the store, at the moment of a write, for it to happen. */
+export interface WriteCondition {
+  /**
+   * The guard to write under; `failed` is the one given before, which did not hold: something there has changed. Rejects
+   * when the write must not happen any more.
+   */
+  guard(failed: Guard | undefined, signal: AbortSignal | undefined): Promise<Guard>;
+}
+
+export interface ConditionalOptions {
+  readonly condition?: WriteCondition | undefined;
+  readonly signal?: AbortSignal;
+}
+
+export interface PutOptions extends ConditionalOptions {
+  /** The object goes away by itself about this many seconds later. */
+  readonly ttlSeconds?: number;
+}
+
 export interface ResourceStorage {
   /** The resource's key prefix: `/registry/pods/`. */
   readonly prefix: string;
@@ -101,20 +120,11 @@ export interface ResourceStorage {
    */
   watch(options: ResourceWatchOptions): ResourceWatch;
   /** Writes a new object; undefined when the key exists already. */
-  create(
-    key: string,
-    stored: Buffer,
-    options?: { ttlSeconds?: number; signal?: AbortSignal },
-  ): Promise<Entry | undefined>;
+  create(key: string, stored: Buffer, options?: PutOptions): Promise<Entry | undefined>;
   /** Replaces the object if its revision is still `expected`; otherwise returns what is there now (or undefined when gone). */
-  update(
-    key: string,
-    stored: Buffer,
-    expected: Revision,
-    options?: { ttlSeconds?: number; signal?: AbortSignal },
-  ): Promise<ConditionalResult>;
+  update(key: string, stored: Buffer, expected: Revision, options?: PutOptions): Promise<ConditionalResult>;
   /** Removes the object if its revision is still `expected`. */
-  delete(key: string, expected: Revision, signal?: AbortSignal): Promise<ConditionalResult>;
+  delete(key: string, expected: Revision, options?: ConditionalOptions): Promise<ConditionalResult>;
 }
 
 export type ConditionalResult =

@@ -21,6 +21,7 @@ const bytes = (text: string): Buffer => Buffer.from(text);
 export async function storeContract(t: Test, newStore: NewStore): Promise<void> {
   const cases: [string, (t: Test, store: Store) => Promise<void>][] = [
     ['conditional writes', conditionalWrites],
+    ['guarded writes', guardedWrites],
     ['ranges', ranges],
     ['reads at a revision and compaction', history],
     ['a watch delivers each write of its range once, in order', watchOrder],
@@ -64,6 +65,35 @@ async function conditionalWrites(t: Test, store: Store): Promise<void> {
   t.notOk('current' in missing && missing.current, 'nothing is there');
   t.equal((await store.delete('/registry/a', second)).ok, false);
   t.ok((await written(t, store.create('/registry/a', bytes('5')))) > deleted, 'created anew');
+}
+
+async function guardedWrites(t: Test, store: Store): Promise<void> {
+  const held = await written(t, store.create('/registry/lock', bytes('a')));
+  const holds = { guard: { key: '/registry/lock', modRevision: held } };
+  const absent = { guard: { key: '/registry/nothing', modRevision: 0n } };
+  const first = await written(t, store.create('/registry/a', bytes('1'), holds));
+  const second = await written(t, store.update('/registry/a', bytes('2'), first, absent));
+  const stale = await store.update('/registry/a', bytes('3'), first, holds);
+  t.equal(!stale.ok && stale.guardFailed, undefined, 'it was not the guard');
+
+  await written(t, store.update('/registry/lock', bytes('b'), held));
+  for (const refused of [
+    await store.create('/registry/b', bytes('1'), holds),
+    await store.update('/registry/a', bytes('3'), second, holds),
+    await store.update('/registry/a', bytes('3'), first, holds),
+    await store.delete('/registry/a', second, holds),
+    await store.delete('/registry/a', second, { guard: { key: '/registry/nothing', modRevision: held } }),
+    await store.create('/registry/b', bytes('1'), { guard: { key: '/registry/lock', modRevision: 0n } }),
+  ]) {
+    t.equal(!refused.ok && refused.guardFailed, true, 'the guard does not hold');
+  }
+  const { kvs } = await store.range(all);
+  t.same(
+    kvs.map((kv) => `${kv.key}=${kv.value}`),
+    ['/registry/a=2', '/registry/lock=b'],
+    'nothing of it was written',
+  );
+  await written(t, store.delete('/registry/a', second, absent));
 }
 
 async function ranges(t: Test, store: Store): Promise<void> {

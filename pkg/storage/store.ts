@@ -14,6 +14,10 @@ export interface KeyValue {
   readonly value: Buffer;
   /** Revision of the last write to this key: the object's resourceVersion. */
   readonly modRevision: Revision;
+  /** The value is not stored the way it would be written now: worth writing even when it does not change. */
+  readonly stale?: boolean;
+  /** Why the value cannot be read, without any part of it; `value` is empty then. */
+  readonly unreadable?: string;
 }
 
 export interface RangeOptions {
@@ -42,12 +46,29 @@ export interface RangeResult {
 export type WriteResult =
   | { readonly ok: true; readonly revision: Revision }
   /** The condition did not hold; `current` is the pair as it is, absent when the key does not exist. */
-  | { readonly ok: false; readonly current?: KeyValue; readonly revision: Revision };
+  | {
+      readonly ok: false;
+      readonly current?: KeyValue;
+      readonly revision: Revision;
+      /** It was the guard that did not hold, whatever else did not. */
+      readonly guardFailed?: true;
+    };
 
-export interface WriteOptions {
+/** What some other key must be at the moment of a write: last written at `modRevision` (0: not there). */
+export interface Guard {
+  readonly key: string;
+  readonly modRevision: Revision;
+}
+
+export interface DeleteOptions {
+  readonly signal?: AbortSignal;
+  /** The write happens only if this holds too, in the same transaction. */
+  readonly guard?: Guard;
+}
+
+export interface WriteOptions extends DeleteOptions {
   /** The key goes away by itself about this many seconds later. */
   readonly ttlSeconds?: number;
-  readonly signal?: AbortSignal;
 }
 
 export type StoreEvent =
@@ -76,7 +97,7 @@ export interface Store {
   /** Puts the key if its modRevision is `expected`. Keeps the lease of the key unless a new ttl is given. */
   update(key: string, value: Buffer, expected: Revision, options?: WriteOptions): Promise<WriteResult>;
   /** Deletes the key if its modRevision is `expected`. */
-  delete(key: string, expected: Revision, options?: { signal?: AbortSignal }): Promise<WriteResult>;
+  delete(key: string, expected: Revision, options?: DeleteOptions): Promise<WriteResult>;
   /**
    * Streams every write from `fromRevision` on. Reconnects by itself and resumes behind the last delivered revision;
    * the iteration ends when the signal aborts and throws `compacted` when history is gone. Slow consumers exert

@@ -7,6 +7,7 @@ import { mutatingAdmission, validatingAdmission } from '#apiserver/registry/admi
 import { readBody } from '#apiserver/registry/body.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { generateName } from '#apiserver/registry/generate-name.js';
+import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
 import { keyOf, type ServedResource, storedBytes } from '#apiserver/registry/served-resource.js';
 import { TransientEntry } from '#apiserver/registry/transient-entry.js';
@@ -75,7 +76,7 @@ export async function insert(
     try {
       validate(registry, context, resource, object);
       await validatingAdmission(registry, context, resource, { ...call, name: object.metadata.name ?? '', object });
-      const entry = await write(resource, object, options.dryRun, context.signal);
+      const entry = await write(registry, context, resource, { object, dryRun: options.dryRun });
       if (entry !== undefined) {
         if (options.dryRun) await undoAll(registry, undo);
         return entry;
@@ -91,11 +92,12 @@ export async function insert(
 
 /** Undefined when the name is taken. */
 async function write(
+  registry: RegistryContext,
+  context: RequestContext,
   resource: ServedResource,
-  object: ApiObjectShape,
-  dryRun: boolean,
-  signal: AbortSignal,
+  { object, dryRun }: { readonly object: ApiObjectShape; readonly dryRun: boolean },
 ): Promise<Entry | undefined> {
+  const { signal } = context;
   const key = keyOf(resource, object.metadata.namespace ?? '', object.metadata.name ?? '');
   const bytes = storedBytes(resource, object);
   if (dryRun) {
@@ -103,7 +105,7 @@ async function write(
     return present === undefined ? new TransientEntry(resource.storage.prefix + key, bytes, 0n) : undefined;
   }
   const lifetime = resource.ttlSeconds === undefined ? {} : { ttlSeconds: resource.ttlSeconds };
-  return resource.storage.create(key, bytes, { ...lifetime, signal });
+  return resource.storage.create(key, bytes, { ...lifetime, signal, condition: leaderCondition(registry, context) });
 }
 
 function validate(

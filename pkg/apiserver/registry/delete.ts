@@ -7,6 +7,7 @@ import { type DeleteOptions, deleteOptions } from '#apiserver/registry/delete-op
 import { planDeletion } from '#apiserver/registry/deletion-plan.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { type ObjectName, readEntry } from '#apiserver/registry/get.js';
+import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
 import { keyOf, objectOf, type ServedResource, storedBytes } from '#apiserver/registry/served-resource.js';
 import { TransientEntry } from '#apiserver/registry/transient-entry.js';
@@ -109,9 +110,10 @@ async function step(
   const now = registry.clock.now();
   const plan = planDeletion({ resource, object, options, dialect: registry.dialect, now, graceSeconds });
   if (plan.action === 'pending') return { done: { entry, removed: false } };
+  const conditions = { signal: context.signal, condition: leaderCondition(registry, context) };
   if (plan.action === 'remove') {
     if (options.dryRun) return { done: { entry, removed: true } };
-    const result = await resource.storage.delete(key, entry.revision, context.signal);
+    const result = await resource.storage.delete(key, entry.revision, conditions);
     if (!result.ok) return { raced: result.current };
     await deleted(registry, resource, object);
     return { done: { entry: result.entry, removed: true } };
@@ -119,7 +121,7 @@ async function step(
   const marked = markNamespace(resource, plan.object);
   const bytes = storedBytes(resource, marked);
   if (options.dryRun) return { done: { entry: new TransientEntry(entry.key, bytes, entry.revision), removed: false } };
-  const result = await resource.storage.update(key, bytes, entry.revision, { signal: context.signal });
+  const result = await resource.storage.update(key, bytes, entry.revision, conditions);
   return result.ok ? { done: { entry: result.entry, removed: false } } : { raced: result.current };
 }
 

@@ -5,6 +5,7 @@ import { conflict, type FieldFailure, invalid, notFound, optimisticLockMessage }
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import { mutatingAdmission, validatingAdmission } from '#apiserver/registry/admit.js';
 import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
+import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
 import { keyOf, objectOf, type ServedResource, storedBytes } from '#apiserver/registry/served-resource.js';
 import { TransientEntry } from '#apiserver/registry/transient-entry.js';
@@ -145,9 +146,10 @@ async function write(
 ): Promise<Outcome> {
   const bytes = storedBytes(resource, object);
   const answer = (revision: bigint) => new TransientEntry(known.key, bytes, revision);
+  const conditions = { signal: context.signal, condition: leaderCondition(registry, context) };
   if (removesOnUpdate(resource, object, old)) {
     if (dryRun) return { written: { entry: answer(known.revision), created: false } };
-    const result = await resource.storage.delete(key, known.revision, context.signal);
+    const result = await resource.storage.delete(key, known.revision, conditions);
     if (!result.ok) return { raced: result.current };
     await deleted(registry, resource, object);
     return { written: { entry: answer(result.entry.revision), created: false } };
@@ -155,7 +157,7 @@ async function write(
   if (bytes.equals(known.stored)) return { unchanged: known };
   if (dryRun) return { written: { entry: answer(known.revision), created: false } };
   const lifetime = resource.ttlSeconds === undefined ? {} : { ttlSeconds: resource.ttlSeconds };
-  const result = await resource.storage.update(key, bytes, known.revision, { ...lifetime, signal: context.signal });
+  const result = await resource.storage.update(key, bytes, known.revision, { ...lifetime, ...conditions });
   if (!result.ok) return { raced: result.current };
   await updated(registry, resource, object, old);
   return { written: { entry: result.entry, created: false } };

@@ -11,16 +11,18 @@ import { WatchSession } from '#storage/cache/watch-session.js';
 import { CacheWrites } from '#storage/cache/writes.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import type {
+  ConditionalOptions,
   ConditionalResult,
   Entry,
   ListOptions,
   ListResult,
+  PutOptions,
   ReadVersion,
   ResourceStorage,
   ResourceWatch,
   ResourceWatchOptions,
 } from '#storage/resource-storage.js';
-import type { Revision, Store, WriteOptions } from '#storage/store.js';
+import type { Revision, Store } from '#storage/store.js';
 
 export interface WatchCacheOptions {
   readonly store: Store;
@@ -133,16 +135,16 @@ export class WatchCache implements ResourceStorage {
     });
   }
 
-  create(key: string, stored: Buffer, options?: WriteOptions): Promise<Entry | undefined> {
+  create(key: string, stored: Buffer, options?: PutOptions): Promise<Entry | undefined> {
     return this.#writes.create(this.prefix + key, stored, options);
   }
 
-  update(key: string, stored: Buffer, expected: Revision, options?: WriteOptions): Promise<ConditionalResult> {
+  update(key: string, stored: Buffer, expected: Revision, options?: PutOptions): Promise<ConditionalResult> {
     return this.#writes.update(this.prefix + key, stored, expected, options);
   }
 
-  delete(key: string, expected: Revision, signal?: AbortSignal): Promise<ConditionalResult> {
-    return this.#writes.delete(this.prefix + key, expected, signal);
+  delete(key: string, expected: Revision, options?: ConditionalOptions): Promise<ConditionalResult> {
+    return this.#writes.delete(this.prefix + key, expected, options);
   }
 
   /**

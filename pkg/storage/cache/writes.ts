@@ -4,8 +4,8 @@ import { CacheEntry, type Decode } from '#storage/cache/cache-entry.js';
 import type { CacheState } from '#storage/cache/state.js';
 import { statusFromStore } from '#storage/errors.js';
 import type { StorageMetrics } from '#storage/metrics.js';
-import type { ConditionalResult } from '#storage/resource-storage.js';
-import type { KeyValue, Revision, Store, WriteOptions, WriteResult } from '#storage/store.js';
+import type { ConditionalOptions, ConditionalResult, PutOptions } from '#storage/resource-storage.js';
+import type { Guard, KeyValue, Revision, Store, WriteOptions, WriteResult } from '#storage/store.js';
 
 export interface CacheWritesOptions {
   readonly store: Store;
@@ -24,42 +24,50 @@ export class CacheWrites {
     this.#options = options;
   }
 
-  async create(key: string, stored: Buffer, options: WriteOptions = {}): Promise<CacheEntry | undefined> {
-    const result = await this.#timed('create', () => this.#options.store.create(key, stored, options));
+  async create(key: string, stored: Buffer, options: PutOptions = {}): Promise<CacheEntry | undefined> {
+    const { store } = this.#options;
+    const result = await this.#timed('create', options, (conditions) => store.create(key, stored, conditions));
     return result.ok ? this.#wrote(key, stored, result.revision) : undefined;
   }
 
-  async update(
-    key: string,
-    stored: Buffer,
-    expected: Revision,
-    options: WriteOptions = {},
-  ): Promise<ConditionalResult> {
-    const result = await this.#timed('update', () => this.#options.store.update(key, stored, expected, options));
+  async update(key: string, stored: Buffer, expected: Revision, options: PutOptions = {}): Promise<ConditionalResult> {
+    const { store } = this.#options;
+    const result = await this.#timed('update', options, (conditions) =>
+      store.update(key, stored, expected, conditions),
+    );
     if (!result.ok) return { ok: false, current: this.#current(result.current) };
     return { ok: true, entry: this.#wrote(key, stored, result.revision) };
   }
 
-  async delete(key: string, expected: Revision, signal: AbortSignal | undefined): Promise<ConditionalResult> {
+  async delete(key: string, expected: Revision, options: ConditionalOptions = {}): Promise<ConditionalResult> {
     const { store, state } = this.#options;
-    const options = signal === undefined ? {} : { signal };
-    const last = await this.#lastState(key, expected, options);
+    const last = await this.#lastState(key, expected, options.signal === undefined ? {} : { signal: options.signal });
     if (last?.revision !== expected) return { ok: false, current: last };
-    const result = await this.#timed('delete', () => store.delete(key, expected, options));
+    const result = await this.#timed('delete', options, (conditions) => store.delete(key, expected, conditions));
     if (!result.ok) return { ok: false, current: this.#current(result.current) };
     state.wrote(key, result.revision, undefined);
     return { ok: true, entry: last.at(result.revision) };
   }
 
-  async #timed<T extends WriteResult | undefined>(operation: string, call: () => Promise<T>): Promise<T> {
+  /** One write, tried again as long as nothing but its guard was overtaken. */
+  async #timed(
+    operation: string,
+    { condition, ...options }: PutOptions,
+    write: (options: WriteOptions) => Promise<WriteResult>,
+  ): Promise<WriteResult> {
     const { clock, metrics, resource } = this.#options;
-    const startedMs = clock.monotonic();
-    try {
-      return await call();
-    } catch (err) {
-      throw statusFromStore(err);
-    } finally {
-      metrics.requestDuration.observe({ operation, type: resource }, (clock.monotonic() - startedMs) / 1000);
+    let guard: Guard | undefined;
+    for (;;) {
+      guard = await condition?.guard(guard, options.signal);
+      const startedMs = clock.monotonic();
+      try {
+        const result = await write(guard === undefined ? options : { ...options, guard });
+        if (result.ok || result.guardFailed !== true) return result;
+      } catch (err) {
+        throw statusFromStore(err);
+      } finally {
+        metrics.requestDuration.observe({ operation, type: resource }, (clock.monotonic() - startedMs) / 1000);
+      }
     }
   }
 

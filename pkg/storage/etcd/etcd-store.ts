@@ -28,6 +28,7 @@ import {
 import { SharedRead } from '#storage/etcd/shared-read.js';
 import { type UpstreamBatch, upstream } from '#storage/etcd/upstream.js';
 import {
+  type DeleteOptions,
   prefixEnd,
   type RangeOptions,
   type RangeResult,
@@ -107,8 +108,8 @@ export class EtcdStore implements Store {
     return this.#put(key, value, expected, options);
   }
 
-  delete(key: string, expected: Revision, options: { signal?: AbortSignal } = {}): Promise<WriteResult> {
-    return this.#write(key, expected, { type: 'delete' }, options.signal);
+  delete(key: string, expected: Revision, options: DeleteOptions = {}): Promise<WriteResult> {
+    return this.#write(key, expected, { type: 'delete' }, options);
   }
 
   watch(options: WatchOptions): AsyncIterable<WatchMessage> {
@@ -168,18 +169,18 @@ export class EtcdStore implements Store {
   }
 
   async #put(key: string, value: Buffer, expected: Revision, options: WriteOptions): Promise<WriteResult> {
-    const { ttlSeconds, signal } = options;
+    const { ttlSeconds } = options;
     if (ttlSeconds === undefined) {
-      return this.#write(key, expected, { type: 'put', value, keepLease: expected > 0n }, signal);
+      return this.#write(key, expected, { type: 'put', value, keepLease: expected > 0n }, options);
     }
     const lease = await this.#leases.take(ttlSeconds);
     try {
-      return await this.#write(key, expected, { type: 'put', value, lease }, signal);
+      return await this.#write(key, expected, { type: 'put', value, lease }, options);
     } catch (err) {
       if (!(err instanceof Error && isLeaseNotFound(err.cause))) throw err;
       // Ended early, by hand or by a restored backup. Nothing was written.
       this.#leases.forget(ttlSeconds);
-      return this.#write(key, expected, { type: 'put', value, lease: await this.#leases.take(ttlSeconds) }, signal);
+      return this.#write(key, expected, { type: 'put', value, lease: await this.#leases.take(ttlSeconds) }, options);
     }
   }
 
@@ -187,11 +188,11 @@ export class EtcdStore implements Store {
     key: string,
     expected: Revision,
     write: EtcdWrite,
-    signal: AbortSignal | undefined,
+    { signal, guard }: DeleteOptions,
   ): Promise<WriteResult> {
-    const { succeeded, revision, current } = await this.#call({
+    const { succeeded, revision, current, guardRevision } = await this.#call({
       path: `${kv}Txn`,
-      request: conditionalWriteRequest(key, expected, write),
+      request: conditionalWriteRequest(key, expected, write, guard),
       read: readConditionalWriteResponse,
       repeatable: false,
       signal,
@@ -201,7 +202,8 @@ export class EtcdStore implements Store {
       if (this.#hub.covers(key, `${key}\0`)) this.#hub.wrote(revision);
       return { ok: true, revision };
     }
-    return { ok: false, revision, ...(current && { current }) };
+    const guardFailed = guard !== undefined && guardRevision !== guard.modRevision;
+    return { ok: false, revision, ...(current && { current }), ...(guardFailed && { guardFailed: true as const }) };
   }
 
   #grant(ttlSeconds: number): Promise<bigint> {

@@ -1,6 +1,6 @@
 /** etcd's v3 messages that this project uses, to and from bytes. Field numbers are those of etcd 3.4's rpc.proto. */
 import { type WireReader, WireWriter } from '#storage/etcd/wire.js';
-import type { KeyValue, Revision } from '#storage/store.js';
+import type { Guard, KeyValue, Revision } from '#storage/store.js';
 
 export interface EtcdKeyValue extends KeyValue {
   readonly createRevision: Revision;
@@ -70,16 +70,26 @@ export type EtcdWrite =
   | { readonly type: 'put'; readonly value: Buffer; readonly lease?: bigint; readonly keepLease?: boolean }
   | { readonly type: 'delete' };
 
-/** If the key's mod revision is `expected` (0: there is no such key) do `write`, else read the key. */
-export function conditionalWriteRequest(key: string, expected: Revision, write: EtcdWrite): Buffer {
+/**
+ * If the key's mod revision is `expected` (0: there is no such key), and the guard's as well, do `write`; else read the
+ * key, and whether the guard's is there and since when.
+ */
+export function conditionalWriteRequest(key: string, expected: Revision, write: EtcdWrite, guard?: Guard): Buffer {
+  const request = new WireWriter().message(1, isAt(key, expected));
+  if (guard !== undefined) request.message(1, isAt(guard.key, guard.modRevision));
+  request.message(2, requestOp(key, write)).message(3, readOp({ start: key }));
+  if (guard !== undefined) request.message(3, readOp({ start: guard.key, keysOnly: true }));
+  return request.finish();
+}
+
+function isAt(key: string, revision: Revision): Buffer {
   const compareMod = 2;
   // A revision of 0 is left out, which etcd reads as 0: no such key.
-  const compare = new WireWriter().int(2, compareMod).bytes(3, key).int(6, expected);
-  return new WireWriter()
-    .message(1, compare.finish())
-    .message(2, requestOp(key, write))
-    .message(3, new WireWriter().message(1, rangeRequest({ start: key })).finish())
-    .finish();
+  return new WireWriter().int(2, compareMod).bytes(3, key).int(6, revision).finish();
+}
+
+function readOp(range: EtcdRange): Buffer {
+  return new WireWriter().message(1, rangeRequest(range)).finish();
 }
 
 function requestOp(key: string, write: EtcdWrite): Buffer {
@@ -99,21 +109,24 @@ export interface EtcdWriteResponse {
   readonly revision: Revision;
   /** The pair as it is, when the condition did not hold. */
   readonly current: EtcdKeyValue | undefined;
+  /** The mod revision of the guard's key when the condition did not hold; 0 without such a key, or without a guard. */
+  readonly guardRevision: Revision;
 }
 
 export function readConditionalWriteResponse(reader: WireReader): EtcdWriteResponse {
   let succeeded = false;
   let revision = 0n;
-  let current: EtcdKeyValue | undefined;
+  // In the order in which they were asked for: the key, the guard's.
+  const reads: (EtcdKeyValue | undefined)[] = [];
   while (reader.next()) {
     if (reader.field === 1) revision = readHeader(reader.message());
     else if (reader.field === 2) succeeded = reader.bool();
     else if (reader.field === 3) {
       const op = reader.message();
-      while (op.next()) if (op.field === 1) current = readRangeResponse(op.message()).kvs[0];
+      while (op.next()) if (op.field === 1) reads.push(readRangeResponse(op.message()).kvs[0]);
     }
   }
-  return { succeeded, revision, current };
+  return { succeeded, revision, current: reads[0], guardRevision: reads[1]?.modRevision ?? 0n };
 }
 
 /** An unconditional put. */

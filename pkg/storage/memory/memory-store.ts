@@ -7,6 +7,8 @@ import { EventLog } from '#storage/memory/event-log.js';
 import { KeyHistory } from '#storage/memory/key-history.js';
 import { SortedMap } from '#storage/sorted-map.js';
 import {
+  type DeleteOptions,
+  type Guard,
   type KeyValue,
   type RangeOptions,
   type RangeResult,
@@ -59,19 +61,17 @@ export class MemoryStore implements Store {
 
   async create(key: string, value: Buffer, options: WriteOptions = {}): Promise<WriteResult> {
     this.#check(options.signal);
-    const current = this.#keys.get(key)?.current;
-    if (current !== undefined) return { ok: false, current, revision: this.#revision };
-    return this.#put(key, value, options);
+    return this.#mismatch(key, 0n, options.guard) ?? this.#put(key, value, options);
   }
 
   async update(key: string, value: Buffer, expected: Revision, options: WriteOptions = {}): Promise<WriteResult> {
     this.#check(options.signal);
-    return this.#mismatch(key, expected) ?? this.#put(key, value, options);
+    return this.#mismatch(key, expected, options.guard) ?? this.#put(key, value, options);
   }
 
-  async delete(key: string, expected: Revision, options: { signal?: AbortSignal } = {}): Promise<WriteResult> {
+  async delete(key: string, expected: Revision, options: DeleteOptions = {}): Promise<WriteResult> {
     this.#check(options.signal);
-    return this.#mismatch(key, expected) ?? this.#remove(key);
+    return this.#mismatch(key, expected, options.guard) ?? this.#remove(key);
   }
 
   async *watch(options: WatchOptions): AsyncGenerator<WatchMessage, void, void> {
@@ -118,11 +118,17 @@ export class MemoryStore implements Store {
     signal?.throwIfAborted();
   }
 
-  #mismatch(key: string, expected: Revision): WriteResult | undefined {
+  /** Why a write must not happen: the key is not at `expected` (0: not there), or the guard does not hold. */
+  #mismatch(key: string, expected: Revision, guard: Guard | undefined): WriteResult | undefined {
     const current = this.#keys.get(key)?.current;
-    if (current?.modRevision === expected) return undefined;
-    const failed = { ok: false, revision: this.#revision } as const;
+    const guardHolds = guard === undefined || this.#isAt(guard);
+    if ((current?.modRevision ?? 0n) === expected && guardHolds) return undefined;
+    const failed = { ok: false, revision: this.#revision, ...(!guardHolds && { guardFailed: true as const }) } as const;
     return current === undefined ? failed : { ...failed, current };
+  }
+
+  #isAt({ key, modRevision }: Guard): boolean {
+    return (this.#keys.get(key)?.current?.modRevision ?? 0n) === modRevision;
   }
 
   #put(key: string, value: Buffer, options: WriteOptions): WriteResult {

@@ -1,0 +1,84 @@
+/**
+ * How a leader's writes are kept from landing after its term: each names the term it belongs to, and the API server does
+ * it only while the lock still shows that term, in the same transaction. Whatever a leader's clock does, however long its
+ * process is stopped or a request of its is on the way: once another one holds the lock, nothing of the old term lands.
+ *
+ * The header makes a request stricter and gives no rights. A server that does not know it does the write.
+ */
+
+/** Request header, in lower case. */
+export const leaderFenceHeader = 'leader-fence';
+
+/** A term of leading, as the lock shows it. */
+export type LeaderFence =
+  /** The lock is a Lease object, whose spec says so. */
+  | {
+      readonly lock: 'leases';
+      readonly namespace: string;
+      readonly name: string;
+      readonly holderIdentity: string;
+      readonly leaseTransitions: number;
+      /** RFC 3339 with microseconds, compared as text. */
+      readonly acquireTime: string;
+    }
+  /** The lock is a key in etcd, bound to an etcd lease: `revision` is that of its only write. */
+  | { readonly lock: 'etcdleases'; readonly namespace: string; readonly name: string; readonly revision: bigint };
+
+/** The header's value: `lock=leases&namespace=…&name=…&…`, percent-encoded. */
+export function formatLeaderFence(fence: LeaderFence): string {
+  const fields = Object.entries(fence).map(([key, value]): [string, string] => [key, String(value)]);
+  return new URLSearchParams(fields).toString();
+}
+
+const maxLength = 2048;
+
+/** The reverse; throws RangeError for what no leader writes. */
+export function parseLeaderFence(text: string): LeaderFence {
+  if (text.length > maxLength) throw new RangeError('too long');
+  const fields = new URLSearchParams(text);
+  const field = (name: string): string => {
+    const value = fields.get(name) ?? '';
+    if (value === '') throw new RangeError(`${name} is missing`);
+    return value;
+  };
+  const number = (name: string): string => {
+    const value = field(name);
+    if (!/^\d{1,19}$/.test(value)) throw new RangeError(`${name} is not a number`);
+    return value;
+  };
+  const lock = field('lock');
+  const where = { namespace: field('namespace'), name: field('name') };
+  switch (lock) {
+    case 'leases':
+      return {
+        lock,
+        ...where,
+        holderIdentity: field('holderIdentity'),
+        leaseTransitions: Number(number('leaseTransitions')),
+        acquireTime: field('acquireTime'),
+      };
+    case 'etcdleases':
+      return { lock, ...where, revision: BigInt(number('revision')) };
+    default:
+      throw new RangeError(`unknown lock ${JSON.stringify(lock)}`);
+  }
+}
+
+/** What of a Lease's spec tells its term. */
+export interface LeaseTerm {
+  readonly holderIdentity?: string | undefined;
+  readonly leaseTransitions?: number | undefined;
+  readonly acquireTime?: string | undefined;
+}
+
+/** Whether the Lease still shows the fence's term; an absent one shows none. */
+export function showsTerm(fence: LeaderFence & { readonly lock: 'leases' }, spec: LeaseTerm | undefined): boolean {
+  return (
+    spec?.holderIdentity === fence.holderIdentity &&
+    (spec.leaseTransitions ?? 0) === fence.leaseTransitions &&
+    spec.acquireTime === fence.acquireTime
+  );
+}
+
+/** Why such a write is refused; follows `Operation cannot be fulfilled on …: `. */
+export const termIsOver = 'the term of the leader that asks for this write is over';
