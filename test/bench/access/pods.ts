@@ -1,0 +1,99 @@
+/** Pods in the servers under test: made through the API, touched behind its back. */
+import { realClock } from '#apimachinery/clock.js';
+import { EtcdStore } from '#storage/etcd/etcd-store.js';
+import { type KeyValue, prefixEnd } from '#storage/store.js';
+import type { Answer, RequestOptions } from '#test/bench/access/connections.js';
+import type { RunningServer } from '#test/bench/access/servers.js';
+import { benchPod } from '#test/bench/pod.js';
+
+export const podsPath = '/api/v1/namespaces/default/pods';
+export const scratchPath = '/api/v1/namespaces/scratch/pods';
+/** One pod in so many has a given value of the label `slot`. */
+export const slots = 100;
+
+export const podName = (n: number): string => `pod-${String(n).padStart(6, '0')}`;
+export const podPath = (n: number): string => `${podsPath}/${podName(n)}`;
+
+/** A client says who it is: that is how managed fields come about. */
+const clientHeaders = { 'content-type': 'application/json', 'user-agent': 'bench/1.0 (linux/amd64)' };
+
+/** A pod of 2.5 kB as a client sends it. */
+export function podBody(name: string, n: number, namespace = 'default'): string {
+  const pod = benchPod(name);
+  return JSON.stringify({
+    ...pod,
+    metadata: { ...pod.metadata, namespace, labels: { ...pod.metadata?.labels, slot: String(n % slots) } },
+  });
+}
+
+/** A request that must succeed. */
+export async function ask(
+  server: RunningServer,
+  method: string,
+  path: string,
+  { headers, ...options }: RequestOptions = {},
+): Promise<Answer> {
+  const answer = await server.http1.request(method, path, { ...options, headers: { ...clientHeaders, ...headers } });
+  if (answer.status >= 300) throw new Error(`${server.name}: ${method} ${path}: ${answer.status} ${answer.body}`);
+  return answer;
+}
+
+/** What pods of the benchmark need. */
+export async function prepare(server: RunningServer): Promise<void> {
+  await ask(server, 'POST', '/api/v1/namespaces', { body: JSON.stringify({ metadata: { name: 'scratch' } }) });
+  for (const namespace of ['default', 'scratch']) {
+    const account = { metadata: { name: 'web' }, automountServiceAccountToken: false };
+    await ask(server, 'POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { body: JSON.stringify(account) });
+  }
+}
+
+/** A store of the server's own etcd, for writes that the server must not be charged for. */
+export function openStore(server: RunningServer): EtcdStore {
+  const root = server.name === 'bare' ? '/bare' : '/registry';
+  return new EtcdStore({ endpoints: [server.etcd.endpoint], root, clock: realClock, random: Math.random });
+}
+
+async function touch(store: EtcdStore, { key, value, modRevision }: KeyValue): Promise<bigint> {
+  const result = await store.update(key, value, modRevision);
+  if (!result.ok) throw new Error(`${key} was changed by somebody else`);
+  return result.revision;
+}
+
+/** Writes every pod's bytes again, which makes new versions of all, and waits until the server knows them. */
+export async function touchAll(server: RunningServer): Promise<void> {
+  const store = openStore(server);
+  try {
+    const prefix = '/registry/pods/default/';
+    let start = prefix;
+    for (;;) {
+      const page = await store.range({ start, end: prefixEnd(prefix), limit: 500 });
+      await Promise.all(page.kvs.map((kv) => touch(store, kv)));
+      const last = page.kvs.at(-1);
+      if (last === undefined || page.count <= page.kvs.length) break;
+      start = `${last.key}\0`;
+    }
+  } finally {
+    await store.close();
+  }
+  await ask(server, 'GET', `${podsPath}?limit=1`);
+}
+
+/** Writes one pod's bytes again, as often as it is called. */
+export async function toucher(
+  server: RunningServer,
+  key: string,
+): Promise<{ touch(): Promise<void>; close(): Promise<void> }> {
+  const store = openStore(server);
+  const { kvs } = await store.range({ start: key, end: `${key}\0` });
+  let known = kvs[0];
+  if (known === undefined) {
+    const value = Buffer.from('watched');
+    known = { key, value, modRevision: (await store.create(key, value)).revision };
+  }
+  return {
+    async touch() {
+      if (known !== undefined) known = { ...known, modRevision: await touch(store, known) };
+    },
+    close: () => store.close(),
+  };
+}

@@ -1,0 +1,150 @@
+/** The servers that are compared: each a process of its own on an etcd of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { realClock } from '#apimachinery/clock.js';
+import { Connections } from '#test/bench/access/connections.js';
+import { startEtcd, type TestEtcd } from '#test/etcd.js';
+
+export interface RunningServer {
+  readonly name: 'bare' | 'orch' | 'peer';
+  readonly pid: number;
+  readonly etcd: TestEtcd;
+  readonly http1: Connections;
+  readonly http2: Connections;
+  /** Key of the pod `default/NAME` in its etcd. */
+  readonly podKey: (name: string) => string;
+  /** Ends the process, not its etcd. */
+  stop(): Promise<void>;
+}
+
+/** An API server that can be started again on the same etcd and files. */
+export interface ApiPeer {
+  readonly name: 'orch' | 'peer';
+  /** Resolves when `/readyz` says so, with the time that this took. */
+  start(): Promise<{ readonly server: RunningServer; readonly startMs: number }>;
+  /** Where its certificate is. */
+  readonly directory: string;
+  destroy(): Promise<void>;
+}
+
+const token = 'secret';
+const module = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+const readyPollMs = 5;
+const startTimeoutMs = 120_000;
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** Log of a child, for the case that it fails; the end is kept. */
+function follow(child: ChildProcess): () => string {
+  let text = '';
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+    text = (text + chunk).slice(-8000);
+  });
+  return () => text;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exited;
+}
+
+/** `program` absent: this project's server. `args`: more options of it. */
+export async function apiPeer(
+  program: string | undefined,
+  nodeArgs: readonly string[] = [],
+  args: readonly string[] = [],
+): Promise<ApiPeer> {
+  const etcd = await startEtcd({ args: ['--quota-backend-bytes', String(8 * 2 ** 30)] });
+  const directory = await mkdtemp(join(tmpdir(), 'bench-access-'));
+  const file = (name: string) => join(directory, name);
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  await writeFile(file('tokens.csv'), `${token},admin,1,"system:masters"\n`);
+  await writeFile(file('sa.key'), privateKey.export({ type: 'pkcs1', format: 'pem' }));
+  await writeFile(file('sa.pub'), publicKey.export({ type: 'spki', format: 'pem' }));
+  const port = await freePort();
+  const options = [
+    ...['--etcd-servers', etcd.endpoint, '--bind-address', '127.0.0.1', '--secure-port', String(port)],
+    ...['--cert-dir', directory, '--token-auth-file', file('tokens.csv'), '--authorization-mode', 'Node,RBAC'],
+    ...['--service-account-issuer', 'https://127.0.0.1', '--service-account-signing-key-file', file('sa.key')],
+    ...['--service-account-key-file', file('sa.pub'), '--service-cluster-ip-range', '10.0.0.0/24'],
+    ...args,
+  ];
+  const orch = [...nodeArgs, module('cmd/orch-apiserver/main.js'), '--dialect', 'kubernetes', ...options];
+  const name = program === undefined ? 'orch' : 'peer';
+  const start = async () => {
+    const started = realClock.monotonic();
+    const child = spawn(program ?? process.execPath, program === undefined ? orch : options, {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const log = follow(child);
+    const headers = { authorization: `Bearer ${token}` };
+    const http1 = new Connections({ port, headers, http2: false });
+    for (;;) {
+      if (child.exitCode !== null || realClock.monotonic() - started > startTimeoutMs) {
+        child.kill('SIGKILL');
+        throw new Error(log());
+      }
+      const status = await http1.request('GET', '/readyz').then(
+        (answer) => answer.status,
+        () => 0,
+      );
+      if (status === 200) break;
+      await realClock.sleep(readyPollMs);
+    }
+    const startMs = realClock.monotonic() - started;
+    const http2 = new Connections({ port, headers, http2: true });
+    const stop = async () => {
+      await Promise.all([http1.close(), http2.close()]);
+      await end(child);
+    };
+    const podKey = (pod: string) => `/registry/pods/default/${pod}`;
+    return { startMs, server: { name, pid: child.pid ?? 0, etcd, http1, http2, podKey, stop } as const };
+  };
+  const destroy = async () => {
+    await etcd.stop();
+    await rm(directory, { recursive: true, force: true });
+  };
+  return { name, start, directory, destroy };
+}
+
+/** With the certificate that the API server in `directory` has made for itself. */
+export async function startBare(directory: string): Promise<RunningServer> {
+  const etcd = await startEtcd();
+  const files = [join(directory, 'apiserver.crt'), join(directory, 'apiserver.key')];
+  await Promise.all(files.map((path) => readFile(path)));
+  const child = spawn(process.execPath, [module('test/bench/peers/bare-server.js'), etcd.endpoint, ...files], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const log = follow(child);
+  const line = await Promise.race([
+    once(createInterface({ input: child.stdout }), 'line').then(([text]) => String(text)),
+    once(child, 'exit').then(() => {
+      throw new Error(log());
+    }),
+  ]);
+  const ports = JSON.parse(line) as { http1: number; http2: number };
+  const http1 = new Connections({ port: ports.http1, headers: {}, http2: false });
+  const http2 = new Connections({ port: ports.http2, headers: {}, http2: true });
+  const stop = async () => {
+    await Promise.all([http1.close(), http2.close()]);
+    await end(child);
+    await etcd.stop();
+  };
+  return { name: 'bare', pid: child.pid ?? 0, etcd, http1, http2, podKey: (pod) => `/bare/watched/${pod}`, stop };
+}

@@ -1,0 +1,2 @@
+/** Keys whose changes the bare server passes on to those who watch. */
+export const watchedPrefix = '/bare/watched/';

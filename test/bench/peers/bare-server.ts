@@ -1,0 +1,129 @@
+/**
+ * What the same input and output costs at least: a bare `node:https` server (and `node:http2`) that sends ready-made
+ * bytes, makes one etcd transaction for a write, and passes etcd's events on to those who watch. A program of its own, so
+ * that its CPU can be told from that of others.
+ *
+ * Prints its two ports as one line of JSON. Requests:
+ * - `POST /load/NAME`: keeps the body, to be sent under that name with the request's content type and encoding
+ * - `GET /ready/NAME`: those bytes
+ * - `GET /gzip/NAME`: those bytes, compressed each time
+ * - `POST /create/NAME?key=K`, `PUT /update/NAME?key=K`: reads the body, writes the bytes of NAME to that key, sends them
+ * - `GET /watch/NAME`: those bytes whenever something below `/bare/watched/` is written
+ */
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { realClock } from '#apimachinery/clock.js';
+import { EtcdStore } from '#storage/etcd/etcd-store.js';
+import { prefixEnd } from '#storage/store.js';
+import { watchedPrefix } from '#test/bench/peers/bare-paths.js';
+
+type Request = IncomingMessage | Http2ServerRequest;
+type Response = ServerResponse | Http2ServerResponse;
+
+interface Ready {
+  readonly bytes: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const [endpoint = '', certFile = '', keyFile = ''] = process.argv.slice(2);
+const tls = { cert: readFileSync(certFile), key: readFileSync(keyFile) };
+const store = new EtcdStore({ endpoints: [endpoint], root: '/bare', clock: realClock, random: Math.random });
+const ready = new Map<string, Ready>();
+const watchers = new Map<Response, Buffer>();
+const compress = promisify(gzip);
+/** As the API server has it. */
+const gzipLevel = 4;
+
+async function bodyOf(request: Request): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  return Buffer.concat(parts);
+}
+
+function send(response: Response, { bytes, headers }: Ready, status = 200): void {
+  const target = response as ServerResponse;
+  target.writeHead(status, { ...headers, 'content-length': bytes.length });
+  target.end(bytes);
+}
+
+async function answer(request: Request, response: Response): Promise<void> {
+  const url = request.url ?? '';
+  const mark = url.indexOf('?');
+  const path = mark < 0 ? url : url.slice(0, mark);
+  const [, verb = '', name = ''] = path.split('/');
+  if (verb === 'load') {
+    const headers: Record<string, string> = { 'content-type': request.headers['content-type'] ?? '' };
+    const encoding = request.headers['content-encoding'];
+    if (encoding !== undefined) headers['content-encoding'] = encoding;
+    ready.set(name, { bytes: await bodyOf(request), headers });
+    (response as ServerResponse).end();
+    return;
+  }
+  const made = ready.get(name);
+  if (made === undefined) {
+    (response as ServerResponse).writeHead(404).end();
+    return;
+  }
+  if (verb === 'ready') return send(response, made);
+  if (verb === 'gzip') {
+    return send(response, {
+      bytes: await compress(made.bytes, { level: gzipLevel }),
+      headers: { ...made.headers, 'content-encoding': 'gzip' },
+    });
+  }
+  if (verb === 'watch') {
+    (response as ServerResponse).writeHead(200, made.headers);
+    (response as ServerResponse).flushHeaders();
+    watchers.set(response, made.bytes);
+    response.once('close', () => watchers.delete(response));
+    return;
+  }
+  await bodyOf(request);
+  const key = `/bare/${url.slice(mark + 5)}`;
+  if (verb === 'create') {
+    await store.create(key, made.bytes);
+    return send(response, made, 201);
+  }
+  const revision = revisions.get(key) ?? (await store.create(key, made.bytes)).revision;
+  const result = await store.update(key, made.bytes, revision);
+  if (!result.ok) throw new Error(`${key} was changed by somebody else`);
+  revisions.set(key, result.revision);
+  send(response, made);
+}
+
+/** Of the keys that were updated. */
+const revisions = new Map<string, bigint>();
+
+async function passOn(): Promise<void> {
+  const fromRevision = (await store.currentRevision()) + 1n;
+  const range = { start: watchedPrefix, end: prefixEnd(watchedPrefix) };
+  for await (const message of store.watch({ ...range, fromRevision, signal: new AbortController().signal })) {
+    if (message.type !== 'events') continue;
+    for (const [response, bytes] of watchers) for (const _ of message.events) (response as ServerResponse).write(bytes);
+  }
+}
+
+function listening(server: { listen(port: number, host: string, done: () => void): unknown; address(): unknown }) {
+  return new Promise<number>((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+const failed = (response: Response) => (error: unknown) => {
+  process.stderr.write(`${String(error)}\n`);
+  (response as ServerResponse).destroy();
+};
+const http1 = createServer({ ...tls, keepAliveTimeout: 75_000 }, (request, response) => {
+  answer(request, response).catch(failed(response));
+});
+const http2 = createSecureServer(tls, (request, response) => {
+  answer(request, response).catch(failed(response));
+});
+const ports = { http1: await listening(http1), http2: await listening(http2) };
+process.stdout.write(`${JSON.stringify(ports)}\n`);
+await passOn();
