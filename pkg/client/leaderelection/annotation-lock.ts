@@ -2,7 +2,7 @@
 import { isNotFound } from '#apimachinery/errors/status.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client, ResourceClient } from '#client/client.js';
-import type { LeaderLock } from '#client/leaderelection/lock.js';
+import type { RecordLock } from '#client/leaderelection/lock.js';
 import type { LeaderRecord } from '#client/leaderelection/record.js';
 
 export interface AnnotationLockOptions<T extends ApiObject> {
@@ -14,7 +14,7 @@ export interface AnnotationLockOptions<T extends ApiObject> {
   readonly make: (metadata: NonNullable<T['metadata']>) => T;
 }
 
-export class AnnotationLock<T extends ApiObject> implements LeaderLock {
+export class AnnotationLock<T extends ApiObject> implements RecordLock {
   readonly #options: AnnotationLockOptions<T>;
   readonly #client: ResourceClient<T>;
   readonly #annotation: string;

@@ -5,14 +5,28 @@
  * succeeds within the renew deadline, stop leading, and become a candidate again.
  *
  * Guarantees: a candidate takes a lock only after it has itself seen it unchanged for the whole lease duration; a
- * leader stops before that time has passed, counted from the start of its last successful write. So two never lead at
- * once as long as their clocks run at about the same speed; what the clocks show does not matter.
+ * leader stops before that time has passed, counted from the start of its last successful write, or as soon as the lock
+ * shows anything but its term. So two never lead at once as long as their clocks run at about the same speed and nobody
+ * is stopped in the middle; what the clocks show does not matter.
+ *
+ * That is a promise about clocks, so the leader's writes do not depend on it: `fence` gives each of them the term it
+ * belongs to, and refuses when the renew deadline has passed here; a server that knows the fence lets none land once the
+ * lock shows another term (`#apimachinery/leader-fence.js`).
  */
 import type { Registry } from 'prom-client';
 import { type Clock, formatMicroTime } from '#apimachinery/clock.js';
+import { formatLeaderFence, leaderFenceHeader } from '#apimachinery/leader-fence.js';
 import { jittered } from '#client/backoff.js';
 import type { LeaderLock } from '#client/leaderelection/lock.js';
-import { decide, type Observation, observe, released } from '#client/leaderelection/record.js';
+import {
+  decide,
+  type LeaderRecord,
+  type Observation,
+  observe,
+  released,
+  sameTerm,
+} from '#client/leaderelection/record.js';
+import { TransportError } from '#client/rest/transport-error.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { gauge } from '#daemon/metrics/metric.js';
 import { shared } from '#daemon/shared-signal.js';
@@ -40,6 +54,14 @@ export interface LeaderElectorOptions {
 /** The leader's work: runs until its signal aborts, which means that leadership is lost or no longer wanted. */
 export type LeaderWork = (signal: AbortSignal) => Promise<void>;
 
+type Attempt =
+  /** This candidate holds the lock now. */
+  | 'held'
+  /** Somebody else does, or it cannot be told. */
+  | 'notHeld'
+  /** The lock shows that the term which was to be renewed is over. */
+  | 'over';
+
 /** client-go's jitter of the candidates' retry period. */
 const retryJitter = 1.2;
 
@@ -48,8 +70,11 @@ export class LeaderElector {
   readonly #setMaster: (leading: boolean) => void;
   #observation: Observation | undefined;
   #reportedLeader: string | undefined;
-  /** Monotonic start of the last successful write; undefined while not leading. */
+  /** Monotonic start of the last write of the lock in this term; undefined while not leading. */
   #renewedAtMs: number | undefined;
+  /** What the lock shows as long as this term lasts; undefined as soon as it is known to be over. */
+  #term: LeaderRecord | undefined;
+  #fence: string | undefined;
 
   /** Throws RangeError when the times do not fit together. */
   constructor(options: LeaderElectorOptions) {
@@ -90,6 +115,19 @@ export class LeaderElector {
   }
 
   /**
+   * Headers for a write of the leader's work, to be asked for at the moment it is sent. Throws a TransportError (Aborted)
+   * when this candidate does not lead, or has not renewed within the renew deadline, so that another may lead.
+   */
+  fence(): Readonly<Record<string, string>> {
+    const { clock, renewDeadlineMs, lock } = this.#options;
+    const deadlineMs = (this.#renewedAtMs ?? Number.NEGATIVE_INFINITY) + renewDeadlineMs;
+    if (this.#term === undefined || this.#fence === undefined || clock.monotonic() >= deadlineMs) {
+      throw new TransportError('Aborted', `write refused: this process does not hold ${lock.description}`);
+    }
+    return { [leaderFenceHeader]: this.#fence };
+  }
+
+  /**
    * Leads whenever it can until `signal` aborts; then the work is stopped, the lock released, and it resolves. When
    * leadership is lost, the work's signal aborts, its end is awaited, and the candidacy begins again. When the work
    * ends by itself, the lock is released and the work's outcome is the outcome.
@@ -97,7 +135,12 @@ export class LeaderElector {
   async run(work: LeaderWork, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#acquire(signal);
-      if (signal.aborted) break;
+      if (signal.aborted) {
+        this.#renewedAtMs = undefined;
+        this.#term = undefined;
+        await this.#release();
+        return;
+      }
       this.#options.log.info({ lock: this.#options.lock.description }, 'Became leader');
       if ((await this.#lead(work, signal)) === 'workEnded') return;
     }
@@ -106,7 +149,7 @@ export class LeaderElector {
   async #acquire(signal: AbortSignal): Promise<void> {
     const { clock, retryPeriodMs, renewDeadlineMs, random } = this.#options;
     while (!signal.aborted) {
-      if (await this.#attempt(signal, clock.monotonic() + renewDeadlineMs)) return;
+      if ((await this.#attempt(signal, clock.monotonic() + renewDeadlineMs)) === 'held') return;
       await clock.sleep(jittered(retryPeriodMs, retryJitter, random), signal);
     }
   }
@@ -129,6 +172,8 @@ export class LeaderElector {
     try {
       await this.#renewUntilLost(stopRenewing.signal);
       const lost = !ended && !signal.aborted;
+      // What the work still wants to write while it comes to its end must not be written.
+      if (lost) this.#term = undefined;
       if (lost) log.error({ lock: lock.description }, 'Lost leadership');
       stopWork.abort();
       await working;
@@ -136,26 +181,28 @@ export class LeaderElector {
     } finally {
       signal.removeEventListener('abort', abort);
       this.#renewedAtMs = undefined;
+      this.#term = undefined;
       this.#setMaster(false);
       await this.#release();
     }
   }
 
   async #renewUntilLost(signal: AbortSignal): Promise<void> {
-    const { clock, retryPeriodMs, renewDeadlineMs, identity } = this.#options;
+    const { clock, retryPeriodMs, renewDeadlineMs } = this.#options;
     for (;;) {
       const deadlineMs = (this.#renewedAtMs ?? 0) + renewDeadlineMs;
       await clock.sleep(Math.min(retryPeriodMs, deadlineMs - clock.monotonic()), signal);
       if (signal.aborted) return;
-      const renewed = clock.monotonic() < deadlineMs && (await this.#attempt(signal, deadlineMs));
-      if (renewed) continue;
-      if (clock.monotonic() >= deadlineMs || this.leader !== identity) return;
+      if (clock.monotonic() >= deadlineMs) return;
+      const outcome = await this.#attempt(signal, deadlineMs);
+      if (outcome === 'held') continue;
+      if (outcome === 'over' || clock.monotonic() >= deadlineMs) return;
     }
   }
 
-  /** One read and write of the lock, given up at `deadlineMs`. True when this candidate holds it afterwards. */
-  async #attempt(signal: AbortSignal, deadlineMs: number): Promise<boolean> {
-    const { lock, clock, log, identity, leaseDurationMs } = this.#options;
+  /** One read and write of the lock, given up at `deadlineMs`: to begin a term, or to renew the one there is. */
+  async #attempt(signal: AbortSignal, deadlineMs: number): Promise<Attempt> {
+    const { lock, clock, log } = this.#options;
     const startedAtMs = clock.monotonic();
     const controller = new AbortController();
     const abort = () => controller.abort();
@@ -164,24 +211,40 @@ export class LeaderElector {
     try {
       const read = await lock.read(controller.signal);
       this.#observation = read === undefined ? undefined : observe(this.#observation, read, clock.monotonic());
-      const now = { monotonicMs: clock.monotonic(), time: formatMicroTime(clock.now()) };
-      const decision = decide({ identity, leaseDurationMs }, this.#observation, now);
-      if (decision.kind === 'write') {
-        await lock.write(decision.record, controller.signal);
-        this.#observation = { record: decision.record, seenAtMs: startedAtMs };
-        // From the start of the attempt: others may have seen the write at any moment since.
-        this.#renewedAtMs = startedAtMs;
+      if (this.#term !== undefined && !sameTerm(this.#term, read)) {
+        this.#report();
+        return 'over';
+      }
+      const record = this.#wanted();
+      if (record !== undefined) {
+        await lock.write(record, controller.signal);
+        this.#observation = { record, seenAtMs: startedAtMs };
       }
       this.#report();
       // An answer that came after the deadline is no renewal: others may be about to take over.
-      return decision.kind === 'write' && clock.monotonic() < deadlineMs;
+      if (record === undefined || clock.monotonic() >= deadlineMs) return 'notHeld';
+      if (this.#term === undefined) this.#fence = formatLeaderFence(lock.fence(record));
+      this.#term ??= record;
+      // From the start of the attempt: others may have seen the write at any moment since.
+      this.#renewedAtMs = startedAtMs;
+      return 'held';
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error, lock: lock.description }, 'Could not acquire or renew the lock');
-      return false;
+      return 'notHeld';
     } finally {
       timer.cancel();
       signal.removeEventListener('abort', abort);
     }
+  }
+
+  /** What to write after what was observed; undefined: somebody else holds the lock. */
+  #wanted(): LeaderRecord | undefined {
+    const { lock, clock, identity, leaseDurationMs } = this.#options;
+    const { selfExpiring = false } = lock;
+    const candidate = { identity, leaseDurationMs, selfExpiring, anew: this.#term === undefined };
+    const now = { monotonicMs: clock.monotonic(), time: formatMicroTime(clock.now()) };
+    const decision = decide(candidate, this.#observation, now);
+    return decision.kind === 'write' ? decision.record : undefined;
   }
 
   /** Gives the lock up so that others need not wait for it to run out. Best effort: it runs out anyway. */

@@ -2,16 +2,29 @@
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import type { Lease } from '#api/coordination/v1/types.gen.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
+import type { LeaderFence } from '#apimachinery/leader-fence.js';
 import type { Client, ResourceClient } from '#client/client.js';
 import type { LeaderRecord } from '#client/leaderelection/record.js';
 
-export interface LeaderLock {
+/** One object that shows who leads. */
+export interface RecordLock {
   /** `namespace/name` of the lock, for logs and metrics. */
   readonly description: string;
   /** The record; undefined when there is none. Remembers the version that `write` expects. */
   read(signal: AbortSignal): Promise<LeaderRecord | undefined>;
   /** Writes over the version read last; rejects with Conflict or AlreadyExists when somebody else wrote meanwhile. */
   write(record: LeaderRecord, signal: AbortSignal): Promise<void>;
+}
+
+/** What a candidate takes: its record also stands before the leader's writes. */
+export interface LeaderLock extends RecordLock {
+  /**
+   * The record goes away by itself when its holder does not renew it in time, and cannot be taken over before: there is
+   * no waiting for it to run out.
+   */
+  readonly selfExpiring?: boolean;
+  /** What shows that the term of `record`, which was written or read last, still lasts. */
+  fence(record: LeaderRecord): LeaderFence;
 }
 
 export interface LeaseLockOptions {
@@ -35,6 +48,11 @@ export class LeaseLock implements LeaderLock {
 
   get description(): string {
     return `${this.#namespace}/${this.#name}`;
+  }
+
+  fence({ holderIdentity, leaderTransitions, acquireTime }: LeaderRecord): LeaderFence {
+    const where = { namespace: this.#namespace, name: this.#name };
+    return { lock: 'leases', ...where, holderIdentity, leaseTransitions: leaderTransitions, acquireTime };
   }
 
   async read(signal: AbortSignal): Promise<LeaderRecord | undefined> {

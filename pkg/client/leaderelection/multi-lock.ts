@@ -2,11 +2,13 @@
  * Two locks that are held together, for the way from one kind of object to another: candidates that know only the first
  * and candidates that know only the second are all kept out (client-go's MultiLock).
  */
-import type { LeaderLock } from '#client/leaderelection/lock.js';
+import type { LeaderFence } from '#apimachinery/leader-fence.js';
+import type { LeaderLock, RecordLock } from '#client/leaderelection/lock.js';
 import type { LeaderRecord } from '#client/leaderelection/record.js';
 
 export interface MultiLockOptions {
-  readonly primary: LeaderLock;
+  readonly primary: RecordLock;
+  /** The one that stands before the leader's writes. */
   readonly secondary: LeaderLock;
   /** Stands for a holder while the two name different ones. */
   readonly unknownHolder: string;
@@ -21,6 +23,10 @@ export class MultiLock implements LeaderLock {
 
   get description(): string {
     return this.#options.primary.description;
+  }
+
+  fence(record: LeaderRecord): LeaderFence {
+    return this.#options.secondary.fence(record);
   }
 
   /** Where only one exists its holder counts; where they disagree nobody may take them before they ran out. */

@@ -32,6 +32,19 @@ export type Decision =
 export interface Candidate {
   readonly identity: string;
   readonly leaseDurationMs: number;
+  /** The lock frees itself: what somebody else holds is never taken, however long it was seen unchanged. */
+  readonly selfExpiring?: boolean;
+  /** A record of ours is of an earlier term, which is over: this is the beginning of another one. */
+  readonly anew?: boolean;
+}
+
+/** Whether the lock still shows the term that began with `term`. */
+export function sameTerm(term: LeaderRecord, record: LeaderRecord | undefined): boolean {
+  return (
+    record?.holderIdentity === term.holderIdentity &&
+    record.leaderTransitions === term.leaderTransitions &&
+    record.acquireTime === term.acquireTime
+  );
 }
 
 /** What the candidate does about what it has observed. `time`: the candidate's clock as it goes into the record. */
@@ -40,7 +53,7 @@ export function decide(
   observation: Observation | undefined,
   now: { readonly monotonicMs: number; readonly time: string },
 ): Decision {
-  const { identity, leaseDurationMs } = candidate;
+  const { identity, leaseDurationMs, selfExpiring = false, anew = false } = candidate;
   const leaseDurationSeconds = Math.ceil(leaseDurationMs / 1000);
   const fresh = { holderIdentity: identity, leaseDurationSeconds, renewTime: now.time };
   if (observation === undefined) {
@@ -48,11 +61,12 @@ export function decide(
   }
   const { record, seenAtMs } = observation;
   if (record.holderIdentity === identity) {
-    const { acquireTime, leaderTransitions } = record;
+    const { leaderTransitions } = record;
+    const acquireTime = anew ? now.time : record.acquireTime;
     return { kind: 'write', record: { ...fresh, acquireTime, leaderTransitions } };
   }
   const expiresInMs = seenAtMs + leaseDurationMs - now.monotonicMs;
-  if (record.holderIdentity !== '' && expiresInMs > 0) return { kind: 'wait', expiresInMs };
+  if (record.holderIdentity !== '' && (selfExpiring || expiresInMs > 0)) return { kind: 'wait', expiresInMs };
   const leaderTransitions = record.leaderTransitions + 1;
   return { kind: 'write', record: { ...fresh, acquireTime: now.time, leaderTransitions } };
 }

@@ -6,7 +6,7 @@ import type { ClientConfig } from '#client/rest/client-config.js';
 import type { TlsMaterial, TlsSource, TokenSource } from '#client/rest/credentials.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { requestMetrics } from '#client/rest/metrics.js';
-import { RestClient } from '#client/rest/rest-client.js';
+import { RestClient, type WriteFence } from '#client/rest/rest-client.js';
 
 export interface ConnectionOptions {
   readonly dialect: Dialect;
@@ -18,6 +18,8 @@ export interface ConnectionOptions {
   /** Requests at once before the rate holds, of each client. */
   readonly burst: number;
   readonly metrics?: Registry;
+  /** Of every client. */
+  readonly fence?: WriteFence;
 }
 
 export class Connection {
@@ -27,16 +29,16 @@ export class Connection {
   readonly #others: Connection[] = [];
 
   /** Opens nothing before the first request. Throws TypeError when the server's address is not a URL. */
-  constructor(config: ClientConfig, options: ConnectionOptions) {
+  constructor(config: ClientConfig, options: ConnectionOptions, transport?: HttpTransport) {
     this.#config = config;
     this.#options = options;
     const { namespace: _, ...target } = config;
-    this.#transport = new HttpTransport({ ...target, clock: options.clock });
+    this.#transport = transport ?? new HttpTransport({ ...target, clock: options.clock });
   }
 
   /** A client with a rate of its own; `purpose` follows the program's name in what the server sees. */
   client(purpose: string): RestClient {
-    const { dialect, clock, program, qps, burst, metrics } = this.#options;
+    const { dialect, clock, program, qps, burst, metrics, fence } = this.#options;
     return new RestClient({
       transport: this.#transport,
       dialect,
@@ -45,6 +47,7 @@ export class Connection {
       burst,
       userAgent: `${program}/${dialect.version} ${purpose}`,
       ...(metrics === undefined ? {} : { metrics: requestMetrics(metrics, new URL(this.#config.server).host) }),
+      ...(fence === undefined ? {} : { fence }),
     });
   }
 
@@ -64,7 +67,14 @@ export class Connection {
     return other;
   }
 
-  /** Ends what is under way, here and in every connection made by `as`. Idempotent. */
+  /** The same connection for clients whose writes belong to a term of leading. Closed with this one. */
+  fenced(fence: WriteFence): Connection {
+    const other = new Connection(this.#config, { ...this.#options, fence }, this.#transport);
+    this.#others.push(other);
+    return other;
+  }
+
+  /** Ends what is under way, here and in every connection made of this one. Idempotent. */
   async close(): Promise<void> {
     await Promise.all(this.#others.map((other) => other.close()));
     await this.#transport.close();

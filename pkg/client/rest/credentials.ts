@@ -8,6 +8,7 @@ export const readFromDisk: ReadFile = (path) => readFileFromDisk(path);
 
 /** A bearer token that may change. */
 export interface TokenSource {
+  /** Empty: there is none at the moment, and no header is sent. */
   token(): Promise<string>;
   /** The server refused the token: the next call must not answer from memory. */
   invalidate(): void;
@@ -23,6 +24,8 @@ export interface TlsMaterial {
 /** TLS material that may change; the same object again means that nothing changed. */
 export interface TlsSource {
   current(): Promise<TlsMaterial>;
+  /** The server refused the certificate: the next call must not answer from memory. */
+  invalidate?(): void;
 }
 
 export function staticToken(token: string): TokenSource {
@@ -112,6 +115,10 @@ export class FileTls implements TlsSource {
       if (known !== undefined) return known;
       throw error;
     }
+  }
+
+  invalidate(): void {
+    this.#readAt = Number.NEGATIVE_INFINITY;
   }
 
   async #part(name: 'ca' | 'cert' | 'key'): Promise<Buffer | string | undefined> {

@@ -1,7 +1,11 @@
-/** Requests over HTTP/1.1, with TLS or without, on kept-alive connections. Streams have connections of their own. */
-import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+/**
+ * Requests over the network with the credentials of a user, over HTTP/2 where the server speaks it. A credential that was
+ * rotated is picked up before the next request, or when the server does not take the old one.
+ */
 import type { Clock, Timer } from '#apimachinery/clock.js';
+import { isCompressed, readBody } from '#client/http/body.js';
+import type { ChannelResponse } from '#client/http/channel.js';
+import { NegotiatedChannel } from '#client/http/negotiated-channel.js';
 import type { TlsMaterial, TlsSource, TokenSource } from '#client/rest/credentials.js';
 import type { Transport, TransportRequest, TransportResponse } from '#client/rest/transport.js';
 import { TransportError, transportErrorFrom } from '#client/rest/transport-error.js';
@@ -16,6 +20,10 @@ export interface HttpTransportOptions {
   readonly token?: TokenSource;
   /** Sent with every request, such as Impersonate-User. */
   readonly headers?: Readonly<Record<string, string | string[]>>;
+  /** Every connection goes through it: http, https or socks5. */
+  readonly proxy?: URL;
+  /** Whether large answers may come compressed; so unless told. */
+  readonly compression?: boolean;
   /**
    * How long to wait for an answer's headers and, where it is no stream, between any two parts of its body; 60 s
    * unless told, 0 for ever.
@@ -24,15 +32,11 @@ export interface HttpTransportOptions {
   readonly clock: Clock;
 }
 
-interface Agents {
+/** What a request is sent with. */
+interface Identity {
   readonly material: TlsMaterial | undefined;
-  readonly requests: HttpAgent;
-  readonly streams: HttpAgent;
+  readonly token: string | undefined;
 }
-
-/** Sockets that serve ordinary requests; more requests wait for one. */
-const maxSockets = 32;
-const keepAliveProbeMs = 30_000;
 
 /** Watches and followed logs run for long: they must not hold a connection that requests wait for. */
 function isStream(path: string): boolean {
@@ -44,7 +48,7 @@ export class HttpTransport implements Transport {
   readonly #base: URL;
   readonly #prefix: string;
   readonly #inFlight = new Set<AbortController>();
-  #agents: Agents | undefined;
+  #channel: { readonly material: TlsMaterial | undefined; readonly channel: NegotiatedChannel } | undefined;
   #closed = false;
 
   /** Throws TypeError when `server` is not a URL. */
@@ -57,172 +61,169 @@ export class HttpTransport implements Transport {
     this.#prefix = this.#base.pathname.replace(/\/$/, '');
   }
 
-  /** Sends the request; once again with a fresh token when the server does not accept a rotating one. */
+  /** Sends the request; once again with fresh credentials when the server does not accept rotating ones. */
   async request(request: TransportRequest): Promise<TransportResponse> {
-    const response = await this.#send(request);
-    const { token } = this.#options;
-    if (response.status !== 401 || token === undefined) return response;
-    const refused = await token.token();
-    token.invalidate();
-    if ((await token.token()) === refused) return response;
+    const used = await this.#identity(request);
+    const response = await this.#send(request, used);
+    if (response.status !== 401) return response;
+    const fresh = await this.#freshIdentity(request, used);
+    if (fresh === undefined) return response;
     for await (const _ of response.body);
-    return this.#send(request);
+    return this.#send(request, fresh);
   }
 
   close(): Promise<void> {
     this.#closed = true;
     for (const controller of this.#inFlight) controller.abort();
-    this.#destroyAgents();
+    this.#channel?.channel.destroy();
+    this.#channel = undefined;
     return Promise.resolve();
   }
 
-  async #send(request: TransportRequest): Promise<TransportResponse> {
+  async #identity(request: TransportRequest): Promise<Identity> {
+    this.#check(request);
+    const { token, tls } = this.#options;
+    const [material, bearer] = await Promise.all([tls?.current(), token?.token()]);
+    return { material, token: bearer === '' ? undefined : bearer };
+  }
+
+  /** Credentials other than those that were refused; undefined when there are none. */
+  async #freshIdentity(request: TransportRequest, refused: Identity): Promise<Identity | undefined> {
+    const { token, tls } = this.#options;
+    const other = (now: Identity) => now.token !== refused.token || now.material !== refused.material;
+    try {
+      // Another request may have found out before.
+      const known = await this.#identity(request);
+      if (other(known)) return known;
+      token?.invalidate();
+      tls?.invalidate?.();
+      const fresh = await this.#identity(request);
+      return other(fresh) ? fresh : undefined;
+    } catch {
+      // The server's answer says more than why there is nothing better to try.
+      return undefined;
+    }
+  }
+
+  #check(request: TransportRequest): void {
     const target = this.#base.host;
     if (this.#closed) throw new TransportError('Closed', `the connection to ${target} is closed`);
     if (request.signal?.aborted) throw new TransportError('Aborted', `request to ${target} aborted`);
-    const [agents, token] = await Promise.all([this.#currentAgents(), this.#options.token?.token()]);
-    const headers: Record<string, string | string[]> = { ...this.#options.headers, ...request.headers };
-    if (token !== undefined) headers['authorization'] = `Bearer ${token}`;
-    if (request.body !== undefined) headers['content-length'] = String(Buffer.byteLength(request.body));
-    return this.#exchange(request, agents, headers);
   }
 
-  #exchange(
-    request: TransportRequest,
-    agents: Agents,
-    headers: Record<string, string | string[]>,
-  ): Promise<TransportResponse> {
-    const target = this.#base.host;
-    const stream = isStream(request.path);
-    const timeoutMs = this.#options.timeoutMs ?? 60_000;
-    const controller = new AbortController();
-    this.#inFlight.add(controller);
-    const abort = () => controller.abort();
+  async #send(request: TransportRequest, identity: Identity): Promise<TransportResponse> {
+    // Credentials may have taken their time.
+    this.#check(request);
+    const headers: Record<string, string | string[]> = { ...this.#options.headers, ...request.headers };
+    if (identity.token !== undefined) headers['authorization'] = `Bearer ${identity.token}`;
+    if (this.#options.compression !== false && !isStream(request.path)) headers['accept-encoding'] ??= 'gzip';
+    const exchange = new Exchange({
+      target: this.#base.host,
+      stream: isStream(request.path),
+      timeoutMs: this.#options.timeoutMs ?? 60_000,
+      clock: this.#options.clock,
+      isClosed: () => this.#closed,
+    });
+    this.#inFlight.add(exchange.controller);
+    const abort = () => exchange.controller.abort();
     request.signal?.addEventListener('abort', abort, { once: true });
-    let timer: Timer | undefined;
-    let timedOut: TransportError | undefined;
-    const arm = () => {
-      timer?.cancel();
-      if (timeoutMs <= 0) return;
-      timer = this.#options.clock.setTimer(() => {
-        timedOut = new TransportError('Timeout', `no answer from ${target} within ${timeoutMs} ms`);
-        controller.abort();
-      }, timeoutMs);
-    };
     const release = () => {
-      timer?.cancel();
-      this.#inFlight.delete(controller);
+      exchange.end();
+      this.#inFlight.delete(exchange.controller);
       request.signal?.removeEventListener('abort', abort);
     };
-    const explain = (error: unknown): TransportError => {
-      if (timedOut !== undefined) return timedOut;
-      if (this.#closed) return new TransportError('Closed', `the connection to ${target} was closed`, { cause: error });
-      if (!controller.signal.aborted) return transportErrorFrom(error, target);
-      return new TransportError('Aborted', `request to ${target} aborted`, { cause: error });
-    };
-    return new Promise((resolve, reject) => {
-      const outgoing = this.#open(request, stream ? agents.streams : agents.requests, headers, controller.signal);
-      outgoing.on('error', (error) => {
-        release();
-        reject(explain(error));
+    try {
+      exchange.armed();
+      const response = await this.#channelFor(identity.material).send({
+        method: request.method,
+        path: this.#prefix + request.path,
+        headers,
+        body: request.body,
+        stream: exchange.stream,
+        signal: exchange.controller.signal,
       });
-      outgoing.on('response', (incoming) => {
-        // A stream may be silent for long; an answer may not.
-        if (stream) timer?.cancel();
-        else arm();
-        resolve({
-          status: incoming.statusCode ?? 0,
-          headers: flatten(incoming),
-          body: readBody(incoming, { onChunk: stream ? undefined : arm, explain, release }),
-        });
-      });
-      arm();
-      outgoing.end(request.body);
-    });
-  }
-
-  #open(
-    request: TransportRequest,
-    agent: HttpAgent,
-    headers: Record<string, string | string[]>,
-    signal: AbortSignal,
-  ): ClientRequest {
-    const secure = this.#base.protocol === 'https:';
-    const { hostname, port } = this.#base;
-    const outgoing = (secure ? httpsRequest : httpRequest)({
-      host: hostname.replace(/^\[|\]$/g, ''),
-      port: port === '' ? (secure ? 443 : 80) : Number(port),
-      method: request.method,
-      path: this.#prefix + request.path,
-      headers,
-      agent,
-      signal,
-    });
-    outgoing.on('socket', (socket) => socket.setKeepAlive(true, keepAliveProbeMs));
-    return outgoing;
-  }
-
-  async #currentAgents(): Promise<Agents> {
-    const material = await this.#options.tls?.current();
-    const known = this.#agents;
-    if (known !== undefined && known.material === material) return known;
-    const common = { keepAlive: true, scheduling: 'lifo' as const };
-    const tls = {
-      ca: material?.ca,
-      cert: material?.cert,
-      key: material?.key,
-      rejectUnauthorized: this.#options.insecureSkipVerify !== true,
-      ...(this.#options.serverName === undefined ? {} : { servername: this.#options.serverName }),
-    };
-    const make = (sockets: number) =>
-      this.#base.protocol === 'https:'
-        ? new HttpsAgent({ ...common, ...tls, maxSockets: sockets })
-        : new HttpAgent({ ...common, maxSockets: sockets });
-    // Requests under way end on the connections they have; idle ones of the old identity are closed.
-    for (const agent of [known?.requests, known?.streams]) closeIdle(agent);
-    this.#agents = { material, requests: make(maxSockets), streams: make(Number.POSITIVE_INFINITY) };
-    return this.#agents;
-  }
-
-  #destroyAgents(): void {
-    this.#agents?.requests.destroy();
-    this.#agents?.streams.destroy();
-    this.#agents = undefined;
-  }
-}
-
-function closeIdle(agent: HttpAgent | undefined): void {
-  for (const sockets of Object.values(agent?.freeSockets ?? {})) {
-    for (const socket of sockets ?? []) socket.destroy();
-  }
-}
-
-function flatten(incoming: IncomingMessage): Record<string, string | undefined> {
-  const headers: Record<string, string | undefined> = {};
-  for (const [name, value] of Object.entries(incoming.headers)) {
-    headers[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return headers;
-}
-
-interface BodyHooks {
-  readonly onChunk: (() => void) | undefined;
-  readonly explain: (error: unknown) => TransportError;
-  readonly release: () => void;
-}
-
-/** The body; leaving it early destroys the connection, since the rest would have to be read first. */
-async function* readBody(incoming: IncomingMessage, hooks: BodyHooks): AsyncGenerator<Buffer> {
-  try {
-    for await (const chunk of incoming) {
-      hooks.onChunk?.();
-      yield chunk as Buffer;
+      return this.#answer(response, exchange, release);
+    } catch (error) {
+      release();
+      throw exchange.explain(error);
     }
-    if (!incoming.complete) throw new Error('the answer is not complete');
-  } catch (error) {
-    throw hooks.explain(error);
-  } finally {
-    incoming.destroy();
-    hooks.release();
+  }
+
+  #answer(response: ChannelResponse, exchange: Exchange, release: () => void): TransportResponse {
+    // A stream may be silent for long; an answer may not.
+    if (exchange.stream) exchange.end();
+    else exchange.armed();
+    const { 'content-encoding': encoding, ...plain } = response.headers;
+    return {
+      status: response.status,
+      headers: isCompressed(response) || encoding === undefined ? plain : response.headers,
+      body: readBody(response, {
+        onChunk: exchange.stream ? undefined : () => exchange.armed(),
+        explain: (error) => exchange.explain(error),
+        release,
+      }),
+    };
+  }
+
+  #channelFor(material: TlsMaterial | undefined): NegotiatedChannel {
+    const known = this.#channel;
+    if (known !== undefined && known.material === material) return known.channel;
+    const { serverName, insecureSkipVerify, proxy, clock } = this.#options;
+    const options = { server: this.#base, serverName, insecureSkipVerify, proxy, clock };
+    const channel = new NegotiatedChannel(options, material);
+    // Requests under way end on the connections of the old identity.
+    known?.channel.retire();
+    this.#channel = { material, channel };
+    return channel;
+  }
+}
+
+/** One request on its way: its patience, and what a failure of it means. */
+class Exchange {
+  readonly controller = new AbortController();
+  readonly stream: boolean;
+  readonly #options: {
+    readonly target: string;
+    readonly stream: boolean;
+    readonly timeoutMs: number;
+    readonly clock: Clock;
+    readonly isClosed: () => boolean;
+  };
+  #timer: Timer | undefined;
+  #timedOut: TransportError | undefined;
+
+  constructor(options: {
+    readonly target: string;
+    readonly stream: boolean;
+    readonly timeoutMs: number;
+    readonly clock: Clock;
+    readonly isClosed: () => boolean;
+  }) {
+    this.#options = options;
+    this.stream = options.stream;
+  }
+
+  /** Waits from now on. */
+  armed(): void {
+    const { target, timeoutMs, clock } = this.#options;
+    this.#timer?.cancel();
+    if (timeoutMs <= 0) return;
+    this.#timer = clock.setTimer(() => {
+      this.#timedOut = new TransportError('Timeout', `no answer from ${target} within ${timeoutMs} ms`);
+      this.controller.abort();
+    }, timeoutMs);
+  }
+
+  /** Waits no more. */
+  end(): void {
+    this.#timer?.cancel();
+  }
+
+  explain(error: unknown): TransportError {
+    const { target, isClosed } = this.#options;
+    if (this.#timedOut !== undefined) return this.#timedOut;
+    if (isClosed()) return new TransportError('Closed', `the connection to ${target} was closed`, { cause: error });
+    if (!this.controller.signal.aborted) return transportErrorFrom(error, target);
+    return new TransportError('Aborted', `request to ${target} aborted`, { cause: error });
   }
 }

@@ -22,7 +22,14 @@ export interface RestClientOptions {
   readonly burst?: number;
   readonly userAgent?: string;
   readonly metrics?: RequestMetrics;
+  /** Absent: writes are nobody's term. */
+  readonly fence?: WriteFence;
 }
+
+/** Headers of each request that writes, asked for at the moment it is sent; throws when it must not be sent. */
+export type WriteFence = () => Readonly<Record<string, string>>;
+
+const reading = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 type Attempt = { kind: 'answer'; response: TransportResponse } | { kind: 'failure'; error: unknown };
 
@@ -33,6 +40,7 @@ export class RestClient implements Client, RequestSender {
   readonly #bucket: TokenBucket;
   readonly #userAgent: string;
   readonly #metrics: RequestMetrics;
+  readonly #fence: WriteFence | undefined;
 
   constructor(options: RestClientOptions) {
     this.dialect = options.dialect;
@@ -41,6 +49,7 @@ export class RestClient implements Client, RequestSender {
     this.#bucket = new TokenBucket({ qps: options.qps ?? 0, burst: options.burst ?? 10, clock: options.clock });
     this.#userAgent = options.userAgent ?? `${options.dialect.product}-client/${options.dialect.version}`;
     this.#metrics = options.metrics ?? noRequestMetrics;
+    this.#fence = options.fence;
   }
 
   resource<T extends ApiObject>(type: ResourceType<T>): ResourceClient<T> {
@@ -101,7 +110,11 @@ export class RestClient implements Client, RequestSender {
     const finished = (code: string) =>
       this.#metrics.finished(verb, request.method, code, this.#clock.monotonic() - startedAt);
     try {
-      const headers: Record<string, string> = { accept: 'application/json', 'user-agent': this.#userAgent };
+      const headers: Record<string, string> = {
+        accept: 'application/json',
+        'user-agent': this.#userAgent,
+        ...(reading.has(request.method) ? {} : this.#fence?.()),
+      };
       if (request.body !== undefined) headers['content-type'] = request.contentType ?? 'application/json';
       const response = await this.#transport.request({
         method: request.method,

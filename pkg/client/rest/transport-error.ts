@@ -39,6 +39,7 @@ export function transportErrorFrom(error: unknown, target: string): TransportErr
   if (error instanceof TransportError) return error;
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
   const text = error instanceof Error && error.message !== '' ? error.message : code;
+  const unsent = error instanceof Error && error.name === 'UnsentError';
   const options = { cause: error };
   if (refused.has(code))
     return new TransportError('ConnectionRefused', `cannot connect to ${target}: ${text}`, options);
@@ -47,6 +48,7 @@ export function transportErrorFrom(error: unknown, target: string): TransportErr
     return new TransportError('TLS', `TLS with ${target} failed: ${text}`, options);
   }
   if (code === 'ABORT_ERR') return new TransportError('Aborted', `request to ${target} aborted`, options);
+  if (unsent) return new TransportError('ConnectionRefused', `${target} did not take the request: ${text}`, options);
   if (code.startsWith('HPE_')) return new TransportError('Protocol', `bad answer from ${target}: ${text}`, options);
   return new TransportError('ConnectionReset', `connection to ${target} broke: ${text}`, options);
 }

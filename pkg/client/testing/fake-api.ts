@@ -1,13 +1,14 @@
 /**
  * An API server for unit tests of controllers, in memory: typed objects with versions, conflicts, finalizers and
  * watches, behind the real client. Strict: a request for a resource that was not declared, or for a subresource that
- * nobody answers, fails and is remembered for `verify`. It neither validates nor defaults; what depends on that is
+ * nobody answers, fails and is remembered for `verify`. Writes of a leader land only in its term. It neither validates nor defaults; what depends on that is
  * tested against the real server.
  */
 import { schemeFor } from '#api/scheme.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import {
+  conflict,
   internalError,
   methodNotAllowed,
   pathNotFound,
@@ -15,6 +16,13 @@ import {
   StatusError,
   statusOf,
 } from '#apimachinery/errors/status.js';
+import {
+  type LeaseTerm,
+  leaderFenceHeader,
+  parseLeaderFence,
+  showsTerm,
+  termIsOver,
+} from '#apimachinery/leader-fence.js';
 import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject } from '#client/client.js';
 import {
@@ -141,11 +149,22 @@ export class FakeApi {
       const replaced = this.#intercepted(route.call);
       if (replaced !== undefined) return json(200, replaced);
       if (route.call.verb === 'watch') return this.#watch(route, request.signal);
+      if (route.call.verb !== 'get' && route.call.verb !== 'list') this.#checkFence(request);
       return json(route.call.verb === 'create' ? 201 : 200, this.#execute(route));
     } catch (error) {
       const status = statusOf(error) ?? internalError(error).status;
       return json(status.code ?? 500, status);
     }
+  }
+
+  #checkFence({ headers }: InProcessRequest): void {
+    const text = headers[leaderFenceHeader];
+    if (text === undefined) return;
+    const fence = parseLeaderFence(text);
+    if (fence.lock !== 'leases') throw new TypeError('the fake has no etcd');
+    const q = { group: this.#dialect.groupName('coordination'), resource: 'leases' };
+    const lease = this.#tracker.find(q, `${fence.namespace}/${fence.name}`) as { spec?: LeaseTerm } | undefined;
+    if (!showsTerm(fence, lease?.spec)) throw conflict(q, fence.name, termIsOver);
   }
 
   #intercepted(call: FakeCall): object | undefined {

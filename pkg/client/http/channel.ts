@@ -1,0 +1,60 @@
+/** One protocol's way of exchanging requests for answers with one server. */
+import type { Readable } from 'node:stream';
+
+export interface ChannelRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | string[]>>;
+  readonly body: Buffer | string | undefined;
+  /** Lives long: it must not hold what other requests wait for. */
+  readonly stream: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface ChannelResponse {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: Readable;
+  /** Whether all of the body has come; to be asked when it has ended. */
+  isComplete(): boolean;
+  /** Ends the exchange; to be called also when the body has ended. */
+  cancel(): void;
+}
+
+export interface Channel {
+  /** Rejects with the error of the connection, or with UnsentError when the server never saw the request. */
+  send(request: ChannelRequest): Promise<ChannelResponse>;
+  /** Takes no more requests; connections close when what they carry has ended. */
+  retire(): void;
+  destroy(): void;
+}
+
+/** The connection broke in a way that tells that the server did not act on the request: it can be sent again. */
+export class UnsentError extends Error {
+  override readonly name = 'UnsentError';
+}
+
+export function flattenHeaders(
+  headers: Readonly<Record<string, string | string[] | number | undefined>>,
+): Record<string, string | undefined> {
+  const flat: Record<string, string | undefined> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (!name.startsWith(':')) flat[name] = Array.isArray(value) ? value.join(', ') : value?.toString();
+  }
+  return flat;
+}
+
+/** What `promise` gives, or an AbortError, whichever comes first; `promise` goes on in the latter case. */
+export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(Object.assign(new Error('aborted'), { code: 'ABORT_ERR' }));
+    if (signal.aborted) {
+      abort();
+      return;
+    }
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

@@ -1,0 +1,211 @@
+import { once } from 'node:events';
+import { constants, type ServerHttp2Session } from 'node:http2';
+import { connect, createServer, type Socket } from 'node:net';
+import t, { type Test } from 'tap';
+import { type Clock, realClock } from '#apimachinery/clock.js';
+import { staticTls } from '#client/rest/credentials.js';
+import { HttpTransport } from '#client/rest/http-transport.js';
+import { readAll } from '#client/rest/response.js';
+import { isTransportError } from '#client/rest/transport-error.js';
+import { http2Server, listening, testAuthority } from '#client/testing/tls-server.js';
+import { settle, VirtualClock } from '#client/testing/virtual-clock.js';
+
+const authority = await testAuthority();
+
+async function setUp(t: Test, options: Parameters<typeof http2Server>[2] = {}) {
+  const { server, port, url } = await http2Server(t, authority, options);
+  const sessions: ServerHttp2Session[] = [];
+  server.on('session', (session) => sessions.push(session));
+  return { server, port, url, sessions };
+}
+
+function transportTo(t: Test, url: string, clock: Clock = realClock): HttpTransport {
+  const transport = new HttpTransport({ server: url, clock, tls: staticTls({ ca: authority.certificate }) });
+  t.teardown(() => transport.close());
+  return transport;
+}
+
+async function ask(transport: HttpTransport, path = '/', method = 'GET', body?: string): Promise<string> {
+  const request = { method, path, headers: {}, ...(body === undefined ? {} : { body }) };
+  const response = await transport.request(request);
+  return `${response.status} ${await readAll(response.body)}`;
+}
+
+async function rejection(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error('did not reject');
+}
+
+t.test('all requests share one connection', async (t) => {
+  const { server, sessions, url } = await setUp(t);
+  server.on('stream', async (stream, headers) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of stream) chunks.push(chunk as Buffer);
+    stream.respond({ ':status': 200 });
+    stream.end(`${headers[':method']} ${headers[':path']} ${Buffer.concat(chunks)}`);
+  });
+  const transport = transportTo(t, `${url}/prefix`);
+  const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => ask(transport, `/${i}`, 'POST', `b${i}`)));
+  t.same(
+    answers,
+    Array.from({ length: 40 }, (_, i) => `200 POST /prefix/${i} b${i}`),
+  );
+  t.equal(sessions.length, 1);
+});
+
+t.test('where the server allows no more streams there are more connections', async (t) => {
+  const { server, sessions, url } = await setUp(t, { settings: { maxConcurrentStreams: 3 } });
+  server.on('stream', (stream, headers) => {
+    stream.respond({ ':status': 200 });
+    if (headers[':path']?.includes('watch')) stream.write('x');
+    else stream.end('ok');
+  });
+  const transport = transportTo(t, url);
+  t.equal(await ask(transport), '200 ok');
+  for (let i = 0; i < 7; i += 1) await transport.request({ method: 'GET', path: '/?watch=1', headers: {} });
+  t.equal(await ask(transport), '200 ok');
+  t.equal(sessions.length, 3);
+});
+
+t.test('a broken connection is replaced, and what was under way fails', async (t) => {
+  const { server, sessions, url } = await setUp(t);
+  let hang = true;
+  const arrived = new Promise<void>((resolve) => {
+    server.on('stream', (stream) => {
+      stream.on('error', () => undefined);
+      if (hang) resolve();
+      else {
+        stream.respond({ ':status': 200 });
+        stream.end('ok');
+      }
+    });
+  });
+  const transport = transportTo(t, url);
+  const lost = rejection(ask(transport));
+  await arrived;
+  hang = false;
+  sessions[0]?.destroy();
+  t.ok(isTransportError(await lost, 'ConnectionReset'));
+  t.equal(await ask(transport), '200 ok');
+  t.equal(sessions.length, 2);
+});
+
+t.test('what the server did not take is sent again, also what must not happen twice', async (t) => {
+  const { server, url } = await setUp(t);
+  const seen: string[] = [];
+  server.on('stream', (stream, headers) => {
+    stream.on('error', () => undefined);
+    seen.push(String(headers[':method']));
+    if (seen.length < 3) stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    else {
+      stream.respond({ ':status': 201 });
+      stream.end('made');
+    }
+  });
+  t.equal(await ask(transportTo(t, url), '/', 'POST', 'x'), '201 made');
+  t.same(seen, ['POST', 'POST', 'POST']);
+});
+
+t.test('a server that says goodbye finishes what it has; new requests go elsewhere', async (t) => {
+  const { server, sessions, url } = await setUp(t);
+  server.on('stream', (stream, headers) => {
+    stream.respond({ ':status': 200 });
+    if (headers[':path']?.includes('watch')) {
+      stream.write('one');
+      server.once('finish-watch', () => stream.end('two'));
+    } else stream.end('ok');
+  });
+  const transport = transportTo(t, url);
+  const { body } = await transport.request({ method: 'GET', path: '/?watch=1', headers: {} });
+  const chunks = body[Symbol.asyncIterator]();
+  t.equal(String((await chunks.next()).value), 'one');
+  sessions[0]?.goaway();
+  while (sessions.length < 2) {
+    t.equal(await ask(transport), '200 ok');
+    await settle();
+  }
+  server.emit('finish-watch');
+  t.equal(String((await chunks.next()).value), 'two');
+  t.equal((await chunks.next()).done, true);
+});
+
+t.test('an answer that breaks off is no answer', async (t) => {
+  const { server, sessions, url } = await setUp(t);
+  server.on('stream', (stream) => {
+    stream.on('error', () => undefined);
+    stream.respond({ ':status': 200 });
+    stream.write('half', () => {
+      for (const session of sessions) session.destroy();
+    });
+  });
+  t.ok(isTransportError(await rejection(ask(transportTo(t, url))), 'ConnectionReset'));
+});
+
+t.test('giving a stream up tells the server', async (t) => {
+  const { server, url } = await setUp(t);
+  const closed: Promise<unknown>[] = [];
+  server.on('stream', (stream) => {
+    closed.push(once(stream, 'close'));
+    stream.respond({ ':status': 200 });
+    stream.write('x');
+  });
+  const transport = transportTo(t, url);
+  const left = await transport.request({ method: 'GET', path: '/?watch=1', headers: {} });
+  for await (const _ of left.body) break;
+  await closed[0];
+  const stop = new AbortController();
+  const aborted = await transport.request({ method: 'GET', path: '/?watch=1', headers: {}, signal: stop.signal });
+  const chunks = aborted.body[Symbol.asyncIterator]();
+  await chunks.next();
+  stop.abort();
+  t.ok(isTransportError(await rejection(chunks.next()), 'Aborted'));
+  await closed[1];
+});
+
+t.test('a connection on which nothing comes back is given up', async (t) => {
+  const { server, port, sessions } = await setUp(t);
+  let pings = 0;
+  server.on('session', (session) => session.on('ping', () => (pings += 1)));
+  server.on('stream', (stream, headers) => {
+    if (headers[':path'] === '/hang') return;
+    stream.respond({ ':status': 200 });
+    stream.end('ok');
+  });
+  const between: Socket[] = [];
+  const wire = createServer((client) => {
+    const upstream = connect(port, '127.0.0.1');
+    upstream.on('error', () => client.destroy());
+    client.on('close', () => upstream.destroy());
+    client.pipe(upstream).pipe(client);
+    between.push(upstream);
+  });
+  const wirePort = await listening(t, wire);
+  const clock = new VirtualClock();
+  const transport = new HttpTransport({
+    server: `https://127.0.0.1:${wirePort}`,
+    clock,
+    timeoutMs: 0,
+    tls: staticTls({ ca: authority.certificate }),
+  });
+  t.teardown(() => transport.close());
+  t.equal(await ask(transport), '200 ok');
+  const lost = rejection(ask(transport, '/hang'));
+  for (let i = 0; i < 5; i += 1) {
+    const before = pings;
+    await clock.advance(60_000);
+    while (pings === before) await settle();
+    await settle();
+  }
+  t.equal(sessions.length, 1, 'a silent connection that answers pings is kept');
+  between[0]?.unpipe();
+  between[0]?.pause();
+  // Each advance lets the answers of this process arrive first.
+  for (let i = 0; i < 10; i += 1) await clock.advance(15_000);
+  t.ok(isTransportError(await lost, 'ConnectionReset'));
+  t.equal(await ask(transport), '200 ok');
+  t.equal(sessions.length, 2);
+});

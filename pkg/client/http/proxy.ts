@@ -1,0 +1,101 @@
+/** Which proxy leads to a server: the variables of the environment, read as every program on the machine reads them. */
+import { isIP } from 'node:net';
+
+/** The variables that name proxies; lower-case names count where the upper-case one is missing. */
+export type ProxyEnvironment = Readonly<Record<string, string | undefined>>;
+
+const schemes = new Set(['http:', 'https:', 'socks5:', 'socks5h:']);
+const defaultPorts: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
+
+/** A proxy's address; without a scheme it is an HTTP proxy. Throws TypeError for anything else. */
+export function parseProxy(text: string): URL {
+  const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+  let url: URL;
+  try {
+    url = new URL(whole);
+  } catch (error) {
+    throw new TypeError(`${JSON.stringify(text)} is not the address of a proxy`, { cause: error });
+  }
+  if (!schemes.has(url.protocol)) {
+    throw new TypeError(
+      `unsupported scheme ${JSON.stringify(url.protocol.slice(0, -1))} of a proxy: http, https or socks5`,
+    );
+  }
+  return url;
+}
+
+/**
+ * The proxy that the environment wants for `server`; undefined: none. Loopback addresses are always reached directly.
+ * Throws TypeError for a proxy that is none. (The rules of Go's httpproxy package.)
+ */
+export function proxyFromEnvironment(server: URL, env: ProxyEnvironment): URL | undefined {
+  const of = (name: string) => env[name] || env[name.toLowerCase()] || '';
+  const text = of(server.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY');
+  if (text === '' || isExcepted(server, of('NO_PROXY'))) return undefined;
+  return parseProxy(text);
+}
+
+function isExcepted(server: URL, list: string): boolean {
+  const host = server.hostname.replace(/^\[|\]$/g, '').toLowerCase();
+  const port = server.port === '' ? (defaultPorts[server.protocol] ?? '') : server.port;
+  if (host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))) return true;
+  return list.split(',').some((entry) => matches(entry.trim().toLowerCase(), host, port));
+}
+
+function matches(entry: string, host: string, port: string): boolean {
+  if (entry === '') return false;
+  if (entry === '*') return true;
+  if (entry.includes('/')) return inRange(host, entry);
+  const { name, port: wanted } = splitPort(entry);
+  if (wanted !== '' && wanted !== port) return false;
+  if (isIP(name) !== 0) return sameAddress(name, host);
+  if (isIP(host) !== 0) return false;
+  if (name.startsWith('*.')) return host.endsWith(name.slice(1));
+  if (name.startsWith('.')) return host.endsWith(name);
+  return host === name || host.endsWith(`.${name}`);
+}
+
+/** `name:port`, `[address]:port`, or one without a port, an IPv6 address included. */
+function splitPort(entry: string): { name: string; port: string } {
+  const bracketed = /^\[(.*)\](?::(\d+))?$/.exec(entry);
+  if (bracketed !== null) return { name: bracketed[1] ?? '', port: bracketed[2] ?? '' };
+  if (isIP(entry) !== 0) return { name: entry, port: '' };
+  const found = /^(.*):(\d+)$/.exec(entry);
+  return found === null ? { name: entry, port: '' } : { name: found[1] ?? '', port: found[2] ?? '' };
+}
+
+function sameAddress(a: string, b: string): boolean {
+  const left = addressBits(a);
+  const right = addressBits(b);
+  return left !== undefined && right !== undefined && left.width === right.width && left.bits === right.bits;
+}
+
+function inRange(host: string, range: string): boolean {
+  const slash = range.indexOf('/');
+  const network = addressBits(range.slice(0, slash));
+  const address = addressBits(host);
+  const text = range.slice(slash + 1);
+  const length = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
+  if (network === undefined || address === undefined || network.width !== address.width) return false;
+  if (!(length <= network.width)) return false;
+  const shift = BigInt(network.width - length);
+  return network.bits >> shift === address.bits >> shift;
+}
+
+function addressBits(text: string): { bits: bigint; width: number } | undefined {
+  const version = isIP(text);
+  if (version === 4) {
+    const bits = text.split('.').reduce((sum, part) => (sum << 8n) | BigInt(part), 0n);
+    return { bits, width: 32 };
+  }
+  if (version !== 6) return undefined;
+  // The URL parser writes an address out in one form, with dotted parts turned into hexadecimal ones.
+  const compact = new URL(`http://[${text.split('%')[0]}]/`).hostname.slice(1, -1);
+  const [head = '', tail] = compact.split('::');
+  const groups = (part: string) => (part === '' ? [] : part.split(':'));
+  const left = groups(head);
+  const right = tail === undefined ? [] : groups(tail);
+  const middle = tail === undefined ? [] : new Array<string>(8 - left.length - right.length).fill('0');
+  const bits = [...left, ...middle, ...right].reduce((sum, part) => (sum << 16n) | BigInt(`0x${part}`), 0n);
+  return { bits, width: 128 };
+}

@@ -1,0 +1,65 @@
+/** Servers for tests of connections: with certificates of an authority of their own, on ports of the loopback interface. */
+import { once } from 'node:events';
+import { createSecureServer, type Http2SecureServer, type SecureServerOptions } from 'node:http2';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import type { Test } from 'tap';
+import { realClock } from '#apimachinery/clock.js';
+import type { TlsMaterial } from '#client/rest/credentials.js';
+import { createAuthority, issueCertificate, type KeyCertificate } from '#daemon/pki/certificate.js';
+
+export interface TestAuthority {
+  readonly certificate: string;
+  /** What a server on 127.0.0.1 shows. */
+  readonly serving: { readonly cert: string; readonly key: string };
+  /** What a client with that name shows. */
+  client(name: string): Promise<TlsMaterial>;
+}
+
+export async function testAuthority(): Promise<TestAuthority> {
+  const now = realClock.now();
+  const authority = await createAuthority({ commonName: 'ca', now });
+  const issue = (commonName: string, usage: 'server' | 'client'): Promise<KeyCertificate> =>
+    issueCertificate(authority, {
+      subject: { commonName, organizations: [] },
+      usages: [usage],
+      ...(usage === 'server' ? { ips: ['127.0.0.1'], names: ['api.test'] } : {}),
+      now,
+    });
+  const serving = await issue('server', 'server');
+  return {
+    certificate: authority.certificate,
+    serving: { cert: serving.certificate, key: serving.privateKey },
+    async client(name) {
+      const issued = await issue(name, 'client');
+      return { ca: authority.certificate, cert: issued.certificate, key: issued.privateKey };
+    },
+  };
+}
+
+/** Listens and is closed with the test, with all of its connections. */
+export async function listening(t: Test, server: Server): Promise<number> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** A server that speaks HTTP/2, and HTTP/1.1 with those who do not. */
+export async function http2Server(
+  t: Test,
+  authority: TestAuthority,
+  options: SecureServerOptions = {},
+): Promise<{ server: Http2SecureServer; port: number; url: string }> {
+  const server = createSecureServer({ allowHTTP1: true, ...authority.serving, ...options });
+  const port = await listening(t, server as unknown as Server);
+  return { server, port, url: `https://127.0.0.1:${port}` };
+}
