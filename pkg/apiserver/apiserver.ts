@@ -135,6 +135,7 @@ export class ApiServer implements Daemon {
       metrics,
       gate: dependencies.gate ?? ((name) => new FeatureGates().enabled(name as FeatureGateName)),
       responder: this.#responder,
+      authorizer: dependencies.authorizer,
       admission: dependencies.admission ?? [],
       hooks: dependencies.hooks ?? [],
       managedFields: new ManagedFields({ dialect, clock, codec }),

@@ -68,9 +68,14 @@ export class WatchFrameReader {
 
   /** The events that the piece completes. Throws a DecodeError; the stream is of no use afterwards. */
   push(chunk: Buffer): WatchFrame[] {
+    return this.pushRaw(chunk).map(decodeWatchEvent);
+  }
+
+  /** The same events as encoded WatchEvents, without their lengths. */
+  pushRaw(chunk: Buffer): Buffer[] {
     this.#chunks.push(chunk);
     this.#size += chunk.length;
-    const frames: WatchFrame[] = [];
+    const frames: Buffer[] = [];
     for (;;) {
       if (this.#wanted === undefined) {
         if (this.#size < 4) return frames;
@@ -81,7 +86,7 @@ export class WatchFrameReader {
       if (this.#size < this.#wanted) return frames;
       const frame = this.#take(this.#wanted);
       this.#wanted = undefined;
-      frames.push(decodeWatchEvent(frame));
+      frames.push(frame);
     }
   }
 

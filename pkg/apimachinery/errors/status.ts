@@ -216,7 +216,7 @@ export function expired(message: string, next?: { continue?: string; resourceVer
 
 /** 504 Timeout: a resource version that this server has not reached. */
 export function tooLargeResourceVersion(requested: bigint, current: bigint, retryAfterSeconds = 1): StatusError {
-  return failure(504, 'Timeout', `Too large resource version: ${requested}, current: ${current}`, {
+  return failure(504, 'Timeout', `Timeout: Too large resource version: ${requested}, current: ${current}`, {
     causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
     retryAfterSeconds,
   });
@@ -224,7 +224,7 @@ export function tooLargeResourceVersion(requested: bigint, current: bigint, retr
 
 /** 504 Timeout of a request that ran out of time. */
 export function timeout(message: string, retryAfterSeconds = 0): StatusError {
-  return failure(504, 'Timeout', `Timeout: ${message}`, { retryAfterSeconds });
+  return failure(504, 'Timeout', `Timeout: ${message}`, retryAfterSeconds > 0 ? { retryAfterSeconds } : {});
 }
 
 /** 500 ServerTimeout: the operation could not be completed at this time. */

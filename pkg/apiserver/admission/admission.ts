@@ -24,6 +24,8 @@ export interface AdmissionAttributes {
 /** Throws a StatusError (mostly 403 Forbidden) to refuse. */
 export interface AdmissionPlugin {
   readonly name: string;
+  /** True: it does something besides judging, so that a dry run which it handles has to be refused. */
+  readonly sideEffects?: boolean;
   handles(attributes: AdmissionAttributes): boolean;
   /** First pass: may change the object. */
   admit?(attributes: AdmissionAttributes): Promise<void>;

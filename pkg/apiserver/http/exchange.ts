@@ -18,8 +18,13 @@ export interface ApiRequest {
   readonly url: string;
   /** Lower-case names; repeated headers joined by `, `. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** The whole body, already limited in size; empty when there is none. */
+  /** The whole body, already limited in size; empty when there is none or it is still to be read. */
   readonly body: Buffer;
+  /**
+   * Set where the body is still to be read: nobody who may not ask for something makes the server keep megabytes. Rejects
+   * with a StatusError (413 for a body over the limit).
+   */
+  readonly readBody?: () => Promise<Buffer>;
   readonly remoteAddress: string;
   /** DER of the verified client certificate, if the client presented one that the TLS layer accepted. */
   readonly clientCertificate?: Buffer;

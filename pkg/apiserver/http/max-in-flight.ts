@@ -37,7 +37,7 @@ export class MaxInFlight {
     const kind = readVerbs.has(info.verb) ? 'readOnly' : 'mutating';
     const limit = this.#limits[kind];
     if (limit > 0 && this.#counts[kind] >= limit && !user.groups.includes(this.#exemptGroup)) {
-      throw tooManyRequests('The server is currently unable to handle the request, please try again later.', 1);
+      throw tooManyRequests('Too many requests, please try again later.', 1);
     }
     this.#counts[kind] += 1;
     let left = false;

@@ -45,8 +45,11 @@ export function negotiate(options: NegotiationOptions): Negotiated {
   return chosen.as === undefined ? shown : { ...shown, transform: chosen.as as Transform };
 }
 
+/** What 1.24 takes for a yes here; anything else is a no. */
+const truths = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
+
 /** Browsers and curl get indented answers unless they say otherwise. */
 function wantsPretty({ pretty, userAgent }: NegotiationOptions): boolean {
-  if (pretty !== null) return pretty !== '' && pretty !== '0' && pretty !== 'false';
+  if (pretty !== null && pretty !== '') return truths.has(pretty);
   return /^(curl|Wget|Mozilla\/5\.0)/.test(userAgent ?? '');
 }

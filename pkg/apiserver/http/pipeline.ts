@@ -1,15 +1,15 @@
 /**
  * The way of every request: request info → time limit → authentication → impersonation → in flight → authorization →
- * endpoint → response. Whatever is thrown on the way becomes one Status here and nowhere else.
+ * body → endpoint → response. Whatever is thrown on the way becomes one Status here and nowhere else.
  */
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { DurationError, parseDuration } from '#apimachinery/duration.js';
 import { badRequest, timeout, unauthorized } from '#apimachinery/errors/status.js';
 import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import { attributesOf, authorize } from '#apiserver/http/authorize.js';
 import type { RequestContext } from '#apiserver/http/context.js';
-import { parseDuration } from '#apiserver/http/duration.js';
 import type { ApiRequest, ApiResponse, UserInfo } from '#apiserver/http/exchange.js';
 import { impersonate } from '#apiserver/http/impersonation.js';
 import { isLongRunning } from '#apiserver/http/long-running.js';
@@ -110,7 +110,7 @@ export class Pipeline {
     metrics.inFlight(this.#inFlight.current);
     try {
       await authorize(authorizer, attributesOf(info, context.user));
-      return await endpoint(context);
+      return await endpoint(await withBody(context));
     } finally {
       leave();
       metrics.inFlight(this.#inFlight.current);
@@ -120,11 +120,25 @@ export class Pipeline {
   #timeLimit(info: RequestInfo): number {
     const asked = info.query.get('timeout');
     if (asked === null || asked === '') return this.#options.requestTimeoutMs;
-    const ms = parseDuration(asked);
-    if (ms === undefined)
-      throw badRequest(`invalid timeout specified in the request URL - invalid duration "${asked}"`);
+    const ms = parseTimeout(asked);
     return ms <= 0 ? this.#options.requestTimeoutMs : Math.min(ms, this.#options.requestTimeoutMs);
   }
+}
+
+/** Milliseconds of the `timeout` parameter. Throws 400 for what is no duration. */
+function parseTimeout(text: string): number {
+  try {
+    return parseDuration(text);
+  } catch (error) {
+    if (!(error instanceof DurationError)) throw error;
+    throw badRequest(`invalid timeout specified in the request URL - ${error.message}`, error);
+  }
+}
+
+/** The request with its body, which is read only now that its sender may send it. */
+async function withBody(context: RequestContext): Promise<RequestContext> {
+  const { readBody, ...request } = context.request;
+  return readBody === undefined ? context : { ...context, request: { ...request, body: await readBody() } };
 }
 
 /** RFC 7234 form; code 299 and no agent, as 1.24 writes it. */

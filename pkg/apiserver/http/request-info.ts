@@ -38,11 +38,11 @@ const methodVerbs: Readonly<Record<string, string>> = {
 /** Subresources of namespaces: behind `/namespaces/NAME/` they are not resources inside the namespace. */
 const namespaceSubresources = new Set(['status', 'finalize']);
 
-/** A boolean query parameter: present without a value counts as true, as do `1`, `true`, `t`. */
+/** A boolean query parameter, as 1.24 reads them: only `0` and `false` say no; present without a value counts as true. */
 export function flag(query: URLSearchParams, name: string): boolean {
   const value = query.get(name);
   if (value === null) return false;
-  return value !== '0' && value.toLowerCase() !== 'false' && value.toLowerCase() !== 'f';
+  return value !== '0' && value.toLowerCase() !== 'false';
 }
 
 /** Splits `url` (path and query). Throws 400 for malformed percent-encoding. */

@@ -89,7 +89,6 @@ export class Responder {
     const headers: Record<string, string> = { 'content-type': mediaTypeOf(form.format, this.#dialect) };
     const retryAfter = status.details?.retryAfterSeconds ?? 0;
     if (retryAfter > 0) headers['retry-after'] = String(retryAfter);
-    if (status.code === 401) headers['www-authenticate'] = `Bearer realm="${this.#dialect.product}"`;
     return { status: status.code ?? 500, headers, body: this.encode(status, form) };
   }
 }

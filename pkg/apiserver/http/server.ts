@@ -184,8 +184,7 @@ export class HttpsServer {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     try {
-      const body = await readBody(raw, maxBodyBytes);
-      const answer = await handler(toRequest(raw, body, gone.signal));
+      const answer = await handler({ ...toRequest(raw, gone.signal), readBody: () => bodyOf(raw, maxBodyBytes) });
       await writeResponse(response, answer, raw.method === 'HEAD');
     } catch (error) {
       if (gone.signal.aborted) {
@@ -197,11 +196,7 @@ export class HttpsServer {
         response.destroy();
         return;
       }
-      const failure =
-        error instanceof BodyTooLargeError
-          ? requestEntityTooLarge(`limit is ${maxBodyBytes}`)
-          : badRequest(String(error));
-      await writeResponse(response, responder.failure(undefined, failure), raw.method === 'HEAD');
+      await writeResponse(response, responder.failure(undefined, error), raw.method === 'HEAD');
     }
   }
 
@@ -210,7 +205,7 @@ export class HttpsServer {
     socket.once('close', () => gone.abort());
     socket.on('error', (err) => this.#options.log.debug({ err, url: raw.url }, 'upgraded connection failed'));
     try {
-      await this.#options.upgrade(toRequest(raw, Buffer.alloc(0), gone.signal), socket, head);
+      await this.#options.upgrade(toRequest(raw, gone.signal), socket, head);
     } catch (err) {
       this.#options.log.error({ err, url: raw.url }, 'upgrade failed');
       socket.destroy();
@@ -229,7 +224,20 @@ function contextOf(tls: TLSMaterial) {
   };
 }
 
-function toRequest(raw: AnyRequest, body: Buffer, signal: AbortSignal): ApiRequest {
+const noBody = Buffer.alloc(0);
+
+/** The body as the pipeline asks for it; what went wrong on the way is the client's doing. */
+async function bodyOf(raw: AnyRequest, maxBytes: number): Promise<Buffer> {
+  try {
+    return await readBody(raw, maxBytes);
+  } catch (error) {
+    throw error instanceof BodyTooLargeError
+      ? requestEntityTooLarge(`limit is ${maxBytes}`)
+      : badRequest(String(error), error);
+  }
+}
+
+function toRequest(raw: AnyRequest, signal: AbortSignal): ApiRequest {
   const headers: Record<string, string | undefined> = {};
   for (const [name, value] of Object.entries(raw.headers)) {
     // Names that start with a colon are HTTP/2's own.
@@ -241,7 +249,7 @@ function toRequest(raw: AnyRequest, body: Buffer, signal: AbortSignal): ApiReque
     method: raw.method ?? 'GET',
     url: raw.url ?? '/',
     headers,
-    body,
+    body: noBody,
     remoteAddress: socket.remoteAddress ?? '',
     ...(certificate === undefined ? {} : { clientCertificate: certificate }),
     signal,

@@ -1,5 +1,6 @@
 /** Runs the admission plugins of a write. */
 import type { ApiObjectShape } from '#api/object.js';
+import { badRequest } from '#apimachinery/errors/status.js';
 import type { AdmissionAttributes, AdmissionOperation } from '#apiserver/admission/admission.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
@@ -19,7 +20,7 @@ function attributesOf(context: RequestContext, resource: ServedResource, call: A
   return { ...call, resource: resource.declaration, user: context.user, warn: (text) => warn(context, text) };
 }
 
-/** First pass, in the plugins' order; they may change `call.object`. */
+/** First pass, in the plugins' order; they may change `call.object`. Throws 400 for dry runs of plugins with side effects. */
 export async function mutatingAdmission(
   registry: RegistryContext,
   context: RequestContext,
@@ -28,7 +29,11 @@ export async function mutatingAdmission(
 ): Promise<void> {
   const attributes = attributesOf(context, resource, call);
   for (const plugin of registry.admission) {
-    if (plugin.admit !== undefined && plugin.handles(attributes)) await plugin.admit(attributes);
+    if (!plugin.handles(attributes)) continue;
+    if (call.dryRun && plugin.sideEffects === true) {
+      throw badRequest(`admission plugin ${JSON.stringify(plugin.name)} does not support dry run`);
+    }
+    await plugin.admit?.(attributes);
   }
 }
 

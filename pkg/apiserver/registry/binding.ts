@@ -22,7 +22,7 @@ export async function bindPod(
   context: RequestContext,
   addressed: ServedResource,
 ): Promise<ApiResponse> {
-  const options = writeOptions(context, 'CreateOptions');
+  const options = writeOptions(registry.dialect, context, 'CreateOptions');
   const resource = registry.resources.find('', 'v1', 'pods') ?? addressed;
   const type = subresourceType(registry, resource, 'binding');
   const object = readBody(registry, context, type, options.fieldValidation);

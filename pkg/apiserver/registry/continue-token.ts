@@ -19,22 +19,24 @@ export function encodeContinue(token: ContinueToken): string {
   return Buffer.from(JSON.stringify({ v: tokenVersion, rv, start: token.startKey })).toString('base64url');
 }
 
-/** Throws 400 for what this server did not make. `scope` is where the list may read: tokens cannot leave it. */
+/** Throws 400 for what no server of the cluster made. `scope` is where the list may read: tokens cannot leave it. */
 export function decodeContinue(text: string, scope: string): ContinueToken {
+  const refuse = (why: string, cause?: unknown) =>
+    badRequest(`invalid continue token: continue key is not valid: ${why}`, cause);
   let value: unknown;
   try {
     value = JSON.parse(Buffer.from(text, 'base64url').toString());
   } catch (error) {
-    throw badRequest(`continue key is not valid: ${error instanceof Error ? error.message : String(error)}`, error);
+    throw refuse(error instanceof Error ? error.message : String(error), error);
   }
-  if (typeof value !== 'object' || value === null) throw badRequest('continue key is not valid: not an object');
+  if (typeof value !== 'object' || value === null) throw refuse('not an object');
   const { v, rv, start } = value as Record<string, unknown>;
-  if (v !== tokenVersion) throw badRequest('continue key is not valid: server does not recognize this encoded version');
+  if (v !== tokenVersion) throw refuse(`server does not recognize this encoded version ${JSON.stringify(v ?? '')}`);
   if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0 || rv < -1) {
-    throw badRequest('continue key is not valid: incorrect encoded start resourceVersion');
+    throw refuse('incorrect encoded start resourceVersion');
   }
   if (typeof start !== 'string' || start === '' || !start.startsWith(scope)) {
-    throw badRequest('continue key is not valid: encoded start key is out of range');
+    throw refuse('encoded start key is out of range');
   }
   return { revision: rv === -1 ? undefined : BigInt(rv), startKey: start };
 }

@@ -1,6 +1,7 @@
 import type { ApiObjectShape } from '#api/object.js';
 import { formatTime } from '#apimachinery/clock.js';
 import { alreadyExists, badRequest, invalid, StatusError } from '#apimachinery/errors/status.js';
+import { attributesOf, authorize } from '#apiserver/http/authorize.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { mutatingAdmission, validatingAdmission } from '#apiserver/registry/admit.js';
@@ -25,11 +26,22 @@ export async function createObject(
   resource: ServedResource,
 ): Promise<ApiResponse> {
   const form = negotiateObject(registry, context, resource);
-  const options = writeOptions(context, 'CreateOptions');
+  const options = writeOptions(registry.dialect, context, 'CreateOptions');
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const object = readBody(registry, context, type, options.fieldValidation);
   const entry = await insert(registry, context, resource, { object, options, namespace: context.info.namespace });
   return entryResponse(registry, context, { resource, entry, form, status: 201 });
+}
+
+/** A new object by way of an update or an apply, which takes the right to create it. Throws 403. */
+export async function createInstead(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+  insertion: Insertion,
+): Promise<Entry> {
+  await authorize(registry.authorizer, { ...attributesOf(context.info, context.user), verb: 'create' });
+  return insert(registry, context, resource, insertion);
 }
 
 export interface Insertion {

@@ -3,6 +3,7 @@ import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { remove } from '#apiserver/registry/delete.js';
 import { type DeleteOptions, deleteOptions } from '#apiserver/registry/delete-options.js';
+import { listResponse, negotiateList } from '#apiserver/registry/list.js';
 import { listRequest } from '#apiserver/registry/list-options.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { selection } from '#apiserver/registry/selection.js';
@@ -12,6 +13,13 @@ import type { Entry } from '#storage/resource-storage.js';
 /** Deletions that one request runs side by side. */
 const parallel = 8;
 
+/**
+ * Resources whose collection is deleted with a Status as the answer: specification 1, 4.3, says so for events of the newer
+ * group. All others are answered with the list of what went, as in 1.24.
+ */
+const answersWithStatus = ({ declaration }: ServedResource) =>
+  declaration.group === 'events' && declaration.resource === 'events';
+
 /** DELETE of a collection: what the selectors select, as it was when the request came. */
 export async function deleteCollection(
   registry: RegistryContext,
@@ -19,10 +27,11 @@ export async function deleteCollection(
   resource: ServedResource,
 ): Promise<ApiResponse> {
   const { query, namespace, name } = context.info;
+  const form = negotiateList(registry, context, resource);
   const options = deleteOptions(registry, context);
   const match = selection(resource, query, name);
-  const { version, limit, token } = listRequest(query, scopeOf(resource, namespace));
-  const { entries } = await resource.storage.list({
+  const { version, limit, token } = listRequest(registry.dialect, query, scopeOf(resource, namespace));
+  const result = await resource.storage.list({
     scope: scopeOf(resource, namespace),
     version,
     limit,
@@ -30,7 +39,8 @@ export async function deleteCollection(
     ...(token === undefined ? {} : { startKey: token.startKey }),
     ...(match === undefined ? {} : { match }),
   });
-  await removeAll(registry, context, resource, { entries, options });
+  await removeAll(registry, context, resource, { entries: result.entries, options });
+  if (!answersWithStatus(resource)) return listResponse(registry, context, resource, result, form);
   const details = { ...(resource.group === '' ? {} : { group: resource.group }), kind: resource.declaration.resource };
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
   return registry.responder.object(context, status);

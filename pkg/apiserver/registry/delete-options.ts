@@ -1,10 +1,13 @@
 /** Options of a delete request: its body, or its query when it has none. */
-import { badRequest, invalid } from '#apimachinery/errors/status.js';
+import { badRequest, type FieldFailure } from '#apimachinery/errors/status.js';
+import { invalidValue, notSupported } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import { flag } from '#apiserver/http/request-info.js';
 import { bodyEncoding } from '#apiserver/registry/body.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import { parseDryRun } from '#apiserver/registry/write-options.js';
+import { invalidOptions } from '#apiserver/registry/request-errors.js';
+import { dryRunFailures } from '#apiserver/registry/write-options.js';
 
 export type PropagationPolicy = 'Orphan' | 'Background' | 'Foreground';
 
@@ -18,6 +21,8 @@ export interface DeleteOptions {
 
 const kind = 'DeleteOptions';
 
+const policies = ['Foreground', 'Background', 'Orphan'] as const satisfies readonly PropagationPolicy[];
+
 /** Throws 400 and 422. */
 export function deleteOptions(registry: RegistryContext, context: RequestContext): DeleteOptions {
   const raw = context.request.body.length > 0 ? fromBody(registry, context) : fromQuery(context.info.query);
@@ -27,26 +32,24 @@ export function deleteOptions(registry: RegistryContext, context: RequestContext
   if (grace !== undefined && (typeof grace !== 'number' || !Number.isSafeInteger(grace))) {
     throw badRequest('gracePeriodSeconds must be an integer');
   }
-  if (policy !== undefined && policy !== 'Orphan' && policy !== 'Background' && policy !== 'Foreground') {
-    const message = `Unsupported value: ${JSON.stringify(policy)}: supported values: "Background", "Foreground", "Orphan", "nil"`;
-    throw refused('propagationPolicy', 'NotSupported', message);
-  }
+  const dryRuns = stringsOf(raw['dryRun'], context.info.query);
+  const known = policies.find((one) => one === policy);
+  const failures: FieldFailure[] = [];
+  const path = FieldPath.of('propagationPolicy');
   if (policy !== undefined && orphan !== undefined) {
-    const message = `Invalid value: ${JSON.stringify(policy)}: orphanDependents and deletionPropagation cannot be both set`;
-    throw refused('propagationPolicy', 'Invalid', message);
+    failures.push(invalidValue(path, policy, 'orphanDependents and deletionPropagation cannot be both set'));
   }
+  if (policy !== undefined && known === undefined) failures.push(notSupported(path, policy, [...policies, 'nil']));
+  failures.push(...dryRunFailures(dryRuns));
+  if (failures.length > 0) throw invalidOptions(registry.dialect, kind, failures);
   const preconditions = raw['preconditions'];
   return {
-    dryRun: parseDryRun(stringsOf(raw['dryRun'], context.info.query), kind),
+    dryRun: dryRuns.includes('All'),
     ...(grace === undefined ? {} : { gracePeriodSeconds: grace }),
-    ...(policy === undefined ? {} : { propagationPolicy: policy }),
+    ...(known === undefined ? {} : { propagationPolicy: known }),
     ...(typeof orphan === 'boolean' ? { orphanDependents: orphan } : {}),
     ...(typeof preconditions === 'object' && preconditions !== null ? { preconditions } : {}),
   };
-}
-
-function refused(field: string, reason: string, message: string) {
-  return invalid({ group: '', kind }, '', [{ field, reason: `FieldValue${reason}`, message }]);
 }
 
 function stringsOf(value: unknown, query: URLSearchParams): string[] {
@@ -63,7 +66,11 @@ function fromBody(registry: RegistryContext, context: RequestContext): Record<st
 function fromQuery(query: URLSearchParams): Record<string, unknown> {
   const options: Record<string, unknown> = {};
   const grace = query.get('gracePeriodSeconds');
-  if (grace !== null && grace !== '') options['gracePeriodSeconds'] = Number(grace);
+  if (grace !== null && grace !== '') {
+    if (!/^[+-]?\d{1,18}$/.test(grace))
+      throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(grace)}: invalid syntax`);
+    options['gracePeriodSeconds'] = Number(grace);
+  }
   const policy = query.get('propagationPolicy');
   if (policy !== null && policy !== '') options['propagationPolicy'] = policy;
   if (query.has('orphanDependents')) options['orphanDependents'] = flag(query, 'orphanDependents');

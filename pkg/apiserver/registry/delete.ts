@@ -35,7 +35,9 @@ export async function deleteObject(
   const options = deleteOptions(registry, context);
   const { entry, removed } = await remove(registry, context, resource, { name: context.info, options });
   if (!removed || (resource.group === '' && answersWithObject.has(resource.declaration.resource))) {
-    return entryResponse(registry, context, { resource, entry, form });
+    // 1.24 says "accepted" only to clients that asked in the oldest way for dependents to go first.
+    const status = !removed && options.orphanDependents === false ? 202 : 200;
+    return entryResponse(registry, context, { resource, entry, form, status });
   }
   return registry.responder.object(context, successStatus(resource, objectOf(resource, entry)));
 }

@@ -61,7 +61,11 @@ function transformedJson(
   transform: Transform,
 ): Buffer {
   if (transform.kind !== 'Table') return partialJson(resource, entry, transform);
-  const options = { transform, include: includeObject(context.info.query), context: strategyContext(registry) };
+  const options = {
+    transform,
+    include: includeObject(registry.dialect, context.info.query),
+    context: strategyContext(registry),
+  };
   const head = tableHead(resource, transform, { resourceVersion: String(entry.revision) });
   return Buffer.concat([Buffer.from(head), rowJson(resource, entry, options), Buffer.from(']}')]);
 }

@@ -16,10 +16,11 @@ import { readEntry } from '#apiserver/registry/get.js';
 import { mutate } from '#apiserver/registry/mutate.js';
 import { statusProfile } from '#apiserver/registry/profiles.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import { invalidOptions } from '#apiserver/registry/request-errors.js';
 import { objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
 import { subresourceType } from '#apiserver/registry/subresource-type.js';
 import { requireName } from '#apiserver/registry/update.js';
-import { parseDryRun, writeOptions } from '#apiserver/registry/write-options.js';
+import { dryRunFailures, writeOptions } from '#apiserver/registry/write-options.js';
 
 interface Eviction extends ApiObjectShape {
   deleteOptions?: Omit<DeleteOptions, 'dryRun'> & { dryRun?: readonly string[] };
@@ -35,14 +36,16 @@ export async function evictPod(
   resource: ServedResource,
 ): Promise<ApiResponse> {
   const { info } = context;
-  const options = writeOptions(context, 'CreateOptions');
+  const options = writeOptions(registry.dialect, context, 'CreateOptions');
   const encoding = bodyEncoding(registry, context);
   const type = subresourceType(registry, resource, 'eviction');
   const eviction = registry.codec.decode(context.request.body, encoding, type, 'Ignore').object as Eviction;
   eviction.metadata ??= {};
   requireName(resource, eviction, info);
   const { dryRun: asked = [], ...given } = eviction.deleteOptions ?? {};
-  const dryRun = options.dryRun || parseDryRun(asked, 'DeleteOptions');
+  const failures = dryRunFailures(asked);
+  if (failures.length > 0) throw invalidOptions(registry.dialect, 'DeleteOptions', failures);
+  const dryRun = options.dryRun || asked.includes('All');
   const pod = objectOf(resource, await readEntry(resource, info, { kind: 'latest' }, context.signal)) as unknown as Pod;
   if (needsBudget(pod)) await useBudget(registry, context, { pod, dryRun });
   await remove(registry, context, resource, { name: info, options: { ...given, dryRun } });

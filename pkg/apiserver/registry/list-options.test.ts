@@ -1,4 +1,5 @@
 import t from 'tap';
+import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import { decodeContinue, encodeContinue } from '#apiserver/registry/continue-token.js';
 import { listRequest, watchRequest } from '#apiserver/registry/list-options.js';
@@ -16,20 +17,22 @@ const matrix: [query: string, outcome: string | number][] = [
   [`limit=2&continue=${token}`, 'exact'],
   [`limit=2&continue=${token}&resourceVersion=0`, 'exact'],
   [`limit=2&continue=${token}&resourceVersion=5`, 400],
-  ['resourceVersionMatch=Exact', 422],
-  ['resourceVersionMatch=Exact&resourceVersion=0', 422],
+  ['resourceVersionMatch=Exact', 400],
+  ['resourceVersionMatch=Exact&resourceVersion=0', 400],
   ['resourceVersionMatch=Exact&resourceVersion=5', 'exact'],
-  ['limit=2&resourceVersionMatch=Exact&resourceVersion=0', 422],
+  ['limit=2&resourceVersionMatch=Exact&resourceVersion=0', 400],
   ['limit=2&resourceVersionMatch=Exact&resourceVersion=5', 'exact'],
-  ['resourceVersionMatch=NotOlderThan', 422],
+  ['resourceVersionMatch=NotOlderThan', 400],
   ['resourceVersionMatch=NotOlderThan&resourceVersion=0', 'any'],
   ['resourceVersionMatch=NotOlderThan&resourceVersion=5', 'notOlderThan'],
   ['limit=2&resourceVersionMatch=NotOlderThan&resourceVersion=0', 'any'],
   ['limit=2&resourceVersionMatch=NotOlderThan&resourceVersion=5', 'notOlderThan'],
-  [`limit=2&continue=${token}&resourceVersionMatch=Exact`, 422],
+  [`limit=2&continue=${token}&resourceVersionMatch=Exact`, 400],
   ['resourceVersionMatch=Sometimes&resourceVersion=5', 422],
   ['resourceVersion=abc', 400],
   ['resourceVersion=-1', 400],
+  ['resourceVersion=18446744073709551616', 400],
+  ['sendInitialEvents=true', 422],
   ['limit=many', 400],
   ['continue=%7B', 400],
 ];
@@ -38,7 +41,7 @@ t.test('lists', async (t) => {
   for (const [query, expected] of matrix) {
     let outcome: string | number | undefined;
     try {
-      outcome = listRequest(new URLSearchParams(query), 'default/').version.kind;
+      outcome = listRequest(dialect, new URLSearchParams(query), 'default/').version.kind;
     } catch (error) {
       outcome = statusOf(error)?.code;
     }
@@ -61,13 +64,17 @@ t.test('watches', async (t) => {
     ['resourceVersion=0&allowWatchBookmarks=true', { version: { kind: 'any' }, bookmarks: true }],
     ['resourceVersion=9&timeoutSeconds=5', { version: { kind: 'exact', revision: 9n }, timeoutMs: 5000 }],
     ['sendInitialEvents=true&resourceVersionMatch=NotOlderThan', { sendInitialEvents: true }],
+    [
+      'sendInitialEvents=false&resourceVersionMatch=NotOlderThan',
+      { sendInitialEvents: false, skipInitialEvents: true },
+    ],
     ['sendInitialEvents=true', 422],
     ['resourceVersionMatch=NotOlderThan', 422],
     ['timeoutSeconds=soon', 400],
   ];
   for (const [query, expected] of rows) {
     if (typeof expected === 'number')
-      t.throws(() => watchRequest(new URLSearchParams(query)), { code: expected }, query);
-    else t.match(watchRequest(new URLSearchParams(query)), expected, query);
+      t.throws(() => watchRequest(dialect, new URLSearchParams(query)), { code: expected }, query);
+    else t.match(watchRequest(dialect, new URLSearchParams(query)), expected, query);
   }
 });

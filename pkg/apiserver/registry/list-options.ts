@@ -1,8 +1,11 @@
 /** Query parameters of list and watch, checked against the matrix of specification 1, 4.6. */
-import { badRequest } from '#apimachinery/errors/status.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { badRequest, type FieldFailure } from '#apimachinery/errors/status.js';
+import { forbiddenField, invalidValue, notSupported } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
 import { flag } from '#apiserver/http/request-info.js';
 import { type ContinueToken, decodeContinue } from '#apiserver/registry/continue-token.js';
-import { invalidOptions } from '#apiserver/registry/request-errors.js';
+import { invalidCombination, invalidOptions } from '#apiserver/registry/request-errors.js';
 import type { ReadVersion } from '#storage/resource-storage.js';
 import type { Revision } from '#storage/store.js';
 
@@ -12,10 +15,26 @@ export interface ListRequest {
   readonly token?: ContinueToken;
 }
 
+const matchPath = FieldPath.of('resourceVersionMatch');
+
+/** Versions have 64 bits. */
+const maxRevision = 2n ** 64n - 1n;
+
 /** A resource version as clients send it. Throws 400 for what no server gave out. */
 export function parseResourceVersion(text: string): Revision {
-  if (!/^\d{1,20}$/.test(text)) throw badRequest(`Invalid value: "${text}": invalid resourceVersion`);
-  return BigInt(text);
+  const refuse = (why: string) => {
+    const { field, message } = invalidValue(
+      FieldPath.of('resourceVersion'),
+      text,
+      `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`,
+    );
+    return badRequest(`${field}: ${message}`);
+  };
+  if (!/^\d+$/.test(text)) throw refuse('invalid syntax');
+  // What is longer needs no parsing to be too large.
+  const revision = text.length > 20 ? maxRevision + 1n : BigInt(text);
+  if (revision > maxRevision) throw refuse('value out of range');
+  return revision;
 }
 
 /** The version that a get asks for. */
@@ -27,12 +46,16 @@ export function getVersion(query: URLSearchParams): ReadVersion {
 }
 
 /** What a list asks for. `scope` bounds continue tokens. Throws 400 or 422 for combinations that are invalid. */
-export function listRequest(query: URLSearchParams, scope: string): ListRequest {
+export function listRequest(dialect: Dialect, query: URLSearchParams, scope: string): ListRequest {
   const match = query.get('resourceVersionMatch') ?? '';
   const text = query.get('resourceVersion') ?? '';
   const continuing = query.get('continue') ?? '';
-  const limit = parseLimit(query.get('limit'));
-  checkMatch(match, text, continuing);
+  const limit = parseInteger(query.get('limit'));
+  checkMatch(dialect, { match, resourceVersion: text, continuing });
+  if (query.has('sendInitialEvents')) {
+    const path = FieldPath.of('sendInitialEvents');
+    throw invalidOptions(dialect, 'ListOptions', [forbiddenField(path, 'sendInitialEvents is forbidden for list')]);
+  }
   if (continuing !== '') {
     if (text !== '' && text !== '0') {
       throw badRequest('specifying resource version is not allowed when using continue');
@@ -49,41 +72,39 @@ export function listRequest(query: URLSearchParams, scope: string): ListRequest 
   return { version: exact ? { kind: 'exact', revision } : { kind: 'notOlderThan', revision }, limit };
 }
 
-function checkMatch(match: string, resourceVersion: string, continuing: string): void {
-  if (match === '') return;
-  if (match !== 'Exact' && match !== 'NotOlderThan') {
-    throw invalidOptions(
-      'resourceVersionMatch',
-      'NotSupported',
-      `Unsupported value: "${match}": supported values: "Exact", "NotOlderThan"`,
-    );
-  }
-  if (continuing !== '') {
-    throw invalidOptions(
-      'resourceVersionMatch',
-      'Forbidden',
-      'Forbidden: resourceVersionMatch is forbidden when continue is provided',
-    );
-  }
-  if (resourceVersion === '') {
-    throw invalidOptions(
-      'resourceVersionMatch',
-      'Forbidden',
-      'Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided',
-    );
-  }
-  if (match === 'Exact' && resourceVersion === '0') {
-    throw invalidOptions(
-      'resourceVersionMatch',
-      'Forbidden',
-      'Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
-    );
-  }
+interface MatchRequest {
+  readonly match: string;
+  readonly resourceVersion: string;
+  readonly continuing: string;
 }
 
-function parseLimit(text: string | null): number {
+/** All that is wrong at once, as 1.24 tells it. */
+function checkMatch(dialect: Dialect, { match, resourceVersion, continuing }: MatchRequest): void {
+  if (match === '') return;
+  const failures: FieldFailure[] = [];
+  if (resourceVersion === '') {
+    failures.push(forbiddenField(matchPath, 'resourceVersionMatch is forbidden unless resourceVersion is provided'));
+  }
+  if (continuing !== '') {
+    failures.push(forbiddenField(matchPath, 'resourceVersionMatch is forbidden when continue is provided'));
+  }
+  const unknown = match !== 'Exact' && match !== 'NotOlderThan';
+  if (unknown) failures.push(notSupported(matchPath, match, ['Exact', 'NotOlderThan', '']));
+  if (match === 'Exact' && resourceVersion === '0') {
+    failures.push(forbiddenField(matchPath, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
+  }
+  if (failures.length === 0) return;
+  throw unknown
+    ? invalidOptions(dialect, 'ListOptions', failures)
+    : invalidCombination(dialect, 'ListOptions', failures);
+}
+
+/** 0 where there is none; negative numbers count as none, as in 1.24. Throws 400. */
+function parseInteger(text: string | null): number {
   if (text === null || text === '') return 0;
-  if (!/^-?\d{1,18}$/.test(text)) throw badRequest(`strconv.ParseInt: parsing "${text}": invalid syntax`);
+  if (!/^[+-]?\d{1,18}$/.test(text)) {
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  }
   return Math.max(0, Number(text));
 }
 
@@ -91,44 +112,39 @@ export interface WatchRequest {
   readonly version: ReadVersion;
   readonly bookmarks: boolean;
   readonly sendInitialEvents: boolean;
+  /** The client has said that it wants no initial events although its version would bring them. */
+  readonly skipInitialEvents: boolean;
   /** Undefined: the server chooses. */
   readonly timeoutMs?: number;
 }
 
 /** What a watch asks for. Throws 400 or 422. */
-export function watchRequest(query: URLSearchParams): WatchRequest {
+export function watchRequest(dialect: Dialect, query: URLSearchParams): WatchRequest {
   const text = query.get('resourceVersion') ?? '';
   const match = query.get('resourceVersionMatch') ?? '';
   const initial = query.get('sendInitialEvents');
   const bookmarks = flag(query, 'allowWatchBookmarks');
+  const failures: FieldFailure[] = [];
   if (initial === null && match !== '') {
-    throw invalidOptions(
-      'resourceVersionMatch',
-      'Forbidden',
-      'Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+    failures.push(
+      forbiddenField(matchPath, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'),
     );
   }
   if (initial !== null && match !== 'NotOlderThan') {
-    throw invalidOptions(
-      'resourceVersionMatch',
-      'Forbidden',
-      'Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
-    );
+    failures.push(forbiddenField(matchPath, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
   }
+  if (failures.length > 0) throw invalidOptions(dialect, 'ListOptions', failures);
   const sendInitialEvents = initial !== null && flag(query, 'sendInitialEvents');
-  const seconds = query.get('timeoutSeconds');
-  if (seconds !== null && seconds !== '' && !/^-?\d{1,9}$/.test(seconds)) {
-    throw badRequest(`strconv.ParseInt: parsing "${seconds}": invalid syntax`);
-  }
-  const timeout =
-    seconds === null || seconds === '' || Number(seconds) <= 0 ? {} : { timeoutMs: Number(seconds) * 1000 };
-  return { version: watchVersion(text, initial !== null, sendInitialEvents), bookmarks, sendInitialEvents, ...timeout };
+  const seconds = parseInteger(query.get('timeoutSeconds'));
+  const version = watchVersion(text, sendInitialEvents);
+  const skipInitialEvents = initial !== null && !sendInitialEvents && version.kind !== 'exact';
+  const timeout = seconds === 0 ? {} : { timeoutMs: seconds * 1000 };
+  return { version, bookmarks, sendInitialEvents, skipInitialEvents, ...timeout };
 }
 
-function watchVersion(text: string, explicit: boolean, sendInitialEvents: boolean): ReadVersion {
+function watchVersion(text: string, sendInitialEvents: boolean): ReadVersion {
   if (text === '') return { kind: 'latest' };
   const revision = parseResourceVersion(text);
   if (revision === 0n) return { kind: 'any' };
-  if (explicit && sendInitialEvents) return { kind: 'notOlderThan', revision };
-  return { kind: 'exact', revision };
+  return { kind: sendInitialEvents ? 'notOlderThan' : 'exact', revision };
 }

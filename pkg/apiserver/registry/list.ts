@@ -25,17 +25,26 @@ export async function listObjects(
   context: RequestContext,
   resource: ServedResource,
 ): Promise<ApiResponse> {
+  const form = negotiateList(registry, context, resource);
+  const { query, namespace, name } = context.info;
+  const scope = scopeOf(resource, namespace);
+  const match = selection(resource, query, name);
+  const request = listRequest(registry.dialect, query, scope);
+  const result = await readPage(resource, scope, request, match, context.signal);
+  return listResponse(registry, context, resource, result, form);
+}
+
+/** The form that a list is wanted in; 406 when there is none. */
+export function negotiateList(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+): Negotiated {
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const formats = registry.codec.hasProtobuf(type)
     ? (['json', 'yaml', 'protobuf'] as const)
     : (['json', 'yaml'] as const);
-  const form = registry.responder.negotiate(context, listTransforms, formats);
-  const { query, namespace, name } = context.info;
-  const scope = scopeOf(resource, namespace);
-  const match = selection(resource, query, name);
-  const request = listRequest(query, scope);
-  const result = await readPage(resource, scope, request, match, context.signal);
-  return listResponse(registry, context, resource, result, form);
+  return registry.responder.negotiate(context, listTransforms, formats);
 }
 
 /** One page; an expired continue token gives 410 with a token for an inconsistent continuation. */
@@ -79,7 +88,8 @@ export function listMetadata(result: ListResult): Record<string, unknown> {
   return metadata;
 }
 
-async function listResponse(
+/** One page as an answer. */
+export async function listResponse(
   registry: RegistryContext,
   context: RequestContext,
   resource: ServedResource,
@@ -128,7 +138,11 @@ function listDocument(
 ): ListDocument {
   const metadata = listMetadata(result);
   if (transform?.kind === 'Table') {
-    const options = { transform, include: includeObject(context.info.query), context: strategyContext(registry) };
+    const options = {
+      transform,
+      include: includeObject(registry.dialect, context.info.query),
+      context: strategyContext(registry),
+    };
     const items = mapped(result.entries, (entry) => rowJson(resource, entry, options));
     return { head: tableMembers(resource, transform, metadata), itemsName: 'rows', items };
   }

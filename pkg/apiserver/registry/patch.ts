@@ -1,17 +1,20 @@
 import type { ApiObjectShape } from '#api/object.js';
-import { badRequest } from '#apimachinery/errors/status.js';
+import { badRequest, invalid, statusOf } from '#apimachinery/errors/status.js';
+import { forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { flag } from '#apiserver/http/request-info.js';
-import { insert } from '#apiserver/registry/create.js';
+import { createInstead } from '#apiserver/registry/create.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { type Mutated, mutate, type UpdateProfile } from '#apiserver/registry/mutate.js';
 import { applyPatch, type Patch, readPatch } from '#apiserver/registry/patch-body.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
 import type { ServedResource } from '#apiserver/registry/served-resource.js';
-import { requireName } from '#apiserver/registry/update.js';
+import { requireOwnName } from '#apiserver/registry/update.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
+import type { Decoded, TypeRef } from '#apiserver/representation/codec.js';
 
 /**
  * PATCH of one object or of a part of it. A patch that names no resourceVersion is applied again to whatever another
@@ -24,7 +27,7 @@ export async function patchObject(
   profile: UpdateProfile,
 ): Promise<ApiResponse> {
   const form = negotiateObject(registry, context, resource);
-  const options = writeOptions(context, 'PatchOptions');
+  const options = writeOptions(registry.dialect, context, 'PatchOptions');
   const patch = readPatch(context);
   const run = patch.kind === 'apply' ? apply : change;
   const { entry, created } = await run(registry, context, resource, { patch, profile, options });
@@ -45,7 +48,9 @@ function change(
 ): Promise<Mutated> {
   const { query, namespace, name } = context.info;
   if (query.has('force')) {
-    throw invalidOptions('force', 'Forbidden', 'Forbidden: may not be specified for non-apply patch', 'PatchOptions');
+    throw invalidOptions(registry.dialect, 'PatchOptions', [
+      forbiddenField(FieldPath.of('force'), 'may not be specified for non-apply patch'),
+    ]);
   }
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const fields = registry.codec.typeOf(type);
@@ -67,8 +72,9 @@ function apply(
 ): Promise<Mutated> {
   const { query, namespace, name } = context.info;
   if ((query.get('fieldManager') ?? '') === '') {
-    const message = 'Required value: is required for apply patch';
-    throw invalidOptions('fieldManager', 'Required', message, 'PatchOptions');
+    throw invalidOptions(registry.dialect, 'PatchOptions', [
+      required(FieldPath.of('fieldManager'), 'is required for apply patch'),
+    ]);
   }
   const request = {
     resource,
@@ -90,11 +96,30 @@ function apply(
           create: () => {
             const applied = registry.managedFields.apply(request);
             const object = normalized(registry, context, { resource, options, object: applied });
-            return insert(registry, context, resource, { object, namespace, options, trackFields: false });
+            return createInstead(registry, context, resource, { object, namespace, options, trackFields: false });
           },
         }
       : {}),
   });
+}
+
+/**
+ * What is wrong with the outcome is the patch's fault, so it is told as 1.24 tells it: 422 for a patch that was well-formed
+ * by itself. An applied configuration has been checked before it was merged.
+ */
+function normalize(
+  registry: RegistryContext,
+  { type, options, object }: { type: TypeRef; options: WriteOptions; object: object },
+): Decoded {
+  try {
+    return registry.codec.normalize(object, type, options.fieldValidation);
+  } catch (error) {
+    const status = statusOf(error);
+    if (status?.code !== 400) throw error;
+    throw invalid({ group: '', kind: '' }, '', [
+      invalidValue(FieldPath.of('patch'), JSON.stringify(object), status.message ?? ''),
+    ]);
+  }
 }
 
 /** What came out of a patch as a proper object of the resource's kind. */
@@ -105,8 +130,8 @@ function normalized(
 ): ApiObjectShape {
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   if (typeof object !== 'object' || object === null) throw badRequest('the patch does not leave an object');
-  const result = registry.codec.normalize(object, type, options.fieldValidation);
+  const result = normalize(registry, { type, options, object });
   for (const text of result.warnings) warn(context, text);
-  requireName(resource, result.object, context.info);
+  requireOwnName(resource, result.object, context.info);
   return result.object;
 }

@@ -5,6 +5,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
+import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { RequestMetrics } from '#apiserver/http/metrics.js';
 import type { Responder } from '#apiserver/http/respond.js';
@@ -43,6 +44,8 @@ export interface RegistryContext {
   readonly gate: (name: string) => boolean;
   readonly codec: Codec;
   readonly responder: Responder;
+  /** Asked again where a request turns out to do something else than its method says. */
+  readonly authorizer: Authorizer;
   readonly admission: readonly AdmissionPlugin[];
   readonly hooks: readonly WriteHook[];
   readonly managedFields: ManagedFields;

@@ -1,9 +1,34 @@
 /** Failures of what a request asks for, shaped as 1.24 shapes them. */
-import { invalid, methodNotAllowed, type Qualified, StatusError } from '#apimachinery/errors/status.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import {
+  type FieldFailure,
+  invalid,
+  methodNotAllowed,
+  type Qualified,
+  StatusError,
+} from '#apimachinery/errors/status.js';
 
-/** 422 for a list option: `ListOptions.meta.… "" is invalid: <field>: <message>`. */
-export function invalidOptions(field: string, reason: string, message: string, kind = 'ListOptions'): StatusError {
-  return invalid({ group: '', kind }, '', [{ field, reason: `FieldValue${reason}`, message }]);
+/** Query parameters and small bodies that every resource understands alike. */
+export type OptionsKind =
+  | 'CreateOptions'
+  | 'DeleteOptions'
+  | 'ListOptions'
+  | 'PatchOptions'
+  | 'TableOptions'
+  | 'UpdateOptions';
+
+/** 422 for options of a request: `DeleteOptions.meta.… "" is invalid: <field>: <message>`. */
+export function invalidOptions(dialect: Dialect, kind: OptionsKind, failures: FieldFailure[]): StatusError {
+  return invalid({ group: dialect.groupName('meta'), kind }, '', failures);
+}
+
+/**
+ * 400 for options that exclude each other: what specification 1, section 7, wants for the invalid combinations of 4.6,
+ * in the words with which 1.24 refuses them.
+ */
+export function invalidCombination(dialect: Dialect, kind: OptionsKind, failures: FieldFailure[]): StatusError {
+  const { status } = invalidOptions(dialect, kind, failures);
+  return new StatusError({ ...status, reason: 'BadRequest', code: 400 });
 }
 
 /** 405 for a method that nothing serves at that path. */

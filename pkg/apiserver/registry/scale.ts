@@ -16,7 +16,7 @@ import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
 import { objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
 import { subresourceType } from '#apiserver/registry/subresource-type.js';
-import { requireName } from '#apiserver/registry/update.js';
+import { requireOwnName } from '#apiserver/registry/update.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
 import type { TypeRef } from '#apiserver/representation/codec.js';
 
@@ -66,13 +66,13 @@ function wantedScale(
   type: TypeRef,
 ): ScaleChange {
   if (context.info.verb === 'update') {
-    const options = writeOptions(context, 'UpdateOptions');
+    const options = writeOptions(registry.dialect, context, 'UpdateOptions');
     const scale = readBody(registry, context, type, options.fieldValidation);
-    requireName(resource, scale, context.info);
+    requireOwnName(resource, scale, context.info);
     return { options, apply: () => scale };
   }
   if (context.info.verb !== 'patch') throw methodNotServed(resource.qualified, context.info.verb);
-  const options = writeOptions(context, 'PatchOptions');
+  const options = writeOptions(registry.dialect, context, 'PatchOptions');
   const patch = readPatch(context);
   return {
     options,

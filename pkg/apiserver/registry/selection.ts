@@ -1,6 +1,12 @@
 /** Label and field selectors of a request as one test of entries. */
 import type { ApiObjectShape } from '#api/object.js';
-import { everyField, type FieldValues, parseFieldSelector } from '#apimachinery/selectors/fields.js';
+import { badRequest } from '#apimachinery/errors/status.js';
+import {
+  everyField,
+  type FieldSelector,
+  type FieldValues,
+  parseFieldSelector,
+} from '#apimachinery/selectors/fields.js';
 import { parseLabelSelector } from '#apimachinery/selectors/label-parser.js';
 import { objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
@@ -23,7 +29,7 @@ export function selection(
   const labels = parseLabelSelector(query.get('labelSelector') ?? '');
   const fieldText = query.get('fieldSelector') ?? '';
   const fields = fieldText === '' ? everyField : parseFieldSelector(fieldText);
-  fields.requireFields((field) => selectableFields(resource).has(field));
+  requireSelectable(resource, fields);
   const named = fields.isEverything && name !== '';
   if (labels.isEverything && fields.isEverything && !named) return undefined;
   return (entry) => {
@@ -31,6 +37,22 @@ export function selection(
     if (named && selectable.fields['metadata.name'] !== name) return false;
     return labels.matches(selectable.labels) && fields.matches(selectable.fields);
   };
+}
+
+/** Fields by which every object can be selected; in a resource without namespaces all have the empty one. */
+const commonFields: ReadonlySet<string> = new Set(['metadata.name', 'metadata.namespace']);
+
+/** Throws 400 for fields that the kind does not offer. */
+function requireSelectable(resource: ServedResource, fields: FieldSelector): void {
+  if (resource.strategy.selectableFields !== undefined) {
+    const offered = selectableFields(resource);
+    fields.requireFields((field) => offered.has(field) || commonFields.has(field));
+    return;
+  }
+  const other = fields.terms.find(({ field }) => !commonFields.has(field));
+  if (other === undefined) return;
+  const known = [...commonFields].map((field) => JSON.stringify(field)).join(', ');
+  throw badRequest(`${JSON.stringify(other.field)} is not a known field selector: only ${known}`);
 }
 
 /** Field names that the kind offers: those that an empty object has. */

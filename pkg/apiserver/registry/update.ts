@@ -4,7 +4,7 @@ import { badRequest } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { readBody } from '#apiserver/registry/body.js';
-import { insert } from '#apiserver/registry/create.js';
+import { createInstead } from '#apiserver/registry/create.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import type { ObjectName } from '#apiserver/registry/get.js';
 import { mutate, type UpdateProfile } from '#apiserver/registry/mutate.js';
@@ -20,11 +20,11 @@ export async function updateObject(
   profile: UpdateProfile,
 ): Promise<ApiResponse> {
   const form = negotiateObject(registry, context, resource);
-  const options = writeOptions(context, 'UpdateOptions');
+  const options = writeOptions(registry.dialect, context, 'UpdateOptions');
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const object = readBody(registry, context, type, options.fieldValidation);
   const { namespace, name } = context.info;
-  requireName(resource, object, context.info);
+  requireOwnName(resource, object, context.info);
   const creates = resource.strategy.allowCreateOnUpdate === true && profile.subresource === '';
   const { entry, created } = await mutate(registry, context, resource, {
     namespace,
@@ -33,10 +33,18 @@ export async function updateObject(
     options,
     change: () => copyJson(object),
     ...(creates
-      ? { create: () => insert(registry, context, resource, { object: copyJson(object), namespace, options }) }
+      ? { create: () => createInstead(registry, context, resource, { object: copyJson(object), namespace, options }) }
       : {}),
   });
   return entryResponse(registry, context, { resource, entry, form, status: created ? 201 : 200 });
+}
+
+/** The object must say that it is the one of the path; its namespace may be left out. Throws 400. */
+export function requireOwnName(resource: ServedResource, object: ApiObjectShape, path: ObjectName): void {
+  if ((object.metadata.name ?? '') === '') {
+    throw badRequest(`the name of the object (${path.name} based on URL) was undeterminable: name must be provided`);
+  }
+  requireName(resource, object, path);
 }
 
 /** The body's name and namespace must be those of the path; absent ones are filled in. */

@@ -19,7 +19,7 @@ export async function serveVirtual(
   const { info } = context;
   if (info.verb !== 'create') throw methodNotServed(resource.qualified, info.verb);
   const form = registry.responder.negotiate(context);
-  const options = writeOptions(context, 'CreateOptions');
+  const options = writeOptions(registry.dialect, context, 'CreateOptions');
   const type = subresourceType(registry, resource, virtual.subresource);
   const object = readBody(registry, context, type, options.fieldValidation);
   object.metadata ??= {};

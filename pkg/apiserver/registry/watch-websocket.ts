@@ -1,7 +1,8 @@
-/** Watches over WebSocket: one text message per event. */
+/** Watches over WebSocket: one message per event, of text for JSON and of bytes (a WatchEvent) for Protobuf. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
+import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
@@ -18,7 +19,7 @@ export async function watchOverWebSocket(
   resource: ServedResource,
   connection: { readonly socket: Duplex; readonly head: Buffer },
 ): Promise<void> {
-  const form = { ...negotiateWatch(registry, context, resource), format: 'json' as const };
+  const form = negotiateWatch(registry, context, resource);
   const frames = await openWatch(registry, context, resource, form);
   const { method, url, headers } = context.request;
   const server = new WebSocketServer({ noServer: true, maxPayload: maxPayloadBytes });
@@ -29,19 +30,37 @@ export async function watchOverWebSocket(
     server.handleUpgrade(request, connection.socket, connection.head, resolve);
   });
   client.on('error', (err) => registry.log.debug({ err, url }, 'watch connection failed'));
-  let rest = '';
+  const split = form.format === 'protobuf' ? frameSplitter() : lineSplitter();
   for await (const piece of frames) {
-    const lines = (rest + piece.toString()).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) {
-      if (!(await send(client, line))) return;
+    for (const message of split(piece)) {
+      if (!(await send(client, message))) return;
     }
   }
   client.close();
 }
 
+/** Puts the events of a stream together out of its pieces. */
+type Splitter = (piece: Buffer) => (string | Buffer)[];
+
+function lineSplitter(): Splitter {
+  let rest: Buffer = Buffer.alloc(0);
+  return (piece) => {
+    const joined = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    const end = joined.lastIndexOf(lineFeed) + 1;
+    rest = joined.subarray(end);
+    return end === 0 ? [] : joined.toString('utf8', 0, end - 1).split('\n');
+  };
+}
+
+const lineFeed = 0x0a;
+
+function frameSplitter(): Splitter {
+  const reader = new WatchFrameReader({ maxFrameBytes: Number.MAX_SAFE_INTEGER });
+  return (piece) => reader.pushRaw(piece);
+}
+
 /** False when the client is gone. Waits until the message has left, so that a slow client is not queued up for. */
-function send(client: WebSocket, text: string): Promise<boolean> {
+function send(client: WebSocket, message: string | Buffer): Promise<boolean> {
   if (client.readyState !== WebSocket.OPEN) return Promise.resolve(false);
-  return new Promise((resolve) => client.send(text, (error) => resolve(!error)));
+  return new Promise((resolve) => client.send(message, (error) => resolve(!error)));
 }

@@ -14,7 +14,7 @@ import { type ServedResource, scopeOf } from '#apiserver/registry/served-resourc
 import { pieces } from '#apiserver/representation/streaming.js';
 import { includeObject } from '#apiserver/representation/table.js';
 import { type FrameEncoder, jsonFrames, protobufFrames, tableFrames } from '#apiserver/representation/watch-frames.js';
-import type { ResourceEvent, ResourceWatch } from '#storage/resource-storage.js';
+import type { ReadVersion, ResourceEvent, ResourceWatch } from '#storage/resource-storage.js';
 
 const watchTransforms: readonly Transform['kind'][] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
 
@@ -56,13 +56,18 @@ export async function openWatch(
   form: Negotiated,
 ): Promise<AsyncIterable<Buffer>> {
   const { query, namespace, name } = context.info;
-  const { version, bookmarks, sendInitialEvents, timeoutMs } = watchRequest(query);
+  const asked = watchRequest(registry.dialect, query);
+  const { bookmarks, sendInitialEvents, timeoutMs } = asked;
   const match = selection(resource, query, name);
   const encoder = encoderFor(registry, context, resource, form);
   const lifetimeMs = timeoutMs ?? registry.minWatchTimeoutMs * (1 + registry.random());
+  const scope = scopeOf(resource, namespace);
+  const version = asked.skipInitialEvents
+    ? await presentVersion(resource, scope, asked.version, context.signal)
+    : asked.version;
   const end = new AbortController();
   const session = resource.storage.watch({
-    scope: scopeOf(resource, namespace),
+    scope,
     version,
     bookmarks,
     signal: end.signal,
@@ -91,6 +96,17 @@ export async function openWatch(
   });
 }
 
+/** Where a watch begins that wants what comes after the state that it could have had. */
+async function presentVersion(
+  resource: ServedResource,
+  scope: string,
+  version: ReadVersion,
+  signal: AbortSignal,
+): Promise<ReadVersion> {
+  const { revision } = await resource.storage.list({ scope, version, limit: 1, signal });
+  return { kind: 'exact', revision };
+}
+
 function encoderFor(
   registry: RegistryContext,
   context: RequestContext,
@@ -100,7 +116,7 @@ function encoderFor(
   if (form.format === 'protobuf') return protobufFrames(registry, resource, form.transform);
   const { transform } = form;
   if (transform?.kind === 'Table') {
-    return tableFrames(registry, resource, transform, includeObject(context.info.query));
+    return tableFrames(registry, resource, transform, includeObject(registry.dialect, context.info.query));
   }
   return jsonFrames(registry, resource, transform);
 }

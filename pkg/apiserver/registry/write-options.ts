@@ -1,8 +1,11 @@
 /** Query parameters that all writes share. */
 import type { FieldValidation } from '#apimachinery/codec/json.js';
-import { badRequest } from '#apimachinery/errors/status.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { invalidValue, notSupported, tooLong } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
 import type { RequestContext } from '#apiserver/http/context.js';
-import { invalidOptions } from '#apiserver/registry/request-errors.js';
+import { invalidOptions, type OptionsKind } from '#apiserver/registry/request-errors.js';
 
 export interface WriteOptions {
   readonly dryRun: boolean;
@@ -14,42 +17,48 @@ export interface WriteOptions {
 /** Most characters of a field manager's name. */
 const maxFieldManager = 128;
 
-/** Throws 422 for values that are not supported. `kind` is the options' kind in messages. */
-export function writeOptions(context: RequestContext, kind: string): WriteOptions {
+const fieldValidations = ['', 'Ignore', 'Strict', 'Warn'];
+
+/** Throws 422 with all values that are not supported. `kind` is the options' kind in messages. */
+export function writeOptions(dialect: Dialect, context: RequestContext, kind: OptionsKind): WriteOptions {
   const { query } = context.info;
   const fieldManager = query.get('fieldManager') ?? '';
-  if (fieldManager.length > maxFieldManager) {
-    throw invalidOptions('fieldManager', 'TooLong', `Too long: may not be longer than ${maxFieldManager}`, kind);
+  const fieldValidation = query.get('fieldValidation') ?? '';
+  const dryRuns = query.getAll('dryRun');
+  const failures = [...fieldManagerFailures(fieldManager), ...dryRunFailures(dryRuns)];
+  if (!fieldValidations.includes(fieldValidation)) {
+    failures.push(notSupported(FieldPath.of('fieldValidation'), fieldValidation, fieldValidations));
   }
-  if (/[^\x20-\x7e\u00a0-\uffff]/.test(fieldManager)) {
-    throw invalidOptions(
-      'fieldManager',
-      'Invalid',
-      `Invalid value: ${JSON.stringify(fieldManager)}: should only contain printable characters`,
-      kind,
-    );
-  }
+  if (failures.length > 0) throw invalidOptions(dialect, kind, failures);
   return {
-    dryRun: parseDryRun(query.getAll('dryRun'), kind),
+    dryRun: dryRuns.includes('All'),
     fieldManager: fieldManager === '' ? defaultManager(context.request.headers['user-agent']) : fieldManager,
-    fieldValidation: parseFieldValidation(query.get('fieldValidation') ?? ''),
+    fieldValidation: fieldValidation === '' ? 'Warn' : (fieldValidation as FieldValidation),
   };
 }
 
-/** `dryRun` without a value does nothing; `All` is the only value (specification 1, 4.7). */
-export function parseDryRun(values: readonly string[], kind: string): boolean {
-  for (const value of values) {
-    if (value !== '' && value !== 'All') {
-      throw invalidOptions('dryRun', 'NotSupported', `Unsupported value: ["${value}"]: supported values: "All"`, kind);
+/** What is wrong with a manager's name: too many bytes, or characters that cannot be printed. */
+function fieldManagerFailures(manager: string): FieldFailure[] {
+  const path = FieldPath.of('fieldManager');
+  const failures = Buffer.byteLength(manager) > maxFieldManager ? [tooLong(path, maxFieldManager)] : [];
+  let position = 0;
+  for (const character of manager) {
+    if (!/[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character)) {
+      const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+      failures.push(invalidValue(path, manager, `invalid character U+${code} (at position ${position})`));
     }
+    position += Buffer.byteLength(character);
   }
-  return values.includes('All');
+  return failures;
 }
 
-function parseFieldValidation(value: string): FieldValidation {
-  if (value === '' || value === 'Warn') return 'Warn';
-  if (value === 'Ignore' || value === 'Strict') return value;
-  throw badRequest(`fieldValidation parameter unsupported: ${value}`);
+/** `dryRun` without a value does nothing; `All` is the only value (specification 1, 4.7). */
+export function dryRunFailures(values: readonly string[]): FieldFailure[] {
+  if (values.every((value) => value === '' || value === 'All')) return [];
+  // 1.24 shows the list of values as its own language writes one.
+  const shown = `[]string{${values.map((value) => JSON.stringify(value)).join(', ')}}`;
+  const { field, reason } = notSupported(FieldPath.of('dryRun'), '', []);
+  return [{ field, reason, message: `Unsupported value: ${shown}: supported values: "All"` }];
 }
 
 /** The program's name out of the User-Agent: what stands before the first slash. */

@@ -1,7 +1,10 @@
 /** Tables: objects as rows of cells, what command-line clients print (specification 1, 2.6). */
 import type { ApiObjectShape } from '#api/object.js';
 import type { StrategyContext } from '#api/strategy.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import type { ColumnDeclaration } from '#apimachinery/schema/schema.js';
+import { invalidValue } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
 import type { Transform } from '#apiserver/http/media-type.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
 import { jsonOf, objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
@@ -16,12 +19,13 @@ const defaultColumns: readonly ColumnDeclaration[] = [
 ];
 
 /** What rows carry of their objects. Throws 422 for an unknown policy. */
-export function includeObject(query: URLSearchParams): IncludeObject {
+export function includeObject(dialect: Dialect, query: URLSearchParams): IncludeObject {
   const value = query.get('includeObject') ?? '';
   if (value === '') return 'Metadata';
   if (value === 'None' || value === 'Metadata' || value === 'Object') return value;
-  const message = `Unsupported value: "${value}": supported values: "Metadata", "None", "Object", ""`;
-  throw invalidOptions('includeObject', 'NotSupported', message, 'TableOptions');
+  throw invalidOptions(dialect, 'TableOptions', [
+    invalidValue(FieldPath.of('includeObject'), value, "must be 'Metadata', 'Object', 'None', or empty"),
+  ]);
 }
 
 /** Column definitions as they stand in a Table. */

@@ -35,7 +35,7 @@ t.test('who asks and what they may do', async (t) => {
   const server = await startServer(t, { dependencies: { authenticator, authorizer } });
   const nobody = await call(server, 'GET', configmaps);
   t.match(nobody.json, { kind: 'Status', code: 401, reason: 'Unauthorized', message: 'Unauthorized' });
-  t.match(nobody.headers['www-authenticate'], /^Bearer/);
+  t.equal(nobody.headers['www-authenticate'], undefined, 'as in 1.24');
   t.equal((await call(server, 'GET', configmaps, as('bob'))).status, 200);
   t.match((await call(server, 'DELETE', `${configmaps}/a`, as('bob'))).json, {
     code: 403,
