@@ -1,5 +1,7 @@
 /** Finds the subcommand of `orch` and turns what happens into an exit code. */
+import { orchDialect } from '#apimachinery/dialect.js';
 import { OptionsError } from '#daemon/options/errors.js';
+import { versionText } from '#daemon/version.js';
 
 export interface Subcommands {
   up(argv: readonly string[]): Promise<number>;
@@ -13,6 +15,7 @@ const help = `orch runs a whole cluster on one machine.
 Usage:
   orch up [flags]      start a cluster, or start it again
   orch down [flags]    stop it; its state stays
+  orch version         what this is
 
 More on one: orch up --help
 `;
@@ -37,6 +40,10 @@ export async function dispatch(commands: Subcommands, argv: readonly string[]): 
       case '--help':
       case '-h':
         process.stdout.write(help);
+        return 0;
+      case 'version':
+      case '--version':
+        process.stdout.write(`${versionText(orchDialect, false)}\n`);
         return 0;
       default:
         process.stderr.write(`orch: unknown command "${name}"\n\n${help}`);
