@@ -2,8 +2,11 @@ import t, { type Test } from 'tap';
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
+import { parseLeaderFence } from '#apimachinery/leader-fence.js';
 import { LeaderElector } from '#client/leaderelection/leader-elector.js';
 import { LeaseLock } from '#client/leaderelection/lock.js';
+import { InProcessTransport } from '#client/rest/in-process-transport.js';
+import { RestClient } from '#client/rest/rest-client.js';
 import { FakeApi } from '#client/testing/fake-api.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { silentLogger } from '#daemon/log/logger.js';
@@ -218,4 +221,51 @@ t.test('times that do not fit are refused', async (t) => {
       RangeError,
     );
   }
+});
+
+t.test('writes of the leader name its term, and are refused outside of it', async (t) => {
+  const { clock, api, candidate } = setUp(t);
+  const a = candidate('a');
+  t.throws(() => a.elector.fence(), { reason: 'Aborted' }, 'nobody leads yet');
+  await clock.advance(5000);
+  const fence = () => parseLeaderFence(a.elector.fence()['leader-fence'] ?? '');
+  const term = { lock: 'leases', namespace: 'sys', name: 'lock', holderIdentity: 'a', leaseTransitions: 0 };
+  t.match(fence(), { ...term, acquireTime: '2022-05-03T00:00:00.000000Z' });
+  const writer = new RestClient({
+    transport: new InProcessTransport({ handler: (request) => api.handle(request) }),
+    dialect: orchDialect,
+    clock,
+    fence: () => a.elector.fence(),
+  }).resource(leases);
+  const other = { metadata: { name: 'other', namespace: 'sys' } };
+  await writer.create(other);
+  // The lock passes to another one without this one having noticed.
+  api.change(leases, key, (lease) => {
+    lease.spec = { ...lease.spec, holderIdentity: 'b', leaseTransitions: 1 };
+  });
+  await t.rejects(writer.delete('other', { namespace: 'sys' }), { status: { reason: 'Conflict' } });
+  t.ok(await writer.get('other', { namespace: 'sys' }), 'reading needs no term');
+  await clock.advance(3000);
+  await t.rejects(writer.delete('other', { namespace: 'sys' }), { reason: 'Aborted' }, 'now it has');
+});
+
+t.test('no write is sent once the renew deadline has passed', async (t) => {
+  const { clock, api, candidate } = setUp(t);
+  const a = candidate('a');
+  await clock.advance(3000);
+  api.intercept(() => serviceUnavailable('down'));
+  await clock.advance(8500);
+  t.ok(a.elector.fence(), 'renewed at 2 s');
+  await clock.advance(600);
+  t.throws(() => a.elector.fence(), { reason: 'Aborted' });
+});
+
+t.test('a lock that somebody deletes ends the term, and another begins', async (t) => {
+  const { clock, api, candidate, log } = setUp(t);
+  candidate('a');
+  await clock.advance(3000);
+  api.remove(leases, key);
+  await clock.advance(8000);
+  t.same(log, ['a leads', 'a stops', 'a leads']);
+  t.not(api.get(leases, key)?.spec.acquireTime, '2022-05-03T00:00:00.000000Z');
 });

@@ -29,6 +29,7 @@ export class CandidateClock implements Clock {
     return this.#options.base.monotonic() * this.#options.rate;
   }
 
+  /** Due in whole milliseconds of true time, as timers are. */
   setTimer(fn: () => void, ms: number): Timer {
     let cancelled = false;
     const fire = () => {
@@ -36,7 +37,7 @@ export class CandidateClock implements Clock {
       if (this.#stopped === undefined) fn();
       else this.#stopped.push(fire);
     };
-    const timer = this.#options.base.setTimer(fire, Math.max(0, ms) / this.#options.rate);
+    const timer = this.#options.base.setTimer(fire, Math.ceil(Math.max(0, ms) / this.#options.rate));
     return {
       cancel() {
         cancelled = true;

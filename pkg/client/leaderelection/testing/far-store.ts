@@ -37,6 +37,7 @@ export class FarStore {
   send<T>(at: () => T, clock: Clock, signal: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
       const abort = () => reject(new Error('aborted'));
+      if (signal.aborted) return abort();
       signal.addEventListener('abort', abort, { once: true });
       this.#clock.setTimer(() => {
         const outcome = tried(at);
