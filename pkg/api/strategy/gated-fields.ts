@@ -93,36 +93,48 @@ export interface Dropping {
 
 /** Removes, in place, the fields whose gate is off and that the stored object does not use. */
 export function dropDisabledFields(object: ApiObjectShape, fields: GatedFields, dropping: Dropping): void {
-  for (const [gate, paths] of Object.entries(fields)) {
+  for (const gate in fields) {
     if (dropping.gate(gate)) continue;
-    const steps = paths.map(parsePath);
-    if (dropping.old !== undefined && steps.some((path) => uses(dropping.old, path))) continue;
-    for (const path of steps) {
-      if ((path[0] === 'status') === (dropping.part === 'status')) drop(object, path);
+    const paths = fields[gate] ?? [];
+    if (dropping.old !== undefined && paths.some((path) => uses(dropping.old, stepsOf(path), 0))) continue;
+    for (const path of paths) {
+      const steps = stepsOf(path);
+      if ((steps[0] === 'status') === (dropping.part === 'status')) drop(object, steps, 0);
     }
   }
 }
 
 const anyElement = '*';
 
-function parsePath(path: string): string[] {
-  return path.replaceAll('[*]', `.${anyElement}`).split('.');
+/** Paths come from tables, so there are few; every write of every pod needs them. */
+const parsed = new Map<string, readonly string[]>();
+
+function stepsOf(path: string): readonly string[] {
+  let steps = parsed.get(path);
+  if (steps === undefined) {
+    steps = path.replaceAll('[*]', `.${anyElement}`).split('.');
+    parsed.set(path, steps);
+  }
+  return steps;
 }
 
-function isObject(value: unknown): value is object {
+function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-function uses(value: unknown, [step, ...rest]: string[]): boolean {
+/** Whether `value` has something at the end of the steps from `at` on. */
+function uses(value: unknown, steps: readonly string[], at: number): boolean {
+  const step = steps[at];
   if (step === undefined) return value !== undefined;
-  if (step === anyElement) return Array.isArray(value) && value.some((element) => uses(element, rest));
-  return isObject(value) && uses(Reflect.get(value, step), rest);
+  if (step === anyElement) return Array.isArray(value) && value.some((element) => uses(element, steps, at + 1));
+  return isObject(value) && uses(value[step], steps, at + 1);
 }
 
-function drop(value: unknown, [step, ...rest]: string[]): void {
+function drop(value: unknown, steps: readonly string[], at: number): void {
+  const step = steps[at];
   if (step === undefined || !isObject(value)) return;
   if (step === anyElement) {
-    if (Array.isArray(value)) for (const element of value) drop(element, rest);
-  } else if (rest.length === 0) Reflect.deleteProperty(value, step);
-  else drop(Reflect.get(value, step), rest);
+    if (Array.isArray(value)) for (const element of value) drop(element, steps, at + 1);
+  } else if (at < steps.length - 1) drop(value[step], steps, at + 1);
+  else if (value[step] !== undefined) delete value[step];
 }

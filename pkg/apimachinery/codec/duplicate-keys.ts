@@ -4,8 +4,8 @@ const quote = 34;
 const backslash = 92;
 
 interface Frame {
-  /** Keys of an object, undefined in an array. */
-  readonly keys: Set<string> | undefined;
+  /** Keys of an object, undefined in an array. A set only where there are many: most objects have few. */
+  keys: string[] | Set<string> | undefined;
   key: string;
   index: number;
 }
@@ -21,14 +21,28 @@ function pathOf(frames: readonly Frame[]): string {
 
 /** Index behind the string that starts at `at`. */
 function endOfString(text: string, at: number): number {
-  let i = at + 1;
-  while (i < text.length) {
-    const code = text.charCodeAt(i);
-    if (code === backslash) i += 2;
-    else if (code === quote) return i + 1;
-    else i++;
+  for (let end = text.indexOf('"', at + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let slashes = 0;
+    while (text.charCodeAt(end - 1 - slashes) === backslash) slashes++;
+    if (slashes % 2 === 0) return end + 1;
   }
-  return i;
+  return text.length;
+}
+
+const fewKeys = 8;
+
+/** False when the frame's object has that key already. */
+function addKey(frame: Frame, key: string): boolean {
+  const { keys } = frame;
+  if (Array.isArray(keys)) {
+    if (keys.includes(key)) return false;
+    keys.push(key);
+    if (keys.length > fewKeys) frame.keys = new Set(keys);
+    return true;
+  }
+  if (keys === undefined || keys.has(key)) return false;
+  keys.add(key);
+  return true;
 }
 
 /** Paths (`spec.containers[0].name`) of members that repeat, at most `limit`. The text must be valid JSON. */
@@ -44,14 +58,13 @@ export function duplicateKeys(text: string, limit: number): string[] {
       if (expectsKey && top?.keys !== undefined) {
         const raw = text.slice(at, end);
         top.key = raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1);
-        if (top.keys.has(top.key)) found.push(pathOf(frames));
-        top.keys.add(top.key);
+        if (!addKey(top, top.key)) found.push(pathOf(frames));
         expectsKey = false;
       }
       at = end - 1;
     } else if (code === 123 || code === 91) {
       expectsKey = code === 123;
-      frames.push({ keys: expectsKey ? new Set() : undefined, key: '', index: 0 });
+      frames.push({ keys: expectsKey ? [] : undefined, key: '', index: 0 });
     } else if (code === 125 || code === 93) {
       frames.pop();
       expectsKey = false;
