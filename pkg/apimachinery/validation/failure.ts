@@ -38,8 +38,8 @@ export function forbiddenField(path: FieldPath, detail = ''): FieldFailure {
 }
 
 /** `Duplicate value: …`: must be unique in its list. */
-export function duplicate(path: FieldPath, value: unknown): FieldFailure {
-  return make(path, 'FieldValueDuplicate', `Duplicate value: ${show(value)}`, '');
+export function duplicate(path: FieldPath, value: unknown, detail = ''): FieldFailure {
+  return make(path, 'FieldValueDuplicate', `Duplicate value: ${show(value)}`, detail);
 }
 
 /** `Not found: …`: names something that is not there. */

@@ -58,6 +58,7 @@ t.test('volumes', (t) => {
   t.strictSame(createFailures(persistentVolumeStrategy, withField(base, 'spec', {})), [
     'spec.accessModes: Required value',
     'spec.capacity: Required value',
+    'spec.capacity: Unsupported value: {}: supported values: "storage"',
     'spec: Required value: must specify a volume type',
   ]);
   t.strictSame(createFailures(persistentVolumeStrategy, withField(base, 'spec.nfs', { server: 's', path: '/' })), [

@@ -1,5 +1,6 @@
 /** Names of resources, and where each may be used. */
 import type { Dialect } from '#apimachinery/dialect.js';
+import { isQuantity, parseQuantity } from '#apimachinery/quantity.js';
 import { qualifiedNameErrors } from '#apimachinery/validation/names.js';
 
 const standardContainer = new Set(['cpu', 'memory', 'ephemeral-storage']);
@@ -40,8 +41,24 @@ const wholeNumbers = new Set([
   'persistentvolumeclaims',
 ]);
 
+const hugePagesPrefix = 'hugepages-';
+
 export function isHugePages(name: string): boolean {
-  return name.startsWith('hugepages-');
+  return name.startsWith(hugePagesPrefix);
+}
+
+/** Whether the amount of `hugepages-<size>` is a whole number of pages of that size; false for sizes that are none. */
+export function isDivisibleHugePages(name: string, quantity: string): boolean {
+  const size = name.slice(hugePagesPrefix.length);
+  if (!isQuantity(size)) return false;
+  const whole = 1_000_000_000n;
+  const { nanos } = parseQuantity(size);
+  return nanos > 0n && nanos % whole === 0n && parseQuantity(quantity).nanos % nanos === 0n;
+}
+
+/** A name without domain that quotas may limit. Storage as such is nothing that somebody asks for. */
+export function isStandardQuotaResource(name: string): boolean {
+  return name !== 'storage' && isStandardResource(name);
 }
 
 /** A name that needs no domain. */

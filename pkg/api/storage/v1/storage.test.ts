@@ -23,7 +23,7 @@ t.test('claims and classes', (t) => {
     [
       'spec.accessModes',
       ['X'],
-      'spec.accessModes: Unsupported value: "X": supported values: "ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany"',
+      'spec.accessModes: Unsupported value: "X": supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce"',
     ],
     ['spec.resources', undefined, 'spec.resources[storage]: Required value'],
   ];

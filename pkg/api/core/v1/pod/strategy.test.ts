@@ -159,7 +159,9 @@ t.test('ephemeral containers are added only', (t) => {
   ]);
   const changed = structuredClone(next);
   changed.spec.ephemeralContainers = [{ ...next.spec.ephemeralContainers?.[0], name: 'e', image: 'j' }];
-  t.match(validateEphemeralContainers(changed, next, testContext), [{ field: 'spec.ephemeralContainers[0]' }]);
+  t.match(validateEphemeralContainers(changed, next, testContext), [
+    { field: 'spec.ephemeralContainers', message: /"e" may not be changed/ },
+  ]);
   const target = structuredClone(next);
   target.spec.ephemeralContainers = [{ ...next.spec.ephemeralContainers?.[0], name: 'f', targetContainerName: 'none' }];
   t.match(validateEphemeralContainers(target, old, testContext), [

@@ -1,8 +1,12 @@
 /** What is particular to pods. */
+import { appArmorPrefix } from '#api/core/v1/pod/annotations.js';
 import { podCells } from '#api/core/v1/pod/cells.js';
 import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
 import { defaultPod } from '#api/core/v1/pod/defaults.js';
 import { computeQosClass } from '#api/core/v1/pod/resources.js';
+import { syncSeccomp } from '#api/core/v1/pod/seccomp.js';
+import type { AnnotationRules } from '#api/core/v1/pod/validation/annotations.js';
+import { podOptions } from '#api/core/v1/pod/validation/options.js';
 import {
   validateEphemeralContainersUpdate,
   validatePod,
@@ -19,14 +23,17 @@ import type { FieldFailure } from '#apimachinery/errors/status.js';
 
 export const podStrategy: Strategy<Pod> = kindStrategy<Pod>(pods, {
   defaults: (pod, context) => defaultPod(pod, context.dialect),
-  prepareForCreate(pod) {
+  prepareForCreate(pod, context) {
     pod.status = { phase: 'Pending', qosClass: computeQosClass(pod.spec) };
+    dropAppArmor(pod, undefined, context);
+    syncSeccomp(pod, context.dialect);
   },
+  prepareForUpdate: (pod, old, context) => dropAppArmor(pod, old, context),
   validate: (pod, context, old) => [
-    ...validatePod(pod, context.dialect),
-    ...(old === undefined ? validatePodCreate(pod) : []),
+    ...validatePod(pod, rulesOf(pod, old, context)),
+    ...(old === undefined ? validatePodCreate(pod, context.dialect) : []),
   ],
-  validateUpdate: (pod, old) => validatePodUpdate(pod, old),
+  validateUpdate: (pod, old, context) => validatePodUpdate(pod, old, context.dialect),
   prepareForStatusUpdate(pod, old) {
     copyField(pod.metadata, old.metadata, 'ownerReferences');
     copyField(pod.metadata, old.metadata, 'deletionTimestamp');
@@ -35,20 +42,35 @@ export const podStrategy: Strategy<Pod> = kindStrategy<Pod>(pods, {
     const qosClass = old.status?.qosClass;
     if (qosClass !== undefined) pod.status = { ...pod.status, qosClass };
   },
-  validateStatusUpdate: (pod, old) => validatePodStatusUpdate(pod, old),
-  warnings: (pod, old, context) => podWarnings(pod, old, context.dialect),
+  validateStatusUpdate: (pod, old, context) => validatePodStatusUpdate(pod, old, rulesOf(pod, old, context)),
+  // People hardly ever write to pods that exist, and machines do so all the time.
+  warnings: (pod, old, context) => (old === undefined ? podWarnings(pod, context.dialect) : []),
   selectableFields: (pod) => ({
     'spec.nodeName': pod.spec.nodeName ?? '',
     'spec.restartPolicy': pod.spec.restartPolicy ?? '',
     'spec.schedulerName': pod.spec.schedulerName ?? '',
     'spec.serviceAccountName': pod.spec.serviceAccountName ?? '',
     'status.phase': pod.status?.phase ?? '',
-    'status.podIP': pod.status?.podIP ?? '',
+    'status.podIP': pod.status?.podIPs?.[0]?.ip ?? '',
     'status.nominatedNodeName': pod.status?.nominatedNodeName ?? '',
   }),
   cells: (pod, context) => podCells(pod, context.now),
   defaultGracePeriodSeconds: podGracePeriodSeconds,
 });
+
+function rulesOf(pod: Pod, old: Pod | undefined, context: StrategyContext): AnnotationRules {
+  return { dialect: context.dialect, options: podOptions(pod, old, context) };
+}
+
+/** While nobody looks at AppArmor profiles, pods have none, unless they have them already. */
+function dropAppArmor(pod: Pod, old: Pod | undefined, { gate, dialect }: StrategyContext): void {
+  const prefix = appArmorPrefix(dialect);
+  const has = ({ metadata }: Pod): boolean =>
+    Object.keys(metadata.annotations ?? {}).some((key) => key.startsWith(prefix));
+  if (!has(pod) || gate('AppArmor') || (old !== undefined && has(old))) return;
+  const kept = Object.entries(pod.metadata.annotations ?? {}).filter(([key]) => !key.startsWith(prefix));
+  pod.metadata.annotations = Object.fromEntries(kept);
+}
 
 /**
  * How long a pod gets to end: what the request says, else what the pod says, else no time. A pod that no node runs,
@@ -72,5 +94,5 @@ export function prepareEphemeralContainersUpdate(pod: Pod, old: Pod, context: St
 
 /** Rules of an update of `ephemeralcontainers`. */
 export function validateEphemeralContainers(pod: Pod, old: Pod, context: StrategyContext): FieldFailure[] {
-  return validateEphemeralContainersUpdate(pod, old, context.dialect);
+  return validateEphemeralContainersUpdate(pod, old, rulesOf(pod, old, context));
 }

@@ -1,5 +1,5 @@
 /** Defaults of volumes, in place. */
-import type { Volume } from '#api/core/v1/types.gen.js';
+import type { AzureDiskVolumeSource, Volume } from '#api/core/v1/types.gen.js';
 
 /** Files readable by all, writable by the owner: 0644. */
 const fileMode = 0o644;
@@ -22,14 +22,23 @@ export function defaultVolume(volume: Volume): void {
     }
   }
   defaultStorageSystems(volume);
+  const claim = volume.ephemeral?.volumeClaimTemplate?.spec;
+  if (claim !== undefined) claim.volumeMode ??= 'Filesystem';
 }
 
 function defaultFieldRefs(items: { fieldRef?: { apiVersion?: string } }[] | undefined): void {
   for (const item of items ?? []) if (item.fieldRef !== undefined) item.fieldRef.apiVersion ||= 'v1';
 }
 
-function defaultStorageSystems(volume: Volume): void {
-  const { iscsi, rbd, azureDisk, scaleIO, ephemeral } = volume;
+/** Systems whose sources have defaults, the same in pods and in persistent volumes. */
+interface StorageSystems {
+  iscsi?: { iscsiInterface?: string };
+  rbd?: { pool?: string; user?: string; keyring?: string };
+  azureDisk?: AzureDiskVolumeSource;
+  scaleIO?: { storageMode?: string; fsType?: string };
+}
+
+export function defaultStorageSystems({ iscsi, rbd, azureDisk, scaleIO }: StorageSystems): void {
   if (iscsi !== undefined) iscsi.iscsiInterface ||= 'default';
   if (rbd !== undefined) {
     rbd.pool ||= 'rbd';
@@ -46,6 +55,4 @@ function defaultStorageSystems(volume: Volume): void {
     scaleIO.storageMode ||= 'ThinProvisioned';
     scaleIO.fsType ||= 'xfs';
   }
-  if (ephemeral?.volumeClaimTemplate?.spec !== undefined)
-    ephemeral.volumeClaimTemplate.spec.volumeMode ??= 'Filesystem';
 }

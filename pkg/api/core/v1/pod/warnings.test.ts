@@ -69,7 +69,11 @@ const rows: [path: string, value: unknown, warning: string][] = [
   ],
   ['spec.volumes', [{ name: 'v', gitRepo: {} }], '[0].gitRepo: deprecated in v1.11'],
   ['spec.volumes', [{ name: 'v', scaleIO: {} }], '[0].scaleIO: deprecated in v1.16, non-functional in v1.22+'],
-  ['spec.volumes', [{ name: 'v', storageos: {} }], '[0].storageos: deprecated in v1.22, non-functional in v1.25+'],
+  [
+    'spec.volumes',
+    [{ name: 'v', storageos: {} }],
+    '[0].storageOS: deprecated in v1.22, support removal is planned in v1.26',
+  ],
   ['spec.imagePullSecrets', [{}], '[0].name: invalid empty name ""'],
   ['spec.terminationGracePeriodSeconds', -1, ': must be >= 0; negative values are invalid and will be treated as 1'],
   [
@@ -80,7 +84,7 @@ const rows: [path: string, value: unknown, warning: string][] = [
 ];
 
 t.test('pods and templates', (t) => {
-  t.strictSame(podWarnings(base as unknown as Pod, undefined, orchDialect), []);
+  t.strictSame(podWarnings(base as unknown as Pod, orchDialect), []);
   const containers: typeof rows = [
     ['env', [{ name: 'A' }, { name: 'A' }], '[1].name: duplicate name "A"'],
     [
@@ -98,14 +102,14 @@ t.test('pods and templates', (t) => {
   ];
   for (const { pod, warning } of all) {
     const typed = pod as unknown as Pod;
-    t.strictSame(podWarnings(typed, undefined, orchDialect), [warning]);
+    t.strictSame(podWarnings(typed, orchDialect), [warning]);
     t.strictSame(podTemplateWarnings(typed, undefined, orchDialect), [`spec.template.${warning}`]);
-    t.strictSame(podWarnings(typed, typed, orchDialect), [], 'said once');
+    t.strictSame(podTemplateWarnings(typed, typed, orchDialect), [], 'said once');
     t.strictSame(podTemplateWarnings(typed, base as unknown as Pod, orchDialect), [`spec.template.${warning}`]);
   }
   const other = withField(base, 'spec.nodeSelector', { 'beta.kubernetes.io/os': 'linux' }) as unknown as Pod;
-  t.strictSame(podWarnings(other, undefined, orchDialect), []);
-  t.match(podWarnings(other, undefined, kubernetesDialect), [/use "kubernetes.io\/os" instead/]);
+  t.strictSame(podWarnings(other, orchDialect), []);
+  t.match(podWarnings(other, kubernetesDialect), [/use "kubernetes.io\/os" instead/]);
   t.end();
 });
 

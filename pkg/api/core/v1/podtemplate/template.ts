@@ -1,5 +1,7 @@
 /** Templates of pods, as all workloads carry them: one place for their defaults, rules and columns. */
 import { defaultPodSpec } from '#api/core/v1/pod/defaults.js';
+import { validatePodAnnotations, validateSeccompAgreement } from '#api/core/v1/pod/validation/annotations.js';
+import { defaultPodOptions, type PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { validatePodSpec } from '#api/core/v1/pod/validation/spec.js';
 import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
 import { validateAnnotations, validateLabels } from '#api/meta/v1/objectmeta/validation.js';
@@ -13,13 +15,23 @@ export function defaultPodTemplate(template: PodTemplateSpec | undefined, dialec
   if (template?.spec !== undefined) defaultPodSpec(template.spec, dialect);
 }
 
-/** Labels, annotations and spec; what only a running pod can have is refused. */
-export function validatePodTemplate(template: PodTemplateSpec, dialect: Dialect, path: FieldPath): FieldFailure[] {
+/**
+ * Labels, annotations and spec; what only a running pod can have is refused. The options are those of `podOptions` for
+ * the template and the one that is stored.
+ */
+export function validatePodTemplate(
+  template: PodTemplateSpec,
+  dialect: Dialect,
+  path: FieldPath,
+  options: PodOptions = defaultPodOptions,
+): FieldFailure[] {
   const spec = template.spec ?? { containers: [] };
   const failures = [
     ...validateLabels(template.metadata?.labels, path.child('labels')),
     ...validateAnnotations(template.metadata?.annotations, path.child('annotations')),
-    ...validatePodSpec(spec, dialect, path.child('spec')),
+    ...validatePodAnnotations(template, { dialect, options }, path.child('annotations')),
+    ...validatePodSpec(spec, { dialect, options, podName: '' }, path.child('spec')),
+    ...validateSeccompAgreement(template, dialect, path.child('spec')),
   ];
   if ((spec.ephemeralContainers ?? []).length > 0) {
     const text = 'ephemeral containers not allowed in pod template';

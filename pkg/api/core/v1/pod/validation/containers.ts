@@ -1,6 +1,7 @@
 /** Rules of containers of all three sorts. */
 import { validateEnv, validateEnvFrom } from '#api/core/v1/pod/validation/env.js';
-import { checkNoBacksteps, relativeDescending } from '#api/core/v1/pod/validation/file-paths.js';
+import { relativeDescending } from '#api/core/v1/pod/validation/file-paths.js';
+import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { validateProbes } from '#api/core/v1/pod/validation/probes.js';
 import { validateResourceRequirements } from '#api/core/v1/pod/validation/resources.js';
 import { validateSecurityContext } from '#api/core/v1/pod/validation/security.js';
@@ -25,12 +26,12 @@ import {
   required,
 } from '#apimachinery/validation/failure.js';
 import { portNameErrors, portNumberErrors } from '#apimachinery/validation/identifiers.js';
-import { ipErrors } from '#apimachinery/validation/ip.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /** What a container's rules need to know of its pod. */
 export interface PodFacts {
   readonly dialect: Dialect;
+  readonly options: PodOptions;
   /** Well-formed volumes by name. */
   readonly volumes: ReadonlyMap<string, Volume>;
 }
@@ -44,7 +45,6 @@ export function validateContainers(containers: Container[], facts: PodFacts, pat
     failures.push(...validateContainer(container, facts, at));
     if (names.has(container.name)) failures.push(duplicate(at.child('name'), container.name));
     names.add(container.name);
-    failures.push(...validateProbes(container, at));
   });
   return [...failures, ...hostPortConflicts(containers, path)];
 }
@@ -61,7 +61,7 @@ export function validateInitContainers(
     const at = path.index(i);
     failures.push(...validateContainer(container, facts, at));
     if (names.has(container.name)) failures.push(duplicate(at.child('name'), container.name));
-    names.add(container.name);
+    if ((container.name ?? '') !== '') names.add(container.name);
     for (const field of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
       const value = container[field];
       if (value === undefined) continue;
@@ -89,29 +89,50 @@ export function validateEphemeralContainers(
   path: FieldPath,
 ): FieldFailure[] {
   const failures: FieldFailure[] = [];
-  const targets = new Set(others.map((container) => container.name));
-  const names = new Set([...targets, ...initContainers.map((container) => container.name)]);
+  const names = new Set([...others, ...initContainers].map((container) => container.name));
   containers.forEach((container, i) => {
     const at = path.index(i);
-    failures.push(...validateContainer(container, facts, at));
+    const target = container.targetContainerName ?? '';
+    if (target !== '' && !names.has(target)) failures.push(notFoundField(at.child('targetContainerName'), target));
+    if ((container.name ?? '') === '') {
+      failures.push(required(at, 'ephemeralContainer requires a name'));
+      return;
+    }
+    // To 1.24 each of them is a list of one.
+    failures.push(...validateContainers([container], facts, at));
+    failures.push(...imagesWithoutBlanks([container], at));
     if (names.has(container.name)) failures.push(duplicate(at.child('name'), container.name));
     names.add(container.name);
-    const target = container.targetContainerName ?? '';
-    if (target !== '' && !targets.has(target)) failures.push(notFoundField(at.child('targetContainerName'), target));
-    for (const field of ephemeralForbidden) {
-      const value: unknown = container[field];
-      if (value === undefined || isEmptyObject(value)) continue;
-      failures.push(forbiddenField(at.child(field), 'field not allowed in ephemeral containers'));
-    }
-    container.volumeMounts?.forEach((mount, j) => {
-      const where = at.child('volumeMounts').index(j);
-      const text = 'not allowed for ephemeral containers'; // sub-paths could not be cleaned up afterwards
-      if ((mount.subPath ?? '') !== '') failures.push(forbiddenField(where.child('subPath'), `subPath ${text}`));
-      if ((mount.subPathExpr ?? '') !== '')
-        failures.push(forbiddenField(where.child('subPathExpr'), `subPathExpr ${text}`));
-    });
+    failures.push(...onlyEphemeralFields(container, at));
   });
   return failures;
+}
+
+/** An ephemeral container looks into its pod and is no part of what the pod does. */
+function onlyEphemeralFields(container: EphemeralContainer, path: FieldPath): FieldFailure[] {
+  const text = 'cannot be set for an Ephemeral Container';
+  const failures: FieldFailure[] = [];
+  for (const field of ephemeralForbidden) {
+    const value: unknown = container[field];
+    if (value !== undefined && !isEmptyObject(value)) failures.push(forbiddenField(path.child(field), text));
+  }
+  // Sub-paths could not be cleaned up afterwards.
+  container.volumeMounts?.forEach((mount, i) => {
+    const at = path.child('volumeMounts').index(i);
+    for (const field of ['subPath', 'subPathExpr'] as const) {
+      if ((mount[field] ?? '') !== '') failures.push(forbiddenField(at.child(field), text));
+    }
+  });
+  return failures;
+}
+
+/** What holds for the images of pods, but not of templates. */
+export function imagesWithoutBlanks(containers: readonly Pick<Container, 'image'>[], path: FieldPath): FieldFailure[] {
+  return containers.flatMap(({ image = '' }, i) =>
+    image === image.trim()
+      ? []
+      : [invalidValue(path.index(i).child('image'), image, 'must not have leading or trailing whitespace')],
+  );
 }
 
 function isEmptyObject(value: unknown): boolean {
@@ -125,19 +146,23 @@ function validateContainer(container: Container, facts: PodFacts, path: FieldPat
   return [
     ...(name === '' ? [required(path.child('name'))] : checkDNSLabel(path.child('name'), name)),
     ...checkRequired(path.child('image'), container.image),
-    ...checkEnum(path.child('terminationMessagePolicy'), container.terminationMessagePolicy, [
-      'File',
-      'FallbackToLogsOnError',
-    ]),
+    ...validateProbes(container, path),
+    ...validateMessagePolicy(container.terminationMessagePolicy, path.child('terminationMessagePolicy')),
     ...validatePorts(container.ports ?? [], path.child('ports')),
-    ...validateEnv(container.env, path.child('env')),
+    ...validateEnv(container.env, facts.options, path.child('env')),
     ...validateEnvFrom(container.envFrom, path.child('envFrom')),
     ...validateVolumeMounts(container.volumeMounts ?? [], devices, facts, privileged, path.child('volumeMounts')),
     ...validateVolumeDevices(devices, container.volumeMounts ?? [], facts, path.child('volumeDevices')),
     ...checkEnum(path.child('imagePullPolicy'), container.imagePullPolicy, ['Always', 'IfNotPresent', 'Never']),
-    ...validateResourceRequirements(container.resources, facts.dialect, path.child('resources')),
+    ...validateResourceRequirements(container.resources, facts.dialect, path.child('resources'), facts.options),
     ...validateSecurityContext(container.securityContext, path.child('securityContext')),
   ];
+}
+
+function validateMessagePolicy(policy: string | undefined, path: FieldPath): FieldFailure[] {
+  const text = "must be 'File' or 'FallbackToLogsOnError'";
+  if (policy === 'File' || policy === 'FallbackToLogsOnError') return [];
+  return (policy ?? '') === '' ? [required(path, text)] : [invalidValue(path, policy, text)];
 }
 
 const protocols = ['SCTP', 'TCP', 'UDP'] as const;
@@ -147,17 +172,16 @@ function validatePorts(ports: ContainerPort[], path: FieldPath): FieldFailure[] 
   const names = new Set<string>();
   ports.forEach((port, i) => {
     const at = path.index(i);
-    const { name = '', containerPort = 0, hostPort = 0, hostIP = '' } = port;
+    const { name = '', containerPort = 0, hostPort = 0 } = port;
     if (name !== '') {
       const messages = portNameErrors(name);
       failures.push(...invalidEach(at.child('name'), name, messages));
       if (messages.length === 0 && names.has(name)) failures.push(duplicate(at.child('name'), name));
-      names.add(name);
+      if (messages.length === 0) names.add(name);
     }
     if (containerPort === 0) failures.push(required(at.child('containerPort')));
     else failures.push(...invalidEach(at.child('containerPort'), containerPort, portNumberErrors(containerPort)));
     if (hostPort !== 0) failures.push(...invalidEach(at.child('hostPort'), hostPort, portNumberErrors(hostPort)));
-    if (hostIP !== '') failures.push(...invalidEach(at.child('hostIP'), hostIP, ipErrors(hostIP)));
     failures.push(...checkEnum(at.child('protocol'), port.protocol, protocols));
   });
   return failures;
@@ -198,18 +222,23 @@ function validateVolumeMounts(
     failures.push(...checkRequired(at.child('mountPath'), mountPath));
     if (mountPaths.has(mountPath)) failures.push(invalidValue(at.child('mountPath'), mountPath, 'must be unique'));
     mountPaths.add(mountPath);
-    const taken = 'must not already exist in volumeDevices';
-    if (deviceNames.has(name)) failures.push(invalidValue(at.child('name'), name, taken));
-    if (devicePaths.has(mountPath)) failures.push(invalidValue(at.child('mountPath'), mountPath, taken));
-    if (subPath !== '') failures.push(...relativeDescending(at.child('subPath'), subPath));
+    if (deviceNames.has(name)) {
+      failures.push(invalidValue(at.child('name'), name, 'must not already exist in volumeDevices'));
+    }
+    if (devicePaths.has(mountPath)) {
+      const text = 'must not already exist as a path in volumeDevices';
+      failures.push(invalidValue(at.child('mountPath'), mountPath, text));
+    }
+    // Of what is below the volume, 1.24 does not say in which mount it is.
+    if (subPath !== '') failures.push(...relativeDescending(path.child('subPath'), subPath));
     if (subPathExpr !== '') {
       if (subPath !== '') {
         const text = 'subPathExpr and subPath are mutually exclusive';
         failures.push(invalidValue(at.child('subPathExpr'), subPathExpr, text));
       }
-      failures.push(...relativeDescending(at.child('subPathExpr'), subPathExpr));
+      failures.push(...relativeDescending(path.child('subPathExpr'), subPathExpr));
     }
-    failures.push(...validatePropagation(mountPropagation, privileged, at.child('mountPropagation')));
+    failures.push(...validatePropagation(mountPropagation, privileged, path.child('mountPropagation')));
   });
   return failures;
 }
@@ -232,6 +261,7 @@ function validateVolumeDevices(
   const names = new Set<string>();
   const paths = new Set<string>();
   const mountNames = new Set(mounts.map((mount) => mount.name));
+  const mountPaths = new Set(mounts.map((mount) => mount.mountPath));
   devices.forEach((device, i) => {
     const at = path.index(i);
     const { name = '', devicePath = '' } = device;
@@ -245,12 +275,17 @@ function validateVolumeDevices(
     }
     failures.push(...checkRequired(at.child('devicePath'), devicePath));
     if (paths.has(devicePath)) failures.push(invalidValue(at.child('devicePath'), devicePath, 'must be unique'));
-    failures.push(...checkNoBacksteps(at.child('devicePath'), devicePath));
+    if (devicePath.split('/').includes('..')) {
+      failures.push(invalidValue(at.child('devicePath'), devicePath, "can not contain backsteps ('..')"));
+    } else paths.add(devicePath);
     if (mountNames.has(name)) {
       failures.push(invalidValue(at.child('name'), name, 'must not already exist in volumeMounts'));
     }
-    names.add(name);
-    paths.add(devicePath);
+    if (mountPaths.has(devicePath)) {
+      const text = 'must not already exist as a path in volumeMounts';
+      failures.push(invalidValue(at.child('devicePath'), devicePath, text));
+    }
+    if (name !== '') names.add(name);
   });
   return failures;
 }

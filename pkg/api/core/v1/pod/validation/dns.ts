@@ -1,55 +1,55 @@
 /** Rules of a pod's name resolution. */
+import { type PodOptions, searchLimits } from '#api/core/v1/pod/validation/options.js';
 import type { HostAlias, PodDNSConfig, PodSpec } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkDNSSubdomain, checkEnum } from '#apimachinery/validation/checks.js';
-import { invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
-import { ipErrors, ipFamily } from '#apimachinery/validation/ip.js';
+import { checkDNSSubdomain } from '#apimachinery/validation/checks.js';
+import { invalidValue, required } from '#apimachinery/validation/failure.js';
+import { ipFamily } from '#apimachinery/validation/ip.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
-/** Limits of the resolver library. */
+/** Limit of the resolver library. */
 const maxNameservers = 3;
-const maxSearches = 6;
-const maxSearchListLength = 256;
+/** What newer resolvers take. */
+const expandedSearchLimits = { paths: 32, characters: 2048 } as const;
 
-const policies = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'];
+export const dnsPolicies = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'] as const;
 
-export function validateDNS(spec: PodSpec, path: FieldPath): FieldFailure[] {
-  const failures = checkEnum(path.child('dnsPolicy'), spec.dnsPolicy, policies);
+/** Servers and search domains of the pod's own; without a policy they are all that it has. */
+export function validateDNSConfig(spec: PodSpec, options: PodOptions, path: FieldPath): FieldFailure[] {
   const config = spec.dnsConfig;
-  const at = path.child('dnsConfig');
   if (spec.dnsPolicy === 'None') {
-    if (config === undefined) return [...failures, required(at, 'must provide `dnsConfig` when `dnsPolicy` is None')];
+    if (config === undefined) return [required(path, 'must provide `dnsConfig` when `dnsPolicy` is None')];
     if ((config.nameservers ?? []).length === 0) {
       const text = 'must provide at least one DNS nameserver when `dnsPolicy` is None';
-      return [...failures, required(at.child('nameservers'), text)];
+      return [required(path.child('nameservers'), text)];
     }
   }
-  return config === undefined ? failures : [...failures, ...validateConfig(config, at)];
+  return config === undefined ? [] : validateConfig(config, options, path);
 }
 
-function validateConfig(config: PodDNSConfig, path: FieldPath): FieldFailure[] {
-  const { nameservers = [], searches = [], options = [] } = config;
+function validateConfig(config: PodDNSConfig, options: PodOptions, path: FieldPath): FieldFailure[] {
+  const { nameservers = [], searches = [] } = config;
+  const { paths, characters } = options.expandedDNS ? expandedSearchLimits : searchLimits;
   const failures: FieldFailure[] = [];
   if (nameservers.length > maxNameservers) {
     const text = `must not have more than ${maxNameservers} nameservers`;
     failures.push(invalidValue(path.child('nameservers'), nameservers, text));
   }
   nameservers.forEach((address, i) => {
-    failures.push(...invalidEach(path.child('nameservers').index(i), address, ipErrors(address)));
+    if (ipFamily(address) !== 0) return;
+    failures.push(invalidValue(path.child('nameservers').index(i), address, 'must be valid IP address'));
   });
-  if (searches.length > maxSearches) {
-    failures.push(
-      invalidValue(path.child('searches'), searches, `must not have more than ${maxSearches} search paths`),
-    );
+  if (searches.length > paths) {
+    failures.push(invalidValue(path.child('searches'), searches, `must not have more than ${paths} search paths`));
   }
-  if (searches.join(' ').length > maxSearchListLength) {
-    const text = `must not have more than ${maxSearchListLength} characters (including spaces) in the search list`;
+  if (searches.join(' ').length > characters) {
+    const text = `must not have more than ${characters} characters (including spaces) in the search list`;
     failures.push(invalidValue(path.child('searches'), searches, text));
   }
   searches.forEach((search, i) => {
     failures.push(...checkDNSSubdomain(path.child('searches').index(i), search.replace(/\.$/, '')));
   });
-  options.forEach((option, i) => {
+  config.options?.forEach((option, i) => {
     if ((option.name ?? '') === '') failures.push(required(path.child('options').index(i), 'must not be empty'));
   });
   return failures;

@@ -1,4 +1,5 @@
 /** Rules of environment variables and of references into the pod itself. */
+import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import type {
   EnvFromSource,
   EnvVar,
@@ -7,11 +8,11 @@ import type {
   ResourceFieldSelector,
 } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { compareQuantities, isQuantity, quantitySign } from '#apimachinery/quantity.js';
-import { checkRequired } from '#apimachinery/validation/checks.js';
-import { invalidEach, invalidValue, notSupported } from '#apimachinery/validation/failure.js';
+import { canonicalQuantity, isQuantity, quantitySign } from '#apimachinery/quantity.js';
+import { checkDNSSubdomain, checkQualifiedName, checkRequired } from '#apimachinery/validation/checks.js';
+import { invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { configKeyErrors, envVarNameErrors } from '#apimachinery/validation/identifiers.js';
-import { qualifiedNameErrors } from '#apimachinery/validation/names.js';
+import { dns1123SubdomainErrors, maskTrailingDash } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /** What variables may be taken from. */
@@ -53,7 +54,7 @@ const containerResources = [
   'requests.memory',
 ] as const;
 
-export function validateEnv(vars: EnvVar[] | undefined, path: FieldPath): FieldFailure[] {
+export function validateEnv(vars: EnvVar[] | undefined, options: PodOptions, path: FieldPath): FieldFailure[] {
   const failures: FieldFailure[] = [];
   vars?.forEach((variable, i) => {
     const at = path.index(i);
@@ -61,18 +62,25 @@ export function validateEnv(vars: EnvVar[] | undefined, path: FieldPath): FieldF
     failures.push(...checkRequired(at.child('name'), name));
     if (name !== '') failures.push(...invalidEach(at.child('name'), name, envVarNameErrors(name)));
     if (variable.valueFrom !== undefined) {
-      failures.push(...validateEnvSource(variable.valueFrom, variable.value, at.child('valueFrom')));
+      failures.push(...validateEnvSource(variable, variable.valueFrom, options, at.child('valueFrom')));
     }
   });
   return failures;
 }
 
-function validateEnvSource(source: EnvVarSource, value: string | undefined, path: FieldPath): FieldFailure[] {
+function validateEnvSource(
+  { value }: EnvVar,
+  source: EnvVarSource,
+  options: PodOptions,
+  path: FieldPath,
+): FieldFailure[] {
   const failures: FieldFailure[] = [];
   const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef } = source;
   if (fieldRef !== undefined) failures.push(...validateFieldRef(fieldRef, envFieldPaths, path.child('fieldRef')));
   if (resourceFieldRef !== undefined) {
-    failures.push(...validateResourceFieldRef(resourceFieldRef, false, path.child('resourceFieldRef')));
+    failures.push(
+      ...validateResourceFieldRef(resourceFieldRef, { inVolume: false, options }, path.child('resourceFieldRef')),
+    );
   }
   for (const [field, ref] of [
     ['configMapKeyRef', configMapKeyRef],
@@ -80,7 +88,7 @@ function validateEnvSource(source: EnvVarSource, value: string | undefined, path
   ] as const) {
     if (ref === undefined) continue;
     const at = path.child(field);
-    failures.push(...checkRequired(at.child('name'), ref.name), ...checkRequired(at.child('key'), ref.key));
+    failures.push(...checkDNSSubdomain(at.child('name'), ref.name ?? ''), ...checkRequired(at.child('key'), ref.key));
     if ((ref.key ?? '') !== '') failures.push(...invalidEach(at.child('key'), ref.key, configKeyErrors(ref.key)));
   }
   const sources = [fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef].filter((ref) => ref !== undefined).length;
@@ -110,8 +118,8 @@ export function validateFieldRef(
   const subscript = /^([^[]*)\['([^']*)'\]$/.exec(fieldPath);
   if (subscript !== null) {
     const [, field, key = ''] = subscript;
-    if (field === 'metadata.labels') return invalidEach(at, key, qualifiedNameErrors(key));
-    if (field === 'metadata.annotations') return invalidEach(at, key, qualifiedNameErrors(key.toLowerCase()));
+    if (field === 'metadata.labels') return checkQualifiedName(path, key);
+    if (field === 'metadata.annotations') return checkQualifiedName(path, key.toLowerCase());
     return wrong(`field label does not support subscript: ${field}`);
   }
   if (!knownFieldPaths.includes(fieldPath)) return wrong(`field label not supported: ${fieldPath}`);
@@ -121,35 +129,40 @@ export function validateFieldRef(
 /** A reference to a container's own resources. */
 export function validateResourceFieldRef(
   ref: ResourceFieldSelector,
-  inVolume: boolean,
+  { inVolume, options }: { readonly inVolume: boolean; readonly options: PodOptions },
   path: FieldPath,
 ): FieldFailure[] {
   const failures: FieldFailure[] = [];
-  if (inVolume) failures.push(...checkRequired(path.child('containerName'), ref.containerName));
-  const resource = ref.resource ?? '';
-  if (resource === '') return [...failures, ...checkRequired(path.child('resource'), resource)];
+  const { containerName = '', resource = '' } = ref;
   const known: readonly string[] = containerResources;
-  if (!known.includes(resource) && !/^(limits|requests)\.hugepages-/.test(resource)) {
-    return [...failures, notSupported(path.child('resource'), resource, containerResources)];
+  if (inVolume && containerName === '') failures.push(required(path.child('containerName')));
+  else if (resource === '') failures.push(required(path.child('resource')));
+  else if (!known.includes(resource) && !(options.hugePagesInDownwardAPI && hugePages.test(resource))) {
+    failures.push(notSupported(path.child('resource'), resource, containerResources));
   }
   return [...failures, ...validateDivisor(resource, ref.divisor, path.child('divisor'))];
 }
+
+const hugePages = /^(limits|requests)\.hugepages-/;
 
 const byteDivisors = ['1', '1k', '1M', '1G', '1T', '1P', '1E', '1Ki', '1Mi', '1Gi', '1Ti', '1Pi', '1Ei'];
 
 function validateDivisor(resource: string, divisor: string | undefined, path: FieldPath): FieldFailure[] {
   if (divisor === undefined || !isQuantity(divisor) || quantitySign(divisor) === 0) return [];
-  const [, name = ''] = resource.split('.', 2);
-  const allowed = name === 'cpu' ? ['1m', '1'] : byteDivisors;
-  if (allowed.some((text) => compareQuantities(text, divisor) === 0)) return [];
-  const shown = name.startsWith('hugepages-')
-    ? 'hugepages'
-    : name === 'ephemeral-storage'
-      ? 'local ephemeral storage'
-      : name;
-  return [
-    invalidValue(path, divisor, `only divisor's values ${allowed.join(', ')} are supported with the ${shown} resource`),
-  ];
+  const { shown, allowed } = divisorsOf(resource);
+  if (shown === '' || allowed.includes(canonicalQuantity(divisor))) return [];
+  const list = shown === 'cpu' ? allowed.join(' and ') : allowed.join(', ');
+  // It is the resource that 1.24 shows as the bad value.
+  return [invalidValue(path, resource, `only divisor's values ${list} are supported with the ${shown} resource`)];
+}
+
+/** Units in which a resource may be told, and its name in messages; nothing for unknown resources. */
+function divisorsOf(resource: string): { shown: string; allowed: readonly string[] } {
+  if (hugePages.test(resource)) return { shown: 'hugepages', allowed: byteDivisors };
+  const known: readonly string[] = containerResources;
+  const name = known.includes(resource) ? resource.slice(resource.indexOf('.') + 1) : '';
+  if (name === 'cpu') return { shown: name, allowed: ['1m', '1'] };
+  return { shown: name === 'ephemeral-storage' ? 'local ephemeral storage' : name, allowed: byteDivisors };
 }
 
 export function validateEnvFrom(sources: EnvFromSource[] | undefined, path: FieldPath): FieldFailure[] {
@@ -159,13 +172,21 @@ export function validateEnvFrom(sources: EnvFromSource[] | undefined, path: Fiel
     const prefix = source.prefix ?? '';
     if (prefix !== '') failures.push(...invalidEach(at.child('prefix'), prefix, envVarNameErrors(prefix)));
     const { configMapRef, secretRef } = source;
-    if (configMapRef !== undefined)
-      failures.push(...checkRequired(at.child('configMapRef', 'name'), configMapRef.name));
-    if (secretRef !== undefined) failures.push(...checkRequired(at.child('secretRef', 'name'), secretRef.name));
+    for (const [field, ref] of [
+      ['configMapRef', configMapRef],
+      ['secretRef', secretRef],
+    ] as const) {
+      if (ref === undefined) continue;
+      const name = ref.name ?? '';
+      const namePath = at.child(field, 'name');
+      if (name === '') failures.push(required(namePath));
+      else failures.push(...invalidEach(namePath, name, dns1123SubdomainErrors(maskTrailingDash(name))));
+    }
+    // The path is that of the list.
     if (configMapRef === undefined && secretRef === undefined) {
-      failures.push(invalidValue(at, '', 'must specify one of: `configMapRef` or `secretRef`'));
+      failures.push(invalidValue(path, '', 'must specify one of: `configMapRef` or `secretRef`'));
     } else if (configMapRef !== undefined && secretRef !== undefined) {
-      failures.push(invalidValue(at, '', 'may not have more than one field specified at a time'));
+      failures.push(invalidValue(path, '', 'may not have more than one field specified at a time'));
     }
   });
   return failures;

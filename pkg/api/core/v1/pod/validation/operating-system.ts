@@ -1,8 +1,8 @@
 /** Rules of which fields a pod may have on which operating system. */
+import { containerLists } from '#api/core/v1/pod/containers.js';
 import type { PodSpec } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkEnum } from '#apimachinery/validation/checks.js';
-import { forbiddenField, required } from '#apimachinery/validation/failure.js';
+import { forbiddenField, notSupported, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 const podFields = ['hostPID', 'hostIPC', 'shareProcessNamespace'] as const;
@@ -27,15 +27,21 @@ const containerContextFields = [
   'runAsUser',
   'runAsGroup',
 ] as const;
-const containerLists = ['containers', 'initContainers', 'ephemeralContainers'] as const;
 
 export function validateOS(spec: PodSpec, path: FieldPath): FieldFailure[] {
   if (spec.os === undefined) return [];
-  const at = path.child('os', 'name');
+  const at = path.child('os');
   const name = spec.os.name ?? '';
-  if (name === '') return [required(at, 'cannot be empty')];
-  if (name === 'windows') return validateWindows(spec, path);
-  return [...checkEnum(at, name, ['linux', 'windows']), ...(name === 'linux' ? validateLinux(spec, path) : [])];
+  switch (name) {
+    case '':
+      return [required(at.child('name'), 'cannot be empty')];
+    case 'linux':
+      return validateLinux(spec, path);
+    case 'windows':
+      return validateWindows(spec, path);
+    default:
+      return [notSupported(at, name, ['linux', 'windows'])];
+  }
 }
 
 function validateLinux(spec: PodSpec, path: FieldPath): FieldFailure[] {
@@ -58,7 +64,9 @@ function validateWindows(spec: PodSpec, path: FieldPath): FieldFailure[] {
     failures.push(forbiddenField(at, 'cannot be set for a windows pod'));
   };
   for (const field of podContextFields) {
-    if (spec.securityContext?.[field] !== undefined) refuse(path.child('securityContext', field));
+    const value = spec.securityContext?.[field];
+    if (value === undefined || (field === 'sysctls' && Array.isArray(value) && value.length === 0)) continue;
+    refuse(path.child('securityContext', field));
   }
   for (const field of podFields) {
     // For the host's namespaces false is what everybody has.

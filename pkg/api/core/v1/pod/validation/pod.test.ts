@@ -34,7 +34,7 @@ const containers: Row[] = [
   [
     'spec.containers.0.terminationMessagePolicy',
     'X',
-    `${c}.terminationMessagePolicy: Unsupported value: "X": supported values: "File", "FallbackToLogsOnError"`,
+    `${c}.terminationMessagePolicy: Invalid value: "X": must be 'File' or 'FallbackToLogsOnError'`,
   ],
   ['spec.containers.1', { name: 'c', image: 'i' }, 'spec.containers[1].name: Duplicate value: "c"'],
   ['spec.containers.0.ports', [{}], `${c}.ports[0].containerPort: Required value`],
@@ -87,11 +87,8 @@ const containers: Row[] = [
       { containerPort: 2, hostPort: 8, protocol: 'UDP' },
     ],
   ],
-  [
-    'spec.containers.0.ports',
-    [{ containerPort: 1, hostIP: 'x' }],
-    `${c}.ports[0].hostIP: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`,
-  ],
+  // Whatever the runtime makes of it: 1.24 does not look at the address.
+  ['spec.containers.0.ports', [{ containerPort: 1, hostIP: 'x' }]],
   ['spec.initContainers', [{ name: 'c', image: 'i' }], 'spec.initContainers[0].name: Duplicate value: "c"'],
   [
     'spec.initContainers',
@@ -152,24 +149,24 @@ const env: Row[] = [
   [
     'spec.containers.0.env',
     [{ name: 'A', valueFrom: { resourceFieldRef: { resource: 'limits.cpu', divisor: '2' } } }],
-    `${c}.env[0].valueFrom.resourceFieldRef.divisor: Invalid value: "2": only divisor's values 1m, 1 are supported with the cpu resource`,
+    `${c}.env[0].valueFrom.resourceFieldRef.divisor: Invalid value: "limits.cpu": only divisor's values 1m and 1 are supported with the cpu resource`,
   ],
   [
     'spec.containers.0.env',
     [{ name: 'A', valueFrom: { configMapKeyRef: { key: '' } } }],
-    `${c}.env[0].valueFrom.configMapKeyRef.name: Required value`,
+    `${c}.env[0].valueFrom.configMapKeyRef.name: Invalid value: "": ${subdomain}`,
     `${c}.env[0].valueFrom.configMapKeyRef.key: Required value`,
   ],
   [
     'spec.containers.0.envFrom',
     [{}],
-    `${c}.envFrom[0]: Invalid value: "": must specify one of: \`configMapRef\` or \`secretRef\``,
+    `${c}.envFrom: Invalid value: "": must specify one of: \`configMapRef\` or \`secretRef\``,
   ],
   ['spec.containers.0.envFrom', [{ secretRef: {} }], `${c}.envFrom[0].secretRef.name: Required value`],
   [
     'spec.containers.0.envFrom',
     [{ secretRef: { name: 'a' }, configMapRef: { name: 'b' } }],
-    `${c}.envFrom[0]: Invalid value: "": may not have more than one field specified at a time`,
+    `${c}.envFrom: Invalid value: "": may not have more than one field specified at a time`,
   ],
 ];
 
@@ -396,18 +393,19 @@ const volumes: Row[] = [
     'spec.volumes',
     [{ name: 'v', downwardAPI: { items: [{ path: 'p', fieldRef: { fieldPath: 'metadata.labels' } }] } }],
   ],
-  [
-    'spec.volumes',
-    [{ name: 'v', projected: { sources: [{}] } }],
-    `${v}.projected.sources[0]: Required value: must specify a volume type`,
-  ],
+  ['spec.volumes', [{ name: 'v', projected: { sources: [{}] } }]],
   [
     'spec.volumes',
     [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 't', expirationSeconds: 1 } }] } }],
     `${v}.projected.sources[0].serviceAccountToken.expirationSeconds: Invalid value: 1: may not specify a duration less than 10 minutes`,
     `${v}.projected.sources[0].serviceAccountToken: Forbidden: must not be specified when serviceAccountName is not set`,
   ],
-  ['spec.volumes', [{ name: 'v', csi: {} }], `${v}.csi.driver: Required value`],
+  [
+    'spec.volumes',
+    [{ name: 'v', csi: {} }],
+    `${v}.csi.driver: Required value`,
+    `${v}.csi.driver: Invalid value: "": ${subdomain}`,
+  ],
   ['spec.volumes', [{ name: 'v', ephemeral: {} }], `${v}.ephemeral.volumeClaimTemplate: Required value`],
   ['spec.containers.0.volumeMounts', [{ name: 'v', mountPath: '/m' }], `${c}.volumeMounts[0].name: Not found: "v"`],
 ];
@@ -505,7 +503,7 @@ const rest: Row[] = [
     'X',
     'spec.preemptionPolicy: Unsupported value: "X": supported values: "PreemptLowerPriority", "Never"',
   ],
-  ['spec.os', { name: 'beos' }, 'spec.os.name: Unsupported value: "beos": supported values: "linux", "windows"'],
+  ['spec.os', { name: 'beos' }, 'spec.os: Unsupported value: "beos": supported values: "linux", "windows"'],
 ];
 
 for (const [what, rows] of Object.entries({
@@ -551,7 +549,7 @@ t.test('mounts and devices', (t) => {
     [
       'spec.containers.0.volumeMounts',
       [{ name: 'v', mountPath: '/m', subPath: '../x' }],
-      `${m}.subPath: Invalid value: "../x": ${backsteps}`,
+      `${c}.volumeMounts.subPath: Invalid value: "../x": ${backsteps}`,
     ],
     [
       'spec.containers.0.volumeMounts',
@@ -561,7 +559,7 @@ t.test('mounts and devices', (t) => {
     [
       'spec.containers.0.volumeMounts',
       [{ name: 'v', mountPath: '/m', mountPropagation: 'Bidirectional' }],
-      `${m}.mountPropagation: Forbidden: Bidirectional mount propagation is available only to privileged containers`,
+      `${c}.volumeMounts.mountPropagation: Forbidden: Bidirectional mount propagation is available only to privileged containers`,
     ],
     ['spec.containers.0.volumeDevices', [{ name: 'b', devicePath: '/dev/x' }]],
     [

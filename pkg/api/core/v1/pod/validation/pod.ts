@@ -1,27 +1,37 @@
 /** Rules of pods on create and of what may change later. */
+import {
+  type AnnotationRules,
+  validateAnnotationsUpdate,
+  validatePodAnnotations,
+  validateSeccompAgreement,
+} from '#api/core/v1/pod/validation/annotations.js';
+import { imagesWithoutBlanks } from '#api/core/v1/pod/validation/containers.js';
 import { validateOnlyAddedTolerations } from '#api/core/v1/pod/validation/scheduling.js';
 import { maxInt32, validatePodSpec } from '#api/core/v1/pod/validation/spec.js';
 import type { Container, ContainerStatus, Pod, PodSpec } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkDNSSubdomain } from '#apimachinery/validation/checks.js';
-import { forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { checkDNSSubdomain, checkQualifiedName } from '#apimachinery/validation/checks.js';
+import { duplicate, forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { ipErrors, ipFamily } from '#apimachinery/validation/ip.js';
 import { inclusiveRangeMessage } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
+const metadataPath = FieldPath.of('metadata');
+const annotationsPath = metadataPath.child('annotations');
 const specPath = FieldPath.of('spec');
 const statusPath = FieldPath.of('status');
 
-/** Everything but metadata, on create and on update. */
-export function validatePod(pod: Pod, dialect: Dialect): FieldFailure[] {
-  const failures = validatePodSpec(pod.spec, dialect, specPath);
+/** Everything but what all metadata must be, on create and on update. */
+export function validatePod(pod: Pod, rules: AnnotationRules): FieldFailure[] {
+  const failures = [
+    ...validatePodAnnotations(pod, rules, annotationsPath),
+    ...validatePodSpec(pod.spec, { ...rules, podName: pod.metadata.name ?? '' }, specPath),
+  ];
   if ((pod.spec.serviceAccountName ?? '') === '') failures.push(...noTokensWithoutAccount(pod.spec));
   for (const field of ['containers', 'initContainers'] as const) {
-    (pod.spec[field] ?? []).forEach((container, i) => {
-      failures.push(...imageWithoutBlanks(container, specPath.child(field).index(i)));
-    });
+    failures.push(...imagesWithoutBlanks(pod.spec[field] ?? [], specPath.child(field)));
   }
   return failures;
 }
@@ -38,37 +48,35 @@ function noTokensWithoutAccount(spec: PodSpec): FieldFailure[] {
   return failures;
 }
 
-function imageWithoutBlanks(container: Container, path: FieldPath): FieldFailure[] {
-  const image = container.image ?? '';
-  if (image === image.trim()) return [];
-  return [invalidValue(path.child('image'), image, 'must not have leading or trailing whitespace')];
-}
-
 /** What holds on create only. */
-export function validatePodCreate(pod: Pod): FieldFailure[] {
-  if ((pod.spec.ephemeralContainers ?? []).length === 0) return [];
-  return [forbiddenField(specPath.child('ephemeralContainers'), 'cannot be set on create')];
+export function validatePodCreate(pod: Pod, dialect: Dialect): FieldFailure[] {
+  const failures = validateSeccompAgreement(pod, dialect, specPath);
+  if ((pod.spec.ephemeralContainers ?? []).length === 0) return failures;
+  return [forbiddenField(specPath.child('ephemeralContainers'), 'cannot be set on create'), ...failures];
 }
 
-/** Which changes of the spec are allowed once a pod exists. */
-export function validatePodUpdate(pod: Pod, old: Pod): FieldFailure[] {
+/** Which changes of annotations and spec are allowed once a pod exists. */
+export function validatePodUpdate(pod: Pod, old: Pod, dialect: Dialect): FieldFailure[] {
   const spec = pod.spec;
-  const failures: FieldFailure[] = [];
+  const failures = annotationsUpdate(pod, old, dialect);
   for (const field of ['containers', 'initContainers'] as const) {
     const after = spec[field] ?? [];
     if (after.length !== (old.spec[field] ?? []).length) {
-      return [forbiddenField(specPath.child(field), 'pod updates may not add or remove containers')];
+      return [...failures, forbiddenField(specPath.child(field), 'pod updates may not add or remove containers')];
     }
     after.forEach((container, i) => {
-      if ((container.image ?? '').trim() === '') failures.push(required(specPath.child(field).index(i).child('image')));
+      if ((container.image ?? '') === '') failures.push(required(specPath.child(field).index(i).child('image')));
     });
   }
-  const deadline = deadlineMayOnlyShrink(spec.activeDeadlineSeconds, old.spec.activeDeadlineSeconds);
-  if (deadline.length > 0) return [...failures, ...deadline];
+  failures.push(...deadlineMayOnlyShrink(spec.activeDeadlineSeconds, old.spec.activeDeadlineSeconds));
   failures.push(...validateOnlyAddedTolerations(spec.tolerations, old.spec.tolerations, specPath.child('tolerations')));
   const changed = changedFields(withOldMutableFields(spec, old.spec), old.spec);
   if (changed.length > 0) failures.push(forbiddenField(specPath, `${immutableText}\nchanged: ${changed.join(', ')}\n`));
   return failures;
+}
+
+function annotationsUpdate(pod: Pod, old: Pod, dialect: Dialect): FieldFailure[] {
+  return validateAnnotationsUpdate(pod.metadata.annotations, old.metadata.annotations, dialect, annotationsPath);
 }
 
 const immutableText =
@@ -117,15 +125,30 @@ function changedFields(spec: PodSpec, old: PodSpec): string[] {
   return [...fields].filter((field) => !semanticEqual(Reflect.get(spec, field), Reflect.get(old, field))).sort();
 }
 
+/** Conditions of the system, whose types nobody has to check. */
+const systemConditions = ['PodScheduled', 'Ready', 'Initialized'];
+
 /** What may not happen in an update of the status. */
-export function validatePodStatusUpdate(pod: Pod, old: Pod): FieldFailure[] {
-  const failures: FieldFailure[] = [];
+export function validatePodStatusUpdate(pod: Pod, old: Pod, rules: AnnotationRules): FieldFailure[] {
+  const failures = [
+    ...annotationsUpdate(pod, old, rules.dialect),
+    ...validatePodAnnotations(pod, rules, annotationsPath),
+  ];
+  // In 1.24 the conditions of pods are said to be part of the metadata.
+  pod.status?.conditions?.forEach(({ type = '' }, i) => {
+    if (systemConditions.includes(type)) return;
+    failures.push(...checkQualifiedName(metadataPath.child('conditions').index(i).child('Type'), type));
+  });
   const nominated = pod.status?.nominatedNodeName ?? '';
-  if (nominated !== '') failures.push(...checkDNSSubdomain(statusPath.child('nominatedNodeName'), nominated));
+  if (nominated !== '' && nominated !== old.status?.nominatedNodeName)
+    failures.push(...checkDNSSubdomain(statusPath.child('nominatedNodeName'), nominated));
   for (const field of ['containerStatuses', 'initContainerStatuses'] as const) {
     const at = statusPath.child(field);
     failures.push(...endedStaysEnded(pod.status?.[field], old.status?.[field], old.spec.restartPolicy, at));
   }
+  // Nobody restarts an ephemeral container.
+  const list = 'ephemeralContainerStatuses';
+  failures.push(...endedStaysEnded(pod.status?.[list], old.status?.[list], 'Never', statusPath.child(list)));
   return [...failures, ...validatePodIPs(pod)];
 }
 
@@ -156,23 +179,26 @@ function validatePodIPs(pod: Pod): FieldFailure[] {
   if (ips.length > 2 || new Set(ips.map(ipFamily)).size !== ips.length) {
     failures.push(invalidValue(path, pod.status?.podIPs, 'may specify no more than one IP for each IP family'));
   }
+  ips.forEach((ip, i) => {
+    if (ips.indexOf(ip) < i) failures.push(duplicate(path.index(i), { ip }));
+  });
   return failures;
 }
 
 /** Ephemeral containers can be added, never changed or removed. */
-export function validateEphemeralContainersUpdate(pod: Pod, old: Pod, dialect: Dialect): FieldFailure[] {
+export function validateEphemeralContainersUpdate(pod: Pod, old: Pod, rules: AnnotationRules): FieldFailure[] {
   const path = specPath.child('ephemeralContainers');
-  const failures = validatePod(pod, dialect);
+  const failures = [...validatePod(pod, rules), ...annotationsUpdate(pod, old, rules.dialect)];
   const after = pod.spec.ephemeralContainers ?? [];
   const before = old.spec.ephemeralContainers ?? [];
-  before.forEach((container, i) => {
+  for (const container of before) {
     const now = after.find((candidate) => candidate.name === container.name);
     const name = JSON.stringify(container.name);
     if (now === undefined) {
       failures.push(forbiddenField(path, `existing ephemeral containers ${name} may not be removed\n`));
     } else if (!semanticEqual(now, container)) {
-      failures.push(forbiddenField(path.index(i), `existing ephemeral containers ${name} may not be changed\n`));
+      failures.push(forbiddenField(path, `existing ephemeral containers ${name} may not be changed\n`));
     }
-  });
+  }
   return failures;
 }

@@ -12,14 +12,13 @@ import { forbiddenField, invalidEach, invalidValue, required } from '#apimachine
 import { httpHeaderNameErrors, portNumberErrors } from '#apimachinery/validation/identifiers.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
-/** The three probes and the handlers of a container that may have them. */
+/** The three probes and the handlers of a container, also of one that may not have them. */
 export function validateProbes(container: Container, path: FieldPath): FieldFailure[] {
   const { livenessProbe, readinessProbe, startupProbe, lifecycle } = container;
   const failures: FieldFailure[] = [];
   if (lifecycle !== undefined) failures.push(...validateLifecycle(lifecycle, path.child('lifecycle')));
   failures.push(...validateProbe(livenessProbe, path.child('livenessProbe')));
   failures.push(...mustSucceedOnce(livenessProbe, path.child('livenessProbe')));
-  failures.push(...validateProbe(readinessProbe, path.child('readinessProbe')));
   if (readinessProbe?.terminationGracePeriodSeconds !== undefined) {
     const at = path.child('readinessProbe', 'terminationGracePeriodSeconds');
     failures.push(
@@ -28,6 +27,7 @@ export function validateProbes(container: Container, path: FieldPath): FieldFail
   }
   failures.push(...validateProbe(startupProbe, path.child('startupProbe')));
   failures.push(...mustSucceedOnce(startupProbe, path.child('startupProbe')));
+  failures.push(...validateProbe(readinessProbe, path.child('readinessProbe')));
   return failures;
 }
 

@@ -1,82 +1,103 @@
-/** Rules of projected volumes: several sources in one directory, so their file names must not collide. */
-import { checkFileMode } from '#api/core/v1/pod/validation/file-paths.js';
+/** Rules of files that volumes make of data: of keys, of the pod's own fields, and of several sources at once. */
+import { validateFieldRef, validateResourceFieldRef, volumeFieldPaths } from '#api/core/v1/pod/validation/env.js';
+import { checkFileMode, relativeFile } from '#api/core/v1/pod/validation/file-paths.js';
+import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import type {
   DownwardAPIVolumeFile,
   KeyToPath,
   ProjectedVolumeSource,
+  ServiceAccountTokenProjection,
   VolumeProjection,
 } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkRequired } from '#apimachinery/validation/checks.js';
-import { duplicate, forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 const minTokenSeconds = 600;
 const maxTokenSeconds = 2 ** 32;
 
-type Files<T> = (items: T[] | undefined, path: FieldPath) => FieldFailure[];
+export function validateKeysToPaths(items: KeyToPath[] | undefined, path: FieldPath): FieldFailure[] {
+  return (items ?? []).flatMap((item, i) => {
+    const at = path.index(i);
+    return [
+      ...checkRequired(at.child('key'), item.key),
+      ...checkRequired(at.child('path'), item.path),
+      ...relativeFile(at.child('path'), item.path ?? ''),
+      ...checkFileMode(at.child('mode'), item.mode),
+    ];
+  });
+}
 
-/** The rules of the two lists of files are those of the volumes that are not projected, hence passed in. */
-export function validateProjected(
-  source: ProjectedVolumeSource,
+/** The path is that of the volume or projection: 1.24 does not say which of the files it means. */
+export function validateDownwardFiles(
+  files: DownwardAPIVolumeFile[] | undefined,
+  options: PodOptions,
   path: FieldPath,
-  keysToPaths: Files<KeyToPath>,
-  downwardFiles: Files<DownwardAPIVolumeFile>,
 ): FieldFailure[] {
+  return (files ?? []).flatMap((file) => {
+    const failures = [
+      ...checkRequired(path.child('path'), file.path),
+      ...relativeFile(path.child('path'), file.path ?? ''),
+    ];
+    if (file.fieldRef !== undefined) {
+      failures.push(...validateFieldRef(file.fieldRef, volumeFieldPaths, path.child('fieldRef')));
+      if (file.resourceFieldRef !== undefined) {
+        const text = 'fieldRef and resourceFieldRef can not be specified simultaneously';
+        failures.push(invalidValue(path, 'resource', text));
+      }
+    } else if (file.resourceFieldRef !== undefined) {
+      const at = path.child('resourceFieldRef');
+      failures.push(...validateResourceFieldRef(file.resourceFieldRef, { inVolume: true, options }, at));
+    } else failures.push(required(path, 'one of fieldRef and resourceFieldRef is required'));
+    return [...failures, ...checkFileMode(path.child('mode'), file.mode)];
+  });
+}
+
+/** Several sources in one directory, so their file names must not collide. */
+export function validateProjected(source: ProjectedVolumeSource, options: PodOptions, path: FieldPath): FieldFailure[] {
   const failures = checkFileMode(path.child('defaultMode'), source.defaultMode);
-  const paths = new Set<string>();
+  const files = new Set<string>();
+  const collisions = (items: { path?: string }[] | undefined, name: (file: string) => string): FieldFailure[] =>
+    (items ?? []).flatMap(({ path: file = '' }) => {
+      if (file === '') return [];
+      if (files.has(file)) return [invalidValue(path, name(file), 'conflicting duplicate paths')];
+      files.add(file);
+      return [];
+    });
   source.sources?.forEach((projection, i) => {
     const at = path.child('sources').index(i);
-    failures.push(...validateProjection(projection, at));
-    failures.push(...keysToPaths(projection.secret?.items, at.child('secret', 'items')));
-    failures.push(...keysToPaths(projection.configMap?.items, at.child('configMap', 'items')));
-    failures.push(...downwardFiles(projection.downwardAPI?.items, at.child('downwardAPI')));
-    for (const [field, file] of filesOf(projection)) {
-      if (file !== '' && paths.has(file)) failures.push(conflict(projection, at.child(field), file));
-      paths.add(file);
+    const { secret, configMap, downwardAPI, serviceAccountToken } = projection;
+    for (const [field, map] of [
+      ['secret', secret],
+      ['configMap', configMap],
+    ] as const) {
+      if (map === undefined) continue;
+      failures.push(...checkRequired(at.child(field, 'name'), map.name));
+      failures.push(...validateKeysToPaths(map.items, at.child(field, 'items')));
+      failures.push(...collisions(map.items, () => map.name ?? ''));
     }
+    failures.push(...validateDownwardFiles(downwardAPI?.items, options, at.child('downwardAPI')));
+    failures.push(...collisions(downwardAPI?.items, (file) => file));
+    if (serviceAccountToken !== undefined) {
+      failures.push(...validateToken(serviceAccountToken, at.child('serviceAccountToken')));
+      failures.push(...checkRequired(path.child('path'), serviceAccountToken.path));
+    }
+    if (countSources(projection) > 1) failures.push(forbiddenField(at, 'may not specify more than 1 volume type'));
   });
   return failures;
 }
 
-function conflict(projection: VolumeProjection, path: FieldPath, file: string): FieldFailure {
-  const name = projection.secret?.name ?? projection.configMap?.name;
-  if (name === undefined) return duplicate(path.child('path'), file);
-  return invalidValue(path, name, `conflicting duplicate paths`);
+function countSources({ secret, configMap, downwardAPI, serviceAccountToken }: VolumeProjection): number {
+  return [secret, configMap, downwardAPI, serviceAccountToken].filter((source) => source !== undefined).length;
 }
 
-function* filesOf(projection: VolumeProjection): Generator<[string, string]> {
-  for (const field of ['secret', 'configMap', 'downwardAPI'] as const) {
-    for (const item of projection[field]?.items ?? []) yield [field, item.path ?? ''];
-  }
-  const token = projection.serviceAccountToken;
-  if (token !== undefined) yield ['serviceAccountToken', token.path ?? ''];
-}
-
-function validateProjection(projection: VolumeProjection, path: FieldPath): FieldFailure[] {
-  const failures: FieldFailure[] = [];
-  const set = (['secret', 'configMap', 'downwardAPI', 'serviceAccountToken'] as const).filter(
-    (field) => projection[field] !== undefined,
-  );
-  if (set.length === 0) failures.push(required(path, 'must specify a volume type'));
-  for (const field of set.slice(1)) {
-    failures.push(forbiddenField(path.child(field), 'may not specify more than 1 volume type'));
-  }
-  const { secret, configMap, serviceAccountToken: token } = projection;
-  if (secret !== undefined) failures.push(...checkRequired(path.child('secret', 'name'), secret.name));
-  if (configMap !== undefined) failures.push(...checkRequired(path.child('configMap', 'name'), configMap.name));
-  if (token === undefined) return failures;
-  const at = path.child('serviceAccountToken');
+function validateToken(token: ServiceAccountTokenProjection, path: FieldPath): FieldFailure[] {
   const seconds = token.expirationSeconds ?? 0;
+  const at = path.child('expirationSeconds');
   if (seconds < minTokenSeconds) {
-    failures.push(
-      invalidValue(at.child('expirationSeconds'), seconds, 'may not specify a duration less than 10 minutes'),
-    );
+    return [invalidValue(at, seconds, 'may not specify a duration less than 10 minutes')];
   }
-  if (seconds > maxTokenSeconds) {
-    failures.push(
-      invalidValue(at.child('expirationSeconds'), seconds, 'may not specify a duration larger than 2^32 seconds'),
-    );
-  }
-  return [...failures, ...checkRequired(at.child('path'), token.path)];
+  if (seconds <= maxTokenSeconds) return [];
+  return [invalidValue(at, seconds, 'may not specify a duration larger than 2^32 seconds')];
 }

@@ -1,5 +1,8 @@
 /** Rules of requests and limits. */
+
+import { defaultPodOptions, type PodOptions } from '#api/core/v1/pod/validation/options.js';
 import {
+  isDivisibleHugePages,
   isExtendedResource,
   isHugePages,
   isIntegerResource,
@@ -20,20 +23,27 @@ export function validateResourceRequirements(
   resources: ResourceRequirements | undefined,
   dialect: Dialect,
   path: FieldPath,
+  options: Pick<PodOptions, 'indivisibleHugePages'> = defaultPodOptions,
 ): FieldFailure[] {
   if (resources === undefined) return [];
   const { limits = {}, requests = {} } = resources;
   const failures: FieldFailure[] = [];
+  const wholePages = (name: string, quantity: string, at: FieldPath): FieldFailure[] => {
+    if (options.indivisibleHugePages || !isHugePages(name) || isDivisibleHugePages(name, quantity)) return [];
+    return [invalidValue(at, quantity, `${quantity} is not positive integer multiple of ${name}`)];
+  };
   for (const [name, quantity] of Object.entries(limits)) {
     const at = path.child('limits').key(name);
     failures.push(...validateContainerResourceName(name, dialect, at));
     failures.push(...validateResourceQuantity(name, quantity, dialect, at));
+    failures.push(...wholePages(name, quantity, at));
   }
   for (const [name, quantity] of Object.entries(requests)) {
     const at = path.child('requests').key(name);
     failures.push(...validateContainerResourceName(name, dialect, at));
     failures.push(...validateResourceQuantity(name, quantity, dialect, at));
     failures.push(...requestWithinLimit(name, quantity, limits[name], dialect, path));
+    failures.push(...wholePages(name, quantity, at));
   }
   const names = [...Object.keys(limits), ...Object.keys(requests)];
   if (names.some(isHugePages) && !names.includes('cpu') && !names.includes('memory')) {
@@ -62,7 +72,8 @@ function requestWithinLimit(
     : [];
 }
 
-function validateContainerResourceName(name: string, dialect: Dialect, path: FieldPath): FieldFailure[] {
+/** A resource that containers may ask for. */
+export function validateContainerResourceName(name: string, dialect: Dialect, path: FieldPath): FieldFailure[] {
   const failures = validateResourceName(name, path);
   if (!name.includes('/')) {
     if (!isStandardContainerResource(name)) {

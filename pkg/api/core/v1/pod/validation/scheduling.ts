@@ -13,14 +13,7 @@ import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js'
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkDNSSubdomain, checkEnum, checkQualifiedName } from '#apimachinery/validation/checks.js';
-import {
-  duplicate,
-  forbiddenField,
-  invalidEach,
-  invalidValue,
-  notSupported,
-  required,
-} from '#apimachinery/validation/failure.js';
+import { duplicate, forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { labelValueErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -165,7 +158,8 @@ function validateToleration(toleration: Toleration, path: FieldPath): FieldFailu
     failures.push(invalidValue(path.child('effect'), effect, text));
   }
   if (operator === '' || operator === 'Equal') {
-    failures.push(...invalidEach(path.child('operator'), value, labelValueErrors(value)));
+    const wrong = labelValueErrors(value);
+    if (wrong.length > 0) failures.push(invalidValue(path.child('operator'), value, wrong.join(';')));
   } else if (operator !== 'Exists') {
     failures.push(notSupported(path.child('operator'), operator, ['Equal', 'Exists']));
   } else if (value !== '') {
@@ -197,7 +191,6 @@ export function validateTopologySpread(
   path: FieldPath,
 ): FieldFailure[] {
   const failures: FieldFailure[] = [];
-  const seen = new Set<string>();
   constraints?.forEach((constraint, i) => {
     const at = path.index(i);
     const { maxSkew = 0, topologyKey = '', whenUnsatisfiable = '', minDomains } = constraint;
@@ -207,9 +200,14 @@ export function validateTopologySpread(
     if (!actions.includes(whenUnsatisfiable)) {
       failures.push(notSupported(at.child('whenUnsatisfiable'), whenUnsatisfiable, actions));
     }
-    const pair = `{${topologyKey}, ${whenUnsatisfiable}}`;
-    if (seen.has(pair)) failures.push(duplicate(at.child('{topologyKey, whenUnsatisfiable}'), pair));
-    seen.add(pair);
+    // Of constraints that are alike, all but the last are the duplicates.
+    const alike = constraints
+      .slice(i + 1)
+      .some((later) => later.topologyKey === constraint.topologyKey && later.whenUnsatisfiable === whenUnsatisfiable);
+    if (alike) {
+      const pair = `{${topologyKey}, ${whenUnsatisfiable}}`;
+      failures.push(duplicate(at.child('{topologyKey, whenUnsatisfiable}'), pair));
+    }
     if (minDomains === undefined) return;
     if (minDomains <= 0) failures.push(invalidValue(at.child('minDomains'), minDomains, 'must be greater than zero'));
     if (whenUnsatisfiable !== 'DoNotSchedule') {

@@ -1,6 +1,7 @@
 /** Rules of security contexts. */
 
 import { relativeDescending } from '#api/core/v1/pod/validation/file-paths.js';
+import { validateWindowsOptions } from '#api/core/v1/pod/validation/windows.js';
 import type { PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Sysctl } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkOptionalEnum, checkRequired } from '#apimachinery/validation/checks.js';
@@ -31,6 +32,7 @@ export function validateSecurityContext(context: SecurityContext | undefined, pa
       failures.push(invalidValue(path, context, text));
     }
   }
+  failures.push(...validateWindowsOptions(context.windowsOptions, path.child('windowsOptions')));
   return failures;
 }
 
@@ -40,10 +42,6 @@ export function validatePodSecurityContext(spec: PodSpec, specPath: FieldPath): 
   const context: PodSecurityContext = spec.securityContext ?? {};
   const failures: FieldFailure[] = [];
   if (spec.hostNetwork === true) failures.push(...hostPortsMatch(spec, specPath.child('containers')));
-  if (spec.shareProcessNamespace === true && spec.hostPID === true) {
-    const text = 'ShareProcessNamespace and HostPID cannot both be enabled';
-    failures.push(invalidValue(path.child('shareProcessNamespace'), true, text));
-  }
   failures.push(
     ...checkUserOrGroup(path.child('fsGroup'), context.fsGroup),
     ...checkUserOrGroup(path.child('runAsUser'), context.runAsUser),
@@ -52,10 +50,15 @@ export function validatePodSecurityContext(spec: PodSpec, specPath: FieldPath): 
   context.supplementalGroups?.forEach((group, i) => {
     failures.push(...checkUserOrGroup(path.child('supplementalGroups').index(i), group));
   });
+  if (spec.shareProcessNamespace === true && spec.hostPID === true) {
+    const text = 'ShareProcessNamespace and HostPID cannot both be enabled';
+    failures.push(invalidValue(path.child('shareProcessNamespace'), true, text));
+  }
   failures.push(...validateSysctls(context.sysctls ?? [], path.child('sysctls')));
   const changePolicies = ['Always', 'OnRootMismatch'];
   failures.push(...checkOptionalEnum(path.child('fsGroupChangePolicy'), context.fsGroupChangePolicy, changePolicies));
   failures.push(...validateSeccomp(context.seccompProfile, path.child('seccompProfile')));
+  failures.push(...validateWindowsOptions(context.windowsOptions, path.child('windowsOptions')));
   return failures;
 }
 
@@ -94,18 +97,18 @@ function validateSysctls(sysctls: Sysctl[], path: FieldPath): FieldFailure[] {
 function validateSeccomp(profile: SeccompProfile | undefined, path: FieldPath): FieldFailure[] {
   if (profile === undefined) return [];
   const local = profile.localhostProfile;
+  const types = ['Localhost', 'RuntimeDefault', 'Unconfined'];
   const failures: FieldFailure[] = [];
+  if ((profile.type ?? '') === '') {
+    failures.push(required(path.child('type'), 'type is required when seccompProfile is set'));
+  } else if (!types.includes(profile.type)) failures.push(notSupported(path.child('type'), profile.type, types));
   if (profile.type === 'Localhost') {
     if (local === undefined) {
       failures.push(required(path.child('localhostProfile'), 'must be set when seccomp type is Localhost'));
     } else failures.push(...relativeDescending(path.child('localhostProfile'), local));
   } else if (local !== undefined) {
     const text = 'can only be set when seccomp type is Localhost';
-    failures.push(invalidValue(path.child('localhostProfile'), local, text));
+    failures.push(invalidValue(path.child('localhostProfile'), profile, text));
   }
-  const types = ['Localhost', 'RuntimeDefault', 'Unconfined'];
-  if ((profile.type ?? '') === '') {
-    failures.push(required(path.child('type'), 'type is required when seccompProfile is set'));
-  } else if (!types.includes(profile.type)) failures.push(notSupported(path.child('type'), profile.type, types));
   return failures;
 }

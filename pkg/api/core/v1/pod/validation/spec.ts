@@ -4,8 +4,9 @@ import {
   validateEphemeralContainers,
   validateInitContainers,
 } from '#api/core/v1/pod/validation/containers.js';
-import { validateDNS, validateHostAliases } from '#api/core/v1/pod/validation/dns.js';
+import { dnsPolicies, validateDNSConfig, validateHostAliases } from '#api/core/v1/pod/validation/dns.js';
 import { validateOS } from '#api/core/v1/pod/validation/operating-system.js';
+import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { validateResourceRequirements } from '#api/core/v1/pod/validation/resources.js';
 import {
   validateAffinity,
@@ -14,6 +15,7 @@ import {
 } from '#api/core/v1/pod/validation/scheduling.js';
 import { validatePodSecurityContext } from '#api/core/v1/pod/validation/security.js';
 import { validateVolumes } from '#api/core/v1/pod/validation/volumes.js';
+import { validateHostProcesses } from '#api/core/v1/pod/validation/windows.js';
 import type { PodSpec } from '#api/core/v1/types.gen.js';
 import { validateLabels } from '#api/meta/v1/objectmeta/validation.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -25,9 +27,17 @@ import type { FieldPath } from '#apimachinery/validation/path.js';
 
 export const maxInt32 = 2147483647;
 
-export function validatePodSpec(spec: PodSpec, dialect: Dialect, path: FieldPath): FieldFailure[] {
-  const { failures, known } = validateVolumes(spec.volumes ?? [], path.child('volumes'));
-  const facts = { dialect, volumes: known };
+export interface PodSpecRules {
+  readonly dialect: Dialect;
+  readonly options: PodOptions;
+  /** Of the pod whose spec it is; empty in templates. */
+  readonly podName: string;
+}
+
+export function validatePodSpec(spec: PodSpec, rules: PodSpecRules, path: FieldPath): FieldFailure[] {
+  const { dialect, options } = rules;
+  const { failures, known } = validateVolumes(spec.volumes ?? [], rules, path.child('volumes'));
+  const facts = { dialect, options, volumes: known };
   const containers = spec.containers ?? [];
   const initContainers = spec.initContainers ?? [];
   return [
@@ -42,14 +52,16 @@ export function validatePodSpec(spec: PodSpec, dialect: Dialect, path: FieldPath
       path.child('ephemeralContainers'),
     ),
     ...checkEnum(path.child('restartPolicy'), spec.restartPolicy, ['Always', 'OnFailure', 'Never']),
-    ...validateDNS(spec, path),
+    ...checkEnum(path.child('dnsPolicy'), spec.dnsPolicy, dnsPolicies),
     ...validateLabels(spec.nodeSelector, path.child('nodeSelector')),
     ...validatePodSecurityContext(spec, path),
     ...validateAffinity(spec.affinity, path.child('affinity')),
+    ...validateDNSConfig(spec, options, path.child('dnsConfig')),
     ...(spec.readinessGates ?? []).flatMap((gate, i) =>
       checkQualifiedName(path.child('readinessGates').index(i).child('conditionType'), gate.conditionType ?? ''),
     ),
     ...validateTopologySpread(spec.topologySpreadConstraints, path.child('topologySpreadConstraints')),
+    ...validateHostProcesses(spec, path),
     ...validateNames(spec, path),
     ...validateActiveDeadline(spec.activeDeadlineSeconds, path.child('activeDeadlineSeconds')),
     ...validateTolerations(spec.tolerations, path.child('tolerations')),
@@ -59,6 +71,7 @@ export function validatePodSpec(spec: PodSpec, dialect: Dialect, path: FieldPath
       spec.overhead === undefined ? undefined : { limits: spec.overhead },
       dialect,
       path.child('overhead'),
+      options,
     ),
     ...validateOS(spec, path),
   ];

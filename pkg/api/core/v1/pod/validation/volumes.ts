@@ -1,119 +1,170 @@
-/** Rules of volumes. Sources that 1.24 delegates to CSI drivers are checked for what identifies them. */
-import { validateFieldRef, validateResourceFieldRef, volumeFieldPaths } from '#api/core/v1/pod/validation/env.js';
-import { checkFileMode, checkNoBacksteps, relativeFile } from '#api/core/v1/pod/validation/file-paths.js';
-import { validateProjected } from '#api/core/v1/pod/validation/projected-volume.js';
-import type {
-  CSIVolumeSource,
-  DownwardAPIVolumeFile,
-  EmptyDirVolumeSource,
-  HostPathVolumeSource,
-  KeyToPath,
-  NFSVolumeSource,
-  Volume,
-  VolumeSource,
-} from '#api/core/v1/types.gen.js';
+/** Rules of a pod's volumes. */
+
+import { knownAccessModes } from '#api/core/v1/persistentvolume/access-modes.js';
+import { validateClaimTemplate } from '#api/core/v1/persistentvolumeclaim/spec-validation.js';
+import {
+  validateAzureDisk,
+  validateEBSDisk,
+  validateFC,
+  validateGCEDisk,
+  validateISCSI,
+} from '#api/core/v1/pod/validation/disk-sources.js';
+import { checkFileMode, relativeDescending } from '#api/core/v1/pod/validation/file-paths.js';
+import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
+import {
+  validateDownwardFiles,
+  validateKeysToPaths,
+  validateProjected,
+} from '#api/core/v1/pod/validation/projected-volume.js';
+import {
+  must,
+  validateCinder,
+  validateCSI,
+  validateFlex,
+  validateFlocker,
+  validateHostPath,
+  validateNFS,
+  validateQuobyte,
+  validateStorageOS,
+} from '#api/core/v1/pod/validation/storage-sources.js';
+import type { EmptyDirVolumeSource, Volume, VolumeSource } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { quantitySign } from '#apimachinery/quantity.js';
-import { checkDNSLabel, checkDNSSubdomain, checkOptionalEnum, checkRequired } from '#apimachinery/validation/checks.js';
-import { duplicate, forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { checkDNSLabel, checkRequired } from '#apimachinery/validation/checks.js';
+import { duplicate, forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
+
+/** What the rules of a volume need to know besides the volume. */
+export interface VolumeFacts {
+  readonly dialect: Dialect;
+  readonly options: PodOptions;
+  /** Name of the pod; empty in templates, whose pods' names nobody knows yet. */
+  readonly podName: string;
+}
 
 /** The failures, and the volumes that are well formed, by name. */
 export function validateVolumes(
   volumes: Volume[],
+  facts: VolumeFacts,
   path: FieldPath,
 ): { failures: FieldFailure[]; known: Map<string, Volume> } {
   const failures: FieldFailure[] = [];
   const known = new Map<string, Volume>();
-  const names = new Set<string>();
+  const madeClaims = new Set<string>();
+  if (facts.podName !== '') {
+    for (const { name, ephemeral } of volumes) if (ephemeral !== undefined) madeClaims.add(`${facts.podName}-${name}`);
+  }
   volumes.forEach((volume, i) => {
     const at = path.index(i);
     const name = volume.name ?? '';
-    const own = validateSource(volume, at);
+    const own = validateSource(volume, facts, at);
     if (name === '') own.push(required(at.child('name')));
     else own.push(...checkDNSLabel(at.child('name'), name));
-    if (names.has(name)) own.push(duplicate(at.child('name'), name));
-    names.add(name);
+    if (known.has(name)) own.push(duplicate(at.child('name'), name));
     if (own.length === 0) known.set(name, volume);
     failures.push(...own);
+    const claim = volume.persistentVolumeClaim?.claimName ?? '';
+    if (!madeClaims.has(claim)) return;
+    const text = 'must not reference a PVC that gets created for an ephemeral volume';
+    failures.push(invalidValue(at.child('persistentVolumeClaim', 'claimName'), claim, text));
   });
   return { failures, known };
 }
 
-type Check<K extends keyof VolumeSource> = (source: NonNullable<VolumeSource[K]>, path: FieldPath) => FieldFailure[];
-type Checks = { readonly [K in keyof VolumeSource]-?: Check<K> };
+type Source<K extends keyof VolumeSource> = NonNullable<VolumeSource[K]>;
 
-const must =
-  <T extends object>(...fields: (keyof T & string)[]) =>
-  (source: T, path: FieldPath): FieldFailure[] =>
-    fields.flatMap((field) => {
-      const value = source[field];
-      const empty = value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
-      return empty ? [required(path.child(field))] : [];
-    });
+interface Place extends VolumeFacts {
+  /** Of the volume itself. */
+  readonly volumePath: FieldPath;
+  readonly name: string;
+}
+
+interface Rule<K extends keyof VolumeSource> {
+  check(source: Source<K>, path: FieldPath, place: Place): FieldFailure[];
+  /** What 1.24 calls the source inside and beside of it, where that is not the field's name. */
+  readonly inside?: string;
+  readonly tooMany?: string;
+}
+
+type Rules = { readonly [K in keyof VolumeSource]-?: Rule<K> };
 
 /** In the order in which 1.24 looks at them: of two sources, the later one is reported. */
-const checks: Checks = {
-  emptyDir: validateEmptyDir,
-  hostPath: validateHostPath,
-  gitRepo: must('repository'),
-  gcePersistentDisk: must('pdName'),
-  awsElasticBlockStore: must('volumeID'),
-  secret: (source, path) => [
-    ...checkRequired(path.child('secretName'), source.secretName),
-    ...checkFileMode(path.child('defaultMode'), source.defaultMode),
-    ...validateKeysToPaths(source.items, path.child('items')),
-  ],
-  nfs: validateNFS,
-  iscsi: must('targetPortal', 'iqn'),
-  glusterfs: must('endpoints', 'path'),
-  flocker: () => [],
-  persistentVolumeClaim: must('claimName'),
-  rbd: must('monitors', 'image'),
-  cinder: must('volumeID'),
-  cephfs: must('monitors'),
-  quobyte: must('registry', 'volume'),
-  downwardAPI: (source, path) => [
-    ...checkFileMode(path.child('defaultMode'), source.defaultMode),
-    ...validateDownwardFiles(source.items, path),
-  ],
-  fc: () => [],
-  flexVolume: must('driver'),
-  configMap: (source, path) => [
-    ...checkRequired(path.child('name'), source.name),
-    ...checkFileMode(path.child('defaultMode'), source.defaultMode),
-    ...validateKeysToPaths(source.items, path.child('items')),
-  ],
-  azureFile: must('secretName', 'shareName'),
-  vsphereVolume: must('volumePath'),
-  photonPersistentDisk: must('pdID'),
-  portworxVolume: must('volumeID'),
-  azureDisk: must('diskName', 'diskURI'),
-  storageos: must('volumeName'),
-  projected: (source, path) => validateProjected(source, path, validateKeysToPaths, validateDownwardFiles),
-  scaleIO: must('gateway', 'system', 'volumeName'),
-  csi: validateCSI,
-  ephemeral: (source, path) =>
-    source.volumeClaimTemplate === undefined ? [required(path.child('volumeClaimTemplate'))] : [],
+const rules: Rules = {
+  emptyDir: { check: validateEmptyDir },
+  hostPath: { check: validateHostPath },
+  gitRepo: {
+    check: (source, path) => [
+      ...checkRequired(path.child('repository'), source.repository),
+      ...relativeDescending(path.child('directory'), source.directory ?? ''),
+    ],
+  },
+  gcePersistentDisk: { check: validateGCEDisk, inside: 'persistentDisk' },
+  awsElasticBlockStore: { check: validateEBSDisk },
+  secret: {
+    check: (source, path) => [
+      ...checkRequired(path.child('secretName'), source.secretName),
+      ...checkFileMode(path.child('defaultMode'), source.defaultMode),
+      ...validateKeysToPaths(source.items, path.child('items')),
+    ],
+  },
+  nfs: { check: validateNFS },
+  iscsi: { check: (source, path, { volumePath, name }) => validateISCSI(source, path, volumePath, name) },
+  glusterfs: { check: must('endpoints', 'path') },
+  flocker: { check: validateFlocker },
+  persistentVolumeClaim: { check: must('claimName') },
+  rbd: { check: must('monitors', 'image') },
+  cinder: { check: validateCinder },
+  cephfs: { check: must('monitors'), tooMany: 'cephFS' },
+  quobyte: { check: validateQuobyte },
+  downwardAPI: {
+    check: (source, path, { options }) => [
+      ...checkFileMode(path.child('defaultMode'), source.defaultMode),
+      ...validateDownwardFiles(source.items, options, path),
+    ],
+    tooMany: 'downwarAPI',
+  },
+  fc: { check: validateFC },
+  flexVolume: { check: (source, path, { dialect }) => validateFlex(source, path, dialect) },
+  configMap: {
+    check: (source, path) => [
+      ...checkRequired(path.child('name'), source.name),
+      ...checkFileMode(path.child('defaultMode'), source.defaultMode),
+      ...validateKeysToPaths(source.items, path.child('items')),
+    ],
+  },
+  azureFile: { check: must('secretName', 'shareName') },
+  vsphereVolume: { check: must('volumePath') },
+  photonPersistentDisk: { check: must('pdID') },
+  portworxVolume: { check: must('volumeID') },
+  azureDisk: { check: validateAzureDisk },
+  storageos: { check: validateStorageOS },
+  projected: { check: (source, path, { options }) => validateProjected(source, options, path) },
+  scaleIO: { check: must('gateway', 'system', 'volumeName') },
+  csi: { check: validateCSI },
+  ephemeral: { check: validateEphemeral },
 };
 
-function validateSource(volume: VolumeSource, path: FieldPath): FieldFailure[] {
+function validateSource(volume: Volume, facts: VolumeFacts, path: FieldPath): FieldFailure[] {
   const failures: FieldFailure[] = [];
+  const place: Place = { ...facts, volumePath: path, name: volume.name ?? '' };
   let found = 0;
-  for (const field of Object.keys(checks) as (keyof VolumeSource)[]) {
+  for (const field of Object.keys(rules) as (keyof VolumeSource)[]) {
     if (volume[field] === undefined) continue;
     found++;
-    if (found > 1) failures.push(forbiddenField(path.child(field), 'may not specify more than 1 volume type'));
-    else failures.push(...checkOne(volume, field, path.child(field)));
+    const at = path.child(rules[field].tooMany ?? field);
+    if (found > 1) failures.push(forbiddenField(at, 'may not specify more than 1 volume type'));
+    else failures.push(...checkOne(volume, field, place));
   }
   if (found === 0) failures.push(required(path, 'must specify a volume type'));
   return failures;
 }
 
-function checkOne<K extends keyof VolumeSource>(volume: VolumeSource, field: K, path: FieldPath): FieldFailure[] {
+function checkOne<K extends keyof VolumeSource>(volume: VolumeSource, field: K, place: Place): FieldFailure[] {
   const source = volume[field];
-  const check = checks[field] as Check<K>;
-  return source === undefined ? [] : check(source, path);
+  const rule = rules[field] as Rule<K>;
+  return source === undefined ? [] : rule.check(source, place.volumePath.child(rule.inside ?? field), place);
 }
 
 function validateEmptyDir(source: EmptyDirVolumeSource, path: FieldPath): FieldFailure[] {
@@ -121,74 +172,14 @@ function validateEmptyDir(source: EmptyDirVolumeSource, path: FieldPath): FieldF
   return [forbiddenField(path.child('sizeLimit'), 'SizeLimit field must be a valid resource quantity')];
 }
 
-const hostPathTypes = [
-  '',
-  'BlockDevice',
-  'CharDevice',
-  'Directory',
-  'DirectoryOrCreate',
-  'File',
-  'FileOrCreate',
-  'Socket',
-];
-
-/** A place of the node, which pods and persistent volumes may name. */
-export function validateHostPath(source: HostPathVolumeSource, path: FieldPath): FieldFailure[] {
-  if ((source.path ?? '') === '') return [required(path.child('path'))];
-  return [
-    ...checkNoBacksteps(path.child('path'), source.path),
-    ...checkOptionalEnum(path.child('type'), source.type, hostPathTypes),
-  ];
-}
-
-function validateNFS(source: NFSVolumeSource, path: FieldPath): FieldFailure[] {
-  const failures = [
-    ...checkRequired(path.child('server'), source.server),
-    ...checkRequired(path.child('path'), source.path),
-  ];
-  if (!(source.path ?? '').startsWith('/')) {
-    failures.push(invalidValue(path.child('path'), source.path ?? '', 'must be an absolute path'));
-  }
-  return failures;
-}
-
-function validateCSI(source: CSIVolumeSource, path: FieldPath): FieldFailure[] {
-  const driver = source.driver ?? '';
-  const failures =
-    driver === '' ? [required(path.child('driver'))] : checkDNSSubdomain(path.child('driver'), driver.toLowerCase());
-  const secret = source.nodePublishSecretRef;
-  return secret === undefined
-    ? failures
-    : [...failures, ...checkRequired(path.child('nodePublishSecretRef', 'name'), secret.name)];
-}
-
-function validateKeysToPaths(items: KeyToPath[] | undefined, path: FieldPath): FieldFailure[] {
-  return (items ?? []).flatMap((item, i) => {
-    const at = path.index(i);
-    return [
-      ...checkRequired(at.child('key'), item.key),
-      ...checkRequired(at.child('path'), item.path),
-      ...relativeFile(at.child('path'), item.path ?? ''),
-      ...checkFileMode(at.child('mode'), item.mode),
-    ];
-  });
-}
-
-function validateDownwardFiles(files: DownwardAPIVolumeFile[] | undefined, path: FieldPath): FieldFailure[] {
-  return (files ?? []).flatMap((file) => {
-    const failures = [
-      ...checkRequired(path.child('path'), file.path),
-      ...relativeFile(path.child('path'), file.path ?? ''),
-    ];
-    if (file.fieldRef !== undefined) {
-      failures.push(...validateFieldRef(file.fieldRef, volumeFieldPaths, path.child('fieldRef')));
-      if (file.resourceFieldRef !== undefined) {
-        const text = 'fieldRef and resourceFieldRef can not be specified simultaneously';
-        failures.push(invalidValue(path, 'resource', text));
-      }
-    } else if (file.resourceFieldRef !== undefined) {
-      failures.push(...validateResourceFieldRef(file.resourceFieldRef, true, path.child('resourceFieldRef')));
-    } else failures.push(required(path, 'one of fieldRef and resourceFieldRef is required'));
-    return [...failures, ...checkFileMode(path.child('mode'), file.mode)];
-  });
+/** The claim that the volume's pod will make: what it says, and the name that it will have. */
+function validateEphemeral(source: Source<'ephemeral'>, path: FieldPath, place: Place): FieldFailure[] {
+  const at = path.child('volumeClaimTemplate');
+  const template = source.volumeClaimTemplate;
+  const modes = knownAccessModes(() => place.options.singlePodVolumes, undefined);
+  const failures = template === undefined ? [required(at)] : validateClaimTemplate(template, at, modes);
+  if (place.podName === '' || place.name === '') return failures;
+  const claim = `${place.podName}-${place.name}`;
+  const wrong = dns1123SubdomainErrors(claim).map((message) => `PVC name "${claim}": ${message}`);
+  return [...failures, ...invalidEach(place.volumePath.child('name'), place.name, wrong)];
 }

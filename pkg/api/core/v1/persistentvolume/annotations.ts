@@ -1,0 +1,22 @@
+/** Annotations of volumes and claims that came before the fields that now say the same. */
+import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+/** Annotation with the name of the storage class. */
+export function storageClassAnnotation(dialect: Dialect): string {
+  return `volume.beta.${dialect.labelDomain}/storage-class`;
+}
+
+/** Annotation with the options of the mount. */
+export function mountOptionsAnnotation(dialect: Dialect): string {
+  return `volume.beta.${dialect.labelDomain}/mount-options`;
+}
+
+/** What to tell who still writes the older annotation. */
+export function storageClassWarnings(metadata: ObjectMeta, dialect: Dialect): string[] {
+  const key = storageClassAnnotation(dialect);
+  if (metadata.annotations?.[key] === undefined) return [];
+  const at = FieldPath.of('metadata', 'annotations').key(key);
+  return [`${at}: deprecated since v1.8; use "storageClassName" attribute instead`];
+}

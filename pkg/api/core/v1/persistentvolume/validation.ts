@@ -1,0 +1,254 @@
+/** Rules of persistent volumes, also of those that attachments carry inline. */
+import { mountOptionsAnnotation } from '#api/core/v1/persistentvolume/annotations.js';
+import { checkPositiveQuantity, validateAccessModes } from '#api/core/v1/persistentvolumeclaim/spec-validation.js';
+import {
+  validateAzureDisk,
+  validateEBSDisk,
+  validateFC,
+  validateGCEDisk,
+  validateISCSIPersistent,
+} from '#api/core/v1/pod/validation/disk-sources.js';
+import { validateNodeSelector } from '#api/core/v1/pod/validation/scheduling.js';
+import {
+  must,
+  validateAzureFilePersistent,
+  validateCinderPersistent,
+  validateCSIPersistent,
+  validateFlex,
+  validateFlocker,
+  validateGlusterPersistent,
+  validateHostPath,
+  validateLocal,
+  validateNFS,
+  validateQuobyte,
+  validateStorageOSPersistent,
+} from '#api/core/v1/pod/validation/storage-sources.js';
+import type { PersistentVolume, PersistentVolumeSource, PersistentVolumeSpec } from '#api/core/v1/types.gen.js';
+import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { quantitySign, value } from '#apimachinery/quantity.js';
+import { checkDNSSubdomain, checkOptionalEnum } from '#apimachinery/validation/checks.js';
+import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const specPath = FieldPath.of('spec');
+
+export interface VolumeRules {
+  readonly dialect: Dialect;
+  /** Access modes that may be asked for. */
+  readonly modes: readonly string[];
+}
+
+export function validateVolume(volume: PersistentVolume, rules: VolumeRules): FieldFailure[] {
+  const { spec, metadata } = volume;
+  return [
+    ...validateVolumeSpec(spec, { ...rules, name: metadata.name ?? '', inline: false }, specPath),
+    ...validateMountOptions(volume, rules.dialect),
+  ];
+}
+
+/** Kinds of volumes that read the older annotation with mount options. */
+const mountable = [
+  'gcePersistentDisk',
+  'awsElasticBlockStore',
+  'glusterfs',
+  'nfs',
+  'rbd',
+  'quobyte',
+  'iscsi',
+  'cinder',
+  'cephfs',
+  'azureFile',
+  'vsphereVolume',
+  'azureDisk',
+  'photonPersistentDisk',
+] as const;
+
+function validateMountOptions({ spec, metadata }: PersistentVolume, dialect: Dialect): FieldFailure[] {
+  const key = mountOptionsAnnotation(dialect);
+  if (metadata.annotations?.[key] === undefined || mountable.some((field) => spec[field] !== undefined)) return [];
+  const at = FieldPath.of('metadata', 'annotations', key);
+  return [forbiddenField(at, 'may not specify mount options for this volume type')];
+}
+
+export interface SpecRules extends VolumeRules {
+  readonly name: string;
+  /** Part of a pod rather than an object of its own: nothing that only provisioning needs. */
+  readonly inline: boolean;
+}
+
+export function validateVolumeSpec(spec: PersistentVolumeSpec, rules: SpecRules, path: FieldPath): FieldFailure[] {
+  const modes = spec.accessModes ?? [];
+  const modesPath = path.child('accessModes');
+  const policyPath = path.child('persistentVolumeReclaimPolicy');
+  const storageClass = spec.storageClassName ?? '';
+  const failures = [
+    ...(rules.inline ? inlineFields(spec, path) : []),
+    ...(modes.length === 0 ? [required(modesPath)] : []),
+    ...validateAccessModes(modes, rules.modes, modesPath),
+    ...(rules.inline ? [] : validateCapacity(spec.capacity ?? {}, path.child('capacity'))),
+    ...(rules.inline
+      ? []
+      : checkOptionalEnum(policyPath, spec.persistentVolumeReclaimPolicy, ['Delete', 'Recycle', 'Retain'])),
+    ...(rules.inline ? [] : validateNodeAffinity(spec, path.child('nodeAffinity'))),
+    ...validateSources(spec, rules, path),
+  ];
+  if (spec.hostPath !== undefined && isRoot(spec.hostPath.path) && spec.persistentVolumeReclaimPolicy === 'Recycle') {
+    failures.push(forbiddenField(policyPath, "may not be 'recycle' for a hostPath mount of '/'"));
+  }
+  if (rules.inline) return failures;
+  if (storageClass !== '') failures.push(...checkDNSSubdomain(path.child('storageClassName'), storageClass));
+  return [...failures, ...checkOptionalEnum(path.child('volumeMode'), spec.volumeMode, ['Block', 'Filesystem'])];
+}
+
+/** `/`, also in roundabout ways. */
+function isRoot(path: string | undefined): boolean {
+  if (!path?.startsWith('/')) return false;
+  let depth = 0;
+  for (const step of path.split('/')) {
+    if (step === '..') depth = Math.max(0, depth - 1);
+    else if (step !== '' && step !== '.') depth++;
+  }
+  return depth === 0;
+}
+
+function inlineFields(spec: PersistentVolumeSpec, path: FieldPath): FieldFailure[] {
+  const refuse = (field: string, text = 'may not be specified'): FieldFailure =>
+    forbiddenField(path.child(field), `${text} in the context of inline volumes`);
+  const failures: FieldFailure[] = [];
+  if (spec.claimRef !== undefined) failures.push(refuse('claimRef'));
+  if (Object.keys(spec.capacity ?? {}).length > 0) failures.push(refuse('capacity'));
+  if (spec.csi === undefined) {
+    failures.push(required(path.child('csi'), 'has to be specified in the context of inline volumes'));
+  }
+  if (!['', 'Retain'].includes(spec.persistentVolumeReclaimPolicy ?? '')) {
+    failures.push(refuse('persistentVolumeReclaimPolicy', 'may only be Retain'));
+  }
+  if (spec.nodeAffinity !== undefined) failures.push(refuse('nodeAffinity'));
+  if ((spec.storageClassName ?? '') !== '') failures.push(refuse('storageClassName'));
+  if (spec.volumeMode !== undefined && spec.volumeMode !== 'Filesystem') {
+    failures.push(refuse('volumeMode', 'may not specify volumeMode other than Filesystem'));
+  }
+  return failures;
+}
+
+function validateCapacity(capacity: Readonly<Record<string, string>>, path: FieldPath): FieldFailure[] {
+  const entries = Object.entries(capacity);
+  const failures: FieldFailure[] = entries.length === 0 ? [required(path)] : [];
+  if (entries.length !== 1 || capacity['storage'] === undefined) {
+    failures.push(notSupported(path, capacity, ['storage']));
+  }
+  for (const [name, quantity] of entries) {
+    const at = path.key(name);
+    failures.push(...checkBasicQuantity(at, quantity), ...checkPositiveQuantity(at, quantity));
+  }
+  return failures;
+}
+
+/** Not negative, in the words that capacities of volumes are refused with. */
+export function checkBasicQuantity(path: FieldPath, quantity: string): FieldFailure[] {
+  if (quantitySign(quantity) >= 0) return [];
+  return [invalidValue(path, value(quantity), 'must be a valid resource quantity')];
+}
+
+function validateNodeAffinity({ nodeAffinity }: PersistentVolumeSpec, path: FieldPath): FieldFailure[] {
+  if (nodeAffinity === undefined) return [];
+  const at = path.child('required');
+  if (nodeAffinity.required === undefined) return [required(at, 'must specify required node constraints')];
+  return validateNodeSelector(nodeAffinity.required, at);
+}
+
+type Source<K extends keyof PersistentVolumeSource> = NonNullable<PersistentVolumeSource[K]>;
+
+interface Rule<K extends keyof PersistentVolumeSource> {
+  check(source: Source<K>, path: FieldPath, place: Place): FieldFailure[];
+  /** What 1.24 calls the source inside and beside of it, where that is not the field's name. */
+  readonly inside?: string;
+  readonly tooMany?: string;
+}
+
+interface Place extends SpecRules {
+  readonly spec: PersistentVolumeSpec;
+  readonly specPath: FieldPath;
+}
+
+type Rules = { readonly [K in keyof PersistentVolumeSource]-?: Rule<K> };
+
+/** In the order in which 1.24 looks at them: of two sources, the later one is reported. */
+const rulesOfSources: Rules = {
+  hostPath: { check: validateHostPath },
+  gcePersistentDisk: { check: validateGCEDisk, inside: 'persistentDisk' },
+  awsElasticBlockStore: { check: validateEBSDisk },
+  glusterfs: { check: validateGlusterPersistent },
+  flocker: { check: validateFlocker },
+  nfs: { check: validateNFS },
+  rbd: { check: must('monitors', 'image') },
+  quobyte: { check: validateQuobyte },
+  cephfs: { check: must('monitors'), tooMany: 'cephFS' },
+  iscsi: { check: (source, path, { name }) => validateISCSIPersistent(source, path, name) },
+  cinder: { check: validateCinderPersistent },
+  fc: { check: validateFC },
+  flexVolume: { check: (source, path, { dialect }) => validateFlex(source, path, dialect) },
+  azureFile: { check: validateAzureFilePersistent },
+  vsphereVolume: { check: must('volumePath') },
+  photonPersistentDisk: { check: must('pdID') },
+  portworxVolume: { check: must('volumeID') },
+  azureDisk: { check: validateAzureDisk },
+  scaleIO: { check: must('gateway', 'system', 'volumeName') },
+  local: { check: validateLocalVolume },
+  storageos: { check: validateStorageOSPersistent },
+  csi: { check: validateCSIPersistent },
+};
+
+export const volumeSources = Object.keys(rulesOfSources) as (keyof PersistentVolumeSource)[];
+
+function validateLocalVolume(source: Source<'local'>, path: FieldPath, { spec, specPath: at }: Place): FieldFailure[] {
+  const failures = validateLocal(source, path);
+  if (spec.nodeAffinity !== undefined) return failures;
+  return [...failures, required(at.child('nodeAffinity'), 'Local volume requires node affinity')];
+}
+
+function validateSources(spec: PersistentVolumeSpec, rules: SpecRules, path: FieldPath): FieldFailure[] {
+  const found = volumeSources.filter((field) => spec[field] !== undefined);
+  const [first, ...others] = found;
+  if (first === undefined) return [required(path, 'must specify a volume type')];
+  return [
+    ...checkOne(spec, first, { ...rules, spec, specPath: path }),
+    ...others.map((field) =>
+      forbiddenField(path.child(rulesOfSources[field].tooMany ?? field), 'may not specify more than 1 volume type'),
+    ),
+  ];
+}
+
+function checkOne<K extends keyof PersistentVolumeSource>(
+  spec: PersistentVolumeSpec,
+  field: K,
+  place: Place,
+): FieldFailure[] {
+  const source = spec[field];
+  const rule = rulesOfSources[field] as Rule<K>;
+  return source === undefined ? [] : rule.check(source, place.specPath.child(rule.inside ?? field), place);
+}
+
+/** Where a volume is does not change; whence it is reached may still be said. */
+export function validateVolumeUpdate(spec: PersistentVolumeSpec, old: PersistentVolumeSpec): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  const addsSecret = old.csi !== undefined && old.csi.controllerExpandSecretRef === undefined;
+  const same = volumeSources.every((field) => {
+    if (field !== 'csi' || !addsSecret || spec.csi === undefined) return semanticEqual(spec[field], old[field]);
+    const { controllerExpandSecretRef: _, ...csi } = spec.csi;
+    return semanticEqual(csi, old.csi);
+  });
+  if (!same) {
+    const text = 'spec.persistentvolumesource is immutable after creation';
+    failures.push(forbiddenField(specPath.child('persistentvolumesource'), text));
+  }
+  // Both paths lack their `spec` in 1.24.
+  failures.push(...validateImmutable(spec.volumeMode, old.volumeMode, FieldPath.of('volumeMode')));
+  if (old.nodeAffinity !== undefined) {
+    failures.push(...validateImmutable(spec.nodeAffinity, old.nodeAffinity, FieldPath.of('nodeAffinity')));
+  }
+  return failures;
+}

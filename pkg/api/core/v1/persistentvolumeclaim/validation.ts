@@ -1,0 +1,111 @@
+/** Rules of claims: what may change, and what their status may say. */
+import { storageClassAnnotation } from '#api/core/v1/persistentvolume/annotations.js';
+import { checkBasicQuantity } from '#api/core/v1/persistentvolume/validation.js';
+import { alignDataSources } from '#api/core/v1/persistentvolumeclaim/data-source.js';
+import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '#api/core/v1/types.gen.js';
+import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
+import type { StrategyContext } from '#api/strategy.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { compareQuantities } from '#apimachinery/quantity.js';
+import { checkOptionalEnum } from '#apimachinery/validation/checks.js';
+import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+const specPath = FieldPath.of('spec');
+const statusPath = FieldPath.of('status');
+
+/** An unbound claim may get a volume, a bound one may grow, and the older annotation may become a field. */
+export function validateClaimUpdate(
+  claim: PersistentVolumeClaim,
+  old: PersistentVolumeClaim,
+  { dialect, gate }: Pick<StrategyContext, 'dialect' | 'gate'>,
+): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  const spec: PersistentVolumeClaimSpec = { ...claim.spec };
+  const before: PersistentVolumeClaimSpec = { ...old.spec };
+  // A claim of a time that knew one of the two fields only is taken as if it always had both.
+  if (gate('AnyVolumeDataSource')) alignDataSources(before);
+  if ((before.volumeName ?? '') === '') {
+    if (spec.volumeName === undefined) delete before.volumeName;
+    else before.volumeName = spec.volumeName;
+  }
+  if (movesClassToField(claim, old, dialect)) delete spec.storageClassName;
+  else failures.push(...validateSameClassAnnotation(claim, old, dialect));
+  const size = claim.spec.resources?.requests?.['storage'];
+  const oldSize = old.spec.resources?.requests?.['storage'];
+  if (claim.status?.phase === 'Bound' && spec.resources?.requests !== undefined && oldSize !== undefined) {
+    spec.resources = { ...spec.resources, requests: { ...spec.resources.requests, storage: oldSize } };
+  }
+  if (!semanticEqual(spec, before)) {
+    const text = 'spec is immutable after creation except resources.requests for bound claims';
+    failures.push(forbiddenField(specPath, text));
+  }
+  if (size !== undefined && oldSize !== undefined && compareQuantities(size, oldSize) < 0) {
+    failures.push(...validateShrinking(size, old, gate('RecoverVolumeExpansionFailure')));
+  }
+  return [...failures, ...validateImmutable(claim.spec.volumeMode, old.spec.volumeMode, FieldPath.of('volumeMode'))];
+}
+
+/** Volumes never shrink; who asked for more than can be had may ask for less again, but not for what is there. */
+function validateShrinking(size: string, old: PersistentVolumeClaim, recover: boolean): FieldFailure[] {
+  const at = specPath.child('resources', 'requests', 'storage');
+  if (!recover) return [forbiddenField(at, 'field can not be less than previous value')];
+  const capacity = old.status?.capacity?.['storage'] ?? '0';
+  return compareQuantities(size, capacity) > 0
+    ? []
+    : [forbiddenField(at, 'field can not be less than status.capacity')];
+}
+
+/** The class was in the annotation only, and now is in the field, too. */
+function movesClassToField(claim: PersistentVolumeClaim, old: PersistentVolumeClaim, dialect: Dialect): boolean {
+  const key = storageClassAnnotation(dialect);
+  const before = old.metadata.annotations?.[key];
+  const now = claim.metadata.annotations?.[key];
+  return (
+    before !== undefined &&
+    old.spec.storageClassName === undefined &&
+    claim.spec.storageClassName === before &&
+    (now === undefined || now === before)
+  );
+}
+
+function validateSameClassAnnotation(
+  claim: PersistentVolumeClaim,
+  old: PersistentVolumeClaim,
+  dialect: Dialect,
+): FieldFailure[] {
+  const key = storageClassAnnotation(dialect);
+  const now = claim.metadata.annotations?.[key] ?? '';
+  if (now === (old.metadata.annotations?.[key] ?? '')) return [];
+  return [invalidValue(FieldPath.of('metadata', 'annotations', key), now, 'field is immutable')];
+}
+
+const resizeStates = [
+  '',
+  'ControllerExpansionFailed',
+  'ControllerExpansionInProgress',
+  'NodeExpansionFailed',
+  'NodeExpansionInProgress',
+  'NodeExpansionPending',
+];
+
+export function validateClaimStatus(
+  claim: PersistentVolumeClaim,
+  { gate }: Pick<StrategyContext, 'gate'>,
+): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  if ((claim.spec.accessModes ?? []).length === 0) failures.push(required(FieldPath.of('Spec', 'accessModes')));
+  for (const [name, quantity] of Object.entries(claim.status?.capacity ?? {})) {
+    failures.push(...checkBasicQuantity(statusPath.child('capacity').key(name), quantity));
+  }
+  if (!gate('RecoverVolumeExpansionFailure')) return failures;
+  failures.push(...checkOptionalEnum(statusPath.child('resizeStatus'), claim.status?.resizeStatus, resizeStates));
+  const at = statusPath.child('allocatedResources');
+  for (const [name, quantity] of Object.entries(claim.status?.allocatedResources ?? {})) {
+    if (name !== 'storage') failures.push(notSupported(at, name, ['storage']));
+    else failures.push(...checkBasicQuantity(at.key(name), quantity));
+  }
+  return failures;
+}

@@ -1,0 +1,164 @@
+/** Rules of the annotations of pods that mean something to the system. */
+import {
+  appArmorPrefix,
+  seccompContainerPrefix,
+  seccompPodAnnotation,
+  tolerationsAnnotation,
+} from '#api/core/v1/pod/annotations.js';
+import { containersOf } from '#api/core/v1/pod/containers.js';
+import {
+  localhostPrefix,
+  oldDefaultProfile,
+  runtimeDefaultProfile,
+  unconfinedProfile,
+} from '#api/core/v1/pod/seccomp.js';
+import { relativeDescending } from '#api/core/v1/pod/validation/file-paths.js';
+import { isDeletionCost, type PodLike, type PodOptions } from '#api/core/v1/pod/validation/options.js';
+import { validateTolerations } from '#api/core/v1/pod/validation/scheduling.js';
+import type { PodSpec, SeccompProfile, Toleration } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { forbiddenField, invalidValue } from '#apimachinery/validation/failure.js';
+import type { FieldPath } from '#apimachinery/validation/path.js';
+
+type Annotations = Readonly<Record<string, string>>;
+
+export interface AnnotationRules {
+  readonly dialect: Dialect;
+  readonly options: PodOptions;
+}
+
+/** Annotations of a pod or of a template; `path` is theirs. */
+export function validatePodAnnotations(pod: PodLike, rules: AnnotationRules, path: FieldPath): FieldFailure[] {
+  const annotations = pod.metadata?.annotations;
+  if (annotations === undefined) return [];
+  const { dialect, options } = rules;
+  const failures: FieldFailure[] = [];
+  const mirror = annotations[dialect.annotations.configMirror];
+  if (mirror !== undefined && (pod.spec?.nodeName ?? '') === '') {
+    const text = 'must set spec.nodeName if mirror pod annotation is set';
+    failures.push(invalidValue(path.key(dialect.annotations.configMirror), mirror, text));
+  }
+  failures.push(...validateTolerationsText(annotations, dialect, path));
+  const cost = annotations[dialect.annotations.podDeletionCost];
+  if (cost !== undefined && !options.anyDeletionCost && !isDeletionCost(cost)) {
+    failures.push(invalidValue(path.key(dialect.annotations.podDeletionCost), cost, 'must be a 32bit integer'));
+  }
+  return [
+    ...failures,
+    ...validateSeccompTexts(annotations, dialect, path),
+    ...validateAppArmor(annotations, pod.spec, dialect, path),
+  ];
+}
+
+function validateTolerationsText(annotations: Annotations, dialect: Dialect, path: FieldPath): FieldFailure[] {
+  const key = tolerationsAnnotation(dialect);
+  const text = annotations[key] ?? '';
+  if (text === '') return [];
+  const tolerations = parseList<Toleration>(text);
+  if (tolerations === undefined) return [invalidValue(path, key, 'must be a list in JSON')];
+  return validateTolerations(tolerations, path.child(key));
+}
+
+/** A list of objects in JSON; undefined when the text is something else. */
+export function parseList<T extends object>(text: string): T[] | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return undefined;
+  }
+  if (!Array.isArray(value)) return undefined;
+  return value.every((element) => typeof element === 'object' && element !== null) ? (value as T[]) : undefined;
+}
+
+function validateSeccompTexts(annotations: Annotations, dialect: Dialect, path: FieldPath): FieldFailure[] {
+  const prefix = seccompContainerPrefix(dialect);
+  const ofPod = seccompPodAnnotation(dialect);
+  const known = [runtimeDefaultProfile, oldDefaultProfile, unconfinedProfile];
+  return Object.entries(annotations).flatMap(([key, profile]) => {
+    if ((key !== ofPod && !key.startsWith(prefix)) || known.includes(profile)) return [];
+    const at = path.child(key);
+    if (profile.startsWith(localhostPrefix)) return relativeDescending(at, profile.slice(localhostPrefix.length));
+    return [invalidValue(at, profile, 'must be a valid seccomp profile')];
+  });
+}
+
+function validateAppArmor(
+  annotations: Annotations,
+  spec: PodSpec | undefined,
+  dialect: Dialect,
+  path: FieldPath,
+): FieldFailure[] {
+  const prefix = appArmorPrefix(dialect);
+  return Object.entries(annotations).flatMap(([key, profile]) => {
+    if (!key.startsWith(prefix)) return [];
+    const name = key.slice(prefix.length);
+    const failures: FieldFailure[] = [];
+    if (spec === undefined || !containersOf(spec).some(({ container }) => container.name === name)) {
+      failures.push(invalidValue(path.key(key), name, 'container not found'));
+    }
+    const known = ['', 'runtime/default', 'unconfined'].includes(profile) || profile.startsWith('localhost/');
+    if (known) return failures;
+    const text = `invalid AppArmor profile name: ${JSON.stringify(profile)}`;
+    return [...failures, invalidValue(path.key(key), profile, text)];
+  });
+}
+
+/** What the node agent goes by once it has started the pod. */
+export function validateAnnotationsUpdate(
+  annotations: Annotations = {},
+  old: Annotations = {},
+  dialect: Dialect,
+  path: FieldPath,
+): FieldFailure[] {
+  const fixed = (key: string): string | undefined => {
+    if (key.startsWith(appArmorPrefix(dialect))) return 'AppArmor annotations';
+    return key === dialect.annotations.configMirror ? 'mirror pod annotation' : undefined;
+  };
+  const failures: FieldFailure[] = [];
+  for (const [key, value] of Object.entries(old)) {
+    const what = fixed(key);
+    if (what === undefined || annotations[key] === value) continue;
+    failures.push(forbiddenField(path.key(key), `may not remove or update ${what}`));
+  }
+  for (const key of Object.keys(annotations)) {
+    const what = fixed(key);
+    if (what === undefined || Object.hasOwn(old, key)) continue;
+    failures.push(forbiddenField(path.key(key), `may not add ${what}`));
+  }
+  return failures;
+}
+
+/** Where a profile is written twice, as annotation and as field, both say the same. */
+export function validateSeccompAgreement(pod: PodLike, dialect: Dialect, specPath: FieldPath): FieldFailure[] {
+  const annotations = pod.metadata?.annotations;
+  if (annotations === undefined || pod.spec === undefined) return [];
+  const at = specPath.child('securityContext', 'seccompProfile');
+  const failures = agree(annotations[seccompPodAnnotation(dialect)], pod.spec.securityContext?.seccompProfile, at);
+  for (const { list, index, container } of containersOf(pod.spec)) {
+    const text = annotations[seccompContainerPrefix(dialect) + container.name];
+    const here = specPath.child(list).index(index).child('securityContext', 'seccompProfile');
+    failures.push(...agree(text, container.securityContext?.seccompProfile, here));
+  }
+  return failures;
+}
+
+function agree(text: string | undefined, profile: SeccompProfile | undefined, path: FieldPath): FieldFailure[] {
+  if (text === undefined || profile === undefined) return [];
+  const differ = [forbiddenField(path.child('type'), 'seccomp type in annotation and field must match')];
+  switch (profile.type) {
+    case 'Unconfined':
+      return text === unconfinedProfile ? [] : differ;
+    case 'RuntimeDefault':
+      return text === runtimeDefaultProfile || text === oldDefaultProfile ? [] : differ;
+    case 'Localhost':
+      if (!text.startsWith(localhostPrefix)) return differ;
+      if (text === localhostPrefix + (profile.localhostProfile ?? '') && profile.localhostProfile !== undefined)
+        return [];
+      return [forbiddenField(path.child('localhostProfile'), 'seccomp profile in annotation and field must match')];
+    default:
+      return [];
+  }
+}

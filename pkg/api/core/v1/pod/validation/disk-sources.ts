@@ -1,0 +1,141 @@
+/** Rules of disks that clouds and storage arrays lend, the same in pods and in persistent volumes. */
+import type {
+  AWSElasticBlockStoreVolumeSource,
+  AzureDiskVolumeSource,
+  FCVolumeSource,
+  GCEPersistentDiskVolumeSource,
+  ISCSIPersistentVolumeSource,
+  ISCSIVolumeSource,
+} from '#api/core/v1/types.gen.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkOptionalEnum, checkRequired } from '#apimachinery/validation/checks.js';
+import { invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { inclusiveRangeMessage } from '#apimachinery/validation/names.js';
+import type { FieldPath } from '#apimachinery/validation/path.js';
+
+export function validateGCEDisk(source: GCEPersistentDiskVolumeSource, path: FieldPath): FieldFailure[] {
+  return [...checkRequired(path.child('pdName'), source.pdName), ...checkPartition(source.partition, path)];
+}
+
+export function validateEBSDisk(source: AWSElasticBlockStoreVolumeSource, path: FieldPath): FieldFailure[] {
+  return [...checkRequired(path.child('volumeID'), source.volumeID), ...checkPartition(source.partition, path)];
+}
+
+/** 0 is the whole disk, which the message leaves out. */
+function checkPartition(partition: number | undefined, path: FieldPath): FieldFailure[] {
+  const number = partition ?? 0;
+  if (number >= 0 && number <= 255) return [];
+  return [invalidValue(path.child('partition'), number, inclusiveRangeMessage(1, 255))];
+}
+
+function checkLun(lun: number, path: FieldPath): FieldFailure[] {
+  return lun >= 0 && lun <= 255 ? [] : [invalidValue(path.child('lun'), lun, inclusiveRangeMessage(0, 255))];
+}
+
+export function validateFC(source: FCVolumeSource, path: FieldPath): FieldFailure[] {
+  const { targetWWNs = [], wwids = [], lun } = source;
+  const at = path.child('targetWWNs');
+  const failures: FieldFailure[] = [];
+  if (targetWWNs.length === 0 && wwids.length === 0) {
+    failures.push(required(at, 'must specify either targetWWNs or wwids, but not both'));
+  }
+  if (targetWWNs.length === 0) return failures;
+  if (wwids.length > 0) {
+    failures.push(invalidValue(at, targetWWNs, 'targetWWNs and wwids can not be specified simultaneously'));
+  }
+  if (lun === undefined) failures.push(required(path.child('lun'), 'lun is required if targetWWNs is specified'));
+  else failures.push(...checkLun(lun, path));
+  return failures;
+}
+
+/** Names of initiators and targets: iSCSI qualified names, EUI-64 and NAA identifiers. */
+const iscsiNames: Readonly<Record<string, RegExp>> = {
+  iqn: /iqn\.\d{4}-\d{2}\.([a-zA-Z0-9\-.]+)(:[^,;*&$|\s]+)$/,
+  eui: /^eui.[a-zA-Z0-9]{16}$/,
+  naa: /^naa.[a-zA-Z0-9]{32}$/,
+};
+
+function checkISCSIName(name: string, unknown: string, path: FieldPath): FieldFailure[] {
+  const pattern = iscsiNames[name.slice(0, 3)];
+  if (pattern === undefined) return [invalidValue(path, name, unknown)];
+  return pattern.test(name) ? [] : [invalidValue(path, name, 'must be valid format')];
+}
+
+const startsWith = 'must be valid format starting with iqn, eui, or naa';
+/** Initiators of their own get a name on the node that is made of these two. */
+const maxInterfaceLength = 64;
+const interfaceTooLong =
+  'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.';
+
+function validateISCSICommon(
+  source: ISCSIVolumeSource | ISCSIPersistentVolumeSource,
+  unknownName: string,
+  path: FieldPath,
+): FieldFailure[] {
+  const { iqn = '', lun = 0, initiatorName } = source;
+  const failures = iqn === '' ? [required(path.child('iqn'))] : checkISCSIName(iqn, unknownName, path.child('iqn'));
+  failures.push(...checkLun(lun, path));
+  if ((source.chapAuthDiscovery === true || source.chapAuthSession === true) && source.secretRef === undefined) {
+    failures.push(required(path.child('secretRef')));
+  }
+  if (initiatorName !== undefined) {
+    failures.push(...checkISCSIName(initiatorName, unknownName, path.child('initiatorname')));
+  }
+  return failures;
+}
+
+/** In a pod; `volumePath` is the volume, `name` its name. */
+export function validateISCSI(
+  source: ISCSIVolumeSource,
+  path: FieldPath,
+  volumePath: FieldPath,
+  name: string,
+): FieldFailure[] {
+  const portal = source.targetPortal ?? '';
+  const failures = [
+    ...checkRequired(path.child('targetPortal'), portal),
+    ...validateISCSICommon(source, startsWith, path),
+  ];
+  if (source.initiatorName !== undefined && `${name}:${portal}`.length > maxInterfaceLength) {
+    failures.push(invalidValue(volumePath.child('name'), name, interfaceTooLong));
+  }
+  return failures;
+}
+
+/** In a persistent volume of that name. */
+export function validateISCSIPersistent(
+  source: ISCSIPersistentVolumeSource,
+  path: FieldPath,
+  name: string,
+): FieldFailure[] {
+  const portal = source.targetPortal ?? '';
+  const failures = checkRequired(path.child('targetPortal'), portal);
+  if (source.initiatorName !== undefined && `${name}:${portal}`.length > maxInterfaceLength) {
+    failures.push(invalidValue(path.child('targetportal'), portal, interfaceTooLong));
+  }
+  failures.push(...validateISCSICommon(source, 'must be valid format', path));
+  if (source.secretRef !== undefined) {
+    failures.push(...checkRequired(path.child('secretRef', 'name'), source.secretRef.name));
+  }
+  return failures;
+}
+
+const managedURI = '/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}';
+const blobURI = 'https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd';
+
+export function validateAzureDisk(source: AzureDiskVolumeSource, path: FieldPath): FieldFailure[] {
+  const { diskURI = '', cachingMode, kind } = source;
+  const at = path.child('diskURI');
+  const failures = [
+    ...checkRequired(path.child('diskName'), source.diskName),
+    ...checkRequired(at, diskURI),
+    ...checkOptionalEnum(path.child('cachingMode'), cachingMode, ['None', 'ReadOnly', 'ReadWrite']),
+    ...checkOptionalEnum(path.child('kind'), kind, ['Dedicated', 'Managed', 'Shared']),
+  ];
+  if (kind === 'Managed') {
+    if (!diskURI.startsWith('/subscriptions/')) failures.push(notSupported(at, diskURI, [managedURI]));
+  } else if (kind !== undefined && !diskURI.startsWith('https://')) {
+    failures.push(notSupported(at, diskURI, [blobURI]));
+  }
+  return failures;
+}

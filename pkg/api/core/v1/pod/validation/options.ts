@@ -1,0 +1,100 @@
+/** What of a pod's rules depends on feature gates, and what is let through because it is stored already. */
+import { containersOf } from '#api/core/v1/pod/containers.js';
+import { isDivisibleHugePages, isHugePages } from '#api/core/v1/resource-names.js';
+import type { PodSpec, ResourceFieldSelector } from '#api/core/v1/types.gen.js';
+import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+
+export interface PodOptions {
+  /** Huge pages may be told to containers. */
+  readonly hugePagesInDownwardAPI: boolean;
+  /** Amounts of huge pages need not be whole numbers of pages. */
+  readonly indivisibleHugePages: boolean;
+  /** The annotation with the cost of a pod's deletion may be any text. */
+  readonly anyDeletionCost: boolean;
+  /** More and longer search domains. */
+  readonly expandedDNS: boolean;
+  /** Claims of ephemeral volumes may be for one pod only. */
+  readonly singlePodVolumes: boolean;
+}
+
+/** As the gates of release 1.24 stand when nobody sets them. */
+export const defaultPodOptions: PodOptions = {
+  hugePagesInDownwardAPI: true,
+  indivisibleHugePages: false,
+  anyDeletionCost: false,
+  expandedDNS: false,
+  singlePodVolumes: false,
+};
+
+/** A pod or a template of pods, as far as the options look at it. */
+export interface PodLike {
+  readonly metadata?: ObjectMeta;
+  readonly spec?: PodSpec;
+}
+
+/** The longest lists of search domains that every resolver takes. */
+export const searchLimits = { paths: 6, characters: 256 } as const;
+
+/** Options of a create, or of an update of `old`. */
+export function podOptions(
+  pod: PodLike | undefined,
+  old: PodLike | undefined,
+  context: { readonly gate: (name: string) => boolean; readonly dialect: Dialect },
+): PodOptions {
+  const { gate, dialect } = context;
+  return {
+    hugePagesInDownwardAPI: gate('DownwardAPIHugePages') || tellsHugePages(old?.spec),
+    indivisibleHugePages: hasIndivisibleHugePages(old?.spec),
+    anyDeletionCost: !gate('PodDeletionCost') || hasBadDeletionCost(old?.metadata, dialect),
+    expandedDNS: gate('ExpandedDNSConfig') || keepsExpandedDNS(pod?.spec, old?.spec),
+    singlePodVolumes: gate('ReadWriteOncePod'),
+  };
+}
+
+/** A 32-bit number that starts with neither a zero (but for `0`) nor a plus sign. */
+export function isDeletionCost(text: string): boolean {
+  if (!/^(0|[1-9][0-9]*|-[0-9]+)$/.test(text)) return false;
+  const cost = Number(text);
+  return cost >= -(2 ** 31) && cost < 2 ** 31;
+}
+
+function hasBadDeletionCost(metadata: ObjectMeta | undefined, dialect: Dialect): boolean {
+  const text = metadata?.annotations?.[dialect.annotations.podDeletionCost];
+  return text !== undefined && !isDeletionCost(text);
+}
+
+function keepsExpandedDNS(spec: PodSpec | undefined, old: PodSpec | undefined): boolean {
+  const before = old?.dnsConfig?.searches ?? [];
+  const expanded = before.length > searchLimits.paths || before.join(' ').length > searchLimits.characters;
+  const after = spec?.dnsConfig?.searches ?? [];
+  return expanded && after.length === before.length && after.every((search, i) => search === before[i]);
+}
+
+function tellsHugePages(spec: PodSpec | undefined): boolean {
+  if (spec === undefined) return false;
+  const names = (ref: ResourceFieldSelector | undefined): boolean =>
+    /^(limits|requests)\.hugepages-/.test(ref?.resource ?? '');
+  return (
+    containersOf(spec).some(({ container }) =>
+      container.env?.some((variable) => names(variable.valueFrom?.resourceFieldRef)),
+    ) ||
+    (spec.volumes ?? []).some(
+      ({ downwardAPI, projected }) =>
+        downwardAPI?.items?.some((file) => names(file.resourceFieldRef)) ||
+        projected?.sources?.some((source) => source.downwardAPI?.items?.some((file) => names(file.resourceFieldRef))),
+    )
+  );
+}
+
+function hasIndivisibleHugePages(spec: PodSpec | undefined): boolean {
+  if (spec === undefined) return false;
+  const indivisible = (list: Readonly<Record<string, string>> | undefined): boolean =>
+    Object.entries(list ?? {}).some(([name, quantity]) => isHugePages(name) && !isDivisibleHugePages(name, quantity));
+  return (
+    indivisible(spec.overhead) ||
+    containersOf(spec).some(
+      ({ container: { resources } }) => indivisible(resources?.limits) || indivisible(resources?.requests),
+    )
+  );
+}
