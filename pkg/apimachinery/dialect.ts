@@ -100,6 +100,10 @@ function makeDialect(w: Words) {
       apiVersion: `${w.schedulerIdentifier}.config.${w.api}/v1beta3`,
       kind: `${w.short.charAt(0).toUpperCase()}${w.short.slice(1)}SchedulerConfiguration`,
     },
+    /** API version of the file that says what is encrypted in the store. */
+    encryptionConfigVersion: `apiserver.config.${w.api}/v1`,
+    /** What encrypted values in the store begin with: `k8s:enc:`. */
+    encryptedPrefix: `${w.api.split('.')[0]}:enc:`,
     apiDomain: w.api,
     labelDomain: w.label,
     /** Prefix of OpenAPI extensions: `x-orch-` / `x-kubernetes-`. */

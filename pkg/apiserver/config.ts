@@ -12,6 +12,7 @@ import { CompleteApiServer } from '#apiserver/complete-api-server.js';
 import { type AuthenticationParts, buildAuthentication } from '#apiserver/config/authentication.js';
 import { type AuthorizationParts, buildAuthorization } from '#apiserver/config/authorization.js';
 import { debugPaths } from '#apiserver/config/debug-paths.js';
+import { buildEncryption } from '#apiserver/config/encryption.js';
 import { readOptionalFile } from '#apiserver/config/files.js';
 import { discoveryPaths } from '#apiserver/config/paths.js';
 import { buildServiceNetwork } from '#apiserver/config/service-network.js';
@@ -60,7 +61,20 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
   const store = setup.store ?? (await openStore(values, { clock, random, log }));
   const prefix = values['etcd-prefix'].replace(/\/$/, '');
   const storageMetrics = createStorageMetrics(metrics);
-  const storages = new ResourceStorages({ dialect, store, clock, random, log, metrics: storageMetrics, prefix });
+  const transformers = await buildEncryption(values, { dialect, clock, metrics: storageMetrics });
+  const storages = new ResourceStorages({
+    dialect,
+    store,
+    clock,
+    random,
+    log,
+    metrics: storageMetrics,
+    prefix,
+    transformers,
+  });
+  for (const resource of storages.unknown(transformers.keys())) {
+    log.warn({ resource }, 'The encryption config names a resource that is not stored here');
+  }
   const reader = new StorageObjectReader({ storageOf: (resource) => storages.find(resource), clock, log });
   const authentication = await buildAuthentication({ values, dialect, clock, reader });
   const authorization = buildAuthorization(dialect, reader, values['authorization-mode']);

@@ -1,6 +1,7 @@
 /** The one place where what the store could not do becomes a Status of the API. */
 import {
   expired,
+  internalError,
   requestEntityTooLarge,
   type StatusError,
   serviceUnavailable,
@@ -24,6 +25,11 @@ const byCode: { readonly [code in StoreErrorCode]: (error: StoreError) => Status
 /** The API's error for a store's; any other error unchanged. */
 export function statusFromStore(error: unknown): unknown {
   return error instanceof StoreError ? byCode[error.code](error) : error;
+}
+
+/** 500 for a stored value that cannot be read; `reason` tells nothing of the value. */
+export function unreadableEntry(key: string, reason: string): StatusError {
+  return internalError(`unable to transform key ${JSON.stringify(key)}: ${reason}`);
 }
 
 /** 410 for a watch that starts before the kept history, in the wording of 1.24. */

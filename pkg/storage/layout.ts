@@ -16,13 +16,23 @@ export interface StorableObject {
 }
 
 const metadataStart = Buffer.from('"metadata":{');
+const openingBrace = '{'.charCodeAt(0);
 const closingBrace = '}'.charCodeAt(0);
+const lineFeed = '\n'.charCodeAt(0);
 
 /** The bytes to store: laid out for `splice`, without metadata.resourceVersion. */
 export function encodeStored(object: StorableObject): Buffer {
   const { kind, apiVersion, metadata, ...rest } = object;
   const { resourceVersion: _, ...kept } = metadata ?? {};
   return Buffer.from(JSON.stringify({ kind, apiVersion, metadata: kept, ...rest }));
+}
+
+/** True for what can be an object as this program and 1.24 store it in JSON; does not parse. */
+export function isStoredLayout(bytes: Buffer): boolean {
+  if (bytes[0] !== openingBrace || spliceOffset(bytes) < 0) return false;
+  // 1.24 ends the JSON of its objects with a line feed.
+  const last = bytes[bytes.length - 1] === lineFeed ? bytes.length - 2 : bytes.length - 1;
+  return bytes[last] === closingBrace;
 }
 
 /** Where `{` of the object's metadata ends; -1 when the bytes are not in the stored layout. */

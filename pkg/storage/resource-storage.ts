@@ -12,6 +12,8 @@ export interface Entry {
   readonly revision: Revision;
   /** JSON as stored: without metadata.resourceVersion. */
   readonly stored: Buffer;
+  /** The stored form is not the one that would be written now: an update that changes nothing is worth writing. */
+  readonly stale?: boolean;
   /** JSON as served: with metadata.resourceVersion spliced in; made once. */
   json(): Buffer;
   /** The parsed object with metadata.resourceVersion; parsed once, shared, not to be modified. */

@@ -59,9 +59,8 @@ export const etcdOptions = {
   },
   'encryption-provider-config': {
     type: 'string',
-    inert: true,
     section,
-    meaning: 'Config of the encryption of stored objects.',
+    meaning: 'File that says which resources are encrypted in the store, and with what.',
   },
   'enable-garbage-collector': {
     type: 'bool',

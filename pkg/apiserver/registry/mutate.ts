@@ -154,7 +154,7 @@ async function write(
     await deleted(registry, resource, object);
     return { written: { entry: answer(result.entry.revision), created: false } };
   }
-  if (bytes.equals(known.stored)) return { unchanged: known };
+  if (known.stale !== true && bytes.equals(known.stored)) return { unchanged: known };
   if (dryRun) return { written: { entry: answer(known.revision), created: false } };
   const lifetime = resource.ttlSeconds === undefined ? {} : { ttlSeconds: resource.ttlSeconds };
   const result = await resource.storage.update(key, bytes, known.revision, { ...lifetime, ...conditions });

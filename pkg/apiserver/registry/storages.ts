@@ -10,6 +10,8 @@ import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { WatchCache } from '#storage/cache/watch-cache.js';
+import type { ValueTransformer } from '#storage/encryption/transformer.js';
+import { TransformingStore } from '#storage/encryption/transforming-store.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
 import type { Store } from '#storage/store.js';
@@ -24,6 +26,8 @@ export interface ResourceStoragesOptions {
   readonly metrics: StorageMetrics;
   /** `/registry`. */
   readonly prefix?: string;
+  /** How values are stored, by the resource's name with its group (`secrets`, `deployments.apps`); others are stored as they are. */
+  readonly transformers?: ReadonlyMap<string, ValueTransformer>;
 }
 
 /** Resources that are served in several forms: which one is stored. */
@@ -47,7 +51,7 @@ export class ResourceStorages {
   readonly #stop = new AbortController();
 
   constructor(options: ResourceStoragesOptions) {
-    const { prefix = '/registry', ...rest } = options;
+    const { prefix = '/registry', transformers, ...rest } = options;
     this.store = options.store;
     // Every cache listens to it.
     setMaxListeners(0, this.#stop.signal);
@@ -59,8 +63,10 @@ export class ResourceStorages {
     this.#stored = new Map(
       [...versions].map(([name, infos]) => {
         const form = storedForm(name, infos);
-        const resource = form.groupName === '' ? name : `${name}.${form.groupName}`;
-        return [name, { form, cache: new WatchCache({ ...rest, resource, prefix: `${prefix}/${name}/` }) }];
+        const resource = qualified(name, form);
+        const transformer = transformers?.get(resource);
+        const store = transformer === undefined ? rest.store : new TransformingStore(rest.store, transformer);
+        return [name, { form, cache: new WatchCache({ ...rest, store, resource, prefix: `${prefix}/${name}/` }) }];
       }),
     );
   }
@@ -75,6 +81,12 @@ export class ResourceStorages {
     const storage = this.find(declaration);
     if (storage === undefined) throw new RangeError(`${declaration.resource} have no objects`);
     return storage;
+  }
+
+  /** Those of the names (`secrets`, `deployments.apps`) that no stored resource has. */
+  unknown(names: Iterable<string>): string[] {
+    const known = new Set([...this.#stored].map(([name, { form }]) => qualified(name, form)));
+    return [...names].filter((name) => !known.has(name));
   }
 
   /** The version that a resource's objects are stored as; undefined for resources without objects. */
@@ -105,6 +117,11 @@ export class ResourceStorages {
     this.#stop.abort();
     await Promise.all([...this.#stored.values()].map(({ cache }) => cache.close()));
   }
+}
+
+/** `secrets`, `deployments.apps`. */
+function qualified(name: string, form: ResourceInfo): string {
+  return form.groupName === '' ? name : `${name}.${form.groupName}`;
 }
 
 function storedForm(name: string, infos: readonly ResourceInfo[]): ResourceInfo {

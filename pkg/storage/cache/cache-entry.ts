@@ -1,8 +1,9 @@
 /** One version of one object in the cache: the served bytes are the only copy; everything else is made from them. */
 
-import { splice, unsplice } from '#storage/layout.js';
+import { unreadableEntry } from '#storage/errors.js';
+import { isStoredLayout, splice, unsplice } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';
-import type { Revision } from '#storage/store.js';
+import type { KeyValue, Revision } from '#storage/store.js';
 
 /** Parses served bytes; what it returns is shared and never changed. */
 export type Decode = (json: Buffer) => object;
@@ -13,6 +14,9 @@ export const decodeJson: Decode = (json) => JSON.parse(json.toString('utf8')) as
 export class CacheEntry implements Entry {
   readonly key: string;
   readonly revision: Revision;
+  readonly stale: boolean;
+  /** Why it cannot be read; whoever needs more of it than key and revision gets a 500 that says so. */
+  readonly unreadable: string | undefined;
   readonly #json: Buffer;
   readonly #decode: Decode;
   /** Weak: the parsed form is several times larger than the bytes, and most objects are only passed on. */
@@ -20,11 +24,13 @@ export class CacheEntry implements Entry {
   #encoded: Map<string, Buffer> | undefined;
   #attributes: unknown;
 
-  /** `stored` is copied. */
-  constructor(key: string, stored: Buffer, revision: Revision, decode: Decode) {
+  /** The value is copied. */
+  constructor({ key, value, modRevision, stale = false, unreadable }: KeyValue, decode: Decode) {
     this.key = key;
-    this.revision = revision;
-    this.#json = splice(stored, revision);
+    this.revision = modRevision;
+    this.stale = stale;
+    this.unreadable = unreadable ?? (isStoredLayout(value) ? undefined : 'the stored data is not an object in JSON');
+    this.#json = splice(value, modRevision);
     this.#decode = decode;
   }
 
@@ -33,15 +39,22 @@ export class CacheEntry implements Entry {
   }
 
   json(): Buffer {
+    this.checkReadable();
     return this.#json;
   }
 
   object(): unknown {
     const known = this.#object?.deref();
     if (known !== undefined) return known;
-    const object = this.#decode(this.#json);
+    this.checkReadable();
+    const object = this.#decoded();
     this.#object = new WeakRef(object);
     return object;
+  }
+
+  /** Throws 500 for an entry that cannot be read. */
+  checkReadable(): void {
+    if (this.unreadable !== undefined) throw unreadableEntry(this.key, this.unreadable);
   }
 
   encoded(name: string, make: (entry: Entry) => Buffer): Buffer {
@@ -60,7 +73,26 @@ export class CacheEntry implements Entry {
   }
 
   /** The same state under another version: what a deletion's event carries. */
-  at(revision: Revision): CacheEntry {
-    return new CacheEntry(this.key, this.stored, revision, this.#decode);
+  at(modRevision: Revision): CacheEntry {
+    const { key, stored: value, stale, unreadable } = this;
+    return new CacheEntry(
+      { key, value, modRevision, stale, ...(unreadable !== undefined && { unreadable }) },
+      this.#decode,
+    );
+  }
+
+  #decoded(): object {
+    try {
+      return this.#decode(this.#json);
+    } catch {
+      // What a parser says quotes the text, which may be a secret.
+      throw unreadableEntry(this.key, 'the stored data cannot be decoded');
+    }
+  }
+
+  /** True when the other one is the same to the byte. */
+  same(other: CacheEntry): boolean {
+    const equal = this.revision === other.revision && this.stale === other.stale;
+    return equal && this.unreadable === other.unreadable && this.#json.equals(other.#json);
   }
 }

@@ -77,7 +77,7 @@ export class Feed {
       const at = revision === undefined ? {} : { revision };
       const page = await store.range({ start, end, limit: listPageSize, signal, ...at });
       revision ??= page.revision;
-      for (const { key, value, modRevision } of page.kvs) entries.push(new CacheEntry(key, value, modRevision, decode));
+      for (const kv of page.kvs) entries.push(new CacheEntry(kv, decode));
       if (page.kvs.length === 0 || page.count <= page.kvs.length) break;
       start = `${page.kvs[page.kvs.length - 1]?.key}\0`;
     }
@@ -104,10 +104,7 @@ export class Feed {
 
 function writeOf(options: FeedOptions, event: StoreEvent): Write {
   if (event.type === 'delete') return { key: event.key, revision: event.modRevision };
-  const { key, value, modRevision } = event.kv;
-  return { key, revision: modRevision, entry: entryOf(options, key, value, modRevision) };
-}
-
-function entryOf({ state, decode }: FeedOptions, key: string, value: Buffer, revision: Revision): CacheEntry {
-  return state.known(key, revision) ?? new CacheEntry(key, value, revision, decode);
+  const { key, modRevision } = event.kv;
+  const { state, decode } = options;
+  return { key, revision: modRevision, entry: state.known(key, modRevision) ?? new CacheEntry(event.kv, decode) };
 }

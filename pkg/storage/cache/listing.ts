@@ -32,7 +32,10 @@ const matchSlice = 256;
 /** Pairs per read of the store. */
 const storePageSize = 500;
 
-/** The page of a view that does not change meanwhile; `yieldTurn` is called now and then during long scans. */
+/**
+ * The page of a view that does not change meanwhile; `yieldTurn` is called now and then during long scans. Throws 500 when
+ * an object on the way cannot be read, as 1.24 does: a list that leaves something out would be worse.
+ */
 export async function listView(
   view: SortedEntries,
   selection: Selection,
@@ -41,15 +44,16 @@ export async function listView(
   const { start, end, limit, match } = selection;
   if (match === undefined) {
     const entries = view.slice({ start, end }, limit === 0 ? 0 : limit + 1);
-    if (limit === 0 || entries.length <= limit) return { entries };
-    const next = (entries.pop() as CacheEntry).key;
-    return { entries, next, remaining: view.count({ start: next, end }) };
+    const next = limit === 0 || entries.length <= limit ? undefined : entries.pop()?.key;
+    for (const entry of entries) entry.checkReadable();
+    return next === undefined ? { entries } : { entries, next, remaining: view.count({ start: next, end }) };
   }
   const matching: Entry[] = [];
   const candidates = view.slice({ start, end });
   for (let i = 0; i < candidates.length; i++) {
     if (i % matchSlice === matchSlice - 1) await yieldTurn();
     const entry = candidates[i] as CacheEntry;
+    entry.checkReadable();
     if (!match(entry)) continue;
     if (limit !== 0 && matching.length === limit) return { entries: matching, next: entry.key };
     matching.push(entry);
@@ -76,8 +80,10 @@ export async function listStore(listing: StoreListing): Promise<Page> {
     const pageSize = Math.min(storePageSize, wanted);
     const page = await store.range({ start, end, revision, limit: pageSize, ...(signal && { signal }) });
     const more = page.count - page.kvs.length;
-    for (const [i, { key, value, modRevision }] of page.kvs.entries()) {
-      const entry = known(key, modRevision) ?? new CacheEntry(key, value, modRevision, decode);
+    for (const [i, kv] of page.kvs.entries()) {
+      const { key } = kv;
+      const entry = known(key, kv.modRevision) ?? new CacheEntry(kv, decode);
+      entry.checkReadable();
       if (match?.(entry) === false) continue;
       entries.push(entry);
       if (entries.length !== limit) continue;

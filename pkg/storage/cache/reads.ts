@@ -1,7 +1,7 @@
 /** Reads of one resource: which version they may return, how long they wait for it, and where it comes from. */
 import type { Clock } from '#apimachinery/clock.js';
 import { tooManyRequests } from '#apimachinery/errors/status.js';
-import type { Decode } from '#storage/cache/cache-entry.js';
+import type { CacheEntry, Decode } from '#storage/cache/cache-entry.js';
 import { deadline } from '#storage/cache/deadline.js';
 import { keyRange, listResult, listStore, listView, type Selection } from '#storage/cache/listing.js';
 import type { CacheState } from '#storage/cache/state.js';
@@ -42,10 +42,10 @@ export class CacheReads {
     }
     if (version.kind === 'notOlderThan') {
       const newest = state.newest(fullKey);
-      if (newest !== undefined && newest.revision >= version.revision) return newest;
+      if (newest !== undefined && newest.revision >= version.revision) return readable(newest);
     }
     await this.reach(version, signal);
-    return state.newest(fullKey);
+    return readable(state.newest(fullKey));
   }
 
   async list(options: ListOptions): Promise<ListResult> {
@@ -118,6 +118,11 @@ export class CacheReads {
     const listing = { ...selection, store, revision, decode, known, signal };
     return listResult(await translated(() => listStore(listing)), prefix, revision);
   }
+}
+
+function readable(entry: CacheEntry | undefined): CacheEntry | undefined {
+  entry?.checkReadable();
+  return entry;
 }
 
 async function translated<T>(call: () => Promise<T>): Promise<T> {

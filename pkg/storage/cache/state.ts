@@ -178,7 +178,7 @@ export class CacheState {
   /** The entry that is known already, if it is the same to the byte: what was made from it is not made again. */
   #kept(entry: CacheEntry): CacheEntry {
     const known = this.known(entry.key, entry.revision);
-    return known?.json().equals(entry.json()) === true ? known : entry;
+    return known?.same(entry) === true ? known : entry;
   }
 
   #settleAhead(key: string, revision: Revision): void {

@@ -148,7 +148,7 @@ void t.test('versions that cannot be had', async (t) => {
   for (const future of [notOlderThan(second.revision + 100n), exact(second.revision + 100n)]) {
     const error = await statusOf(cache.list({ scope: '', version: future }));
     t.equal(error.code, 504);
-    t.match(error.message, /^Too large resource version: \d+, current: \d+$/);
+    t.match(error.message, /^Timeout: Too large resource version: \d+, current: \d+$/);
     t.equal(error.status.details?.retryAfterSeconds, 1);
   }
   t.equal(await cache.get('ns/a', notOlderThan(second.revision)), second);

@@ -181,6 +181,7 @@ export class WatchCache implements ResourceStorage {
 }
 
 function uidOf(entry: CacheEntry): unknown {
+  if (entry.unreadable !== undefined) return undefined;
   const object = entry.object() as { metadata?: { uid?: unknown } };
   return object.metadata?.uid;
 }

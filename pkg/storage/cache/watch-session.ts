@@ -137,6 +137,7 @@ function* initialEvents(
   { match, sendInitialEvents = false }: ResourceWatchOptions,
 ): Generator<ResourceEvent> {
   for (const entry of entries) {
+    entry.checkReadable();
     if (match?.(entry) !== false) yield { type: 'ADDED', entry, revision: entry.revision };
   }
   if (sendInitialEvents) yield { type: 'BOOKMARK', revision, initialEventsEnd: true };

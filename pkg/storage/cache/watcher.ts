@@ -22,9 +22,14 @@ export interface WatcherOptions {
   readonly bookmarks: boolean;
 }
 
-/** What a change means to one who selects: an object that starts or stops matching is added or deleted. */
+/**
+ * What a change means to one who selects: an object that starts or stops matching is added or deleted. Throws 500 for an
+ * object that cannot be read; nobody has seen it then, so what comes after it is as if there had been none.
+ */
 export function eventFor(change: Change, match: WatcherOptions['match']): ResourceEvent | undefined {
-  const { entry, previous, revision, deleted } = change;
+  const { entry, revision, deleted } = change;
+  const previous = change.previous?.unreadable === undefined ? change.previous : undefined;
+  if (!deleted) entry.checkReadable();
   const matchedBefore = previous !== undefined && (match === undefined || match(previous));
   const matchesNow = !deleted && (match === undefined || match(entry));
   if (matchesNow) return { type: matchedBefore ? 'MODIFIED' : 'ADDED', entry, revision };
@@ -68,10 +73,16 @@ export class Watcher {
     this.push({ type: 'BOOKMARK', revision, ...(initialEventsEnd && { initialEventsEnd }) });
   }
 
-  /** Delivers a change if it is new to this watcher and concerns it. */
+  /** Delivers a change if it is new to this watcher and concerns it; one that cannot be read ends the watch. */
   offer(change: Change): void {
     if (change.revision <= this.options.seen || !change.entry.key.startsWith(this.options.scope)) return;
-    const event = eventFor(change, this.options.match);
+    let event: ResourceEvent | undefined;
+    try {
+      event = eventFor(change, this.options.match);
+    } catch (err) {
+      this.end(err);
+      return;
+    }
     if (event !== undefined) this.push(event);
   }
 

@@ -73,7 +73,7 @@ export class CacheWrites {
 
   #wrote(key: string, stored: Buffer, revision: Revision): CacheEntry {
     const { state, decode } = this.#options;
-    const entry = state.known(key, revision) ?? new CacheEntry(key, stored, revision, decode);
+    const entry = state.known(key, revision) ?? new CacheEntry({ key, value: stored, modRevision: revision }, decode);
     state.wrote(key, revision, entry);
     return entry;
   }
@@ -81,7 +81,7 @@ export class CacheWrites {
   #current(kv: KeyValue | undefined): CacheEntry | undefined {
     const { state, decode } = this.#options;
     if (kv === undefined) return undefined;
-    return state.known(kv.key, kv.modRevision) ?? new CacheEntry(kv.key, kv.value, kv.modRevision, decode);
+    return state.known(kv.key, kv.modRevision) ?? new CacheEntry(kv, decode);
   }
 
   /** The state that a deletion at `expected` would remove, or what is there instead. */

@@ -4,6 +4,8 @@ import type { Guard, KeyValue, Revision } from '#storage/store.js';
 
 export interface EtcdKeyValue extends KeyValue {
   readonly createRevision: Revision;
+  /** The etcd lease whose end removes the key; 0: none. */
+  readonly lease: bigint;
 }
 
 export interface EtcdRange {
@@ -56,13 +58,15 @@ function readKeyValue(reader: WireReader): EtcdKeyValue {
   let createRevision = 0n;
   let modRevision = 0n;
   let value: Buffer = noValue;
+  let lease = 0n;
   while (reader.next()) {
     if (reader.field === 1) key = reader.string();
     else if (reader.field === 2) createRevision = reader.int64();
     else if (reader.field === 3) modRevision = reader.int64();
     else if (reader.field === 5) value = reader.bytes();
+    else if (reader.field === 6) lease = reader.int64();
   }
-  return { key, value, modRevision, createRevision };
+  return { key, value, modRevision, createRevision, lease };
 }
 
 /** What a conditional write does when its condition holds. */
@@ -155,6 +159,21 @@ export function readLeaseId(reader: WireReader): bigint {
   return id;
 }
 
+export function leaseRevokeRequest(id: bigint): Buffer {
+  return new WireWriter().int(1, id).finish();
+}
+
+export function leaseKeepAliveRequest(id: bigint): Buffer {
+  return new WireWriter().int(1, id).finish();
+}
+
+/** Seconds that the lease lives from now on; 0 when there is no such lease any more. */
+export function readKeepAlive(reader: WireReader): number {
+  let ttlSeconds = 0;
+  while (reader.next()) if (reader.field === 3) ttlSeconds = reader.number();
+  return ttlSeconds;
+}
+
 /** Bytes of the database file, out of a status response. */
 export function readDbSize(reader: WireReader): number {
   let size = 0;
@@ -206,7 +225,7 @@ export function readWatchResponse(reader: WireReader): EtcdWatchResponse {
 
 function readEvent(reader: WireReader): EtcdEvent {
   let deleted = false;
-  let kv: EtcdKeyValue = { key: '', value: noValue, modRevision: 0n, createRevision: 0n };
+  let kv: EtcdKeyValue = { key: '', value: noValue, modRevision: 0n, createRevision: 0n, lease: 0n };
   while (reader.next()) {
     if (reader.field === 1) deleted = reader.number() === 1;
     else if (reader.field === 2) kv = readKeyValue(reader.message());

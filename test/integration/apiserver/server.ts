@@ -1,5 +1,5 @@
 /** An API server on an in-memory store, allowing everything, for tests that want a real one. */
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { request } from 'node:https';
 import { Registry } from 'prom-client';
 import type { Test } from 'tap';
@@ -9,6 +9,8 @@ import { ApiServer, type ApiServerDependencies, type ApiServerOptions } from '#a
 import { ResourceStorages } from '#apiserver/registry/storages.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { createSelfSigned } from '#daemon/pki/self-signed.js';
+import { parseEncryptionConfig } from '#storage/encryption/encryption-config.js';
+import { resourceEncryption } from '#storage/encryption/resource-encryption.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import { createStorageMetrics } from '#storage/metrics.js';
 import type { Store } from '#storage/store.js';
@@ -19,6 +21,8 @@ export interface StartOptions {
   readonly dependencies?: Partial<ApiServerDependencies>;
   /** Shared with other servers; absent: one of its own. */
   readonly store?: Store;
+  /** An encryption config's text; absent: values are stored as they are. */
+  readonly encryption?: string;
   /** Also listen on a port of the loopback interface. */
   readonly https?: boolean;
 }
@@ -40,13 +44,22 @@ export async function runServer(start: StartOptions = {}): Promise<{ server: Api
   });
   const store = start.store ?? new MemoryStore({ clock: realClock });
   const metrics = new Registry();
+  const storageMetrics = createStorageMetrics(metrics);
+  const rules = start.encryption === undefined ? [] : parseEncryptionConfig(start.encryption, dialect);
+  const reserved = dialect.encryptedPrefix;
   const storages = new ResourceStorages({
     dialect,
     store,
     clock: realClock,
     random: Math.random,
     log: silentLogger,
-    metrics: createStorageMetrics(metrics),
+    metrics: storageMetrics,
+    transformers: resourceEncryption(rules, {
+      reserved,
+      random: randomBytes,
+      clock: realClock,
+      metrics: storageMetrics,
+    }),
   });
   const listen = { host: '127.0.0.1', port: 0, tls: { cert: made.certificate, key: made.privateKey } };
   const server = new ApiServer(

@@ -1,0 +1,188 @@
+/**
+ * The file that says which resources are encrypted in the store, and with what (`EncryptionConfiguration` of version v1).
+ *
+ * ```yaml
+ * apiVersion: apiserver.config.orch.io/v1
+ * kind: EncryptionConfiguration
+ * resources:
+ *   - resources: [secrets, configmaps]
+ *     providers:
+ *       - aesgcm: { keys: [{ name: new, secret: <base64 of 16, 24 or 32 bytes> }] }
+ *       - aescbc: { keys: [{ name: old, secret: <base64> }] }
+ *       - identity: {}
+ * ```
+ *
+ * The first key of the first provider writes; all keys of all providers read. Rules and wording are those of 1.24, except
+ * that no message repeats any part of the file but names of fields, providers and keys: the rest may be a secret.
+ */
+import { LineCounter, parseDocument } from 'yaml';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { isPlain, type Plain } from '#daemon/options/config-decode.js';
+import { OptionsError } from '#daemon/options/errors.js';
+import { type CipherName, secretLengths } from '#storage/encryption/value-cipher.js';
+
+export interface EncryptionKey {
+  readonly name: string;
+  readonly secret: Buffer;
+}
+
+export type EncryptionProvider =
+  | { readonly type: 'identity' }
+  | { readonly type: CipherName; readonly keys: readonly EncryptionKey[] };
+
+export interface EncryptionRule {
+  /** `secrets`, `deployments.apps`. */
+  readonly resources: readonly string[];
+  readonly providers: readonly EncryptionProvider[];
+}
+
+const redacted = '"REDACTED"';
+const providerNames = ['kms', 'aesgcm', 'aescbc', 'secretbox', 'identity'];
+
+/** The rules of the file, in its order. Throws an OptionsError with everything that is wrong with it. */
+export function parseEncryptionConfig(text: string, dialect: Dialect): EncryptionRule[] {
+  const file = parseFile(text);
+  const errors: string[] = [];
+  checkType(file, dialect, errors);
+  unknownFields(file, ['apiVersion', 'kind', 'resources'], '', errors);
+  const resources = list(file['resources'], 'resources', errors);
+  if (resources?.length === 0) errors.push('resources: Required value: at least one resources is required');
+  const rules = (resources ?? []).map((value, i) => rule(value, `resources[${i}]`, errors));
+  if (errors.length > 0) throw new OptionsError(errors);
+  return rules;
+}
+
+/** The parser's own messages quote the text. */
+function parseFile(text: string): Plain {
+  const lineCounter = new LineCounter();
+  const document = parseDocument(text, { prettyErrors: false, lineCounter });
+  const [error] = document.errors;
+  if (error !== undefined) {
+    const { line, col } = lineCounter.linePos(error.pos[0]);
+    throw new OptionsError([`line ${line}, column ${col}: ${error.code}`]);
+  }
+  let file: unknown;
+  try {
+    file = document.toJS({ maxAliasCount: 0 });
+  } catch {
+    throw new OptionsError(['aliases are not supported']);
+  }
+  if (!isPlain(file)) throw new OptionsError(['must be an object']);
+  return file;
+}
+
+function checkType(file: Plain, dialect: Dialect, errors: string[]): void {
+  const { apiVersion, kind } = file;
+  const current = apiVersion === dialect.encryptionConfigVersion && kind === 'EncryptionConfiguration';
+  // 1.24 knows it under an older name too.
+  const old = apiVersion === 'v1' && kind === 'EncryptionConfig';
+  if (!current && !old) {
+    errors.push(
+      `got unexpected config type: apiVersion must be "${dialect.encryptionConfigVersion}" and kind "EncryptionConfiguration"`,
+    );
+  }
+}
+
+function rule(value: unknown, path: string, errors: string[]): EncryptionRule {
+  const fields = object(value, path, errors);
+  unknownFields(fields, ['resources', 'providers'], `${path}.`, errors);
+  const resourcesPath = `${path}.resources`;
+  const providersPath = `${path}.providers`;
+  const names = list(fields['resources'], resourcesPath, errors) ?? [];
+  if (names.length === 0) errors.push(required(resourcesPath, `at least one ${resourcesPath} is required`));
+  const providers = list(fields['providers'], providersPath, errors) ?? [];
+  if (providers.length === 0) errors.push(required(providersPath, `at least one ${providersPath} is required`));
+  return {
+    resources: names.flatMap((name, i) => {
+      if (typeof name === 'string') return [name];
+      errors.push(`${resourcesPath}[${i}]: Invalid value: ${redacted}: must be a string`);
+      return [];
+    }),
+    providers: providers.flatMap((each, i) => provider(each, `${providersPath}[${i}]`, errors)),
+  };
+}
+
+function provider(value: unknown, path: string, errors: string[]): EncryptionProvider[] {
+  const fields = object(value, path, errors);
+  unknownFields(fields, providerNames, `${path}.`, errors);
+  const found = Object.keys(fields).filter((name) => providerNames.includes(name) && fields[name] !== null);
+  const [name] = found;
+  if (name === undefined) {
+    const wanted = 'provider does not contain any of the expected providers: KMS, AESGCM, AESCBC, Secretbox, Identity';
+    errors.push(`${path}: Invalid value: ${redacted}: ${wanted}`);
+    return [];
+  }
+  if (found.length > 1) {
+    const wanted = 'more than one provider specified in a single element, should split into different list elements';
+    errors.push(`${path}: Invalid value: ${redacted}: ${wanted}`);
+  }
+  if (name === 'kms') {
+    errors.push(`${path}.kms: Forbidden: key management services are not supported; use aesgcm, aescbc or secretbox`);
+    return [];
+  }
+  const settings = object(fields[name], `${path}.${name}`, errors);
+  if (name === 'identity') {
+    unknownFields(settings, [], `${path}.identity.`, errors);
+    return [{ type: name }];
+  }
+  unknownFields(settings, ['keys'], `${path}.${name}.`, errors);
+  const type = name as CipherName;
+  return [{ type, keys: keys(settings['keys'], `${path}.${name}.keys`, secretLengths[type], errors) }];
+}
+
+function keys(value: unknown, path: string, lengths: readonly number[], errors: string[]): EncryptionKey[] {
+  const values = list(value, path, errors) ?? [];
+  if (values.length === 0) errors.push(required(path, 'at least one keys is required'));
+  return values.flatMap((each, i) => key(each, `${path}[${i}]`, lengths, errors));
+}
+
+function key(value: unknown, path: string, lengths: readonly number[], errors: string[]): EncryptionKey[] {
+  const fields = object(value, path, errors);
+  unknownFields(fields, ['name', 'secret'], `${path}.`, errors);
+  const { name, secret } = fields;
+  if (typeof name !== 'string' || name === '')
+    errors.push(required(`${path}.name`, 'name is a mandatory field for a key'));
+  if (secret === undefined || secret === null || secret === '') {
+    errors.push(required(`${path}.secret`, 'secret is a mandatory field for a key'));
+    return [];
+  }
+  const bytes = typeof secret === 'string' ? decodeBase64(secret) : undefined;
+  if (bytes === undefined) {
+    errors.push(`${path}.secret: Invalid value: ${redacted}: secrets must be base64 encoded`);
+    return [];
+  }
+  if (!lengths.includes(bytes.length)) {
+    const wanted = `secret is not of the expected length, got ${bytes.length}, expected one of [${lengths.join(' ')}]`;
+    errors.push(`${path}.secret: Invalid value: ${redacted}: ${wanted}`);
+  }
+  return typeof name === 'string' ? [{ name, secret: bytes }] : [];
+}
+
+/** Undefined for what is not base64 in its standard alphabet with its padding; line breaks are let through. */
+function decodeBase64(text: string): Buffer | undefined {
+  const compact = text.replace(/[\r\n]/g, '');
+  const valid = compact.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(compact);
+  return valid ? Buffer.from(compact, 'base64') : undefined;
+}
+
+const required = (path: string, detail: string): string => `${path}: Required value: ${detail}`;
+
+function object(value: unknown, path: string, errors: string[]): Plain {
+  if (isPlain(value)) return value;
+  if (value !== null && value !== undefined) errors.push(`${path}: Invalid value: ${redacted}: must be an object`);
+  return {};
+}
+
+/** An absent list is an empty one; undefined after an error. */
+function list(value: unknown, path: string, errors: string[]): readonly unknown[] | undefined {
+  if (value === null || value === undefined) return [];
+  if (Array.isArray(value)) return value as unknown[];
+  errors.push(`${path}: Invalid value: ${redacted}: must be a list`);
+  return undefined;
+}
+
+function unknownFields(fields: Plain, known: readonly string[], path: string, errors: string[]): void {
+  for (const name of Object.keys(fields)) {
+    if (!known.includes(name)) errors.push(`unknown field ${JSON.stringify(`${path}${name}`)}`);
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * A store whose values are written in another form than they are handed over. Keys, revisions, conditions, leases and
+ * watches are those of the store below.
+ */
+import type { ValueTransformer } from '#storage/encryption/transformer.js';
+import { TransformError } from '#storage/encryption/value-cipher.js';
+import type {
+  KeyValue,
+  RangeOptions,
+  RangeResult,
+  Revision,
+  Store,
+  StoreEvent,
+  WatchMessage,
+  WatchOptions,
+  WriteOptions,
+  WriteResult,
+} from '#storage/store.js';
+
+const nothing = Buffer.alloc(0);
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+export class TransformingStore implements Store {
+  readonly #store: Store;
+  readonly #transformer: ValueTransformer;
+
+  constructor(store: Store, transformer: ValueTransformer) {
+    this.#store = store;
+    this.#transformer = transformer;
+  }
+
+  async range(options: RangeOptions): Promise<RangeResult> {
+    const result = await this.#store.range(options);
+    if (options.keysOnly === true) return result;
+    return { ...result, kvs: result.kvs.map((kv) => this.#read(kv)) };
+  }
+
+  async create(key: string, value: Buffer, options?: WriteOptions): Promise<WriteResult> {
+    return this.#result(await this.#store.create(key, this.#transformer.toStorage(value, key), options));
+  }
+
+  async update(key: string, value: Buffer, expected: Revision, options?: WriteOptions): Promise<WriteResult> {
+    const stored = this.#transformer.toStorage(value, key);
+    return this.#result(await this.#store.update(key, stored, expected, options));
+  }
+
+  async delete(key: string, expected: Revision, options?: { signal?: AbortSignal }): Promise<WriteResult> {
+    return this.#result(await this.#store.delete(key, expected, options));
+  }
+
+  async *watch(options: WatchOptions): AsyncGenerator<WatchMessage, void, void> {
+    for await (const message of this.#store.watch(options)) {
+      if (message.type === 'progress') yield message;
+      else yield { ...message, events: message.events.map((event) => this.#event(event)) };
+    }
+  }
+
+  requestProgress(start?: string): void {
+    this.#store.requestProgress(start);
+  }
+
+  currentRevision(signal?: AbortSignal): Promise<Revision> {
+    return this.#store.currentRevision(signal);
+  }
+
+  compact(revision: Revision): Promise<void> {
+    return this.#store.compact(revision);
+  }
+
+  health(signal?: AbortSignal): Promise<void> {
+    return this.#store.health(signal);
+  }
+
+  size(): Promise<number | undefined> {
+    return this.#store.size();
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
+
+  #result(result: WriteResult): WriteResult {
+    if (result.ok || result.current === undefined) return result;
+    return { ...result, current: this.#read(result.current) };
+  }
+
+  #event(event: StoreEvent): StoreEvent {
+    const previous = event.previous && { previous: this.#read(event.previous) };
+    return event.type === 'put' ? { ...event, kv: this.#read(event.kv), ...previous } : { ...event, ...previous };
+  }
+
+  #read(kv: KeyValue): KeyValue {
+    try {
+      const { value, stale, authenticated } = this.#transformer.fromStorage(kv.value, kv.key);
+      if (!authenticated) checkJson(value);
+      return { key: kv.key, modRevision: kv.modRevision, value, ...(stale && { stale }) };
+    } catch (err) {
+      if (!(err instanceof TransformError)) throw err;
+      return { key: kv.key, modRevision: kv.modRevision, value: nothing, unreadable: err.message };
+    }
+  }
+}
+
+/** Bytes that were changed in the store may decrypt to something; it is not JSON any more then. */
+function checkJson(value: Buffer): void {
+  try {
+    JSON.parse(decoder.decode(value));
+  } catch {
+    throw new TransformError('the stored data is not JSON');
+  }
+}
