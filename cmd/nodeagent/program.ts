@@ -3,8 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
+import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { connect } from '#client/rest/client-config.js';
-import { loadKubeconfig } from '#client/rest/kubeconfig.js';
 import { NodeAgentProcess } from '#cmd/nodeagent/process.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
@@ -43,7 +43,7 @@ export function nodeAgentProgram(facts: ProcessFacts): Program<NodeAgentOptionTa
 }
 
 async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
-  const { dialect, clock, random, log } = context;
+  const { dialect, clock, random, log, env } = context;
   const path = context.values.config ?? '';
   const parsed =
     path === '' ? context : await applyConfigFile(nodeAgentOptionTable(dialect), context, { path, dialect });
@@ -60,7 +60,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   const metrics = createRegistry({ dialect, process: facts });
   const nodeName = (values['hostname-override'] ?? hostname()).trim().toLowerCase();
   const userAgent = `${dialect.components.nodeAgent}/${dialect.version}`;
-  const config = await loadKubeconfig(values.kubeconfig ?? '', { clock });
+  const config = await loadKubeconfig(values.kubeconfig ?? '', { clock, env, metrics });
   const client = connect(config, { dialect, clock, userAgent, metrics });
   const informers = new SharedInformerFactory({ client, clock, random, log, metrics, transform: dropManagedFields });
   const surroundings = surroundingsOf(context, values);

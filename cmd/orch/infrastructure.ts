@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { formatKubeconfig, singleContext } from '#client/rest/kubeconfig.js';
+import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
 import type { Closable } from '#cmd/orch/closable.js';
 import type { ContainerRuntimes } from '#cmd/orch/container-runtimes.js';
 import { type EtcdPki, ensureEtcdPki } from '#cmd/orch/etcd-pki.js';

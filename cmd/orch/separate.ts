@@ -1,9 +1,9 @@
 /** A process for each daemon, restarted when it ends by itself. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { type ClientConfig, connect } from '#client/rest/client-config.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
-import { loadKubeconfig } from '#client/rest/kubeconfig.js';
 import {
   apiServerArguments,
   apiServerFiles,

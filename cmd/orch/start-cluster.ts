@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { type Clock, realClock } from '#apimachinery/clock.js';
 import { type Dialect, type DialectName, dialectByName } from '#apimachinery/dialect.js';
 import type { Client } from '#client/client.js';
-import { formatKubeconfig, singleContext } from '#client/rest/kubeconfig.js';
+import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
 import type { RestClient } from '#client/rest/rest-client.js';
 import {
   apiServerArguments,

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { ClientConfig } from '#client/rest/client-config.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
-import { loadKubeconfig } from '#client/rest/kubeconfig.js';
+import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { Api, type WebSocketTarget } from '#cmd/orchctl/api/api.js';
 import { CommandError, type Terminal, type Values } from '#cmd/orchctl/command.js';
 

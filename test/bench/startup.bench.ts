@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { realClock } from '#apimachinery/clock.js';
-import { clientConfigFrom, parseKubeconfig } from '#client/rest/kubeconfig.js';
+import { parseKubeconfig } from '#client/kubeconfig/file.js';
+import { clientConfigFrom } from '#client/kubeconfig/load.js';
 import { figure, machineLine, seconds } from '#test/bench/report.js';
 import { startTestCluster } from '#test/e2e/harness.js';
 

@@ -16,6 +16,10 @@ export interface ClientConfig {
   readonly token?: TokenSource;
   /** Sent with every request, such as Impersonate-User. */
   readonly headers?: Readonly<Record<string, string | string[]>>;
+  /** Every connection goes through it: http, https or socks5. */
+  readonly proxy?: URL;
+  /** Whether large answers may come compressed; so unless told. */
+  readonly compression?: boolean;
   /** Namespace that the user works in by default. */
   readonly namespace: string;
 }

@@ -53,15 +53,8 @@ export class Connection {
 
   /** To the same server, which is trusted for the same reason, with a token instead of every other credential. */
   as(token: TokenSource): Connection {
-    const { server, namespace, tls, serverName, insecureSkipVerify } = this.#config;
-    const config: ClientConfig = {
-      server,
-      namespace,
-      token,
-      ...(tls === undefined ? {} : { tls: new TrustOnly(tls) }),
-      ...(serverName === undefined ? {} : { serverName }),
-      ...(insecureSkipVerify === undefined ? {} : { insecureSkipVerify }),
-    };
+    const { tls, headers: _, ...rest } = this.#config;
+    const config: ClientConfig = { ...rest, token, ...(tls === undefined ? {} : { tls: new TrustOnly(tls) }) };
     const other = new Connection(config, this.#options);
     this.#others.push(other);
     return other;

@@ -4,7 +4,7 @@
  */
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { isCompressed, readBody } from '#client/http/body.js';
-import type { ChannelResponse } from '#client/http/channel.js';
+import { type ChannelResponse, orAborted } from '#client/http/channel.js';
 import { NegotiatedChannel } from '#client/http/negotiated-channel.js';
 import type { TlsMaterial, TlsSource, TokenSource } from '#client/rest/credentials.js';
 import type { Transport, TransportRequest, TransportResponse } from '#client/rest/transport.js';
@@ -83,8 +83,19 @@ export class HttpTransport implements Transport {
   async #identity(request: TransportRequest): Promise<Identity> {
     this.#check(request);
     const { token, tls } = this.#options;
-    const [material, bearer] = await Promise.all([tls?.current(), token?.token()]);
+    const asked = Promise.all([tls?.current(), token?.token()]);
+    const [material, bearer] = await (request.signal === undefined ? asked : this.#orAborted(asked, request.signal));
     return { material, token: bearer === '' ? undefined : bearer };
+  }
+
+  /** A plugin may ask the user, who may take long. */
+  async #orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+    try {
+      return await orAborted(promise, signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      throw new TransportError('Aborted', `request to ${this.#base.host} aborted`, { cause: error });
+    }
   }
 
   /** Credentials other than those that were refused; undefined when there are none. */

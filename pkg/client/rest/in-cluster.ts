@@ -1,6 +1,7 @@
 /** The connection of a program that runs in a pod: its service account's token and the API's in-pod variables. */
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { proxyFromEnvironment } from '#client/http/proxy.js';
 import type { ClientConfig } from '#client/rest/client-config.js';
 import { FileTls, FileToken, type ReadFile, readFromDisk } from '#client/rest/credentials.js';
 
@@ -36,8 +37,11 @@ export async function inClusterConfig(options: InClusterOptions): Promise<Client
   } catch (error) {
     throw new NotInClusterError(`no service account in ${directory}`, { cause: error });
   }
+  const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const proxy = proxyFromEnvironment(new URL(server), env);
   return {
-    server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    server,
+    ...(proxy === undefined ? {} : { proxy }),
     tls: new FileTls({ files: { ca: `${directory}/ca.crt` }, clock, readFile }),
     token,
     namespace,

@@ -11,8 +11,8 @@ import { configmaps, namespaces, serviceaccounts } from '#api/core/v1/resources.
 import { realClock as clock } from '#apimachinery/clock.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
+import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
-import { formatKubeconfig, singleContext } from '#client/rest/kubeconfig.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import { createSelfSigned } from '#daemon/pki/self-signed.js';
 import { startServer } from '#test/integration/apiserver/server.js';

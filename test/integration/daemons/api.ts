@@ -13,7 +13,7 @@ import type { CompleteApiServer } from '#apiserver/complete-api-server.js';
 import { buildApiServer } from '#apiserver/config.js';
 import { apiServerOptions } from '#apiserver/options.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
-import { formatKubeconfig, singleContext } from '#client/rest/kubeconfig.js';
+import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import { createRegistry } from '#daemon/metrics/registry.js';

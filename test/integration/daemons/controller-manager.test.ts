@@ -5,7 +5,7 @@ import { namespaces, pods, serviceaccounts } from '#api/core/v1/resources.gen.js
 import { realClock as clock, formatMicroTime } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { Connection } from '#client/rest/connection.js';
-import { loadKubeconfig } from '#client/rest/kubeconfig.js';
+import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { ServiceAccountToken } from '#client/rest/service-account-token.js';
 import { type DaemonTest, ended, startApi, until } from '#test/integration/daemons/api.js';
 

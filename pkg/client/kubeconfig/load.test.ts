@@ -1,14 +1,9 @@
 import t from 'tap';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { formatKubeconfig, KubeconfigError, parseKubeconfig, singleContext } from '#client/kubeconfig/file.js';
+import { loadKubeconfig, loadKubeconfigs } from '#client/kubeconfig/load.js';
 import { configFromOptions } from '#client/rest/config-from-options.js';
 import { inClusterConfig, NotInClusterError } from '#client/rest/in-cluster.js';
-import {
-  formatKubeconfig,
-  KubeconfigError,
-  loadKubeconfig,
-  parseKubeconfig,
-  singleContext,
-} from '#client/rest/kubeconfig.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 
 function disk(files: Record<string, string>) {
@@ -110,13 +105,92 @@ t.test('what does not fit is told', async (t) => {
     ['/pod', undefined, /v1 Pod, not a v1 Config/],
     ['/list', undefined, /clusters is not a list/],
     ['/empty', undefined, /no current context/],
-    ['/c', 'd', /uses "exec"/],
+    ['/c', 'd', /exec: apiVersion must be specified/],
     ['/c', 'e', /cluster "missing" does not exist/],
     ['/c', 'z', /context "z" does not exist/],
   ];
   for (const [path, context, message] of rows) {
     await t.rejects(load(path, context), { name: KubeconfigError.name, message }, `${path} ${context}`);
   }
+});
+
+t.test('everything that says how to get there', async (t) => {
+  const clock = new VirtualClock();
+  const user = (fields: object) => ({ name: 'u', user: fields });
+  const load = (fields: object, cluster: object = {}) => {
+    const text = JSON.stringify({
+      clusters: [{ name: 'c', cluster: { server: 'https://h', ...cluster } }],
+      users: [user(fields)],
+      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+      'current-context': 'x',
+    });
+    return loadKubeconfig('/c', { clock, readFile: disk({ '/c': text }).readFile, env: { HTTPS_PROXY: 'env:1' } });
+  };
+  t.match(await load({}, { 'proxy-url': 'socks5://s:1', 'disable-compression': true }), {
+    proxy: { href: 'socks5://s:1' },
+    compression: false,
+  });
+  t.match(await load({}), { proxy: { host: 'env:1' } });
+  t.same((await load({ username: 'me', password: 'p:w' })).headers, {
+    authorization: `Basic ${Buffer.from('me:p:w').toString('base64')}`,
+  });
+  t.same((await load({ as: 'x', 'as-uid': '7', 'as-user-extra': { 'a/b': ['1', '2'], C: [] } })).headers, {
+    'impersonate-user': 'x',
+    'impersonate-uid': '7',
+    'impersonate-extra-a%2Fb': ['1', '2'],
+    'impersonate-extra-C': [],
+  });
+  const rows: [object, object, RegExp][] = [
+    [{ 'as-groups': ['g'] }, {}, /without impersonating a user/],
+    [{ 'as-groups': 'g' }, {}, /as-groups is not a strings/],
+    [{ token: 7 }, {}, /token is not a string/],
+    [{ 'auth-provider': { name: 'gcp' } }, {}, /auth-provider "gcp" is not supported; use its credential plugin/],
+    [{ 'auth-provider': { name: 'oidc' } }, {}, /must provide idp-issuer-url/],
+    [
+      { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: 'x' } },
+      {},
+      /interactiveMode must be specified/,
+    ],
+    [{ exec: { apiVersion: 'client.authentication.k8s.io/v1alpha1', command: 'x' } }, {}, /invalid apiVersion/],
+    [{ exec: { apiVersion: 'client.authentication.k8s.io/v1beta1' } }, {}, /command must be specified/],
+    [{}, { 'proxy-url': 'ftp://x' }, /unsupported scheme "ftp"/],
+    [{}, { server: 'https://:x' }, /not a server's address/],
+  ];
+  for (const [fields, cluster, message] of rows) {
+    await t.rejects(load(fields, cluster), { name: KubeconfigError.name, message }, String(message));
+  }
+});
+
+t.test('several files are one, and the first that says something is right', async (t) => {
+  const clock = new VirtualClock();
+  const first = `
+users: [{name: u, user: {tokenFile: token}}]
+contexts: [{name: only-here, context: {cluster: c, user: u}}]
+current-context: only-here
+`;
+  const second = `
+clusters: [{name: c, cluster: {server: "https://second", certificate-authority: ca}}]
+users: [{name: u, user: {token: not-this, as: nor-this}}]
+current-context: other
+contexts: [{name: other, context: {cluster: c, user: v, namespace: n}}]
+`;
+  const files = { '/a/one': first, '/b/two': second, '/a/token': 'tok', '/b/ca': 'CA' };
+  const { readFile: read } = disk(files);
+  const readFile = (path: string) =>
+    read(path).catch((error: unknown) => {
+      throw Object.assign(error as Error, { code: 'ENOENT' });
+    });
+  const load = (paths: string[], more: object = {}) => loadKubeconfigs(paths, { clock, readFile, ...more });
+  const config = await load(['/a/one', '/missing', '', '/b/two', '/a/one']);
+  t.equal(config.server, 'https://second');
+  t.equal(await config.token?.token(), 'tok', 'relative to its own file');
+  t.equal(config.headers, undefined, 'no field of the second user');
+  t.equal(String((await config.tls?.current())?.ca), 'CA');
+  await t.rejects(load(['/missing', '/gone']), { name: KubeconfigError.name, message: /\/missing:\/gone/ });
+  await t.rejects(loadKubeconfig('/missing', { clock, readFile }), { name: KubeconfigError.name });
+  const named = await load(['/b/two'], { cluster: 'c', user: 'u', userFields: { token: 'given', as: 'me' } });
+  t.equal(await named.token?.token(), 'given');
+  t.same(named.headers, { 'impersonate-user': 'me' });
 });
 
 t.test('what is written can be read', async (t) => {
@@ -159,6 +233,7 @@ t.test('from options: the file, the address, or the pod', async (t) => {
   const { readFile } = disk({ '/c': yaml });
   const options = { dialect: orchDialect, clock, env: {}, readFile };
   t.equal((await configFromOptions({ file: '/c' }, options)).server, 'https://one:6443');
+  t.equal((await configFromOptions({ file: '/c' }, { ...options, env: { HTTPS_PROXY: 'p:1' } })).proxy?.host, 'p:1');
   t.equal((await configFromOptions({ file: '/c', master: 'https://x:1' }, options)).server, 'https://x:1');
   t.equal((await configFromOptions({ file: '', master: 'x:8080' }, options)).server, 'http://x:8080');
   await t.rejects(configFromOptions({}, options), { name: NotInClusterError.name });

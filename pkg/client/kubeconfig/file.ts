@@ -1,0 +1,209 @@
+/** The client config file (kind Config, v1) that every client of the API knows: what is in it, read and written. */
+import { parse, stringify } from 'yaml';
+
+/** The file is missing, unreadable, or does not say what is asked of it. */
+export class KubeconfigError extends Error {
+  override readonly name = 'KubeconfigError';
+}
+
+export interface Cluster {
+  server?: string;
+  'certificate-authority'?: string;
+  'certificate-authority-data'?: string;
+  'insecure-skip-tls-verify'?: boolean;
+  'tls-server-name'?: string;
+  'proxy-url'?: string;
+  'disable-compression'?: boolean;
+  /** Data for programs, by name. */
+  extensions?: { name: string; extension?: unknown }[];
+}
+
+export interface User {
+  'client-certificate'?: string;
+  'client-certificate-data'?: string;
+  'client-key'?: string;
+  'client-key-data'?: string;
+  token?: string;
+  tokenFile?: string;
+  username?: string;
+  password?: string;
+  as?: string;
+  'as-uid'?: string;
+  'as-groups'?: string[];
+  'as-user-extra'?: Record<string, string[]>;
+  exec?: ExecEntry;
+  'auth-provider'?: { name: string; config?: Record<string, string> | null };
+}
+
+/** A program that gives credentials. */
+export interface ExecEntry {
+  apiVersion: string;
+  command: string;
+  args?: string[] | null;
+  env?: { name: string; value: string }[] | null;
+  /** Shown when the program is not found. */
+  installHint?: string;
+  provideClusterInfo?: boolean;
+  interactiveMode?: string;
+}
+
+export interface NamedCluster {
+  name: string;
+  cluster: Cluster;
+}
+
+export interface NamedUser {
+  name: string;
+  user: User;
+  /** Where it was read from: what is renewed is written there. */
+  file?: string;
+}
+
+export interface NamedContext {
+  name: string;
+  context: { cluster: string; user: string; namespace?: string };
+}
+
+export interface Kubeconfig {
+  apiVersion: 'v1';
+  kind: 'Config';
+  clusters: NamedCluster[];
+  users: NamedUser[];
+  contexts: NamedContext[];
+  'current-context': string;
+}
+
+/** The file's content, YAML or JSON; an empty file is an empty config. Throws KubeconfigError that names `source`. */
+export function parseKubeconfig(text: string, source = 'client config'): Kubeconfig {
+  let value: unknown;
+  try {
+    value = parse(text) ?? {};
+  } catch (error) {
+    throw new KubeconfigError(`${source} is neither YAML nor JSON: ${messageOf(error)}`, { cause: error });
+  }
+  if (!isRecord(value)) throw new KubeconfigError(`${source} is not a client config`);
+  const { apiVersion = 'v1', kind = 'Config' } = value;
+  if (kind !== 'Config' || apiVersion !== 'v1') {
+    throw new KubeconfigError(`${source} is a ${String(apiVersion)} ${String(kind)}, not a v1 Config`);
+  }
+  const current = value['current-context'] ?? '';
+  if (typeof current !== 'string') throw new KubeconfigError(`${source}: current-context is not a string`);
+  return {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: named<NamedCluster>(value, 'clusters', 'cluster', source),
+    users: named<NamedUser>(value, 'users', 'user', source),
+    contexts: named<NamedContext>(value, 'contexts', 'context', source),
+    'current-context': current,
+  };
+}
+
+/** The file's text for a Kubeconfig. */
+export function formatKubeconfig(config: Kubeconfig): string {
+  return stringify(config);
+}
+
+/** A file with one context, whose cluster, user and context carry these names and credentials (PEM inline). */
+export function singleContext(options: {
+  readonly server: string;
+  readonly clusterName: string;
+  readonly userName: string;
+  readonly ca?: Buffer | string;
+  readonly clientCertificate?: Buffer | string;
+  readonly clientKey?: Buffer | string;
+  readonly token?: string;
+  readonly namespace?: string;
+}): Kubeconfig {
+  const data = (pem: Buffer | string) => Buffer.from(pem).toString('base64');
+  const { clusterName, userName, ca, clientCertificate, clientKey, token, namespace } = options;
+  const cluster: Cluster = { server: options.server };
+  if (ca !== undefined) cluster['certificate-authority-data'] = data(ca);
+  const user: User = {};
+  if (clientCertificate !== undefined) user['client-certificate-data'] = data(clientCertificate);
+  if (clientKey !== undefined) user['client-key-data'] = data(clientKey);
+  if (token !== undefined) user.token = token;
+  const name = `${userName}@${clusterName}`;
+  const context: NamedContext['context'] = { cluster: clusterName, user: userName };
+  if (namespace !== undefined) context.namespace = namespace;
+  return {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: clusterName, cluster }],
+    users: [{ name: userName, user }],
+    contexts: [{ name, context }],
+    'current-context': name,
+  };
+}
+
+function named<N>(value: Record<string, unknown>, list: string, part: string, source: string): N[] {
+  const items = value[list] ?? [];
+  if (!Array.isArray(items)) throw new KubeconfigError(`${source}: ${list} is not a list`);
+  for (const item of items) {
+    if (!isRecord(item) || typeof item['name'] !== 'string') {
+      throw new KubeconfigError(`${source}: an entry of ${list} has no name`);
+    }
+    // A user without any credential may be written as null.
+    item[part] ??= {};
+    const entry = item[part];
+    const where = `${source}: ${list} ${JSON.stringify(item['name'])}`;
+    if (!isRecord(entry)) throw new KubeconfigError(`${where} is malformed`);
+    checkFields(entry, part, where);
+  }
+  return items as N[];
+}
+
+type FieldType = 'string' | 'boolean' | 'strings' | 'object' | 'list';
+
+/** What the fields that are read must be; others are for other programs. */
+const fieldTypes: Readonly<Record<string, Readonly<Record<string, FieldType>>>> = {
+  cluster: {
+    server: 'string',
+    'certificate-authority': 'string',
+    'certificate-authority-data': 'string',
+    'insecure-skip-tls-verify': 'boolean',
+    'tls-server-name': 'string',
+    'proxy-url': 'string',
+    'disable-compression': 'boolean',
+    extensions: 'list',
+  },
+  user: {
+    'client-certificate': 'string',
+    'client-certificate-data': 'string',
+    'client-key': 'string',
+    'client-key-data': 'string',
+    token: 'string',
+    tokenFile: 'string',
+    username: 'string',
+    password: 'string',
+    as: 'string',
+    'as-uid': 'string',
+    'as-groups': 'strings',
+    'as-user-extra': 'object',
+    exec: 'object',
+    'auth-provider': 'object',
+  },
+  context: { cluster: 'string', user: 'string', namespace: 'string' },
+};
+
+/** Fields that are null are as if they were not there. */
+function checkFields(entry: Record<string, unknown>, part: string, where: string): void {
+  for (const [field, type] of Object.entries(fieldTypes[part] ?? {})) {
+    if (entry[field] === null) delete entry[field];
+    const value = entry[field];
+    if (value !== undefined && !isOf(type, value)) throw new KubeconfigError(`${where}: ${field} is not a ${type}`);
+  }
+}
+
+function isOf(type: FieldType, value: unknown): boolean {
+  if (type === 'strings') return Array.isArray(value) && value.every((item) => typeof item === 'string');
+  if (type === 'list') return Array.isArray(value);
+  return type === 'object' ? isRecord(value) : typeof value === type;
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,176 @@
+/** From client config files to a connection. */
+import { dirname } from 'node:path';
+import type { Registry } from 'prom-client';
+import type { Clock } from '#apimachinery/clock.js';
+import { parseProxy, proxyFromEnvironment } from '#client/http/proxy.js';
+import type { PluginSurroundings } from '#client/kubeconfig/exec-plugin.js';
+import {
+  type Cluster,
+  type Kubeconfig,
+  KubeconfigError,
+  messageOf,
+  parseKubeconfig,
+  type User,
+} from '#client/kubeconfig/file.js';
+import { inlineOrFile } from '#client/kubeconfig/inline-or-file.js';
+import { mergeKubeconfigs, withAbsolutePaths } from '#client/kubeconfig/merge.js';
+import { credentialsOf } from '#client/kubeconfig/user-credentials.js';
+import type { ClientConfig } from '#client/rest/client-config.js';
+import { FileTls, type ReadFile, readFromDisk } from '#client/rest/credentials.js';
+
+export interface LoadOptions {
+  readonly clock: Clock;
+  /** Absent: the current context. */
+  readonly context?: string;
+  /** Overrides the cluster's server. */
+  readonly server?: string;
+  /** Override the entries that the context names. */
+  readonly cluster?: string;
+  readonly user?: string;
+  /** Override fields of the entries. */
+  readonly clusterFields?: Cluster;
+  readonly userFields?: User;
+  readonly readFile?: ReadFile;
+  /** The process's environment: proxies, and what credential plugins see. Absent: nothing of it. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** What credential plugins run in; absent: child processes that cannot ask the user anything. */
+  readonly plugins?: PluginSurroundings;
+  readonly metrics?: Registry;
+}
+
+/** The connection that the file at `path` describes. Relative paths in it are relative to it. Throws KubeconfigError. */
+export async function loadKubeconfig(path: string, options: LoadOptions): Promise<ClientConfig> {
+  const config = await readKubeconfig(path, options.readFile ?? readFromDisk);
+  return clientConfigFrom(config, { ...options, directory: dirname(path), source: path });
+}
+
+/**
+ * The connection that several files describe together, as the variable KUBECONFIG lists them: files that are missing are
+ * passed over, the first that has an entry or a current context is right. Throws KubeconfigError, also when none is
+ * there.
+ */
+export async function loadKubeconfigs(paths: readonly string[], options: LoadOptions): Promise<ClientConfig> {
+  const readFile = options.readFile ?? readFromDisk;
+  const configs: Kubeconfig[] = [];
+  const wanted = [...new Set(paths)].filter((path) => path !== '');
+  for (const path of wanted) {
+    try {
+      configs.push(await readKubeconfig(path, readFile));
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
+  }
+  const source = wanted.join(':');
+  if (configs.length === 0) throw new KubeconfigError(`cannot read the client config ${source}: there is no such file`);
+  return clientConfigFrom(mergeKubeconfigs(configs), { ...options, directory: '.', source });
+}
+
+async function readKubeconfig(path: string, readFile: ReadFile): Promise<Kubeconfig> {
+  let text: string;
+  try {
+    text = (await readFile(path)).toString('utf8');
+  } catch (error) {
+    throw new KubeconfigError(`cannot read the client config ${path}: ${messageOf(error)}`, { cause: error });
+  }
+  return withAbsolutePaths(parseKubeconfig(text, path), dirname(path), path);
+}
+
+function isMissing(error: unknown): boolean {
+  const cause = error instanceof KubeconfigError ? error.cause : undefined;
+  return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
+}
+
+/** The connection that a parsed file describes. Throws KubeconfigError. */
+export function clientConfigFrom(
+  parsed: Kubeconfig,
+  options: LoadOptions & { readonly directory: string; readonly source?: string },
+): ClientConfig {
+  const { source = 'client config', directory, clock, env = {} } = options;
+  const readFile = options.readFile ?? readFromDisk;
+  const config = withAbsolutePaths(parsed, directory);
+  const context = contextOf(config, options, source);
+  const clusterName = options.cluster ?? context.cluster ?? '';
+  const cluster = overridden(pick(config.clusters, clusterName, 'cluster', source).cluster, options.clusterFields);
+  const userName = options.user ?? context.user ?? '';
+  const entry = userName === '' ? undefined : pick(config.users, userName, 'user', source);
+  const file = parsed.users.find(({ name }) => name === userName)?.file;
+  const user = overridden(entry?.user ?? {}, options.userFields);
+  const server = serverOf(options.server ?? cluster.server ?? '', clusterName, source);
+  const proxy = proxyOf(cluster, new URL(server), env, source);
+  const credentials = credentialsOf(user, {
+    name: userName,
+    source,
+    file,
+    clock,
+    readFile,
+    env,
+    plugins: options.plugins,
+    metrics: options.metrics,
+    proxy,
+    cluster: { ...cluster, server },
+  });
+  const ca = inlineOrFile(cluster, 'certificate-authority');
+  const base = new FileTls({
+    inline: { ca: ca.inline, cert: credentials.certificate.inline, key: credentials.key.inline },
+    files: { ca: ca.file, cert: credentials.certificate.file, key: credentials.key.file },
+    clock,
+    readFile,
+  });
+  return {
+    server,
+    namespace: context.namespace ?? 'default',
+    tls: credentials.tls?.(base) ?? base,
+    ...(cluster['tls-server-name'] === undefined ? {} : { serverName: cluster['tls-server-name'] }),
+    ...(cluster['insecure-skip-tls-verify'] === true ? { insecureSkipVerify: true } : {}),
+    ...(credentials.token === undefined ? {} : { token: credentials.token }),
+    ...(credentials.headers === undefined ? {} : { headers: credentials.headers }),
+    ...(proxy === undefined ? {} : { proxy }),
+    ...(cluster['disable-compression'] === true ? { compression: false } : {}),
+  };
+}
+
+/** Fields of the command line win, those of the file that say the same in another form lose. */
+function overridden<E extends Cluster | User>(entry: E, fields: E | undefined): E {
+  if (fields === undefined) return entry;
+  const copy = { ...entry, ...fields };
+  for (const field of ['certificate-authority', 'client-certificate', 'client-key']) {
+    if (Object.hasOwn(fields, field)) Reflect.deleteProperty(copy, `${field}-data`);
+  }
+  if (Object.hasOwn(fields, 'token')) Reflect.deleteProperty(copy, 'tokenFile');
+  return copy;
+}
+
+function contextOf(
+  config: Kubeconfig,
+  options: LoadOptions,
+  source: string,
+): Partial<Kubeconfig['contexts'][0]['context']> {
+  const wanted = options.context ?? config['current-context'];
+  // Whoever names cluster and user needs no context.
+  if (wanted === '' && options.cluster !== undefined && options.user !== undefined) return {};
+  return pick(config.contexts, wanted, 'context', source).context;
+}
+
+function serverOf(text: string, cluster: string, source: string): string {
+  if (text === '') throw new KubeconfigError(`${source}: cluster ${JSON.stringify(cluster)} has no server`);
+  const server = /^https?:\/\//.test(text) ? text : `https://${text}`;
+  if (!URL.canParse(server)) throw new KubeconfigError(`${source}: ${JSON.stringify(text)} is not a server's address`);
+  return server;
+}
+
+/** What the file says is right for every server; the environment knows exceptions. */
+function proxyOf(cluster: Cluster, server: URL, env: LoadOptions['env'] & object, source: string): URL | undefined {
+  try {
+    const text = cluster['proxy-url'] ?? '';
+    return text === '' ? proxyFromEnvironment(server, env) : parseProxy(text);
+  } catch (error) {
+    throw new KubeconfigError(`${source}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function pick<N extends { name: string }>(items: readonly N[], name: string, what: string, source: string): N {
+  if (name === '') throw new KubeconfigError(`${source}: no current context`);
+  const found = items.find((item) => item.name === name);
+  if (found === undefined) throw new KubeconfigError(`${source}: ${what} ${JSON.stringify(name)} does not exist`);
+  return found;
+}

@@ -1,0 +1,59 @@
+/** Several client config files as one: the first that says something is right, whatever later ones say. Pure. */
+import { resolve } from 'node:path';
+import type { Cluster, Kubeconfig, NamedUser, User } from '#client/kubeconfig/file.js';
+
+/** The files together. An entry is taken whole from the first file that has one of its name. */
+export function mergeKubeconfigs(configs: readonly Kubeconfig[]): Kubeconfig {
+  return {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: firstOfEachName(configs.flatMap((config) => config.clusters)),
+    users: firstOfEachName(configs.flatMap((config) => config.users)),
+    contexts: firstOfEachName(configs.flatMap((config) => config.contexts)),
+    'current-context': configs.find((config) => config['current-context'] !== '')?.['current-context'] ?? '',
+  };
+}
+
+function firstOfEachName<N extends { readonly name: string }>(items: readonly N[]): N[] {
+  const seen = new Set<string>();
+  return items.filter((item) => {
+    if (seen.has(item.name)) return false;
+    seen.add(item.name);
+    return true;
+  });
+}
+
+/** The same config with paths that do not depend on where the file is; users know the file that they are from. */
+export function withAbsolutePaths(config: Kubeconfig, directory: string, file?: string): Kubeconfig {
+  return {
+    ...config,
+    clusters: config.clusters.map(({ name, cluster }) => ({ name, cluster: absoluteCluster(cluster, directory) })),
+    users: config.users.map(({ name, user }): NamedUser => {
+      const absolute = absoluteUser(user, directory);
+      return file === undefined ? { name, user: absolute } : { name, user: absolute, file };
+    }),
+  };
+}
+
+function absolute<T extends object>(entry: T, fields: readonly (keyof T & string)[], directory: string): T {
+  const copy = { ...entry };
+  for (const field of fields) {
+    const path: unknown = copy[field];
+    if (typeof path === 'string' && path !== '') Object.assign(copy, { [field]: resolve(directory, path) });
+  }
+  return copy;
+}
+
+function absoluteCluster(cluster: Cluster, directory: string): Cluster {
+  return absolute(cluster, ['certificate-authority'], directory);
+}
+
+function absoluteUser(user: User, directory: string): User {
+  const copy = absolute(user, ['client-certificate', 'client-key', 'tokenFile'], directory);
+  const { exec } = copy;
+  // A bare name is looked up in PATH.
+  if (typeof exec?.command === 'string' && exec.command.includes('/')) {
+    copy.exec = { ...exec, command: resolve(directory, exec.command) };
+  }
+  return copy;
+}

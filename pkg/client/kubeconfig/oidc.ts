@@ -1,0 +1,174 @@
+/**
+ * ID tokens of an OpenID Connect provider (auth-provider `oidc`): renewed with the refresh token when they run out; what
+ * the provider gives is written back into the file, since it may take each refresh token once only.
+ */
+import { randomUUID } from 'node:crypto';
+import { rename, stat, writeFile } from 'node:fs/promises';
+import { isMap, isSeq, parseDocument } from 'yaml';
+import type { Clock } from '#apimachinery/clock.js';
+import { CredentialError } from '#client/kubeconfig/exec-credentials.js';
+import { isRecord, KubeconfigError, messageOf } from '#client/kubeconfig/file.js';
+import { FileTls, type ReadFile, type TokenSource } from '#client/rest/credentials.js';
+import { HttpTransport } from '#client/rest/http-transport.js';
+import { readAll } from '#client/rest/response.js';
+
+export interface OidcConfig {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly idToken: string;
+  readonly refreshToken: string;
+  readonly ca: { readonly inline: Buffer | undefined; readonly file: string | undefined };
+}
+
+/** Throws KubeconfigError where the provider or the client is not named. */
+export function oidcConfigOf(config: Readonly<Record<string, string>>, where: string): OidcConfig {
+  const of = (key: string) => config[key] ?? '';
+  for (const key of ['idp-issuer-url', 'client-id']) {
+    if (of(key) === '') throw new KubeconfigError(`${where}: auth-provider oidc: must provide ${key}`);
+  }
+  const data = of('idp-certificate-authority-data');
+  const file = of('idp-certificate-authority');
+  return {
+    issuer: of('idp-issuer-url'),
+    clientId: of('client-id'),
+    clientSecret: of('client-secret'),
+    idToken: of('id-token'),
+    refreshToken: of('refresh-token'),
+    ca:
+      data === ''
+        ? { inline: undefined, file: file || undefined }
+        : { inline: Buffer.from(data, 'base64'), file: undefined },
+  };
+}
+
+export interface OidcSurroundings {
+  readonly clock: Clock;
+  readonly readFile: ReadFile;
+  /** User entry and file that new tokens are written to; without a file they are kept in memory. */
+  readonly name: string;
+  readonly file: string | undefined;
+  readonly proxy: URL | undefined;
+}
+
+/** A token that is as old as this is not used any more: the request takes its time. */
+const expiryDeltaMs = 10_000;
+
+export class OidcToken implements TokenSource {
+  readonly #config: OidcConfig;
+  readonly #surroundings: OidcSurroundings;
+  #idToken: string;
+  #refreshToken: string;
+  #asking: Promise<string> | undefined;
+
+  constructor(config: OidcConfig, surroundings: OidcSurroundings) {
+    this.#config = config;
+    this.#surroundings = surroundings;
+    this.#idToken = config.idToken;
+    this.#refreshToken = config.refreshToken;
+  }
+
+  /** Rejects with CredentialError when there is no valid token and none can be had. */
+  async token(): Promise<string> {
+    if (expiresAtMs(this.#idToken) - expiryDeltaMs > this.#surroundings.clock.now()) return this.#idToken;
+    this.#asking ??= this.#renew().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  /** A token that the server refuses before its time is not asked for again: the provider would say the same. */
+  invalidate(): void {}
+
+  async #renew(): Promise<string> {
+    if (this.#refreshToken === '') {
+      throw new CredentialError('oidc: no valid id-token, and cannot refresh without refresh-token');
+    }
+    try {
+      const { token_endpoint: endpoint } = await this.#ask(
+        `${this.#config.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
+      );
+      if (typeof endpoint !== 'string') throw new Error('the provider names no token_endpoint');
+      const answer = await this.#ask(endpoint, { grant_type: 'refresh_token', refresh_token: this.#refreshToken });
+      const { id_token: idToken, refresh_token: refreshToken } = answer;
+      if (typeof idToken !== 'string' || idToken === '') throw new Error('token response did not contain an id_token');
+      this.#idToken = idToken;
+      const renewed: Record<string, string> = { 'id-token': idToken };
+      if (typeof refreshToken === 'string' && refreshToken !== '' && refreshToken !== this.#refreshToken) {
+        this.#refreshToken = refreshToken;
+        renewed['refresh-token'] = refreshToken;
+      }
+      await this.#persist(renewed);
+      return idToken;
+    } catch (error) {
+      throw new CredentialError(`oidc: failed to refresh token: ${messageOf(error)}`, { cause: error });
+    }
+  }
+
+  /** Without a form it is a GET. Rejects where the answer is no JSON object of success. */
+  async #ask(address: string, form?: Readonly<Record<string, string>>): Promise<Record<string, unknown>> {
+    const { clock, readFile, proxy } = this.#surroundings;
+    const { ca, clientId, clientSecret } = this.#config;
+    const url = new URL(address);
+    const transport = new HttpTransport({
+      server: url.origin,
+      clock,
+      tls: new FileTls({ inline: { ca: ca.inline }, files: { ca: ca.file }, clock, readFile }),
+      ...(proxy === undefined ? {} : { proxy }),
+    });
+    const pair = `${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`;
+    try {
+      const response = await transport.request({
+        method: form === undefined ? 'GET' : 'POST',
+        path: url.pathname + url.search,
+        headers:
+          form === undefined
+            ? { accept: 'application/json' }
+            : {
+                accept: 'application/json',
+                'content-type': 'application/x-www-form-urlencoded',
+                ...(clientSecret === '' ? {} : { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }),
+              },
+        ...(form === undefined
+          ? {}
+          : { body: new URLSearchParams(clientSecret === '' ? { ...form, client_id: clientId } : form).toString() }),
+      });
+      const text = (await readAll(response.body)).toString('utf8');
+      if (response.status !== 200) throw new Error(`${url.origin} answers ${response.status}: ${text.slice(0, 200)}`);
+      const value: unknown = JSON.parse(text);
+      if (!isRecord(value)) throw new Error(`${url.origin} answers with no object`);
+      return value;
+    } finally {
+      await transport.close();
+    }
+  }
+
+  /** Changes only those values; comments and order of the file stay. */
+  async #persist(values: Readonly<Record<string, string>>): Promise<void> {
+    const { file, name, readFile } = this.#surroundings;
+    if (file === undefined) return;
+    const document = parseDocument((await readFile(file)).toString('utf8'));
+    const users = document.get('users');
+    if (!isSeq(users)) throw new Error(`${file} has no users any more`);
+    const index = users.items.findIndex((item) => isMap(item) && item.get('name') === name);
+    if (index < 0) throw new Error(`${file} has no user ${JSON.stringify(name)} any more`);
+    for (const [key, value] of Object.entries(values)) {
+      document.setIn(['users', index, 'user', 'auth-provider', 'config', key], value);
+    }
+    const { mode } = await stat(file);
+    const aside = `${file}.${randomUUID()}`;
+    await writeFile(aside, document.toString(), { mode });
+    await rename(aside, file);
+  }
+}
+
+/** The instant in the token's `exp`; 0 for what is no token. */
+function expiresAtMs(token: string): number {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+    return isRecord(claims) && typeof claims['exp'] === 'number' ? claims['exp'] * 1000 : 0;
+  } catch {
+    // No token: one must be asked for.
+    return 0;
+  }
+}
