@@ -17,6 +17,7 @@ import { createRegistry } from '#daemon/metrics/registry.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
 import type { HealthCheck } from '#daemon/serving/health.js';
+import { openLeaderLock } from '#storage/etcd/open-leader-lock.js';
 
 type Context = ProgramContext<ControllerManagerOptionTable>;
 
@@ -41,6 +42,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     name,
     eventSource: name,
     metrics,
+    openEtcdLock: (where) => openLeaderLock({ values, clock, random, ...where }),
     create: ({ client, connection, recorder, leadership }) => {
       const manager = new ControllerManager(values, {
         client,

@@ -13,6 +13,7 @@ import { defaultProfile } from '#scheduler/framework/profile.js';
 import { schedulerMetrics } from '#scheduler/metrics.js';
 import { type SchedulerOptionTable, schedulerOptions, schedulerRules } from '#scheduler/options.js';
 import { Scheduler } from '#scheduler/scheduler.js';
+import { openLeaderLock } from '#storage/etcd/open-leader-lock.js';
 
 type Context = ProgramContext<SchedulerOptionTable>;
 
@@ -42,6 +43,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     name,
     eventSource: dialect.components.defaultScheduler,
     metrics,
+    openEtcdLock: (where) => openLeaderLock({ values, clock, random, ...where }),
     configz: { componentconfig: schedulerConfig(values, settings, dialect) },
     create: ({ client, recorder, leadership }) => {
       const loop = new Scheduler({

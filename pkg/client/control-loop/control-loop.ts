@@ -2,14 +2,11 @@
  * What the daemons around control loops share: a client, an event recorder, leader election, health and an HTTPS port,
  * all from the common options.
  */
-import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import type { Registry } from 'prom-client';
 import { deferred } from '#apimachinery/deferred.js';
+import { createElection, type Election, type LockChoice, type OpenEtcdLock } from '#client/control-loop/election.js';
 import type { Leadership } from '#client/control-loop/leader-loop.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
-import { createLock } from '#client/leaderelection/create-lock.js';
-import { LeaderElector } from '#client/leaderelection/leader-elector.js';
 import { configFromOptions } from '#client/rest/config-from-options.js';
 import { Connection } from '#client/rest/connection.js';
 import type { RestClient } from '#client/rest/rest-client.js';
@@ -43,13 +40,16 @@ export type ControlLoopContext = Pick<
 };
 
 export interface LoopDependencies {
-  /** Of the loop itself, such as its caches. */
+  /** Of the loop itself, such as its caches. With leader election its writes land only while this process leads. */
   readonly client: RestClient;
   /** For further clients, each with a rate of its own, so that a busy one does not hold up the others. */
   readonly connection: Connection;
+  /** Events tell what happened, also of a term that is over: they belong to none. */
   readonly recorder: ApiEventRecorder;
   /** Absent when leader election is off. */
   readonly leadership: Leadership | undefined;
+  /** One more election, for work that has a lock of its own. */
+  readonly elect: (lock: LockChoice) => Promise<Election>;
 }
 
 export interface Loop {
@@ -67,6 +67,8 @@ export interface ControlLoopOptions {
   readonly metrics: Registry;
   /** What `/configz` shows: the configuration in force, by its group. Absent: the values of all options. */
   readonly configz?: Readonly<Record<string, unknown>>;
+  /** Absent: a lock in etcd is refused. */
+  readonly openEtcdLock?: OpenEtcdLock;
   readonly create: (dependencies: LoopDependencies) => Loop | Promise<Loop>;
 }
 
@@ -90,32 +92,35 @@ export async function createControlLoop(options: ControlLoopOptions): Promise<Da
     log,
     metrics,
   });
-  // A renewal must not wait behind the requests of a busy loop.
-  const electing = connection.client('leader-election');
-  const elector = values['leader-elect'] ? electorOf(context, name, electing, metrics) : undefined;
-  const leadership: Leadership | undefined =
-    elector === undefined ? undefined : { lead: (work, signal) => elector.run(work, signal) };
-  const client = connection.client('shared-informers');
-  const { loop, checks = [] } = await options.create({ client, connection, recorder, leadership });
-  const election: HealthCheck = {
-    name: 'leader-election',
-    check: () => {
-      if (elector?.isHealthy() === false) throw new Error('failed election renewal');
-    },
+  const elections: Election[] = [];
+  const elect = async (lock: LockChoice): Promise<Election> => {
+    const { openEtcdLock } = options;
+    const election = await createElection({ lock, values, connection, openEtcdLock, clock, random, log, metrics });
+    elections.push(election);
+    return election;
   };
+  const main = values['leader-elect'] ? await elect(lockOf(values)) : undefined;
+  const own = main?.connection ?? connection;
+  const { loop, checks = [] } = await options.create({
+    client: own.client('shared-informers'),
+    connection: own,
+    recorder,
+    leadership: main?.leadership,
+    elect,
+  });
   const server = await createDaemonServer({
     name,
     values,
     dialect,
     clock,
     log,
-    health: new HealthChecks([election, ...checks]),
+    health: new HealthChecks([electionCheck(elections), ...checks]),
     metrics,
     debug: debugEndpoints(context, options),
     authenticationClient: await reviewer(values['authentication-orchconfig']),
     authorizationClient: await reviewer(values['authorization-orchconfig']),
   });
-  return new ControlLoopDaemon({ loop, server, recorder, connections });
+  return new ControlLoopDaemon({ loop, server, recorder, connections, elections });
 }
 
 function debugEndpoints(context: ControlLoopContext, { configz, name }: ControlLoopOptions): DebugEndpoints {
@@ -128,25 +133,22 @@ function debugEndpoints(context: ControlLoopContext, { configz, name }: ControlL
   });
 }
 
-function electorOf(context: ControlLoopContext, name: string, client: RestClient, metrics: Registry): LeaderElector {
-  const { values, clock, random, log } = context;
-  return new LeaderElector({
-    lock: createLock({
-      client,
-      kind: values['leader-elect-resource-lock'],
-      namespace: values['leader-elect-resource-namespace'],
-      name: values['leader-elect-resource-name'],
-    }),
-    identity: `${hostname()}_${randomUUID()}`,
-    leaseDurationMs: values['leader-elect-lease-duration'],
-    renewDeadlineMs: values['leader-elect-renew-deadline'],
-    retryPeriodMs: values['leader-elect-retry-period'],
-    clock,
-    random,
-    log,
-    metrics,
-    name,
-  });
+function lockOf(values: ControlLoopValues): LockChoice {
+  return {
+    kind: values['leader-elect-resource-lock'],
+    namespace: values['leader-elect-resource-namespace'],
+    name: values['leader-elect-resource-name'],
+  };
+}
+
+/** Of all locks that this process may hold. */
+function electionCheck(elections: readonly Election[]): HealthCheck {
+  return {
+    name: 'leader-election',
+    check: () => {
+      if (elections.some(({ elector }) => !elector.isHealthy())) throw new Error('failed election renewal');
+    },
+  };
 }
 
 async function connectionTo(
@@ -155,7 +157,8 @@ async function connectionTo(
 ): Promise<Connection> {
   const { values, dialect, clock, env } = context;
   const { file, ...settings } = options;
-  const config = await configFromOptions({ file, master: values.master }, { dialect, clock, env });
+  const sources = { file, master: values.master, metrics: options.metrics };
+  const config = await configFromOptions(sources, { dialect, clock, env });
   const rates = { qps: values['orch-api-qps'], burst: values['orch-api-burst'] };
   return new Connection(config, { dialect, clock, ...rates, ...settings });
 }
@@ -166,6 +169,7 @@ interface Parts {
   readonly server: DaemonServer | undefined;
   readonly recorder: ApiEventRecorder;
   readonly connections: readonly Connection[];
+  readonly elections: readonly Election[];
 }
 
 /** The loop with its port, and the order in which they start and stop. */
@@ -198,10 +202,11 @@ class ControlLoopDaemon implements Daemon {
 
   /** The loop first, then what it reports to, the port last. */
   async close(): Promise<void> {
-    const { loop, recorder, server, connections } = this.#parts;
+    const { loop, recorder, server, connections, elections } = this.#parts;
     this.#listening.reject(new Error(`${this.name} stopped`));
     await loop.close();
     await recorder.close();
+    for (const election of elections) election.close();
     await Promise.all(connections.map((connection) => connection.close()));
     await server?.close();
   }

@@ -7,7 +7,7 @@ import { MultiLock } from '#client/leaderelection/multi-lock.js';
 
 export interface CreateLockOptions {
   readonly client: Client;
-  /** `leases`, `endpointsleases` or `configmapsleases`; the last two also hold the Lease. */
+  /** `leases`, `endpointsleases` or `configmapsleases`: those that are objects. The last two also hold the Lease. */
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;

@@ -2,7 +2,8 @@
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
 
-export const resourceLocks = ['leases', 'endpointsleases', 'configmapsleases'] as const;
+/** The last one is a key in etcd, for daemons that are told where etcd is. */
+export const resourceLocks = ['leases', 'endpointsleases', 'configmapsleases', 'etcdleases'] as const;
 
 const section = 'Leader election';
 
@@ -38,7 +39,7 @@ export function leaderElectionOptions(defaults: { readonly resourceName: string;
       default: 'leases',
       oneOf: resourceLocks,
       section,
-      meaning: 'Kind of the lock object.',
+      meaning: 'Kind of the lock object; etcdleases: no object, but a key in the etcd of --etcd-servers.',
     },
     'leader-elect-resource-name': {
       type: 'string',
@@ -52,6 +53,15 @@ export function leaderElectionOptions(defaults: { readonly resourceName: string;
       section,
       meaning: 'Namespace of the lock object.',
     },
+    'etcd-servers': {
+      type: 'strings',
+      section,
+      meaning:
+        'Addresses of the API server’s etcd, scheme://host:port, comma separated; for a lock of kind etcdleases.',
+    },
+    'etcd-cafile': { type: 'string', section, meaning: 'Authorities that vouch for etcd.' },
+    'etcd-certfile': { type: 'string', section, meaning: 'Client certificate towards etcd.' },
+    'etcd-keyfile': { type: 'string', section, meaning: 'Key of the client certificate towards etcd.' },
   } as const satisfies OptionTable;
 }
 
@@ -77,6 +87,12 @@ export const leaderElectionRules: Rule<LeaderElectionValues> = (values) => {
     messages.push(
       `--leader-elect-renew-deadline must be greater than --leader-elect-retry-period times ${retryJitterFactor}`,
     );
+  }
+  if (values['leader-elect-resource-lock'] === 'etcdleases' && values['etcd-servers'].length === 0) {
+    messages.push('--leader-elect-resource-lock=etcdleases requires --etcd-servers');
+  }
+  if (((values['etcd-certfile'] ?? '') === '') !== ((values['etcd-keyfile'] ?? '') === '')) {
+    messages.push('--etcd-certfile and --etcd-keyfile must be given together');
   }
   if (values['leader-elect-resource-name'] === '') messages.push('--leader-elect-resource-name is required');
   if (values['leader-elect-resource-namespace'] === '') messages.push('--leader-elect-resource-namespace is required');

@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import t from 'tap';
+import { realClock as clock, formatMicroTime } from '#apimachinery/clock.js';
+import { LeaderElector } from '#client/leaderelection/leader-elector.js';
+import { silentLogger as log } from '#daemon/log/logger.js';
+import { electionKey } from '#storage/election-key.js';
+import { EtcdStore } from '#storage/etcd/etcd-store.js';
+import { EtcdLeaderLock, type LockRecord } from '#storage/etcd/leader-lock.js';
+import { startEtcd } from '#test/etcd.js';
+
+const { signal } = new AbortController();
+const where = { namespace: 'sys', name: 'lock' };
+
+const record = (holderIdentity: string, acquireTime = formatMicroTime(clock.now())): LockRecord => ({
+  holderIdentity,
+  leaseDurationSeconds: 3,
+  acquireTime,
+  renewTime: formatMicroTime(clock.now()),
+  leaderTransitions: 0,
+});
+
+void t.test('a lock in etcd', async (t) => {
+  const etcd = await startEtcd();
+  t.teardown(() => etcd.stop());
+  const lock = () => {
+    const made = new EtcdLeaderLock({ endpoints: [etcd.endpoint], ...where, clock, random: Math.random });
+    t.teardown(() => made.close());
+    return made;
+  };
+
+  await t.test('has one holder, whose revision stays, and is free when released', async (t) => {
+    const [a, b] = [lock(), lock()];
+    t.equal(a.description, 'sys/lock');
+    t.equal(await a.read(signal), undefined);
+    t.equal(await b.read(signal), undefined);
+    const term = record('a');
+    await a.write(term, signal);
+    await t.rejects(b.write(record('b'), signal), { message: 'a was faster' });
+    t.same(await b.read(signal), term);
+    await t.rejects(b.write(record('b'), signal), { message: /^a holds the lock until/ });
+    const fence = a.fence();
+    t.match(fence, { lock: 'etcdleases', ...where });
+    t.same(await a.read(signal), term);
+    await a.write({ ...term, renewTime: 'later' }, signal);
+    t.same(a.fence(), fence, 'a renewal does not change the term');
+    t.same(b.fence(), fence, 'seen by the others too');
+    await a.write(record('a', 'anew'), signal);
+    t.notSame(a.fence(), fence, 'another term of the same holder');
+    await a.read(signal);
+    await a.write({ ...record('') }, signal);
+    t.equal(await b.read(signal), undefined);
+    await b.write(record('b'), signal);
+    await b.write(record(''), signal);
+  });
+
+  await t.test('goes away with its etcd lease, which a late holder cannot keep', async (t) => {
+    const [a, b] = [lock(), lock()];
+    await a.read(signal);
+    const term = record('a');
+    await a.write(term, signal);
+    const store = new EtcdStore({ endpoints: [etcd.endpoint], clock, random: Math.random });
+    t.teardown(() => store.close());
+    const key = electionKey(where.namespace, where.name);
+    for (;;) {
+      const { kvs } = await store.range({ start: key, end: `${key}\0` });
+      if (kvs.length === 0) break;
+      await sleep(50);
+    }
+    await t.rejects(a.write(term, signal), { message: 'the etcd lease of the lock has ended' });
+    t.equal(await b.read(signal), undefined);
+    await b.write(record('b'), signal);
+    t.match(await a.read(signal), { holderIdentity: 'b' });
+    await b.write(record(''), signal);
+  });
+
+  await t.test('a key that nobody can read is held by somebody', async (t) => {
+    const store = new EtcdStore({ endpoints: [etcd.endpoint], clock, random: Math.random });
+    t.teardown(() => store.close());
+    for (const text of ['', 'nonsense', '[]', 'null', '{"holderIdentity":7}']) {
+      const key = electionKey(where.namespace, where.name);
+      const made = await store.create(key, Buffer.from(text));
+      const a = lock();
+      t.match(await a.read(signal), { holderIdentity: 'unknown' }, text);
+      await store.delete(key, made.revision);
+    }
+  });
+
+  await t.test('elects one of several, and another when that one goes', async (t) => {
+    const leading: string[] = [];
+    const stops = new Map<string, AbortController>();
+    const runs = ['a', 'b', 'c'].map((identity) => {
+      const stop = new AbortController();
+      stops.set(identity, stop);
+      const times = { leaseDurationMs: 3000, renewDeadlineMs: 2000, retryPeriodMs: 50 };
+      const elector = new LeaderElector({ lock: lock(), identity, ...times, clock, random: Math.random, log });
+      return elector.run((lost) => {
+        leading.push(identity);
+        return new Promise((resolve) => lost.addEventListener('abort', () => resolve(), { once: true }));
+      }, stop.signal);
+    });
+    for (let terms = 1; terms <= 3; terms += 1) {
+      while (leading.length < terms) await sleep(10);
+      stops.get(leading.at(-1) ?? '')?.abort();
+    }
+    await Promise.all(runs);
+    t.same([...leading].sort(), ['a', 'b', 'c']);
+  });
+});
