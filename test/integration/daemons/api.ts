@@ -12,14 +12,15 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { CompleteApiServer } from '#apiserver/complete-api-server.js';
 import { buildApiServer } from '#apiserver/config.js';
 import { apiServerOptions } from '#apiserver/options.js';
-import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
+import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { generateRsaKey, privateKeyToPem, publicKeyToPem } from '#daemon/pki/keys.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
+import type { Store } from '#storage/store.js';
 
 export interface DaemonTest {
   readonly api: CompleteApiServer;
@@ -34,9 +35,17 @@ export interface DaemonTest {
   start(program: string, args: readonly string[]): ChildProcess;
 }
 
-/** Ends everything with the test. `mode`: of authorization. */
-export async function startApi(t: Test, options: { dialect: Dialect; mode?: string }): Promise<DaemonTest> {
-  const { dialect, mode = 'RBAC' } = options;
+export interface ApiOptions {
+  readonly dialect: Dialect;
+  /** Of authorization; RBAC unless told. */
+  readonly mode?: string;
+  /** In memory unless told. */
+  readonly store?: Store;
+}
+
+/** Ends everything with the test, the store included. */
+export async function startApi(t: Test, options: ApiOptions): Promise<DaemonTest> {
+  const { dialect, mode = 'RBAC', store = new MemoryStore({ clock }) } = options;
   const folder = await mkdtemp(join(tmpdir(), 'daemons-'));
   const file = async (name: string, text: string) => {
     await writeFile(join(folder, name), text);
@@ -55,7 +64,6 @@ export async function startApi(t: Test, options: { dialect: Dialect; mode?: stri
   ];
   const parsed = parseOptions(apiServerOptions(dialect), argv, { program: 'test' });
   if (parsed.kind !== 'run') throw new TypeError('no options');
-  const store = new MemoryStore({ clock });
   const api = await buildApiServer({
     values: parsed.values,
     dialect,

@@ -4,9 +4,12 @@ import { leases } from '#api/coordination/v1/resources.gen.js';
 import { namespaces, pods, serviceaccounts } from '#api/core/v1/resources.gen.js';
 import { realClock as clock, formatMicroTime } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
-import { Connection } from '#client/rest/connection.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
+import { Connection } from '#client/rest/connection.js';
 import { ServiceAccountToken } from '#client/rest/service-account-token.js';
+import { electionKey } from '#storage/election-key.js';
+import { EtcdStore } from '#storage/etcd/etcd-store.js';
+import { startEtcd } from '#test/etcd.js';
 import { type DaemonTest, ended, startApi, until } from '#test/integration/daemons/api.js';
 
 const system = dialect.namespaces.system;
@@ -47,6 +50,40 @@ t.test('a connection with an account’s token is that account', async (t) => {
   t.same((await root.client('more').resource(pods).list()).items, []);
   await root.close();
   await t.rejects(robot.resource(pods).list(), { message: /closed/ });
+});
+
+t.test('a lock in etcd keeps all others out until its holder goes', async (t) => {
+  const etcd = await startEtcd();
+  t.teardown(() => etcd.stop());
+  const store = new EtcdStore({ endpoints: [etcd.endpoint], clock, random: Math.random });
+  const test = await startApi(t, { dialect, store });
+  const start = (name: string) => {
+    const child = test.start('orch-controller-manager', [
+      `--orchconfig=${test.config}`,
+      ...common,
+      '--leader-elect-resource-lock=etcdleases',
+      `--etcd-servers=${etcd.endpoint}`,
+      '--leader-elect-lease-duration=3s',
+      '--leader-elect-renew-deadline=2s',
+      '--leader-elect-retry-period=100ms',
+    ]);
+    const log = { text: '' };
+    child.stderr?.on('data', (part: Buffer) => {
+      log.text += part.toString();
+    });
+    return { name, child, leads: async () => log.text.includes('Became leader') };
+  };
+  const first = start('first');
+  await until('the first one leads', first.leads);
+  const second = start('second');
+  await makesAccounts(test, 'a');
+  first.child.kill('SIGKILL');
+  await until('the second one leads, once the etcd lease has ended', second.leads);
+  await makesAccounts(test, 'b');
+  second.child.kill('SIGTERM');
+  t.equal(await ended(second.child), 0);
+  const key = electionKey(system, dialect.components.controllerManager);
+  t.same((await store.range({ start: key, end: `${key}\0` })).kvs, [], 'released');
 });
 
 for (const kind of ['leases', 'endpointsleases']) {
