@@ -16,7 +16,7 @@ export function validateNonSpecialIP(path: FieldPath, address: string): FieldFai
   if (bytes === undefined) return [invalidValue(path, address, 'must be a valid IP address')];
   const failures: FieldFailure[] = [];
   if (address === '0.0.0.0' || bytes.every((byte) => byte === 0)) {
-    failures.push(invalidValue(path, address, 'may not be unspecified (0.0.0.0 or ::)'));
+    failures.push(invalidValue(path, address, `may not be unspecified (${address})`));
   }
   for (const [text, blocks] of ranges) {
     const inside = blocks.some((block) => {

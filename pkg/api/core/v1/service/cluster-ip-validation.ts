@@ -1,10 +1,13 @@
 /** Rules of a service's own addresses and their families. */
+import { isHeadless } from '#api/core/v1/service/defaults.js';
 import type { Service } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkOptionalEnum } from '#apimachinery/validation/checks.js';
 import { duplicate, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { ipErrors, ipFamily } from '#apimachinery/validation/ip.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
+
+const supportedFamilies: readonly string[] = ['IPv4', 'IPv6'];
 
 export function validateClusterIPs(service: Service, path: FieldPath): FieldFailure[] {
   const { spec } = service;
@@ -13,33 +16,103 @@ export function validateClusterIPs(service: Service, path: FieldPath): FieldFail
   const list = spec.clusterIPs ?? [];
   const at = path.child('clusterIPs');
   const single = spec.clusterIP ?? '';
-  if (single !== '' && list.length === 0) failures.push(required(at));
-  else if (list.length > 0 && list[0] !== single) {
-    failures.push(invalidValue(at, list, 'first value must match `clusterIP`'));
-  }
+  if (single === '') {
+    if (list.length > 0) failures.push(invalidValue(at, list, 'must be empty when `clusterIP` is not specified'));
+  } else if (list.length === 0) failures.push(required(at));
+  else if (list[0] !== single) failures.push(invalidValue(at, list, 'first value must match `clusterIP`'));
   const families = spec.ipFamilies ?? [];
   families.forEach((family, i) => {
     const here = path.child('ipFamilies').index(i);
-    if (family !== 'IPv4' && family !== 'IPv6') failures.push(notSupported(here, family, ['IPv4', 'IPv6']));
-    else if (families.indexOf(family) < i) failures.push(duplicate(here, family));
+    failures.push(...(supportedFamilies.includes(family) ? [] : [notSupported(here, family, supportedFamilies)]));
+    if (families.indexOf(family) < i) failures.push(duplicate(here, family));
   });
-  const policies = ['SingleStack', 'PreferDualStack', 'RequireDualStack'];
+  const policies = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
   failures.push(...checkOptionalEnum(path.child('ipFamilyPolicy'), spec.ipFamilyPolicy, policies));
-  if (list.length > 2) failures.push(invalidValue(at, list, 'may only hold up to 2 values'));
+  const headless = list[0] === 'None';
+  if (headless && list.length > 1) {
+    failures.push(invalidValue(at, list, "'None' must be the first and only value"));
+  }
+  let wellFormed = !headless || list.length === 1;
   list.forEach((address, i) => {
-    if (address === 'None') {
-      if (list.length > 1) failures.push(invalidValue(at.index(i), address, "'None' must be the first and only value"));
-    } else if (address !== '' || i > 0) failures.push(...invalidEach(at.index(i), address, ipErrors(address)));
+    const messages = headless && i === 0 ? [] : ipErrors(address);
+    if (messages.length > 0) wellFormed = false;
+    failures.push(...invalidEach(at.index(i), address, messages));
+  });
+  if (list.length > 2) failures.push(invalidValue(at, list, 'may only hold up to 2 values'));
+  // What is no address has no family either.
+  return wellFormed ? [...failures, ...validateFamilies(list, families, at)] : failures;
+}
+
+function validateFamilies(list: readonly string[], families: readonly string[], at: FieldPath): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  if (list.length > 1 && new Set(list.map(ipFamily)).size < 2) {
+    failures.push(invalidValue(at, list, 'may specify no more than one IP for each IP family'));
+  }
+  list.forEach((address, i) => {
     const wanted = families[i];
     const actual = ipFamily(address);
-    if (wanted !== undefined && actual !== 0 && wanted !== `IPv${actual}`) {
-      failures.push(
-        invalidValue(at.index(i), address, `expected an ${wanted} value as indicated by \`ipFamilies[${i}]\``),
-      );
-    }
+    if (wanted === undefined || actual === 0 || !supportedFamilies.includes(wanted) || wanted === `IPv${actual}`) return;
+    const text = `expected an ${wanted} value as indicated by \`ipFamilies[${i}]\``;
+    failures.push(invalidValue(at.index(i), address, text));
   });
-  if (list.length === 2 && ipFamily(list[0] ?? '') !== 0 && ipFamily(list[0] ?? '') === ipFamily(list[1] ?? '')) {
-    failures.push(invalidValue(at, list, 'may specify no more than one IP for each IP family'));
+  return failures;
+}
+
+const fixed = 'may not change once set';
+
+/** A second address may come and go, the first one stays; only names of other domains have none. */
+export function validateClusterIPsUpdate(service: Service, old: Service, path: FieldPath): FieldFailure[] {
+  const { spec } = service;
+  if (spec.type === 'ExternalName' || old.spec.type === 'ExternalName') return [];
+  const [headless, wasHeadless] = [isHeadless(service), isHeadless(old)];
+  if (headless && wasHeadless) return [];
+  const failures = validateListUpdate(
+    { now: spec.clusterIPs ?? [], before: old.spec.clusterIPs ?? [], what: 'clusterIP', service },
+    path.child('clusterIPs'),
+    path.child('ipFamilyPolicy'),
+  );
+  if (headless !== wasHeadless) return failures;
+  return [
+    ...failures,
+    ...validateListUpdate(
+      { now: spec.ipFamilies ?? [], before: old.spec.ipFamilies ?? [], what: 'ipFamily', service },
+      path.child('ipFamilies'),
+      path.child('ipFamilyPolicy'),
+    ),
+  ];
+}
+
+interface ListUpdate {
+  readonly now: readonly string[];
+  readonly before: readonly string[];
+  readonly what: 'clusterIP' | 'ipFamily';
+  readonly service: Service;
+}
+
+function validateListUpdate(
+  { now, before, what, service }: ListUpdate,
+  path: FieldPath,
+  policyPath: FieldPath,
+): FieldFailure[] {
+  const { clusterIPs = [], ipFamilyPolicy } = service.spec;
+  const failures: FieldFailure[] = [];
+  if (now.length === before.length) {
+    before.forEach((value, i) => {
+      // Families are reported at the first of them, whichever changed.
+      if (value !== now[i]) failures.push(invalidValue(path.index(what === 'clusterIP' ? i : 0), now, fixed));
+    });
+    return failures;
+  }
+  const released = now.length < before.length;
+  if (released && clusterIPs.length === 0) {
+    failures.push(invalidValue(path.index(0), now, `primary ${what} can not be unset`));
+  }
+  if (before.length > 0 && now.length > 0 && now[0] !== before[0]) {
+    failures.push(invalidValue(path.index(0), what === 'clusterIP' ? now : clusterIPs, fixed));
+  }
+  if (released && now.length === 1 && ipFamilyPolicy !== 'SingleStack') {
+    const text = `must be set to 'SingleStack' when releasing the secondary ${what}`;
+    failures.push(invalidValue(policyPath, ipFamilyPolicy, text));
   }
   return failures;
 }

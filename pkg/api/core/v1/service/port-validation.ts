@@ -1,6 +1,6 @@
 /** Rules of a service's ports. */
 import { isHeadless } from '#api/core/v1/service/defaults.js';
-import type { Service, ServicePort } from '#api/core/v1/types.gen.js';
+import type { Service, ServicePort, ServiceSpec } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import {
   checkDNSLabel,
@@ -19,24 +19,31 @@ export function validateServicePorts(service: Service, path: FieldPath): FieldFa
   if (ports.length === 0) {
     return isHeadless(service) || service.spec.type === 'ExternalName' ? [] : [required(path)];
   }
-  const failures: FieldFailure[] = [];
   const names = new Set<string>();
-  const claimed = new Set<string>();
-  const nodePorts = new Set<string>();
+  return ports.flatMap((port, i) => validatePort(port, ports.length > 1, names, path.index(i)));
+}
+
+/** Numbers that only one port of a protocol can have. */
+export function validatePortClaims({ type, ports = [] }: ServiceSpec, path: FieldPath): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  const seen = new Set<string>();
+  const claim = (kind: string, { protocol }: ServicePort, number: number, failure: () => FieldFailure): void => {
+    const key = `${kind} ${protocol}/${number}`;
+    if (seen.has(key)) failures.push(failure());
+    seen.add(key);
+  };
+  ports.forEach(({ nodePort = 0 }, i) => {
+    if (type !== 'ClusterIP' || nodePort === 0) return;
+    failures.push(forbiddenField(path.index(i).child('nodePort'), "may not be used when `type` is 'ClusterIP'"));
+  });
   ports.forEach((port, i) => {
-    const at = path.index(i);
-    failures.push(...validatePort(port, ports.length > 1, names, at));
-    const claim = `${port.protocol}/${port.port}`;
-    if (claimed.has(claim)) failures.push(duplicate(at, { protocol: port.protocol, port: port.port }));
-    claimed.add(claim);
-    const nodePort = port.nodePort ?? 0;
+    const { nodePort = 0 } = port;
     if (nodePort === 0) return;
-    if (service.spec.type === 'ClusterIP') {
-      failures.push(forbiddenField(at.child('nodePort'), "may not be used when `type` is 'ClusterIP'"));
-    }
-    const key = `${port.protocol}/${nodePort}`;
-    if (nodePorts.has(key)) failures.push(duplicate(at.child('nodePort'), nodePort));
-    nodePorts.add(key);
+    claim('node', port, nodePort, () => duplicate(path.index(i).child('nodePort'), nodePort));
+  });
+  ports.forEach((port, i) => {
+    const { protocol, port: number } = port;
+    claim('own', port, number, () => duplicate(path.index(i), { protocol, port: number }));
   });
   return failures;
 }

@@ -104,13 +104,13 @@ t.test('create', (t) => {
     [
       'spec.clusterIPs',
       ['10.0.0.1'],
-      'spec.clusterIPs: Invalid value: ["10.0.0.1"]: first value must match `clusterIP`',
+      'spec.clusterIPs: Invalid value: ["10.0.0.1"]: must be empty when `clusterIP` is not specified',
     ],
     ['spec.ipFamilies', ['IPv4', 'IPv4'], 'spec.ipFamilies[1]: Duplicate value: "IPv4"'],
     [
       'spec.ipFamilyPolicy',
       'X',
-      'spec.ipFamilyPolicy: Unsupported value: "X": supported values: "SingleStack", "PreferDualStack", "RequireDualStack"',
+      'spec.ipFamilyPolicy: Unsupported value: "X": supported values: "PreferDualStack", "RequireDualStack", "SingleStack"',
     ],
     [
       'spec.externalIPs',
@@ -120,12 +120,12 @@ t.test('create', (t) => {
     [
       'spec.externalIPs',
       ['0.0.0.0'],
-      'spec.externalIPs[0]: Invalid value: "0.0.0.0": may not be unspecified (0.0.0.0 or ::)',
+      'spec.externalIPs[0]: Invalid value: "0.0.0.0": may not be unspecified (0.0.0.0)',
     ],
     [
       'spec.loadBalancerSourceRanges',
       ['10.0.0.0/8'],
-      "spec.loadBalancerSourceRanges: Forbidden: may only be used when `type` is 'LoadBalancer'",
+      "spec.LoadBalancerSourceRanges: Forbidden: may only be used when `type` is 'LoadBalancer'",
     ],
     [
       'spec.externalTrafficPolicy',

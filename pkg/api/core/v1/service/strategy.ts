@@ -24,7 +24,7 @@ export const serviceStrategy: Strategy<Service> = kindStrategy<Service>(services
     keepAllocated(service.spec, old.spec);
     dropFieldsOfOldType(service.spec, old.spec);
   },
-  validate: (service) => validateService(service),
+  validate: validateService,
   validateUpdate: (service, old) => validateServiceUpdate(service, old),
   validateStatusUpdate: (service) => validateServiceStatus(service),
   warnings: ({ spec }) =>

@@ -1,10 +1,11 @@
 /** Rules of services. Whether an address or a node port is free is the allocators' business. */
 import { validateNonSpecialIP } from '#api/core/v1/non-special-ip.js';
-import { validateClusterIPs } from '#api/core/v1/service/cluster-ip-validation.js';
+import { validateClusterIPs, validateClusterIPsUpdate } from '#api/core/v1/service/cluster-ip-validation.js';
 import { isExternal, isHeadless, needsHealthCheckPort } from '#api/core/v1/service/defaults.js';
-import { validateServicePorts } from '#api/core/v1/service/port-validation.js';
+import { validatePortClaims, validateServicePorts } from '#api/core/v1/service/port-validation.js';
 import type { Service, ServiceSpec, SessionAffinityConfig } from '#api/core/v1/types.gen.js';
 import { validateLabels } from '#api/meta/v1/objectmeta/validation.js';
+import type { StrategyContext } from '#api/strategy.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import {
   checkDNSSubdomain,
@@ -19,19 +20,47 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 const specPath = FieldPath.of('spec');
 const maxAffinitySeconds = 86400;
 
-export function validateService(service: Service): FieldFailure[] {
+type ServiceContext = Pick<StrategyContext, 'dialect' | 'gate'>;
+
+export function validateService(service: Service, context: ServiceContext, old?: Service): FieldFailure[] {
   const { spec } = service;
+  const portsPath = specPath.child('ports');
   return [
-    ...validateServicePorts(service, specPath.child('ports')),
+    ...(spec.type === 'LoadBalancer' ? noNodeAgentPort(spec, context, portsPath) : []),
     ...validateType(service),
+    ...validateServicePorts(service, portsPath),
     ...validateLabels(spec.selector, specPath.child('selector')),
     ...validateAffinity(spec),
     ...validateClusterIPs(service, specPath),
     ...validateExternalIPs(spec),
     ...checkEnum(specPath.child('type'), spec.type, ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort']),
+    ...validatePortClaims(spec, portsPath),
+    ...(context.gate('MixedProtocolLBService') || mixesProtocols(old) ? [] : validateOneProtocol(service, portsPath)),
+    ...validateSourceRanges(service, context),
     ...validateLoadBalancerFields(spec),
-    ...validateTrafficPolicies(spec),
+    ...validateExternalPolicy(spec),
+    ...validateInternalPolicy(spec, context),
   ];
+}
+
+function mixesProtocols(service: Service | undefined): boolean {
+  if (service?.spec.type !== 'LoadBalancer') return false;
+  return new Set((service.spec.ports ?? []).map(({ protocol }) => protocol)).size > 1;
+}
+
+function validateOneProtocol(service: Service, path: FieldPath): FieldFailure[] {
+  if (!mixesProtocols(service)) return [];
+  return [invalidValue(path, service.spec.ports, 'cannot create an external load balancer with mix protocols')];
+}
+
+/** Port of the node agents, which some clouds would open along with the service's. */
+const nodeAgentPort = 10250;
+
+function noNodeAgentPort(spec: ServiceSpec, { dialect }: ServiceContext, path: FieldPath): FieldFailure[] {
+  const text = `may not expose port ${nodeAgentPort} externally since it is used by ${dialect.components.nodeAgent}`;
+  return (spec.ports ?? []).flatMap(({ port }, i) =>
+    port === nodeAgentPort ? [invalidValue(path.index(i), port, text)] : [],
+  );
 }
 
 function validateType(service: Service): FieldFailure[] {
@@ -53,7 +82,7 @@ function validateType(service: Service): FieldFailure[] {
 function validateExternalName(spec: ServiceSpec): FieldFailure[] {
   const failures: FieldFailure[] = [];
   const forbidden = 'may not be set for ExternalName services';
-  if ((spec.clusterIP ?? '') !== '' || (spec.clusterIPs ?? []).length > 0) {
+  if ((spec.clusterIPs ?? []).length > 0) {
     failures.push(forbiddenField(specPath.child('clusterIPs'), forbidden));
   }
   if ((spec.ipFamilies ?? []).length > 0) failures.push(forbiddenField(specPath.child('ipFamilies'), forbidden));
@@ -93,32 +122,42 @@ function validateExternalIPs(spec: ServiceSpec): FieldFailure[] {
   });
 }
 
+const onlyBalanced = "may only be used when `type` is 'LoadBalancer'";
+
+/** Who may use the load balancer: a field, or the annotation that was there before it. */
+function validateSourceRanges({ spec, metadata }: Service, { dialect }: ServiceContext): FieldFailure[] {
+  const key = `service.beta.${dialect.labelDomain}/load-balancer-source-ranges`;
+  const fromField = spec.loadBalancerSourceRanges ?? [];
+  const annotation = metadata.annotations?.[key];
+  if (fromField.length === 0 && annotation === undefined) return [];
+  const ofField = fromField.length > 0;
+  const path = ofField ? specPath.child('LoadBalancerSourceRanges') : FieldPath.of('metadata', 'annotations').key(key);
+  const shown = ofField ? `[${fromField.join(' ')}]` : (annotation ?? '');
+  const ranges = ofField || shown.trim() === '' ? fromField : shown.split(',');
+  const failures = spec.type === 'LoadBalancer' ? [] : [forbiddenField(path, onlyBalanced)];
+  if (ranges.every((range) => parseCIDR(range.trim()) !== undefined)) return failures;
+  const text = 'must be a list of IP ranges. For example, 10.240.0.0/24,10.250.0.0/24 ';
+  return [...failures, invalidValue(path, shown, text)];
+}
+
 function validateLoadBalancerFields(spec: ServiceSpec): FieldFailure[] {
   const failures: FieldFailure[] = [];
   const balanced = spec.type === 'LoadBalancer';
-  const only = "may only be used when `type` is 'LoadBalancer'";
-  const ranges = spec.loadBalancerSourceRanges ?? [];
-  const rangesPath = specPath.child('loadBalancerSourceRanges');
-  if (ranges.length > 0) {
-    if (!balanced) failures.push(forbiddenField(rangesPath, only));
-    if (ranges.some((range) => parseCIDR(range.trim()) === undefined)) {
-      const text = 'must be a list of IP ranges. For example, 10.240.0.0/24,10.250.0.0/24 ';
-      failures.push(invalidValue(rangesPath, `[${ranges.join(' ')}]`, text));
-    }
-  }
-  const allocate = specPath.child('allocateLoadBalancerNodePorts');
-  if (balanced && spec.allocateLoadBalancerNodePorts === undefined) failures.push(required(allocate));
-  if (!balanced && spec.allocateLoadBalancerNodePorts !== undefined) failures.push(forbiddenField(allocate, only));
+  const allocates = spec.allocateLoadBalancerNodePorts !== undefined;
+  const allocate = 'allocateLoadBalancerNodePorts';
+  if (!balanced && allocates) failures.push(forbiddenField(specPath.child(allocate), onlyBalanced));
+  // The path lacks its `spec` in 1.24.
+  if (balanced && !allocates) failures.push(required(FieldPath.of(allocate)));
   const loadBalancerClass = spec.loadBalancerClass;
   if (loadBalancerClass !== undefined) {
     const at = specPath.child('loadBalancerClass');
-    if (!balanced) failures.push(forbiddenField(at, only));
-    failures.push(...checkQualifiedName(at, loadBalancerClass));
+    if (balanced) failures.push(...checkQualifiedName(at, loadBalancerClass));
+    else failures.push(forbiddenField(at, onlyBalanced));
   }
   return failures;
 }
 
-function validateTrafficPolicies(spec: ServiceSpec): FieldFailure[] {
+function validateExternalPolicy(spec: ServiceSpec): FieldFailure[] {
   const failures: FieldFailure[] = [];
   const external = spec.externalTrafficPolicy ?? '';
   const at = specPath.child('externalTrafficPolicy');
@@ -136,34 +175,39 @@ function validateTrafficPolicies(spec: ServiceSpec): FieldFailure[] {
     const text = 'HealthCheckNodePort can only be set on LoadBalancer service with ExternalTrafficPolicy=Local';
     failures.push(invalidValue(portPath, port, text));
   }
-  const internal = specPath.child('internalTrafficPolicy');
-  if (spec.internalTrafficPolicy === undefined) {
-    if (spec.type !== 'ExternalName') failures.push(required(internal));
-  } else failures.push(...checkOptionalEnum(internal, spec.internalTrafficPolicy, ['Cluster', 'Local']));
   return failures;
+}
+
+const withAddress = ['ClusterIP', 'LoadBalancer', 'NodePort'];
+
+function validateInternalPolicy(spec: ServiceSpec, { gate }: ServiceContext): FieldFailure[] {
+  const at = specPath.child('internalTrafficPolicy');
+  if (spec.internalTrafficPolicy !== undefined) {
+    return checkOptionalEnum(at, spec.internalTrafficPolicy, ['Cluster', 'Local']);
+  }
+  const needed = gate('ServiceInternalTrafficPolicy') && withAddress.includes(spec.type ?? '');
+  return needed ? [required(at)] : [];
 }
 
 /** What may not change once a service has it. */
 export function validateServiceUpdate(service: Service, old: Service): FieldFailure[] {
-  const failures: FieldFailure[] = [];
-  const fixed = 'may not change once set';
+  const failures = validateClusterIPsUpdate(service, old, specPath);
   const { spec } = service;
-  if (spec.type !== 'ExternalName' && old.spec.type !== 'ExternalName') {
-    for (const field of ['clusterIPs', 'ipFamilies'] as const) {
-      const before = old.spec[field]?.[0];
-      if (before === undefined || before === '') continue;
-      if (spec[field]?.[0] === before) continue;
-      const at = specPath.child(field).index(0);
-      const gone = (spec[field] ?? []).length === 0;
-      const what = field === 'clusterIPs' ? 'primary clusterIP' : 'primary ipFamily';
-      failures.push(invalidValue(at, spec[field] ?? [], gone ? `${what} can not be unset` : fixed));
-    }
-  }
   const loadBalancers = spec.type === 'LoadBalancer' && old.spec.type === 'LoadBalancer';
   if (loadBalancers && spec.loadBalancerClass !== old.spec.loadBalancerClass) {
-    failures.push(invalidValue(specPath.child('loadBalancerClass'), spec.loadBalancerClass, fixed));
+    const at = specPath.child('loadBalancerClass');
+    failures.push(invalidValue(at, spec.loadBalancerClass, 'may not change once set'));
   }
-  return failures;
+  return [...failures, ...validateHealthPortUpdate(spec, old.spec)];
+}
+
+/** Load balancers have been told to look at the port. */
+function validateHealthPortUpdate(spec: ServiceSpec, old: ServiceSpec): FieldFailure[] {
+  const [port, before] = [spec.healthCheckNodePort ?? 0, old.healthCheckNodePort ?? 0];
+  if (!needsHealthCheckPort(spec) || !needsHealthCheckPort(old) || before === 0 || port === before) return [];
+  const text =
+    'cannot change healthCheckNodePort on loadBalancer service with externalTraffic=Local during update';
+  return [invalidValue(specPath.child('healthCheckNodePort'), port, text)];
 }
 
 /** Addresses and host names of load balancers. */
