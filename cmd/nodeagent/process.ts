@@ -1,7 +1,7 @@
 /** The agent with what it stands on, and the order in which they start and stop. */
 import { createServer, type Server } from 'node:http';
 import type { SharedInformerFactory } from '#client/informer/factory.js';
-import type { RestClient } from '#client/rest/rest-client.js';
+import type { Connection } from '#client/rest/connection.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
@@ -10,7 +10,7 @@ import type { NodeAgent } from '#nodeagent/nodeagent.js';
 export interface NodeAgentProcessParts {
   readonly agent: NodeAgent;
   readonly informers: SharedInformerFactory;
-  readonly client: RestClient;
+  readonly connection: Connection;
   readonly cri: CRI;
   readonly log: Logger;
   /** The local health endpoint; port 0 for none. */
@@ -46,12 +46,12 @@ export class NodeAgentProcess implements Daemon {
   }
 
   async close(): Promise<void> {
-    const { agent, client, cri } = this.#parts;
+    const { agent, connection, cri } = this.#parts;
     await agent.close();
     this.#health?.close();
     this.#health?.closeAllConnections();
     await cri.close();
-    await client.close();
+    await connection.close();
   }
 
   async #serveHealth(): Promise<void> {

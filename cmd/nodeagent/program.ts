@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
-import { connect } from '#client/rest/client-config.js';
+import { Connection } from '#client/rest/connection.js';
 import { NodeAgentProcess } from '#cmd/nodeagent/process.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
@@ -28,6 +28,11 @@ import { standardServer } from '#nodeagent/server/standard-server.js';
 
 /** Addresses of simulated pods where nothing else is said. */
 const defaultPodCIDR = '10.244.0.0/24';
+
+/** Rates for options that are zero, as of every client. */
+const defaultQps = 5;
+const defaultBurst = 10;
+const orDefault = (value: number, standard: number): number => (value === 0 ? standard : value);
 
 type Context = ProgramContext<NodeAgentOptionTable>;
 
@@ -59,9 +64,17 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   await setOOMScoreAdj(values['oom-score-adj'], context);
   const metrics = createRegistry({ dialect, process: facts });
   const nodeName = (values['hostname-override'] ?? hostname()).trim().toLowerCase();
-  const userAgent = `${dialect.components.nodeAgent}/${dialect.version}`;
   const config = await loadKubeconfig(values.kubeconfig ?? '', { clock, env, metrics });
-  const client = connect(config, { dialect, clock, userAgent, metrics });
+  const connection = new Connection(config, {
+    dialect,
+    clock,
+    metrics,
+    program: dialect.components.nodeAgent,
+    qps: orDefault(values['orch-api-qps'], defaultQps),
+    burst: orDefault(values['orch-api-burst'], defaultBurst),
+    contentType: values['orch-api-content-type'],
+  });
+  const client = connection.client('node');
   const informers = new SharedInformerFactory({ client, clock, random, log, metrics, transform: dropManagedFields });
   const surroundings = surroundingsOf(context, values);
   const { cri } = surroundings;
@@ -72,13 +85,19 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     log,
     metrics,
     nodeName,
+    eventClient: connection.client('events', {
+      qps: orDefault(values['event-qps'], defaultQps),
+      burst: orDefault(values['event-burst'], defaultBurst),
+    }),
+    // The node must not be taken for dead because its agent is busy.
+    heartbeatClient: connection.client('heartbeat', { qps: 0, burst: 1 }),
     ...surroundings,
     server: standardServer({ client, dialect, clock, log, nodeName, metrics }),
   });
   return new NodeAgentProcess({
     agent,
     informers,
-    client,
+    connection,
     cri,
     log,
     health: { address: values['healthz-bind-address'], port: values['healthz-port'] },

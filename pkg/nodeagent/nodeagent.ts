@@ -9,6 +9,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import { type Deferred, deferred } from '#apimachinery/deferred.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { value } from '#apimachinery/quantity.js';
+import type { Client } from '#client/client.js';
 import { ApiEventRecorder, type EventRecorder } from '#client/events/recorder.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
 import type { Daemon } from '#daemon/daemon.js';
@@ -62,6 +63,9 @@ export interface NodeAgentDependencies {
   readonly writeFiles?: boolean;
   /** Default: an own one. Sharing it among the agents of a process shares the watches of ConfigMaps and Secrets. */
   readonly objects?: ReferencedObjects;
+  /** For events and for the heartbeat, each with a rate of its own. Default: the client of `informers`. */
+  readonly eventClient?: Client;
+  readonly heartbeatClient?: Client;
   /** Default: events to the API. */
   readonly recorder?: EventRecorder;
   /** Takes the agent's series; one agent per registry. */
@@ -186,16 +190,16 @@ export class NodeAgent implements Daemon {
   }
 
   #newRecorder(): ApiEventRecorder {
-    const { informers, clock, random, log, nodeName } = this.#deps;
+    const { informers, eventClient = informers.client, clock, random, log, nodeName } = this.#deps;
     const source = { component: this.#dialect.components.nodeAgent, host: nodeName };
-    return new ApiEventRecorder({ client: informers.client, source, clock, random, log });
+    return new ApiEventRecorder({ client: eventClient, source, clock, random, log });
   }
 
   #newRegistrar(observer: RuntimeObserver): NodeRegistrar {
-    const { informers, clock, log, cri, nodeName } = this.#deps;
+    const { informers, heartbeatClient = informers.client, clock, log, cri, nodeName } = this.#deps;
     const values = this.#options;
     return new NodeRegistrar({
-      client: informers.client,
+      client: heartbeatClient,
       clock,
       log,
       cri,
@@ -241,9 +245,9 @@ export class NodeAgent implements Daemon {
   }
 
   #newLease(registrar: NodeRegistrar): NodeLease {
-    const { informers, clock, log, nodeName } = this.#deps;
+    const { informers, heartbeatClient = informers.client, clock, log, nodeName } = this.#deps;
     return new NodeLease({
-      client: informers.client,
+      client: heartbeatClient,
       clock,
       log,
       nodeName,

@@ -160,7 +160,8 @@ async function connectionTo(
   const sources = { file, master: values.master, metrics: options.metrics };
   const config = await configFromOptions(sources, { dialect, clock, env });
   const rates = { qps: values['orch-api-qps'], burst: values['orch-api-burst'] };
-  return new Connection(config, { dialect, clock, ...rates, ...settings });
+  const contentType = values['orch-api-content-type'];
+  return new Connection(config, { dialect, clock, contentType, ...rates, ...settings });
 }
 
 interface Parts {

@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { TlsSource, TokenSource } from '#client/rest/credentials.js';
+import { encodingFor } from '#client/rest/encoding-for.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { requestMetrics } from '#client/rest/metrics.js';
 import { RestClient } from '#client/rest/rest-client.js';
@@ -32,17 +33,20 @@ export interface ConnectOptions {
   readonly userAgent?: string;
   readonly timeoutMs?: number;
   readonly metrics?: Registry;
+  /** Media type of objects; JSON unless told. */
+  readonly contentType?: string;
 }
 
-/** A client for the server of `config`. Opens no connection before the first request. */
+/** A client for the server of `config`. Opens no connection before the first request. Throws TypeError as Connection. */
 export function connect(config: ClientConfig, options: ConnectOptions): RestClient {
-  const { dialect, clock, timeoutMs, metrics, qps, burst, userAgent } = options;
+  const { dialect, clock, timeoutMs, metrics, qps, burst, userAgent, contentType = '' } = options;
   const { namespace: _, ...target } = config;
   const transport = new HttpTransport({ ...target, clock, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
   return new RestClient({
     transport,
     dialect,
     clock,
+    encoding: encodingFor(contentType, dialect),
     ...(qps === undefined ? {} : { qps }),
     ...(burst === undefined ? {} : { burst }),
     ...(userAgent === undefined ? {} : { userAgent }),

@@ -4,8 +4,10 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ClientConfig } from '#client/rest/client-config.js';
 import type { TlsMaterial, TlsSource, TokenSource } from '#client/rest/credentials.js';
+import { encodingFor } from '#client/rest/encoding-for.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { requestMetrics } from '#client/rest/metrics.js';
+import type { ObjectEncoding } from '#client/rest/object-encoding.js';
 import { RestClient, type WriteFence } from '#client/rest/rest-client.js';
 
 export interface ConnectionOptions {
@@ -18,6 +20,8 @@ export interface ConnectionOptions {
   /** Requests at once before the rate holds, of each client. */
   readonly burst: number;
   readonly metrics?: Registry;
+  /** Media type of objects; JSON unless told. */
+  readonly contentType?: string;
   /** Of every client. */
   readonly fence?: WriteFence;
 }
@@ -26,25 +30,31 @@ export class Connection {
   readonly #config: ClientConfig;
   readonly #options: ConnectionOptions;
   readonly #transport: HttpTransport;
+  readonly #encoding: ObjectEncoding;
   readonly #others: Connection[] = [];
 
-  /** Opens nothing before the first request. Throws TypeError when the server's address is not a URL. */
+  /** Opens nothing before the first request. Throws TypeError for an address that is no URL, and for a content type that is not supported. */
   constructor(config: ClientConfig, options: ConnectionOptions, transport?: HttpTransport) {
     this.#config = config;
     this.#options = options;
+    this.#encoding = encodingFor(options.contentType ?? '', options.dialect);
     const { namespace: _, ...target } = config;
     this.#transport = transport ?? new HttpTransport({ ...target, clock: options.clock });
   }
 
-  /** A client with a rate of its own; `purpose` follows the program's name in what the server sees. */
-  client(purpose: string): RestClient {
+  /**
+   * A client with a rate of its own, that of the connection unless told; `purpose` follows the program's name in what
+   * the server sees.
+   */
+  client(purpose: string, rate: Partial<Pick<ConnectionOptions, 'qps' | 'burst'>> = {}): RestClient {
     const { dialect, clock, program, qps, burst, metrics, fence } = this.#options;
     return new RestClient({
       transport: this.#transport,
       dialect,
       clock,
-      qps,
-      burst,
+      qps: rate.qps ?? qps,
+      burst: rate.burst ?? burst,
+      encoding: this.#encoding,
       userAgent: `${program}/${dialect.version} ${purpose}`,
       ...(metrics === undefined ? {} : { metrics: requestMetrics(metrics, new URL(this.#config.server).host) }),
       ...(fence === undefined ? {} : { fence }),

@@ -17,7 +17,7 @@ import type {
 import { type QueryValues, queryString, resourcePath } from '#client/rest/paths.js';
 import type { RequestSender } from '#client/rest/request.js';
 import { TransportError } from '#client/rest/transport-error.js';
-import { readWatch } from '#client/rest/watch-stream.js';
+import { watchEvent } from '#client/rest/watch-stream.js';
 
 const patchMediaTypes: Readonly<Record<PatchType, string>> = {
   json: 'application/json-patch+json',
@@ -30,22 +30,25 @@ export class RestResourceClient<T extends ApiObject> implements ResourceClient<T
   readonly #sender: RequestSender;
   readonly #type: ResourceType<T>;
   readonly #apiVersion: string;
+  readonly #accept: string;
 
   constructor(sender: RequestSender, type: ResourceType<T>) {
     this.#sender = sender;
     this.#type = type;
     this.#apiVersion = sender.dialect.apiVersion(type.group, type.version);
+    this.#accept = sender.encoding.accept(type, this.#apiVersion);
   }
 
   async get(name: string, options: GetOptions = {}): Promise<T> {
     const { namespace, subresource, resourceVersion, signal } = options;
     const path = this.#path({ namespace, name, subresource }) + queryString({ resourceVersion });
-    return this.#object(await this.#sender.json({ method: 'GET', path, signal }));
+    return this.#object(await this.#sender.value({ method: 'GET', path, accept: this.#accept, signal }));
   }
 
   async list(options: ListOptions = {}): Promise<ApiList<T>> {
     const path = this.#path({ namespace: options.namespace }) + queryString(listQuery(options));
-    const answer = await this.#sender.json({ method: 'GET', verb: 'LIST', path, signal: options.signal });
+    const { signal } = options;
+    const answer = await this.#sender.value({ method: 'GET', verb: 'LIST', path, accept: this.#accept, signal });
     const list = this.#object(answer) as unknown as ApiList<T>;
     // An empty list may arrive as null or not at all.
     list.items ??= [];
@@ -64,8 +67,11 @@ export class RestResourceClient<T extends ApiObject> implements ResourceClient<T
     });
     const path = this.#path({ namespace: options.namespace }) + query;
     try {
-      const response = await this.#sender.open({ method: 'GET', verb: 'WATCH', path, signal });
-      for await (const event of readWatch<T>(response.body)) {
+      const { encoding } = this.#sender;
+      const request = { method: 'GET', verb: 'WATCH', path, accept: this.#accept, signal };
+      const { headers, body } = await this.#sender.open(request);
+      for await (const message of encoding.events(headers['content-type'], body)) {
+        const event = watchEvent<T>(message);
         this.#identify(event.object);
         yield event;
       }
@@ -80,13 +86,13 @@ export class RestResourceClient<T extends ApiObject> implements ResourceClient<T
     const namespace = object.metadata.namespace ?? options.namespace;
     const { subresource } = options;
     const name = subresource === undefined ? undefined : nameOf(object);
-    return this.#write('POST', this.#path({ namespace, name, subresource }), this.#typed(object), options);
+    return this.#write('POST', this.#path({ namespace, name, subresource }), object, options);
   }
 
   async update(object: T, options: WriteOptions = {}): Promise<T> {
     const namespace = object.metadata.namespace ?? options.namespace;
     const path = this.#path({ namespace, name: nameOf(object), subresource: options.subresource });
-    return this.#write('PUT', path, this.#typed(object), options);
+    return this.#write('PUT', path, object, options);
   }
 
   updateStatus(object: T, options: WriteOptions = {}): Promise<T> {
@@ -97,20 +103,21 @@ export class RestResourceClient<T extends ApiObject> implements ResourceClient<T
     const { namespace, subresource, type, force, signal } = options;
     const path = this.#path({ namespace, name, subresource }) + queryString({ ...writeQuery(options), force });
     const body = typeof patch === 'string' ? patch : JSON.stringify(patch);
+    const contentType = patchMediaTypes[type];
     return this.#object(
-      await this.#sender.json({ method: 'PATCH', path, body, contentType: patchMediaTypes[type], signal }),
+      await this.#sender.value({ method: 'PATCH', path, body, contentType, accept: this.#accept, signal }),
     );
   }
 
   async delete(name: string, options: DeleteOptions = {}): Promise<void> {
     const path = this.#path({ namespace: options.namespace, name });
-    await this.#sender.json({ method: 'DELETE', path, body: deleteBody(options), signal: options.signal });
+    await this.#sender.value({ method: 'DELETE', path, body: deleteBody(options), signal: options.signal });
   }
 
   async deleteCollection(options: DeleteOptions & ListOptions): Promise<void> {
     const path = this.#path({ namespace: options.namespace }) + queryString(listQuery(options));
     const body = deleteBody(options);
-    await this.#sender.json({ method: 'DELETE', verb: 'DELETECOLLECTION', path, body, signal: options.signal });
+    await this.#sender.value({ method: 'DELETE', verb: 'DELETECOLLECTION', path, body, signal: options.signal });
   }
 
   async createSubresource<B, R = B>(
@@ -121,27 +128,25 @@ export class RestResourceClient<T extends ApiObject> implements ResourceClient<T
   ): Promise<R> {
     const declared = this.#type.subresources?.find((other) => other.name === subresource);
     const path = this.#path({ namespace: options.namespace, name, subresource }) + queryString(writeQuery(options));
-    const typed =
-      declared === undefined
-        ? body
-        : {
-            apiVersion: this.#sender.dialect.apiVersion(
-              declared.group ?? this.#type.group,
-              declared.version ?? this.#type.version,
-            ),
-            kind: declared.kind,
-            ...body,
-          };
+    const names = {
+      apiVersion: this.#sender.dialect.apiVersion(
+        declared?.group ?? this.#type.group,
+        declared?.version ?? this.#type.version,
+      ),
+      kind: declared?.kind ?? '',
+    };
     const { signal } = options;
-    return (await this.#sender.json({ method: 'POST', path, body: JSON.stringify(typed), signal })) as R;
+    const encoded =
+      declared === undefined ? { body: JSON.stringify(body) } : this.#sender.encoding.encode(body as object, names);
+    return (await this.#sender.value({ method: 'POST', path, ...encoded, accept: this.#accept, signal })) as R;
   }
 
   async #write(method: string, path: string, object: T, options: WriteOptions): Promise<T> {
-    const body = JSON.stringify(object);
+    const names = { apiVersion: this.#apiVersion, kind: this.#type.kind };
+    const encoded = this.#sender.encoding.encode(object, names);
     const { signal } = options;
-    return this.#object(
-      await this.#sender.json({ method, path: path + queryString(writeQuery(options)), body, signal }),
-    );
+    const request = { method, path: path + queryString(writeQuery(options)), ...encoded, accept: this.#accept, signal };
+    return this.#object(await this.#sender.value(request));
   }
 
   #path(target: {
@@ -150,12 +155,6 @@ export class RestResourceClient<T extends ApiObject> implements ResourceClient<T
     subresource?: string | undefined;
   }): string {
     return resourcePath(this.#sender.dialect, this.#type, target);
-  }
-
-  /** The object with the apiVersion and kind that the server wants to see; a copy, since objects may be shared. */
-  #typed(object: T): T {
-    if (object.apiVersion !== undefined && object.kind !== undefined) return object;
-    return { ...object, apiVersion: object.apiVersion ?? this.#apiVersion, kind: object.kind ?? this.#type.kind };
   }
 
   /** Items of lists come without apiVersion and kind; with them, each object says by itself what it is. */

@@ -45,10 +45,19 @@ export function retryAfterSeconds(response: Pick<TransportResponse, 'headers'>):
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
+/** Reads the objects of answers. */
+export interface AnswerDecoder {
+  decode(contentType: string | undefined, bytes: Buffer): unknown;
+}
+
 /** The failure that a response of 400 and above carries: its Status, or one made from the code and the text. */
-export function errorFrom(response: Pick<TransportResponse, 'status' | 'headers'>, bytes: Buffer): StatusError {
+export function errorFrom(
+  response: Pick<TransportResponse, 'status' | 'headers'>,
+  bytes: Buffer,
+  decoder: AnswerDecoder,
+): StatusError {
   const retryAfter = retryAfterSeconds(response);
-  const status = statusIn(bytes) ?? {
+  const status = statusIn(response.headers['content-type'], bytes, decoder) ?? {
     kind: 'Status',
     apiVersion: 'v1',
     metadata: {},
@@ -63,13 +72,12 @@ export function errorFrom(response: Pick<TransportResponse, 'status' | 'headers'
   return new StatusError(status);
 }
 
-function statusIn(bytes: Buffer): Status | undefined {
-  if (bytes[0] !== 0x7b) return undefined;
+function statusIn(contentType: string | undefined, bytes: Buffer, decoder: AnswerDecoder): Status | undefined {
   try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    const value = decoder.decode(contentType, bytes);
     return isStatus(value) ? value : undefined;
   } catch {
-    // Not JSON after all: the caller makes a Status of the text.
+    // A proxy's page, or a plain text: the caller makes a Status of it.
     return undefined;
   }
 }

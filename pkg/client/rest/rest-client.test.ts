@@ -130,11 +130,19 @@ t.test('an overloaded server is asked again when it says so', async (t) => {
 });
 
 t.test('an overloaded server is not asked for ever', async (t) => {
-  const { client, clock, seen } = scripted(Array.from({ length: 50 }, () => ({ status: 429 })));
+  const { client, clock, seen } = scripted([
+    ...Array.from({ length: 11 }, () => ({ status: 429, headers: { 'retry-after': '1' } })),
+    { status: 429 },
+  ]);
   const failing = rejection(client.request('GET', '/x'));
   await clock.advance(60_000);
   t.ok(hasReason(await failing, 'TooManyRequests'));
   t.equal(seen.length, 11);
+  t.ok(
+    hasReason(await rejection(client.request('GET', '/x')), 'TooManyRequests'),
+    'a refusal without Retry-After stands',
+  );
+  t.equal(seen.length, 12);
 });
 
 t.test('what never reached the server is sent again, except where it might do it twice', async (t) => {

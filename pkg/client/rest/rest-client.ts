@@ -4,9 +4,10 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client, ResourceClient } from '#client/client.js';
 import { noRequestMetrics, type RequestMetrics } from '#client/rest/metrics.js';
+import { jsonEncoding, jsonMediaType, type ObjectEncoding } from '#client/rest/object-encoding.js';
 import type { ClientRequest, RequestSender } from '#client/rest/request.js';
 import { RestResourceClient } from '#client/rest/resource-client.js';
-import { errorFrom, parseJson, readAll } from '#client/rest/response.js';
+import { errorFrom, readAll } from '#client/rest/response.js';
 import { errorRetryMs, responseRetryMs } from '#client/rest/retry.js';
 import type { Transport, TransportResponse } from '#client/rest/transport.js';
 import { isTransportError, TransportError } from '#client/rest/transport-error.js';
@@ -22,6 +23,8 @@ export interface RestClientOptions {
   readonly burst?: number;
   readonly userAgent?: string;
   readonly metrics?: RequestMetrics;
+  /** Of objects; JSON unless told. */
+  readonly encoding?: ObjectEncoding;
   /** Absent: writes are nobody's term. */
   readonly fence?: WriteFence;
 }
@@ -35,6 +38,7 @@ type Attempt = { kind: 'answer'; response: TransportResponse } | { kind: 'failur
 
 export class RestClient implements Client, RequestSender {
   readonly dialect: Dialect;
+  readonly encoding: ObjectEncoding;
   readonly #transport: Transport;
   readonly #clock: Clock;
   readonly #bucket: TokenBucket;
@@ -44,6 +48,7 @@ export class RestClient implements Client, RequestSender {
 
   constructor(options: RestClientOptions) {
     this.dialect = options.dialect;
+    this.encoding = options.encoding ?? jsonEncoding;
     this.#transport = options.transport;
     this.#clock = options.clock;
     this.#bucket = new TokenBucket({ qps: options.qps ?? 0, burst: options.burst ?? 10, clock: options.clock });
@@ -62,7 +67,7 @@ export class RestClient implements Client, RequestSender {
     body?: unknown,
     options: { signal?: AbortSignal; contentType?: string } = {},
   ): Promise<R> {
-    return (await this.json({
+    return (await this.value({
       method,
       path,
       body: body === undefined ? undefined : JSON.stringify(body),
@@ -75,10 +80,10 @@ export class RestClient implements Client, RequestSender {
     return this.#transport.close();
   }
 
-  /** Sends the request and reads its JSON answer. Throws StatusError and TransportError. */
-  async json(request: ClientRequest): Promise<unknown> {
+  /** Sends the request and reads its answer. Throws StatusError and TransportError. */
+  async value(request: ClientRequest): Promise<unknown> {
     const response = await this.open(request);
-    return parseJson(await readAll(response.body));
+    return this.encoding.decode(response.headers['content-type'], await readAll(response.body));
   }
 
   /**
@@ -96,7 +101,7 @@ export class RestClient implements Client, RequestSender {
       if (waitMs === undefined) {
         if (attempt.kind === 'failure') throw attempt.error;
         if (attempt.response.status < 400) return attempt.response;
-        throw errorFrom(attempt.response, await readAll(attempt.response.body));
+        throw errorFrom(attempt.response, await readAll(attempt.response.body), this.encoding);
       }
       if (attempt.kind === 'answer') await readAll(attempt.response.body);
       await this.#clock.sleep(waitMs, request.signal);
@@ -111,11 +116,11 @@ export class RestClient implements Client, RequestSender {
       this.#metrics.finished(verb, request.method, code, this.#clock.monotonic() - startedAt);
     try {
       const headers: Record<string, string> = {
-        accept: 'application/json',
+        accept: request.accept ?? jsonMediaType,
         'user-agent': this.#userAgent,
         ...(reading.has(request.method) ? {} : this.#fence?.()),
       };
-      if (request.body !== undefined) headers['content-type'] = request.contentType ?? 'application/json';
+      if (request.body !== undefined) headers['content-type'] = request.contentType ?? jsonMediaType;
       const response = await this.#transport.request({
         method: request.method,
         path: request.path,

@@ -16,9 +16,10 @@ export function responseRetryMs(
 ): number | undefined {
   if (retries >= maxResponseRetries) return undefined;
   const seconds = retryAfterSeconds(response);
-  if (response.status === 429) return (seconds ?? 1) * 1000;
-  // With Retry-After the server says that it did not act on the request.
-  return response.status >= 500 && seconds !== undefined ? seconds * 1000 : undefined;
+  // With Retry-After the server says that it did not act on the request. Without it a refusal is meant as one: of an
+  // eviction that a budget does not allow, for instance.
+  const again = response.status === 429 || response.status >= 500;
+  return again && seconds !== undefined ? seconds * 1000 : undefined;
 }
 
 /** Wait before a request that got no answer is sent again, undefined when the error stands. */

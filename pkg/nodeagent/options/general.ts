@@ -204,7 +204,6 @@ export const generalOptions = {
     default: 5,
     section: 'General',
     configField: 'eventRecordQPS',
-    inert: true,
     meaning: 'Events per second.',
   },
   'event-burst': {
@@ -212,7 +211,6 @@ export const generalOptions = {
     default: 10,
     section: 'General',
     configField: 'eventBurst',
-    inert: true,
     meaning: 'Events at once.',
   },
   'orch-api-qps': {
@@ -220,7 +218,6 @@ export const generalOptions = {
     default: 5,
     section: 'General',
     configField: 'orchAPIQPS',
-    inert: true,
     meaning: 'Requests to the API server per second.',
   },
   'orch-api-burst': {
@@ -228,7 +225,6 @@ export const generalOptions = {
     default: 10,
     section: 'General',
     configField: 'orchAPIBurst',
-    inert: true,
     meaning: 'Requests at once.',
   },
   'orch-api-content-type': {
@@ -236,7 +232,6 @@ export const generalOptions = {
     default: 'application/vnd.orch.protobuf',
     section: 'General',
     configField: 'contentType',
-    inert: true,
     meaning: 'Media type towards the API server.',
   },
 } as const satisfies OptionTable;

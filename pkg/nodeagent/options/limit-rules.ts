@@ -1,4 +1,5 @@
 /** Ranges of numbers (specification 3, 2.1 and 8; validation of release 1.24). */
+import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { isQuantity, quantitySign } from '#apimachinery/quantity.js';
 import type { Rule } from '#daemon/options/validate.js';
 import { label, type NumberOption } from '#nodeagent/options/label.js';
@@ -47,6 +48,12 @@ const positive: readonly NumberOption[] = [
   'sync-frequency',
 ];
 
+const contentTypes: readonly string[] = [
+  'application/json',
+  orchDialect.protobufMediaType,
+  kubernetesDialect.protobufMediaType,
+];
+
 export const limitRules: Rule<NodeAgentOptions> = (values) => {
   const messages: string[] = [];
   for (const [name, min, max] of ranges) {
@@ -62,6 +69,12 @@ export const limitRules: Rule<NodeAgentOptions> = (values) => {
   }
   for (const name of positive) {
     if (values[name] <= 0) messages.push(`${label(name)} ${values[name]} must be greater than zero`);
+  }
+  const contentType = values['orch-api-content-type'];
+  if (!contentTypes.includes(contentType)) {
+    messages.push(
+      `${label('orch-api-content-type')} ${JSON.stringify(contentType)} must be one of ${contentTypes.join(', ')}`,
+    );
   }
   const low = values['image-gc-low-threshold'];
   const high = values['image-gc-high-threshold'];

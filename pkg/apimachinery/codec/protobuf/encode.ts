@@ -83,7 +83,9 @@ function writeStruct(writer: ReverseWriter, type: TypeInfo, object: Members): vo
   }
 }
 
-function writeField(writer: ReverseWriter, field: FieldInfo, value: unknown): void {
+function writeField(writer: ReverseWriter, field: FieldInfo, given: unknown): void {
+  // Programs write null for what JSON would leave out.
+  const value = given ?? undefined;
   switch (field.container) {
     case 'single':
       if (value === undefined && hasPresence(field)) return;

@@ -32,7 +32,7 @@ export function clientConnectionOptions(defaults: {
     'orch-api-content-type': {
       type: 'string',
       default: defaults.contentType,
-      inert: true,
+      oneOf: [defaults.contentType, 'application/json'],
       section,
       meaning: 'Media type of requests to the API server.',
     },

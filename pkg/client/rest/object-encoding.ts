@@ -1,0 +1,42 @@
+/** In which form objects travel between client and server. */
+import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import { parseJson } from '#client/rest/response.js';
+import { readWatch, type WatchMessage } from '#client/rest/watch-stream.js';
+
+export const jsonMediaType = 'application/json';
+
+/** What an object is called on the wire. */
+export interface ObjectNames {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+export interface EncodedObject {
+  readonly body: Buffer | string;
+  readonly contentType: string;
+}
+
+export interface ObjectEncoding {
+  /** Value of the Accept header for a resource's answers. */
+  accept(type: ResourceDeclaration, apiVersion: string): string;
+  /** The object with `names` filled in where it does not say itself what it is. */
+  encode(object: object, names: ObjectNames): EncodedObject;
+  /** What an answer of that media type holds; undefined for an empty one. Throws TransportError for nonsense. */
+  decode(contentType: string | undefined, bytes: Buffer): unknown;
+  /** The events of a watch's body of that media type, ERROR among them. Throws TransportError for what is no event. */
+  events(contentType: string | undefined, body: AsyncIterable<Buffer>): AsyncIterable<WatchMessage>;
+}
+
+/** Every server and every resource has it. */
+export const jsonEncoding: ObjectEncoding = {
+  accept: () => jsonMediaType,
+  encode: (object, names) => ({ body: JSON.stringify(named(object, names)), contentType: jsonMediaType }),
+  decode: (_contentType, bytes) => parseJson(bytes),
+  events: (_contentType, body) => readWatch(body),
+};
+
+/** A copy where something is missing, since objects may be shared. */
+function named(object: object & Partial<ObjectNames>, names: ObjectNames): object {
+  if (object.apiVersion !== undefined && object.kind !== undefined) return object;
+  return { ...object, apiVersion: object.apiVersion ?? names.apiVersion, kind: object.kind ?? names.kind };
+}

@@ -1,0 +1,127 @@
+import t from 'tap';
+import { pods } from '#api/core/v1/resources.gen.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { schemeFor } from '#api/scheme.js';
+import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
+import { encodeWatchFrame } from '#apimachinery/codec/watch-frames.js';
+import { kubernetesDialect as dialect, orchDialect } from '#apimachinery/dialect.js';
+import { isExpired, isNotFound } from '#apimachinery/errors/status.js';
+import { encodingFor } from '#client/rest/encoding-for.js';
+import {
+  type InProcessRequest,
+  type InProcessResponse,
+  InProcessTransport,
+} from '#client/rest/in-process-transport.js';
+import { RestClient } from '#client/rest/rest-client.js';
+import { isTransportError } from '#client/rest/transport-error.js';
+import { VirtualClock } from '#client/testing/virtual-clock.js';
+
+const codec = new ObjectCodec(schemeFor(dialect));
+const mediaType = dialect.protobufMediaType;
+
+function encoded(apiVersion: string, kind: string, object: object): Buffer {
+  const info = codec.scheme.kind(apiVersion, kind);
+  if (info === undefined) throw new Error(kind);
+  return codec.encode({ ...object }, info, 'protobuf');
+}
+
+function scripted(answers: { status?: number; body: Buffer | AsyncIterable<Buffer>; type?: string }[]) {
+  const seen: InProcessRequest[] = [];
+  const handler = (request: InProcessRequest): Promise<InProcessResponse> => {
+    seen.push(request);
+    const { status = 200, body = Buffer.alloc(0), type = mediaType } = answers.shift() ?? { body: Buffer.alloc(0) };
+    return Promise.resolve({ status, headers: { 'content-type': type }, body });
+  };
+  const client = new RestClient({
+    transport: new InProcessTransport({ handler }),
+    dialect,
+    clock: new VirtualClock(),
+    encoding: encodingFor(mediaType, dialect),
+  });
+  return { client, seen };
+}
+
+async function rejection(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error('did not reject');
+}
+
+const pod: Pod = { metadata: { name: 'a', namespace: 'n' }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+const namespace = 'n';
+
+t.test('objects, lists and failures', async (t) => {
+  const notFound = { status: 'Failure', reason: 'NotFound', message: 'no', code: 404, details: { name: 'a' } };
+  const { client, seen } = scripted([
+    { body: encoded('v1', 'Pod', { ...pod, metadata: { name: 'a', namespace: 'n', uid: 'u' } }) },
+    { body: encoded('v1', 'PodList', { metadata: { resourceVersion: '7' }, items: [pod, pod] }) },
+    { status: 404, body: encoded('v1', 'Status', notFound) },
+    { status: 404, body: Buffer.from(JSON.stringify({ kind: 'Status', ...notFound })), type: 'application/json' },
+    { status: 502, body: Buffer.from('bad gateway'), type: 'text/plain' },
+    { body: Buffer.from(JSON.stringify(pod)), type: 'application/json' },
+    { body: Buffer.from('k8s\0garbage') },
+  ]);
+  const resource = client.resource(pods);
+  // A null is what JSON would leave out.
+  const status = null as unknown as NonNullable<Pod['status']>;
+  t.match(await resource.create({ ...pod, status }), { kind: 'Pod', metadata: { uid: 'u' }, spec: pod.spec });
+  t.match(seen[0]?.headers, { 'content-type': mediaType, accept: `${mediaType},application/json` });
+  t.match(codec.decode(seen[0]?.body ?? Buffer.alloc(0), { encoding: 'protobuf' }).object, { kind: 'Pod', ...pod });
+  const list = await resource.list();
+  t.match(list, { metadata: { resourceVersion: '7' }, items: [{ kind: 'Pod', apiVersion: 'v1' }, { kind: 'Pod' }] });
+  t.ok(isNotFound(await rejection(resource.get('a', { namespace }))));
+  t.ok(isNotFound(await rejection(resource.get('a', { namespace }))));
+  t.match(await rejection(resource.get('a', { namespace })), { code: 502, message: 'bad gateway' });
+  t.match(await resource.get('a', { namespace }), pod, 'a server without Protobuf');
+  t.ok(isTransportError(await rejection(resource.get('a', { namespace })), 'Protocol'));
+});
+
+t.test('kinds that are in no scheme travel as JSON', async (t) => {
+  const { client, seen } = scripted([{ body: Buffer.from('{"metadata":{}}'), type: 'application/json' }]);
+  await client.resource({ ...pods, group: 'apps', kind: 'Own', resource: 'owns' }).create(pod);
+  t.match(seen[0]?.headers, { 'content-type': 'application/json', accept: 'application/json' });
+  t.match(JSON.parse(String(seen[0]?.body)), { kind: 'Own', apiVersion: 'apps/v1' });
+});
+
+t.test('patches and other requests stay JSON', async (t) => {
+  const { client, seen } = scripted([
+    { body: encoded('v1', 'Pod', pod) },
+    { body: Buffer.from('{"major":"1"}'), type: 'application/json' },
+  ]);
+  await client.resource(pods).patch('a', { x: 1 }, { namespace, type: 'merge' });
+  t.match(seen[0]?.headers, { 'content-type': 'application/merge-patch+json', accept: /protobuf/ });
+  t.match(await client.request('GET', '/version'), { major: '1' });
+  t.equal(seen[1]?.headers['accept'], 'application/json');
+});
+
+t.test('watches, in whatever pieces they come', async (t) => {
+  const frame = (type: string, rv: string) =>
+    encodeWatchFrame(type, encoded('v1', 'Pod', { metadata: { name: 'a', resourceVersion: rv } }));
+  const gone = encoded('v1', 'Status', { code: 410, reason: 'Expired', message: 'too old' });
+  const bytes = Buffer.concat([frame('ADDED', '1'), frame('BOOKMARK', '2'), encodeWatchFrame('ERROR', gone)]);
+  for (const size of [1, 7, bytes.length]) {
+    const pieces = async function* () {
+      for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+    };
+    const { client } = scripted([{ body: pieces(), type: `${mediaType};stream=watch` }]);
+    const seen: string[] = [];
+    const failure = await rejection(
+      (async () => {
+        for await (const { type, object } of client.resource(pods).watch()) {
+          seen.push(`${type} ${object.metadata.resourceVersion} ${object.kind}`);
+        }
+      })(),
+    );
+    t.same(seen, ['ADDED 1 Pod', 'BOOKMARK 2 Pod']);
+    t.ok(isExpired(failure));
+  }
+});
+
+t.test('content types that there are', async (t) => {
+  t.equal(encodingFor('', dialect), encodingFor('application/json', dialect));
+  t.throws(() => encodingFor('application/yaml', dialect), /"application\/yaml" is not supported/);
+  t.throws(() => encodingFor(mediaType, orchDialect), /not supported/);
+});

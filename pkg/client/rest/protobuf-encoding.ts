@@ -1,0 +1,77 @@
+/** Protobuf for the kinds of a scheme, JSON for all others. */
+import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
+import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
+import { StatusError } from '#apimachinery/errors/status.js';
+import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import type { Scheme } from '#apimachinery/schema/scheme.js';
+import {
+  type EncodedObject,
+  jsonEncoding,
+  jsonMediaType,
+  type ObjectEncoding,
+  type ObjectNames,
+} from '#client/rest/object-encoding.js';
+import { TransportError } from '#client/rest/transport-error.js';
+import type { WatchMessage } from '#client/rest/watch-stream.js';
+
+/** No object of the API comes near this. */
+const maxFrameBytes = 64 * 1024 * 1024;
+
+export class ProtobufEncoding implements ObjectEncoding {
+  readonly #codec: ObjectCodec;
+  readonly #mediaType: string;
+
+  constructor(scheme: Scheme) {
+    this.#codec = new ObjectCodec(scheme);
+    this.#mediaType = scheme.dialect.protobufMediaType;
+  }
+
+  /** Servers that have no Protobuf for a kind, such as aggregated ones, answer in JSON. */
+  accept(type: ResourceDeclaration, apiVersion: string): string {
+    const known = this.#codec.scheme.kind(apiVersion, type.kind) !== undefined;
+    return known ? `${this.#mediaType},${jsonMediaType}` : jsonMediaType;
+  }
+
+  encode(object: object, names: ObjectNames): EncodedObject {
+    const members = object as Partial<ObjectNames>;
+    const apiVersion = members.apiVersion ?? names.apiVersion;
+    const kind = members.kind ?? names.kind;
+    const info = this.#codec.scheme.kind(apiVersion, kind);
+    if (info === undefined) return jsonEncoding.encode(object, names);
+    return { body: this.#codec.encode({ ...object }, info, 'protobuf'), contentType: this.#mediaType };
+  }
+
+  decode(contentType: string | undefined, bytes: Buffer): unknown {
+    if (bytes.length === 0) return undefined;
+    return this.#speaksProtobuf(contentType) ? this.#object(bytes) : jsonEncoding.decode(contentType, bytes);
+  }
+
+  async *events(contentType: string | undefined, body: AsyncIterable<Buffer>): AsyncGenerator<WatchMessage> {
+    if (!this.#speaksProtobuf(contentType)) {
+      yield* jsonEncoding.events(contentType, body);
+      return;
+    }
+    const reader = new WatchFrameReader({ maxFrameBytes });
+    for await (const chunk of body) {
+      for (const { type, object } of translated(() => reader.push(chunk))) yield { type, object: this.#object(object) };
+    }
+  }
+
+  #speaksProtobuf(contentType: string | undefined): boolean {
+    return contentType?.split(';', 1)[0]?.trim() === this.#mediaType;
+  }
+
+  #object(bytes: Buffer): unknown {
+    return translated(() => this.#codec.decode(bytes, { encoding: 'protobuf' }).object);
+  }
+}
+
+/** Bytes that cannot be decoded are the server's failure, whatever the decoder calls them. */
+function translated<R>(decode: () => R): R {
+  try {
+    return decode();
+  } catch (error) {
+    const text = error instanceof StatusError || error instanceof Error ? error.message : String(error);
+    throw new TransportError('Protocol', `the answer is not Protobuf: ${text}`, { cause: error });
+  }
+}
