@@ -1,22 +1,30 @@
 /** The controller manager as a program of its own. */
 import { readFile } from 'node:fs/promises';
-import { createControlLoop } from '#client/control-loop/control-loop.js';
+import { deferred } from '#apimachinery/deferred.js';
+import { createControlLoop, type Loop, type LoopDependencies } from '#client/control-loop/control-loop.js';
+import type { Leadership } from '#client/control-loop/leader-loop.js';
 import type { Connection } from '#client/rest/connection.js';
 import type { RestClient } from '#client/rest/rest-client.js';
 import { ServiceAccountToken } from '#client/rest/service-account-token.js';
-import { ControllerManager } from '#controllers/manager.js';
+import { ControllerManager, type ControllerManagerDependencies } from '#controllers/manager.js';
 import { serviceAccountOf } from '#controllers/names.js';
+import {
+  defaultLeaderMigration,
+  type LeaderMigration,
+  parseLeaderMigration,
+  placementOf,
+} from '#controllers/options/leader-migration.js';
 import {
   type ControllerManagerOptionTable,
   controllerManagerOptions,
   controllerManagerRules,
 } from '#controllers/options/options.js';
 import type { Daemon } from '#daemon/daemon.js';
+import { DaemonGroup } from '#daemon/daemon-group.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
-import type { HealthCheck } from '#daemon/serving/health.js';
 import { openLeaderLock } from '#storage/etcd/open-leader-lock.js';
 
 type Context = ProgramContext<ControllerManagerOptionTable>;
@@ -37,28 +45,116 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   const name = dialect.components.controllerManager;
   const metrics = createRegistry({ dialect, process: facts });
   const rootCA = await rootCertificates(values['root-ca-file']);
+  const migration = await leaderMigration(context);
   return createControlLoop({
     context,
     name,
     eventSource: name,
     metrics,
     openEtcdLock: (where) => openLeaderLock({ values, clock, random, ...where }),
-    create: ({ client, connection, recorder, leadership }) => {
-      const manager = new ControllerManager(values, {
-        client,
-        clientFor: controllerClients(context, connection),
-        dialect,
-        clock,
-        random,
-        log,
-        events: recorder,
-        metrics,
-        ...(leadership === undefined ? {} : { leadership }),
-        ...(rootCA === undefined ? {} : { rootCA }),
-      });
-      return { loop: manager, checks: [controllersCheck(manager)] };
+    create: (dependencies) => {
+      const { recorder } = dependencies;
+      const make: MakeManager = ({ client, connection, leadership, owns }) =>
+        new ControllerManager(values, {
+          client,
+          clientFor: controllerClients(context, connection),
+          dialect,
+          clock,
+          random,
+          log,
+          events: recorder,
+          metrics,
+          ...(leadership === undefined ? {} : { leadership }),
+          ...(owns === undefined ? {} : { owns }),
+          ...(rootCA === undefined ? {} : { rootCA }),
+        });
+      if (migration !== undefined) return migrating(context, migration, dependencies, make);
+      const manager = make(dependencies);
+      return { loop: manager, checks: [() => manager.checks()] };
     },
   });
+}
+
+type MakeManager = (
+  parts: Pick<LoopDependencies, 'client' | 'connection' | 'leadership'> & Pick<ControllerManagerDependencies, 'owns'>,
+) => ControllerManager;
+
+/**
+ * Two managers: of the controllers that stay, under the main lock, and of those that move, under the migration's. As in
+ * 1.24 a process is a candidate for the second lock once it has held the first.
+ */
+async function migrating(
+  { values, dialect }: Context,
+  migration: LeaderMigration,
+  dependencies: LoopDependencies,
+  make: MakeManager,
+): Promise<Loop> {
+  const { leadership: main } = dependencies;
+  if (main === undefined) throw new TypeError('migration without leader election');
+  const component = dialect.components.controllerManager;
+  const led = deferred();
+  const staying = make({
+    ...dependencies,
+    leadership: announcing(main, () => led.resolve()),
+    owns: (controller) => placementOf(migration, component, controller) === 'main',
+  });
+  const namespace = values['leader-elect-resource-namespace'];
+  const lock = { kind: migration.resourceLock, namespace, name: migration.leaderName };
+  const { connection, leadership } = await dependencies.elect(lock);
+  const moving = make({
+    client: connection.client('shared-informers'),
+    connection,
+    leadership: after(led.promise, leadership),
+    owns: (controller) => placementOf(migration, component, controller) === 'migrated',
+  });
+  return {
+    loop: new DaemonGroup(component, [staying, moving]),
+    checks: [() => [...staying.checks(), ...moving.checks()]],
+  };
+}
+
+/** Tells when it leads. */
+function announcing(leadership: Leadership, leads: () => void): Leadership {
+  return {
+    lead: (work, signal) =>
+      leadership.lead((leading) => {
+        leads();
+        return work(leading);
+      }, signal),
+  };
+}
+
+/** No candidate before `first`. */
+function after(first: Promise<void>, leadership: Leadership): Leadership {
+  return {
+    async lead(work, signal) {
+      const stopped = new Promise<void>((resolve) => {
+        if (signal.aborted) resolve();
+        else signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      await Promise.race([first, stopped]);
+      await leadership.lead(work, signal);
+    },
+  };
+}
+
+/** Undefined when no controller moves. Throws OptionsError. */
+async function leaderMigration({ values, dialect, log }: Context): Promise<LeaderMigration | undefined> {
+  const path = values['leader-migration-config'] ?? '';
+  if (!values['enable-leader-migration'] || !values['leader-elect']) {
+    if (values['enable-leader-migration']) {
+      log.warn('--enable-leader-migration has no effect: leader election is off');
+    } else if (path !== '') log.warn('--leader-migration-config has no effect without --enable-leader-migration');
+    return undefined;
+  }
+  const migration =
+    path === ''
+      ? defaultLeaderMigration(dialect)
+      : parseLeaderMigration(await textOf('leader-migration-config', path), path);
+  if (migration.resourceLock === 'etcdleases' && values['etcd-servers'].length === 0) {
+    throw new OptionsError([`${path}: resourceLock etcdleases requires --etcd-servers`]);
+  }
+  return migration;
 }
 
 /** A client for each controller, kept from one term of leading to the next. */
@@ -78,21 +174,19 @@ function controllerClients({ values, dialect, clock }: Context, connection: Conn
   };
 }
 
-function controllersCheck(manager: ControllerManager): HealthCheck {
-  return {
-    name: 'controllers',
-    check: () => {
-      const failed = [...manager.states()].filter(([, state]) => state === 'failed').map(([controller]) => controller);
-      if (failed.length > 0) throw new Error(`failed: ${failed.join(', ')}`);
-    },
-  };
-}
-
 async function rootCertificates(file: string | undefined): Promise<string | undefined> {
   if (file === undefined || file === '') return undefined;
-  const text = await readFile(file, 'utf8');
+  const text = await textOf('root-ca-file', file);
   if (!text.includes('-----BEGIN CERTIFICATE-----')) {
     throw new OptionsError([`--root-ca-file: ${file} holds no certificate in PEM form`]);
   }
   return text;
+}
+
+async function textOf(option: string, path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new OptionsError([`--${option}: ${error instanceof Error ? error.message : String(error)}`]);
+  }
 }

@@ -15,6 +15,7 @@ import type { ControllerManagerValues } from '#controllers/options/options.js';
 import { controllerFactories } from '#controllers/registry.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { HealthCheck } from '#daemon/serving/health.js';
 
 export interface ControllerManagerDependencies {
   /** Of the caches, and of all controllers unless `clientFor` is given. */
@@ -32,6 +33,8 @@ export interface ControllerManagerDependencies {
   readonly informers?: InformerFactory;
   /** Absent: leads always. */
   readonly leadership?: Leadership;
+  /** Of the selected controllers, those that are this manager's; absent: all. */
+  readonly owns?: (controller: string) => boolean;
   /** PEM bundle that verifies the API server; absent: it is not published. */
   readonly rootCA?: string;
 }
@@ -57,9 +60,20 @@ export class ControllerManager implements Daemon {
     return this.#ready.promise;
   }
 
-  /** State of each chosen controller, for health checks; empty while another process leads. */
+  /** State of each chosen controller; empty while another process leads. */
   states(): ReadonlyMap<string, ControllerState> {
     return this.#states;
+  }
+
+  /** One for each controller that runs or has failed, by its name; none while another process leads. */
+  checks(): HealthCheck[] {
+    const present = [...this.#states].filter(([, state]) => state !== 'stopped');
+    return present.map(([name, state]) => ({
+      name,
+      check: () => {
+        if (state === 'failed') throw new Error(`controller ${name} has failed`);
+      },
+    }));
   }
 
   start(signal: AbortSignal): Promise<void> {
@@ -141,7 +155,8 @@ export class ControllerManager implements Daemon {
   #makeControllers(context: ControllerContext): Controller[] {
     const { selected, named } = selectControllers(this.#values.controllers);
     const controllers: Controller[] = [];
-    for (const name of selected) {
+    const { owns = () => true } = this.#dependencies;
+    for (const name of selected.filter(owns)) {
       const factory = controllerFactories[name];
       if (factory === undefined) {
         if (named.has(name)) context.log.warn({ controller: name }, 'This controller does not exist yet; not started');

@@ -22,7 +22,7 @@ import type { ServingValues } from '#daemon/options/groups/serving.js';
 import type { ProgramContext } from '#daemon/run.js';
 import { createDaemonServer } from '#daemon/serving/create-daemon-server.js';
 import type { DaemonServer } from '#daemon/serving/daemon-server.js';
-import { type HealthCheck, HealthChecks } from '#daemon/serving/health.js';
+import { type HealthCheck, HealthChecks, type HealthCheckSource } from '#daemon/serving/health.js';
 
 export type ControlLoopValues = ServingValues &
   DelegatedAuthValues &
@@ -55,7 +55,7 @@ export interface LoopDependencies {
 export interface Loop {
   readonly loop: Daemon;
   /** Health checks beside the one of leader election. */
-  readonly checks?: readonly HealthCheck[];
+  readonly checks?: readonly (HealthCheck | HealthCheckSource)[];
 }
 
 export interface ControlLoopOptions {

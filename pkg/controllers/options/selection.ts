@@ -26,13 +26,11 @@ export const selectionOptions = {
   },
   'enable-leader-migration': {
     type: 'bool',
-    inert: true,
     section: 'Leader election',
     meaning: 'Move controllers between managers without a moment in which both or neither run them.',
   },
   'leader-migration-config': {
     type: 'string',
-    inert: true,
     section: 'Leader election',
     meaning: 'File that says which manager runs which controller; empty uses the default configuration.',
   },

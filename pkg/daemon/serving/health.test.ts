@@ -38,3 +38,19 @@ t.test('single checks', async (t) => {
   t.match(await health.respond('livez', none, 'bad'), { status: 404 });
   t.throws(() => health.add({ name: 'good', check: () => undefined }), RangeError);
 });
+
+t.test('checks come and go', async (t) => {
+  const present = new Map<string, () => void>();
+  const checks = new HealthChecks([() => [...present].map(([name, check]) => ({ name, check }))]);
+  const ask = async (name?: string) => (await checks.respond('healthz', new URLSearchParams('verbose'), name)).body;
+  t.equal(await ask(), '[+]ping ok\nhealthz check passed\n');
+  present.set('job', () => undefined);
+  t.match(await ask(), '[+]job ok');
+  t.equal(await ask('job'), 'ok');
+  present.set('job', () => {
+    throw new Error('broken');
+  });
+  t.match(await ask(), '[-]job failed: reason withheld');
+  present.clear();
+  t.match(await ask('job'), '404');
+});

@@ -14,6 +14,9 @@ export interface HealthCheck {
   readonly endpoints?: readonly HealthEndpoint[];
 }
 
+/** Checks that come and go; asked for at each request. Their names must differ from all others. */
+export type HealthCheckSource = () => readonly HealthCheck[];
+
 export interface HealthResponse {
   readonly status: 200 | 404 | 500;
   readonly body: string;
@@ -23,10 +26,15 @@ export interface HealthResponse {
 
 export class HealthChecks {
   readonly #checks = new Map<string, HealthCheck>();
+  readonly #sources: HealthCheckSource[] = [];
 
   /** There is always a `ping`, which succeeds. */
-  constructor(checks: readonly HealthCheck[] = []) {
-    for (const check of [{ name: 'ping', check: () => undefined }, ...checks]) this.add(check);
+  constructor(checks: readonly (HealthCheck | HealthCheckSource)[] = []) {
+    this.add({ name: 'ping', check: () => undefined });
+    for (const check of checks) {
+      if (typeof check === 'function') this.#sources.push(check);
+      else this.add(check);
+    }
   }
 
   /** Throws RangeError for a name that is there already. */
@@ -37,7 +45,8 @@ export class HealthChecks {
 
   /** `name`: a single check, as in `/readyz/ping`. */
   async respond(endpoint: HealthEndpoint, query: URLSearchParams, name?: string): Promise<HealthResponse> {
-    const checks = [...this.#checks.values()].filter((check) => check.endpoints?.includes(endpoint) ?? true);
+    const all = [...this.#checks.values(), ...this.#sources.flatMap((source) => source())];
+    const checks = all.filter((check) => check.endpoints?.includes(endpoint) ?? true);
     if (name !== undefined) return this.#single(checks, name);
     const excluded = new Set(query.getAll('exclude'));
     const failures: { name: string; error: unknown }[] = [];

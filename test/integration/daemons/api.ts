@@ -29,6 +29,8 @@ export interface DaemonTest {
   readonly folder: string;
   /** Path of a client config file whose user has the token `root` of `system:masters`. */
   readonly config: string;
+  /** The same for the controller manager's own user, who may do what RBAC lets it. */
+  readonly managerConfig: string;
   /** That user, without a socket. */
   readonly client: RestClient;
   /** Starts a program of `cmd`, or the module of that specifier; it ends with the test, if not before. */
@@ -52,6 +54,7 @@ export async function startApi(t: Test, options: ApiOptions): Promise<DaemonTest
     return join(folder, name);
   };
   const keys = await generateRsaKey();
+  const tokens = `root,root,root,"${dialect.groups.masters}"\nmanager,${dialect.users.controllerManager},manager\n`;
   const argv = [
     `--authorization-mode=${mode}`,
     '--bind-address=127.0.0.1',
@@ -60,7 +63,7 @@ export async function startApi(t: Test, options: ApiOptions): Promise<DaemonTest
     `--service-account-signing-key-file=${await file('sa.key', privateKeyToPem(keys.privateKey))}`,
     `--service-account-key-file=${await file('sa.pub', publicKeyToPem(keys.publicKey))}`,
     '--service-cluster-ip-range=10.96.0.0/24',
-    `--token-auth-file=${await file('tokens', `root,root,root,"${dialect.groups.masters}"\n`)}`,
+    `--token-auth-file=${await file('tokens', tokens)}`,
   ];
   const parsed = parseOptions(apiServerOptions(dialect), argv, { program: 'test' });
   if (parsed.kind !== 'run') throw new TypeError('no options');
@@ -97,6 +100,7 @@ export async function startApi(t: Test, options: ApiOptions): Promise<DaemonTest
     folder,
     client,
     config: await file('config', formatKubeconfig(singleContext({ ...context, ca, token: 'root' }))),
+    managerConfig: await file('manager', formatKubeconfig(singleContext({ ...context, ca, token: 'manager' }))),
     start(program, args) {
       const specifier = program.startsWith('#') ? program : `#cmd/${program}/main.js`;
       const main = fileURLToPath(import.meta.resolve(specifier));

@@ -1,7 +1,12 @@
 /** The controller manager as a process: with its controllers' own accounts, and when it loses the lead. */
+import { writeFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { join } from 'node:path';
 import t from 'tap';
+import { deployments, replicasets } from '#api/apps/v1/resources.gen.js';
 import { leases } from '#api/coordination/v1/resources.gen.js';
-import { namespaces, pods, serviceaccounts } from '#api/core/v1/resources.gen.js';
+import { endpoints, namespaces, pods, serviceaccounts, services } from '#api/core/v1/resources.gen.js';
+import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import { realClock as clock, formatMicroTime } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
@@ -10,10 +15,26 @@ import { ServiceAccountToken } from '#client/rest/service-account-token.js';
 import { electionKey } from '#storage/election-key.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { startEtcd } from '#test/etcd.js';
-import { type DaemonTest, ended, startApi, until } from '#test/integration/daemons/api.js';
+import { type DaemonTest, ended, freePort, startApi, until } from '#test/integration/daemons/api.js';
 
 const system = dialect.namespaces.system;
 const common = ['--secure-port=0', '--controllers=serviceaccount,namespace'];
+
+/** A GET of a daemon's port, whose certificate nobody vouches for. */
+function getInsecurely(port: number, path: string): Promise<{ readonly status: number; readonly body: string }> {
+  return new Promise((resolve, reject) => {
+    const call = request({ host: '127.0.0.1', port, path, rejectUnauthorized: false, agent: false }, (response) => {
+      let body = '';
+      response.setEncoding('utf8');
+      response.on('data', (part: string) => {
+        body += part;
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
+    });
+    call.on('error', reject);
+    call.end();
+  });
+}
 
 async function makesAccounts({ client }: DaemonTest, name: string): Promise<void> {
   await client.resource(namespaces).create({ metadata: { name }, spec: {} });
@@ -23,17 +44,101 @@ async function makesAccounts({ client }: DaemonTest, name: string): Promise<void
   );
 }
 
-t.test('each controller acts as a service account of its own', async (t) => {
-  const test = await startApi(t, { dialect, mode: 'AlwaysAllow' });
-  test.start('orch-controller-manager', [
-    `--orchconfig=${test.config}`,
-    ...common,
-    '--leader-elect=false',
+const labels = { app: 'web' };
+
+t.test('each controller acts as a service account of its own, and may do all it has to', async (t) => {
+  const test = await startApi(t, { dialect });
+  const { client } = test;
+  const child = test.start('orch-controller-manager', [
+    `--orchconfig=${test.managerConfig}`,
+    '--secure-port=0',
+    '--leader-elect-retry-period=100ms',
     '--use-service-account-credentials',
   ]);
+  let log = '';
+  child.stderr?.on('data', (part: Buffer) => {
+    log += part.toString();
+  });
   await makesAccounts(test, 'a');
-  const { items } = await test.client.resource(serviceaccounts).list({ namespace: system });
-  t.ok(items.some(({ metadata }) => metadata?.name === 'service-account-controller'));
+  const metadata = { name: 'web', namespace: 'a' };
+  await client.resource(services).create({ metadata, spec: { selector: labels, ports: [{ port: 80 }] } });
+  await client.resource(deployments).create({
+    metadata,
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+    },
+  });
+  const where = { namespace: 'a' };
+  await until('a pod', async () => (await client.resource(pods).list(where)).items.length === 1);
+  await until('endpoints', async () => (await client.resource(endpoints).list(where)).items.length === 1);
+  await until('slices', async () => (await client.resource(endpointslices).list(where)).items.length === 1);
+  await client.resource(deployments).delete('web', { ...where, propagationPolicy: 'Background' });
+  await until('its end', async () => (await client.resource(replicasets).list(where)).items.length === 0);
+  await client.resource(namespaces).delete('a');
+  await until('the end of all', async () => {
+    const { items } = await client.resource(namespaces).list();
+    return !items.some((namespace) => namespace.metadata.name === 'a');
+  });
+  const { items } = await client.resource(serviceaccounts).list({ namespace: system });
+  const accounts = items.map((account) => account.metadata?.name);
+  for (const name of ['service-account', 'replicaset', 'namespace'])
+    t.ok(accounts.includes(`${name}-controller`), name);
+  t.ok(accounts.includes('generic-garbage-collector'));
+  t.notMatch(log, /forbidden/i);
+  child.kill('SIGTERM');
+  t.equal(await ended(child), 0);
+});
+
+t.test('controllers that move have a lock of their own', async (t) => {
+  const test = await startApi(t, { dialect });
+  const file = join(test.folder, 'migration');
+  await writeFile(
+    file,
+    JSON.stringify({
+      apiVersion: `controllermanager.config.${dialect.apiDomain}/v1alpha1`,
+      kind: 'LeaderMigrationConfiguration',
+      leaderName: 'moving',
+      controllerLeaders: [
+        { name: 'serviceaccount', component: dialect.components.controllerManager },
+        { name: 'podgc', component: 'another-manager' },
+      ],
+    }),
+  );
+  const port = await freePort();
+  const child = test.start('orch-controller-manager', [
+    `--orchconfig=${test.config}`,
+    '--controllers=serviceaccount,namespace,podgc',
+    '--bind-address=127.0.0.1',
+    `--secure-port=${port}`,
+    '--authorization-always-allow-paths=/healthz*',
+    '--enable-leader-migration',
+    `--leader-migration-config=${file}`,
+    '--leader-elect-lease-duration=2s',
+    '--leader-elect-renew-deadline=1s',
+    '--leader-elect-retry-period=100ms',
+  ]);
+  await makesAccounts(test, 'a');
+  const ask = (path: string) => getInsecurely(port, path);
+  const all = await ask('/healthz?verbose');
+  t.match(all.body, /\[\+\]leader-election ok\n/);
+  t.match(all.body, /\[\+\]namespace ok\n/);
+  t.match(all.body, /\[\+\]serviceaccount ok\n/);
+  t.notMatch(all.body, /podgc/, 'another manager’s');
+  t.same(await ask('/healthz/serviceaccount'), { status: 200, body: 'ok' });
+  t.equal((await ask('/healthz/podgc')).status, 404);
+  const locks = test.client.resource(leases);
+  await until('another manager holds the second lock', async () => {
+    const lease = await locks.get('moving', { namespace: system });
+    const spec = { ...lease.spec, holderIdentity: 'other', renewTime: formatMicroTime(clock.now()) };
+    await locks.update({ ...lease, spec });
+    return true;
+  });
+  await until('its controllers stop', async () => (await ask('/healthz/serviceaccount')).status === 404);
+  t.equal((await ask('/healthz/namespace')).status, 200, 'the others go on');
+  child.kill('SIGTERM');
+  t.equal(await ended(child), 0);
 });
 
 t.test('a connection with an account’s token is that account', async (t) => {
