@@ -1,8 +1,10 @@
 /** What every Store must do. Each implementation runs this suite in its test. */
 import type { Test } from 'tap';
 import {
+  keyOf,
   prefixEnd,
   type Revision,
+  revisionOf,
   type Store,
   StoreError,
   type StoreErrorCode,
@@ -27,6 +29,7 @@ export async function storeContract(t: Test, newStore: NewStore): Promise<void> 
     ['a watch delivers each write of its range once, in order', watchOrder],
     ['a watch resumes at any kept revision', watchResumes],
     ['a watch of compacted history fails', watchCompacted],
+    ['a watch that looks back tells what was there before', watchPrevious],
     ['progress is told to idle watches', progress],
     ['a slow watcher misses nothing', slowWatcher],
     ['keys with a time to live go away', timeToLive],
@@ -213,6 +216,29 @@ async function watchCompacted(t: Test, store: Store): Promise<void> {
   t.same((await kept.events(1)).map(revisionOf), [fourth], 'behind it all is there');
 }
 
+async function watchPrevious(t: Test, store: Store): Promise<void> {
+  const first = await written(t, store.create('/registry/pods/a', bytes('1')));
+  const second = await written(t, store.update('/registry/pods/a', bytes('2'), first));
+  const third = await written(t, store.delete('/registry/pods/a', second));
+  await written(t, store.create('/registry/pods/a', bytes('3')));
+  await store.compact(first);
+  const watch = collect(store, { prefix: '/registry/', from: second, previous: true });
+  t.teardown(watch.stop);
+  const before = (event: StoreEvent) =>
+    event.previous === undefined ? 'nothing' : `${event.previous.value}@${event.previous.modRevision}`;
+  const events = (await watch.events(3)).filter((event) => keyOf(event).startsWith('/registry/pods/'));
+  t.same(
+    events.map((event) => `${describe(event)} after ${before(event)}`),
+    [
+      `update /registry/pods/a=2 after 1@${first}`,
+      `delete /registry/pods/a after 2@${second}`,
+      'create /registry/pods/a=3 after nothing',
+    ],
+  );
+  t.equal(revisionOf(events[1] as StoreEvent), third);
+  await watch.reached(await store.currentRevision());
+}
+
 async function progress(t: Test, store: Store): Promise<void> {
   await store.create('/registry/pods/a', bytes('1'));
   const watch = collect(store, { prefix: '/registry/pods/', from: (await store.currentRevision()) + 1n });
@@ -315,11 +341,11 @@ interface Collected {
 }
 
 /** Reads a watch in the background. */
-function collect(store: Store, options: { prefix: string; from: Revision }): Collected {
-  const { prefix, from } = options;
+function collect(store: Store, options: { prefix: string; from: Revision; previous?: boolean }): Collected {
+  const { prefix, from, previous = false } = options;
   const controller = new AbortController();
   const iterator = store
-    .watch({ start: prefix, end: prefixEnd(prefix), fromRevision: from, signal: controller.signal })
+    .watch({ start: prefix, end: prefixEnd(prefix), fromRevision: from, previous, signal: controller.signal })
     [Symbol.asyncIterator]();
   const queue: StoreEvent[] = [];
   let revision = 0n;
@@ -345,9 +371,6 @@ function collect(store: Store, options: { prefix: string; from: Revision }): Col
     },
   };
 }
-
-const keyOf = (event: StoreEvent): string => (event.type === 'put' ? event.kv.key : event.key);
-const revisionOf = (event: StoreEvent): Revision => (event.type === 'put' ? event.kv.modRevision : event.modRevision);
 
 function describe(event: StoreEvent): string {
   if (event.type === 'delete') return `delete ${event.key}`;

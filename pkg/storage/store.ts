@@ -75,6 +75,10 @@ export type StoreEvent =
   | { readonly type: 'put'; readonly kv: KeyValue; readonly previous?: KeyValue; readonly created: boolean }
   | { readonly type: 'delete'; readonly key: string; readonly modRevision: Revision; readonly previous?: KeyValue };
 
+export const keyOf = (event: StoreEvent): string => (event.type === 'put' ? event.kv.key : event.key);
+export const revisionOf = (event: StoreEvent): Revision =>
+  event.type === 'put' ? event.kv.modRevision : event.modRevision;
+
 export type WatchMessage =
   /** All events of one or more whole revisions, in order. */
   | { readonly type: 'events'; readonly events: readonly StoreEvent[]; readonly revision: Revision }
@@ -86,6 +90,8 @@ export interface WatchOptions {
   readonly end: string;
   /** First revision to deliver; `compacted` when it is not behind the compacted one, whose own write may be forgotten. */
   readonly fromRevision: Revision;
+  /** Events tell what was there before, as far as history goes. For looking back: such a watch costs the store more. */
+  readonly previous?: boolean;
   /** Ends the watch. */
   readonly signal: AbortSignal;
 }
@@ -123,9 +129,12 @@ export type StoreErrorCode = 'compacted' | 'futureRevision' | 'unavailable' | 't
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly code: StoreErrorCode;
-  constructor(code: StoreErrorCode, message: string, options?: { cause?: unknown }) {
+  /** Of `compacted`, when it is known: history up to this revision is gone. */
+  readonly compacted: Revision | undefined;
+  constructor(code: StoreErrorCode, message: string, options?: { cause?: unknown; compacted?: Revision }) {
     super(message, options);
     this.code = code;
+    this.compacted = options?.compacted;
   }
 }
 

@@ -9,9 +9,9 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { lookBack } from '#storage/cache/look-back.js';
 import { WatchCache } from '#storage/cache/watch-cache.js';
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
-import { TransformingStore } from '#storage/encryption/transforming-store.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
 import type { Store } from '#storage/store.js';
@@ -49,10 +49,14 @@ export class ResourceStorages {
   /** By the resource's plural name, which is unique among stored resources. */
   readonly #stored: ReadonlyMap<string, Stored>;
   readonly #stop = new AbortController();
+  readonly #root: string;
+  readonly #log: Logger;
 
   constructor(options: ResourceStoragesOptions) {
     const { prefix = '/registry', transformers, ...rest } = options;
     this.store = options.store;
+    this.#root = prefix;
+    this.#log = options.log;
     // Every cache listens to it.
     setMaxListeners(0, this.#stop.signal);
     const versions = new Map<string, ResourceInfo[]>();
@@ -65,8 +69,8 @@ export class ResourceStorages {
         const form = storedForm(name, infos);
         const resource = qualified(name, form);
         const transformer = transformers?.get(resource);
-        const store = transformer === undefined ? rest.store : new TransformingStore(rest.store, transformer);
-        return [name, { form, cache: new WatchCache({ ...rest, store, resource, prefix: `${prefix}/${name}/` }) }];
+        const own = { resource, transformer, prefix: `${prefix}/${name}/`, awaitsHistory: true };
+        return [name, { form, cache: new WatchCache({ ...rest, ...own }) }];
       }),
     );
   }
@@ -99,8 +103,20 @@ export class ResourceStorages {
     const stop = () => this.#stop.abort();
     if (signal.aborted) stop();
     else signal.addEventListener('abort', stop, { once: true });
-    await Promise.all([...this.#stored.values()].map(({ cache }) => cache.start(this.#stop.signal)));
+    await Promise.all([
+      ...[...this.#stored.values()].map(({ cache }) => cache.start(this.#stop.signal)),
+      this.#lookBack(this.#stop.signal),
+    ]);
     signal.removeEventListener('abort', stop);
+  }
+
+  /** Lets watches go on that began at a server before this one. */
+  async #lookBack(signal: AbortSignal): Promise<void> {
+    await this.waitReady(signal).catch((err: unknown) => {
+      if (!signal.aborted) throw err;
+    });
+    const readers = [...this.#stored.values()].map(({ cache }) => cache);
+    await lookBack({ store: this.store, root: this.#root, readers, log: this.#log }, signal);
   }
 
   async waitReady(signal: AbortSignal): Promise<void> {

@@ -72,6 +72,20 @@ export class EventRing {
     this.#trim(now);
   }
 
+  /**
+   * Puts older changes before those that are here, in the order of their revisions: with them all changes after `floor`
+   * are here, or as many as there is room for.
+   */
+  prepend(changes: readonly Change[], floor: Revision): void {
+    const room = Math.max(0, this.#options.capacity - this.length);
+    const atMs = this.#options.clock.now();
+    const dropped = Math.max(0, changes.length - room);
+    const older = changes.slice(dropped).map((change) => ({ change, atMs }));
+    this.#recorded = older.concat(this.#recorded.slice(this.#head));
+    this.#head = 0;
+    this.#floor = changes[dropped - 1]?.revision ?? floor;
+  }
+
   /** The changes after `revision`, which must not be below the floor. */
   after(revision: Revision): Change[] {
     let low = this.#head;

@@ -67,6 +67,12 @@ export class CacheReads {
     if (state.revision < target) await this.#waitRevision(target, signal);
   }
 
+  /** Waits a little for what happened after `revision`, when it is being looked up in the store's history. */
+  async recall(revision: Revision, signal: AbortSignal | undefined): Promise<void> {
+    const { state } = this.#options;
+    if (revision < state.ring.floor) await this.#within(signal, (bounded) => state.remembered(bounded));
+  }
+
   async #waitFilled(signal: AbortSignal | undefined): Promise<void> {
     await this.#within(signal, (bounded) => this.#options.state.reached(0n, bounded));
     if (!this.#options.state.filled) throw tooManyRequests('storage is (re)initializing', 1);

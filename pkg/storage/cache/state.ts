@@ -6,14 +6,16 @@
  * store's watch has not delivered yet are kept apart in `#ahead`.
  */
 import type { Clock } from '#apimachinery/clock.js';
+import { deferred } from '#apimachinery/deferred.js';
 import type { CacheEntry } from '#storage/cache/cache-entry.js';
 import { Change, EventRing } from '#storage/cache/event-ring.js';
+import { type Past, pastChanges } from '#storage/cache/past.js';
 import { changesBetween } from '#storage/cache/relist.js';
 import { Snapshots } from '#storage/cache/snapshots.js';
 import type { Watcher } from '#storage/cache/watcher.js';
 import { watchTooOld } from '#storage/errors.js';
 import { SortedMap } from '#storage/sorted-map.js';
-import type { Revision } from '#storage/store.js';
+import { type Revision, revisionOf } from '#storage/store.js';
 
 export interface CacheStateOptions {
   readonly clock: Clock;
@@ -49,6 +51,9 @@ export class CacheState {
   #revision: Revision = 0n;
   #changedAt: Revision = 0n;
   #filled = false;
+  /** Where the present history began when the cache was filled. */
+  #filledAt: Revision = 0n;
+  readonly #history = deferred();
 
   constructor(options: CacheStateOptions) {
     this.#options = options;
@@ -128,6 +133,7 @@ export class CacheState {
     for (const key of this.#ahead.keys()) this.#settleAhead(key, revision);
     if (!this.#filled) {
       this.ring.reset(revision);
+      this.#filledAt = revision;
       this.#changedAt = revision;
     }
     for (const change of changes) {
@@ -137,6 +143,28 @@ export class CacheState {
     }
     this.#filled = true;
     this.#advance(revision);
+  }
+
+  /** Puts what happened before the cache was filled before the recent changes, unless those begin later by now. */
+  remember(past: Past): void {
+    if (!this.#filled || this.ring.floor !== this.#filledAt) return;
+    const before = past.events.filter((event) => revisionOf(event) <= this.#filledAt);
+    const known = (key: string, revision: Revision) => this.known(key, revision);
+    const { changes, floor } = pastChanges({ ...past, events: before }, known);
+    if (floor < this.ring.floor) this.ring.prepend(changes, floor);
+  }
+
+  /** No more will be remembered. */
+  settleHistory(): void {
+    this.#history.resolve();
+  }
+
+  /** Resolves when all is remembered that will be, or when the signal aborts. */
+  async remembered(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const aborted = deferred();
+    signal.addEventListener('abort', () => aborted.resolve(), { once: true });
+    await Promise.race([this.#history.promise, aborted.promise]);
   }
 
   /** Resolves when everything up to `revision` is in, or when the signal aborts. */

@@ -9,6 +9,8 @@ import { CacheState } from '#storage/cache/state.js';
 import { yielding } from '#storage/cache/turns.js';
 import { WatchSession } from '#storage/cache/watch-session.js';
 import { CacheWrites } from '#storage/cache/writes.js';
+import type { ValueTransformer } from '#storage/encryption/transformer.js';
+import { readEvent, TransformingStore } from '#storage/encryption/transforming-store.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import type {
   ConditionalOptions,
@@ -22,10 +24,14 @@ import type {
   ResourceWatch,
   ResourceWatchOptions,
 } from '#storage/resource-storage.js';
-import type { Revision, Store } from '#storage/store.js';
+import type { Revision, Store, StoreEvent } from '#storage/store.js';
 
 export interface WatchCacheOptions {
   readonly store: Store;
+  /** How values are stored; absent: as they are. */
+  readonly transformer?: ValueTransformer | undefined;
+  /** Somebody will call `remember`; watches from before the cache was filled wait for that. */
+  readonly awaitsHistory?: boolean;
   /** The resource's key prefix, with a slash at its end: `/registry/pods/`. */
   readonly prefix: string;
   /** The resource's name in logs and metrics: `pods`, `deployments.apps`. */
@@ -72,13 +78,16 @@ export class WatchCache implements ResourceStorage {
   #running: Promise<void> | undefined;
 
   constructor(given: WatchCacheOptions) {
-    const options = { ...defaults, ...given };
+    const { transformer, awaitsHistory = false } = given;
+    const store = transformer === undefined ? given.store : new TransformingStore(given.store, transformer);
+    const options = { ...defaults, ...given, store };
     this.#options = options;
     this.prefix = options.prefix;
     const { clock, historyCapacity, historyMaxAgeMs } = options;
     const sameObject = (a: CacheEntry, b: CacheEntry) => uidOf(a) === uidOf(b);
     const state = new CacheState({ clock, historyCapacity, historyMaxAgeMs, sameObject });
     this.#state = state;
+    if (!awaitsHistory) state.settleHistory();
     this.#feed = new Feed({ ...options, state });
     this.#reads = new CacheReads({ ...options, state });
     this.#writes = new CacheWrites({ ...options, state });
@@ -114,6 +123,20 @@ export class WatchCache implements ResourceStorage {
     return this.#state.revision;
   }
 
+  /**
+   * What happened before the cache was filled, as the store tells it, so that watches can resume from there; undefined: it
+   * could not be had.
+   */
+  remember(past: { readonly since: Revision; readonly events: readonly StoreEvent[] } | undefined): void {
+    const { transformer, decode } = this.#options;
+    if (past !== undefined) {
+      const { since, events } = past;
+      const read = transformer === undefined ? events : events.map((event) => readEvent(transformer, event));
+      this.#state.remember({ since, events: read, decode });
+    }
+    this.#state.settleHistory();
+  }
+
   get(key: string, version: ReadVersion, signal?: AbortSignal): Promise<Entry | undefined> {
     return this.#reads.get(key, version, signal);
   }
@@ -129,6 +152,7 @@ export class WatchCache implements ResourceStorage {
       watch: options,
       state: this.#state,
       reach: (version, signal) => this.#reads.reach(version, signal),
+      recall: (revision, signal) => this.#reads.recall(revision, signal),
       requestProgress: () => store.requestProgress(this.prefix),
       bufferSize: watchBufferSize,
       stopped: this.#stop.signal,

@@ -15,6 +15,8 @@ export interface WatchSessionOptions {
   readonly state: CacheState;
   /** Waits until the cache satisfies a read of that version. */
   readonly reach: (version: Exclude<ReadVersion, { kind: 'exact' }>, signal: AbortSignal) => Promise<void>;
+  /** Waits until the changes after that revision are at hand, or will not be. */
+  readonly recall: (revision: Revision, signal: AbortSignal) => Promise<void>;
   readonly requestProgress: () => void;
   readonly clock: Clock;
   readonly metrics: StorageMetrics;
@@ -76,11 +78,12 @@ export class WatchSession implements ResourceWatch {
 
   /** Registers the watcher and, without a turn of the event loop in between, takes the state that it begins with. */
   async #begin(): Promise<Iterable<ResourceEvent>> {
-    const { watch, reach, state, prefix } = this.#options;
+    const { watch, reach, recall, state, prefix } = this.#options;
     const { version } = watch;
     const start = prefix + watch.scope;
     if (version.kind === 'exact' && watch.sendInitialEvents !== true) {
       if (!state.filled) await reach({ kind: 'any' }, watch.signal);
+      await recall(version.revision, watch.signal);
       if (version.revision < state.ring.floor) throw watchTooOld(version.revision, state.ring.floor);
       const missed = state.ring.after(version.revision);
       // The kept changes may be more than a buffer holds; they are handed over like an initial state.

@@ -85,19 +85,29 @@ export class TransformingStore implements Store {
   }
 
   #event(event: StoreEvent): StoreEvent {
-    const previous = event.previous && { previous: this.#read(event.previous) };
-    return event.type === 'put' ? { ...event, kv: this.#read(event.kv), ...previous } : { ...event, ...previous };
+    return readEvent(this.#transformer, event);
   }
 
   #read(kv: KeyValue): KeyValue {
-    try {
-      const { value, stale, authenticated } = this.#transformer.fromStorage(kv.value, kv.key);
-      if (!authenticated) checkJson(value);
-      return { key: kv.key, modRevision: kv.modRevision, value, ...(stale && { stale }) };
-    } catch (err) {
-      if (!(err instanceof TransformError)) throw err;
-      return { key: kv.key, modRevision: kv.modRevision, value: nothing, unreadable: err.message };
-    }
+    return readPair(this.#transformer, kv);
+  }
+}
+
+/** The event as it is told above the transformer. */
+export function readEvent(transformer: ValueTransformer, event: StoreEvent): StoreEvent {
+  const previous = event.previous && { previous: readPair(transformer, event.previous) };
+  if (event.type === 'delete') return { ...event, ...previous };
+  return { ...event, kv: readPair(transformer, event.kv), ...previous };
+}
+
+function readPair(transformer: ValueTransformer, { key, modRevision, value: stored }: KeyValue): KeyValue {
+  try {
+    const { value, stale, authenticated } = transformer.fromStorage(stored, key);
+    if (!authenticated) checkJson(value);
+    return { key, modRevision, value, ...(stale && { stale }) };
+  } catch (err) {
+    if (!(err instanceof TransformError)) throw err;
+    return { key, modRevision, value: nothing, unreadable: err.message };
   }
 }
 

@@ -2,8 +2,7 @@ import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { createAuthority, issueCertificate } from '#daemon/pki/certificate.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
-import { revisionOf } from '#storage/etcd/recent-events.js';
-import { prefixEnd, type Store, StoreError, type StoreErrorCode } from '#storage/store.js';
+import { prefixEnd, revisionOf, type Store, StoreError, type StoreErrorCode } from '#storage/store.js';
 import { storeContract } from '#storage/store-contract.js';
 import { startEtcd, type TestEtcd } from '#test/etcd.js';
 

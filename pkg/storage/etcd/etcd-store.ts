@@ -113,7 +113,8 @@ export class EtcdStore implements Store {
   }
 
   watch(options: WatchOptions): AsyncIterable<WatchMessage> {
-    return this.#hub.covers(options.start, options.end) ? this.#hub.watch(options) : this.#watchAlone(options);
+    const shared = options.previous !== true && this.#hub.covers(options.start, options.end);
+    return shared ? this.#hub.watch(options) : this.#watchAlone(options);
   }
 
   requestProgress(start?: string): void {
@@ -217,8 +218,10 @@ export class EtcdStore implements Store {
     return upstream({ ...watch, connection: this.#connection, clock, random, log: this.#log });
   }
 
-  /** A watch outside of the root. */
+  /** A watch outside of the root, or one that looks back. */
   async *#watchAlone(options: WatchOptions): AsyncGenerator<WatchMessage, void, void> {
+    // Whoever looks back over the root wants to know when he has come to the present: it gets an event.
+    if (options.previous === true) await this.#stir();
     for await (const { events, revision } of this.#follow(options)) {
       yield events.length > 0 ? { type: 'events', events, revision } : { type: 'progress', revision };
     }

@@ -9,10 +9,10 @@
  * follows etcd by itself with back-pressure until it has caught up with the hub.
  */
 import type { Clock } from '#apimachinery/clock.js';
-import { keyOf, RecentEvents } from '#storage/etcd/recent-events.js';
+import { RecentEvents } from '#storage/etcd/recent-events.js';
 import { Subscription } from '#storage/etcd/subscription.js';
 import type { UpstreamBatch } from '#storage/etcd/upstream.js';
-import type { Revision, WatchMessage, WatchOptions } from '#storage/store.js';
+import { keyOf, type Revision, type WatchMessage, type WatchOptions } from '#storage/store.js';
 
 export interface HubOptions {
   readonly start: string;

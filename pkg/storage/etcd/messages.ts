@@ -182,14 +182,27 @@ export function readDbSize(reader: WireReader): number {
 }
 
 /** Opens a watch with periodic progress notifications and large answers in fragments. */
-export function watchCreateRequest(start: string, end: string, fromRevision: Revision): Buffer {
-  const create = new WireWriter().bytes(1, start).bytes(2, end).int(3, fromRevision).bool(4, true).bool(8, true);
+export function watchCreateRequest(watch: {
+  readonly start: string;
+  readonly end: string;
+  readonly fromRevision: Revision;
+  /** Events carry the pair as it was before. */
+  readonly previous: boolean;
+}): Buffer {
+  const create = new WireWriter()
+    .bytes(1, watch.start)
+    .bytes(2, watch.end)
+    .int(3, watch.fromRevision)
+    .bool(4, true)
+    .bool(6, watch.previous)
+    .bool(8, true);
   return new WireWriter().message(1, create.finish()).finish();
 }
 
 export interface EtcdEvent {
   readonly deleted: boolean;
   readonly kv: EtcdKeyValue;
+  readonly previous: EtcdKeyValue | undefined;
 }
 
 export interface EtcdWatchResponse {
@@ -226,9 +239,11 @@ export function readWatchResponse(reader: WireReader): EtcdWatchResponse {
 function readEvent(reader: WireReader): EtcdEvent {
   let deleted = false;
   let kv: EtcdKeyValue = { key: '', value: noValue, modRevision: 0n, createRevision: 0n, lease: 0n };
+  let previous: EtcdKeyValue | undefined;
   while (reader.next()) {
     if (reader.field === 1) deleted = reader.number() === 1;
     else if (reader.field === 2) kv = readKeyValue(reader.message());
+    else if (reader.field === 3) previous = readKeyValue(reader.message());
   }
-  return { deleted, kv };
+  return { deleted, kv, previous };
 }

@@ -1,5 +1,5 @@
 /** The last events that the hub has given out, for watches that begin a moment ago. Bounded in number and bytes. */
-import type { Revision, StoreEvent } from '#storage/store.js';
+import { keyOf, type Revision, revisionOf, type StoreEvent } from '#storage/store.js';
 
 const maxEvents = 2000;
 const maxBytes = 8 * 1024 * 1024;
@@ -46,7 +46,4 @@ export class RecentEvents {
   }
 }
 
-export const keyOf = (event: StoreEvent): string => (event.type === 'put' ? event.kv.key : event.key);
-export const revisionOf = (event: StoreEvent): Revision =>
-  event.type === 'put' ? event.kv.modRevision : event.modRevision;
 const bytesOf = (event: StoreEvent): number => keyOf(event).length + (event.type === 'put' ? event.kv.value.length : 0);

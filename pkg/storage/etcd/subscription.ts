@@ -1,6 +1,6 @@
 /** One watch's place at the hub: a bounded queue, and what it wants to know about progress. */
-import { keyOf, revisionOf } from '#storage/etcd/recent-events.js';
-import type { Revision, StoreEvent, WatchMessage } from '#storage/store.js';
+
+import { keyOf, type Revision, revisionOf, type StoreEvent, type WatchMessage } from '#storage/store.js';
 
 export interface SubscriptionOptions {
   readonly start: string;

@@ -15,9 +15,8 @@ import {
   readWatchResponse,
   watchCreateRequest,
 } from '#storage/etcd/messages.js';
-import { revisionOf } from '#storage/etcd/recent-events.js';
 import { WireReader } from '#storage/etcd/wire.js';
-import { type Revision, StoreError, type StoreEvent } from '#storage/store.js';
+import { type Revision, revisionOf, StoreError, type StoreEvent } from '#storage/store.js';
 
 export interface UpstreamOptions {
   readonly connection: EtcdConnection;
@@ -27,6 +26,7 @@ export interface UpstreamOptions {
   readonly start: string;
   readonly end: string;
   readonly fromRevision: Revision;
+  readonly previous?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -42,7 +42,7 @@ const reconnectMaxMs = 1000;
 
 /** Ends when the signal aborts; throws `compacted` when history is gone. */
 export async function* upstream(options: UpstreamOptions): AsyncGenerator<UpstreamBatch, void, void> {
-  const { connection, clock, random, log, start, end, signal } = options;
+  const { connection, clock, random, log, start, end, previous = false, signal } = options;
   let next = options.fromRevision;
   let failures = 0;
   while (!signal.aborted) {
@@ -52,7 +52,7 @@ export async function* upstream(options: UpstreamOptions): AsyncGenerator<Upstre
       failed = opened.failed;
       // One revision earlier than needed: etcd before 3.5.18 forgets a deletion at the very revision of a compaction, and
       // a watch that begins there would miss it without an error.
-      const request = watchCreateRequest(start, end, next > 1n ? next - 1n : 1n);
+      const request = watchCreateRequest({ start, end, fromRevision: next > 1n ? next - 1n : 1n, previous });
       for await (const { events, revision } of session(opened.stream, request, signal)) {
         failures = 0;
         if (revision < next) continue;
@@ -105,12 +105,14 @@ async function* session(
 
 function canceled(response: EtcdWatchResponse): StoreError {
   if (response.compactRevision > 0n) {
-    return new StoreError('compacted', `history before revision ${response.compactRevision} has been compacted`);
+    const { compactRevision: compacted } = response;
+    return new StoreError('compacted', `history before revision ${compacted} has been compacted`, { compacted });
   }
   return new StoreError('unavailable', response.cancelReason || 'etcd canceled the watch');
 }
 
-function storeEvent({ deleted, kv }: EtcdEvent): StoreEvent {
-  if (deleted) return { type: 'delete', key: kv.key, modRevision: kv.modRevision };
-  return { type: 'put', kv, created: kv.createRevision === kv.modRevision };
+function storeEvent({ deleted, kv, previous }: EtcdEvent): StoreEvent {
+  const before = previous && { previous };
+  if (deleted) return { type: 'delete', key: kv.key, modRevision: kv.modRevision, ...before };
+  return { type: 'put', kv, created: kv.createRevision === kv.modRevision, ...before };
 }

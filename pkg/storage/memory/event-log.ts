@@ -1,5 +1,13 @@
 /** Every write since the last compaction, in revision order, and those who follow it. */
-import { type Revision, StoreError, type StoreEvent, type WatchMessage, type WatchOptions } from '#storage/store.js';
+import {
+  keyOf,
+  type Revision,
+  revisionOf,
+  StoreError,
+  type StoreEvent,
+  type WatchMessage,
+  type WatchOptions,
+} from '#storage/store.js';
 
 /** Where the store stands. */
 interface Position {
@@ -53,7 +61,7 @@ export class EventLog {
       while (!signal.aborted) {
         if (this.#closed) throw new StoreError('unavailable', 'the store is closed');
         const { revision, compacted } = position();
-        if (next <= compacted) throw new StoreError('compacted', `revision ${next} has been compacted`);
+        if (next <= compacted) throw new StoreError('compacted', `revision ${next} has been compacted`, { compacted });
         const events = this.#between(start, end, next);
         if (events.length > 0) {
           next = revisionOf(events[events.length - 1] as StoreEvent) + 1n;
@@ -100,6 +108,3 @@ export class EventLog {
     for (const resolve of waiting) resolve();
   }
 }
-
-const keyOf = (event: StoreEvent): string => (event.type === 'put' ? event.kv.key : event.key);
-const revisionOf = (event: StoreEvent): Revision => (event.type === 'put' ? event.kv.modRevision : event.modRevision);

@@ -1,0 +1,86 @@
+/**
+ * Tells caches what happened shortly before they were filled, so that a client's watch goes on over a restart of its API
+ * server instead of listing everything again.
+ *
+ * One watch at the store over all resources, with what was there before each write; bounded in revisions, so that it costs
+ * little even on a busy store.
+ */
+import type { Logger } from '#daemon/log/logger.js';
+import { keyOf, prefixEnd, type Revision, type Store, StoreError, type StoreEvent } from '#storage/store.js';
+
+export interface HistoryReader {
+  /** The resource's key prefix: `/registry/pods/`. */
+  readonly prefix: string;
+  remember(past: { readonly since: Revision; readonly events: readonly StoreEvent[] } | undefined): void;
+}
+
+export interface LookBackOptions {
+  readonly store: Store;
+  /** Root of all keys, without a slash at its end: `/registry`. */
+  readonly root: string;
+  /** Filled caches. */
+  readonly readers: readonly HistoryReader[];
+  readonly log: Logger;
+  /** How many revisions to look back at most. */
+  readonly maxRevisions?: number;
+}
+
+/** As many as the history of one cache holds. */
+const defaultMaxRevisions = 10_000;
+
+/** Calls `remember` of every reader once. Never rejects: without history watches begin anew. */
+export async function lookBack(options: LookBackOptions, signal: AbortSignal): Promise<void> {
+  const { readers, log } = options;
+  let past: Past | undefined;
+  try {
+    past = await read(options, signal);
+  } catch (err) {
+    if (!signal.aborted) log.info({ err }, 'cannot read the history of the store; older watches begin anew');
+  }
+  for (const reader of readers) {
+    reader.remember(past && { since: past.since, events: past.byPrefix.get(reader.prefix) ?? [] });
+  }
+}
+
+interface Past {
+  readonly since: Revision;
+  readonly byPrefix: ReadonlyMap<string, StoreEvent[]>;
+}
+
+async function read(options: LookBackOptions, signal: AbortSignal): Promise<Past> {
+  const target = await options.store.currentRevision(signal);
+  const reach = BigInt(options.maxRevisions ?? defaultMaxRevisions);
+  const from = target > reach ? target - reach : 1n;
+  try {
+    return await follow(options, { from, target }, signal);
+  } catch (err) {
+    if (!(err instanceof StoreError) || err.code !== 'compacted' || err.compacted === undefined) throw err;
+    // The write at the compacted revision itself may be forgotten.
+    return follow(options, { from: err.compacted + 2n, target }, signal);
+  }
+}
+
+async function follow(
+  { store, root, readers }: LookBackOptions,
+  { from, target }: { readonly from: Revision; readonly target: Revision },
+  signal: AbortSignal,
+): Promise<Past> {
+  const byPrefix = new Map<string, StoreEvent[]>(readers.map(({ prefix }) => [prefix, []]));
+  const past = { since: from - 1n, byPrefix };
+  if (from > target) return past;
+  const start = `${root}/`;
+  const stop = new AbortController();
+  const watch = { start, end: prefixEnd(start), fromRevision: from, previous: true };
+  for await (const message of store.watch({ ...watch, signal: AbortSignal.any([signal, stop.signal]) })) {
+    if (message.type === 'events') {
+      for (const event of message.events) {
+        const key = keyOf(event);
+        byPrefix.get(key.slice(0, key.indexOf('/', start.length) + 1))?.push(event);
+      }
+    }
+    if (message.revision >= target) break;
+  }
+  stop.abort();
+  signal.throwIfAborted();
+  return past;
+}
