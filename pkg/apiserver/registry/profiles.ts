@@ -3,8 +3,9 @@
 import { validateApproval } from '#api/certificates/v1/certificatesigningrequest/status-validation.js';
 import { prepareApproval } from '#api/certificates/v1/certificatesigningrequest/strategy.js';
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
+import { prepareFinalize, validateFinalize } from '#api/core/v1/namespace/strategy.js';
 import { prepareEphemeralContainersUpdate, validateEphemeralContainers } from '#api/core/v1/pod/strategy.js';
-import type { Pod } from '#api/core/v1/types.gen.js';
+import type { Namespace, Pod } from '#api/core/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/object.js';
 import { copyField } from '#api/strategy/kind-strategy.js';
 import type { UpdateProfile } from '#apiserver/registry/mutate.js';
@@ -34,13 +35,8 @@ export function statusProfile({ strategy }: ServedResource): UpdateProfile {
 /** `namespaces/…/finalize`: the spec's finalizers. */
 export const finalizeProfile: UpdateProfile = {
   subresource: 'finalize',
-  prepare(object, old) {
-    const finalizers = (object as { spec?: { finalizers?: string[] } }).spec?.finalizers;
-    keepAllBut(object, old, []);
-    const { spec } = old as { spec?: object };
-    Reflect.set(object, 'spec', { ...spec, finalizers: finalizers ?? [] });
-  },
-  validate: () => [],
+  prepare: (object, old) => prepareFinalize(object as Namespace, old as Namespace),
+  validate: (object, _old, context) => validateFinalize(object as Namespace, context),
 };
 
 /** `pods/…/ephemeralcontainers`: nothing but those containers. */

@@ -34,6 +34,7 @@ t.test('quotas', (t) => {
   t.strictSame(createFailures(resourceQuotaStrategy, base), []);
   t.strictSame(createFailures(resourceQuotaStrategy, withField(base, 'spec.hard', { odd: '1' })), [
     'spec.hard[odd]: Invalid value: "odd": must be a standard resource type or fully qualified',
+    'spec.hard[odd]: Invalid value: "odd": must be a standard resource for quota',
   ]);
   t.strictSame(createFailures(resourceQuotaStrategy, withField(base, 'spec.hard', { pods: '500m' })), [
     'spec.hard[pods]: Invalid value: "500m": must be an integer',

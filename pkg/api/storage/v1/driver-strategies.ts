@@ -1,17 +1,19 @@
-/** What is particular to the storage kinds that drivers and controllers write: hardly more than their rows. */
+/** What is particular to the storage kinds that drivers and controllers write. */
 
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
+import {
+  attachPath,
+  specPath,
+  validateAttachment,
+  validateDriver,
+  validateNodeDrivers,
+  validateSameDrivers,
+} from '#api/storage/v1/driver-validation.js';
 import { csidrivers, csinodes, volumeattachments } from '#api/storage/v1/resources.gen.js';
 import type { CSIDriver, CSINode, VolumeAttachment } from '#api/storage/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
-import { checkRequired } from '#apimachinery/validation/checks.js';
-import { duplicate, notSupported } from '#apimachinery/validation/failure.js';
-import { FieldPath } from '#apimachinery/validation/path.js';
-
-const specPath = FieldPath.of('spec');
-const lifecycleModes: readonly string[] = ['Ephemeral', 'Persistent'];
 
 export const csiDriverStrategy: Strategy<CSIDriver> = kindStrategy<CSIDriver>(csidrivers, {
   generationFields: ['spec'],
@@ -23,14 +25,11 @@ export const csiDriverStrategy: Strategy<CSIDriver> = kindStrategy<CSIDriver>(cs
     if ((spec.volumeLifecycleModes ?? []).length === 0) spec.volumeLifecycleModes = ['Persistent'];
     spec.requiresRepublish ??= false;
   },
-  validate: ({ spec }) =>
-    (spec.volumeLifecycleModes ?? [])
-      .filter((mode) => !lifecycleModes.includes(mode))
-      .map((mode) => notSupported(specPath.child('volumeLifecycleModes'), mode, lifecycleModes)),
-  validateUpdate: (driver, old) =>
-    (['attachRequired', 'volumeLifecycleModes'] as const).flatMap((field) =>
-      validateImmutable(driver.spec[field], old.spec[field], specPath.child(field)),
-    ),
+  validate: (driver) => validateDriver(driver),
+  validateUpdate: ({ spec }, { spec: old }) => [
+    ...validateImmutable(spec.attachRequired, old.attachRequired, attachPath),
+    ...validateImmutable(spec.volumeLifecycleModes, old.volumeLifecycleModes, specPath.child('volumeLifecycleModes')),
+  ],
   cells: (driver, context) => [
     driver.metadata.name ?? '',
     driver.spec.attachRequired ?? true,
@@ -41,19 +40,8 @@ export const csiDriverStrategy: Strategy<CSIDriver> = kindStrategy<CSIDriver>(cs
 });
 
 export const csiNodeStrategy: Strategy<CSINode> = kindStrategy<CSINode>(csinodes, {
-  validate(node) {
-    const names = new Set<string>();
-    return (node.spec.drivers ?? []).flatMap((driver, i) => {
-      const at = specPath.child('drivers').index(i);
-      const failures = [
-        ...checkRequired(at.child('name'), driver.name),
-        ...checkRequired(at.child('nodeID'), driver.nodeID),
-      ];
-      if (names.has(driver.name)) failures.push(duplicate(at.child('name'), driver.name));
-      names.add(driver.name);
-      return failures;
-    });
-  },
+  validate: (node) => validateNodeDrivers(node.spec.drivers ?? []),
+  validateUpdate: (node, old) => validateSameDrivers(node, old),
   cells: (node, context) => [
     node.metadata.name ?? '',
     node.spec.drivers?.length ?? 0,
@@ -62,11 +50,9 @@ export const csiNodeStrategy: Strategy<CSINode> = kindStrategy<CSINode>(csinodes
 });
 
 export const volumeAttachmentStrategy: Strategy<VolumeAttachment> = kindStrategy<VolumeAttachment>(volumeattachments, {
-  validate: ({ spec }) => [
-    ...checkRequired(specPath.child('attacher'), spec.attacher),
-    ...checkRequired(specPath.child('nodeName'), spec.nodeName),
-  ],
+  validate: (attachment, context) => validateAttachment(attachment, context),
   validateUpdate: (attachment, old) => validateImmutable(attachment.spec, old.spec, specPath),
+  validateStatusUpdate: (attachment, _old, context) => validateAttachment(attachment, context),
   cells: (attachment, context) => [
     attachment.metadata.name ?? '',
     attachment.spec.attacher ?? '',

@@ -26,7 +26,12 @@ t.test('endpoints', (t) => {
   const rows: Row[] = [
     ['subsets', []],
     ['subsets', [{}], `${s}: Required value: must specify \`addresses\` or \`notReadyAddresses\``],
-    ['subsets.0.addresses.0.ip', 'x', `${s}.addresses[0].ip: Invalid value: "x": ${badIP}`],
+    [
+      'subsets.0.addresses.0.ip',
+      'x',
+      `${s}.addresses[0].ip: Invalid value: "x": ${badIP}`,
+      `${s}.addresses[0].ip: Invalid value: "x": must be a valid IP address`,
+    ],
     [
       'subsets.0.addresses.0.ip',
       '127.0.0.1',

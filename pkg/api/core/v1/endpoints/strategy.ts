@@ -10,7 +10,7 @@ import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkDNSSubdomain, checkEnum, checkQualifiedName } from '#apimachinery/validation/checks.js';
 import { invalidEach, required } from '#apimachinery/validation/failure.js';
 import { portNumberErrors } from '#apimachinery/validation/identifiers.js';
-import { ipErrors, ipFamily } from '#apimachinery/validation/ip.js';
+import { ipErrors } from '#apimachinery/validation/ip.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 /** More are only counted in tables. */
@@ -53,8 +53,7 @@ function validateAddress(address: EndpointAddress, path: FieldPath): FieldFailur
   const failures = invalidEach(path.child('ip'), ip, ipErrors(ip));
   if (hostname !== '') failures.push(...checkDNSLabel(path.child('hostname'), hostname));
   if (nodeName !== undefined) failures.push(...checkDNSSubdomain(path.child('nodeName'), nodeName));
-  if (ipFamily(ip) !== 0) failures.push(...validateNonSpecialIP(path.child('ip'), ip));
-  return failures;
+  return [...failures, ...validateNonSpecialIP(path.child('ip'), ip)];
 }
 
 function validatePort(port: EndpointPort, nameRequired: boolean, path: FieldPath): FieldFailure[] {

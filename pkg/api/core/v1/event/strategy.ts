@@ -7,6 +7,7 @@ import type { Strategy } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkQualifiedName, checkRequired } from '#apimachinery/validation/checks.js';
 import { invalidValue } from '#apimachinery/validation/failure.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
@@ -14,7 +15,10 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 export const eventStrategy: Strategy<Event> = kindStrategy<Event>(events, {
   name: pathSegmentErrors,
   allowCreateOnUpdate: true,
-  validate: (event, context) => validateInvolvedNamespace(event, context.dialect),
+  validate: (event, context) => [
+    ...validateInvolvedNamespace(event, context.dialect),
+    ...(event.eventTime === undefined ? [] : validateNewFields(event)),
+  ],
   selectableFields: (event) => ({
     ...referenceFields('involvedObject', event.involvedObject),
     reason: event.reason ?? '',
@@ -34,13 +38,36 @@ export function referenceFields(prefix: string, reference: ObjectReference | und
   return fields;
 }
 
-/** An event lies in the namespace of what it is about; those about cluster-wide objects lie in the default one. */
+/**
+ * An event lies in the namespace of what it is about; those about cluster-wide objects lie in the default one, newer
+ * ones also in the system's.
+ */
 export function validateInvolvedNamespace(event: Event, dialect: Dialect): FieldFailure[] {
+  const { default: usual, system } = dialect.namespaces;
   const namespace = event.metadata.namespace ?? '';
   const involved = event.involvedObject?.namespace ?? '';
-  const fits = involved === '' ? ['', dialect.namespaces.default].includes(namespace) : involved === namespace;
-  if (fits) return [];
+  const newer = event.eventTime !== undefined;
+  if (involved === '' ? [newer ? system : '', usual].includes(namespace) : involved === namespace) return [];
   return [invalidValue(FieldPath.of('involvedObject', 'namespace'), involved, 'does not match event.namespace')];
+}
+
+const maxWordLength = 128;
+const maxMessageLength = 1024;
+
+/** What an event that has the newer time also has, in whichever form it is written. */
+function validateNewFields(event: Event): FieldFailure[] {
+  const controllerPath = FieldPath.of('reportingComponent');
+  const controller = event.reportingComponent ?? '';
+  const failures = [...checkRequired(controllerPath, controller), ...checkQualifiedName(controllerPath, controller)];
+  const tooLong = (field: string, max: number): FieldFailure =>
+    invalidValue(FieldPath.of(field), '', `can have at most ${max} characters`);
+  for (const field of ['reportingInstance', 'action', 'reason'] as const) {
+    const word = event[field] ?? '';
+    failures.push(...checkRequired(FieldPath.of(field), word));
+    if (Buffer.byteLength(word) > maxWordLength) failures.push(tooLong(field, maxWordLength));
+  }
+  if (Buffer.byteLength(event.message ?? '') > maxMessageLength) failures.push(tooLong('message', maxMessageLength));
+  return failures;
 }
 
 /** Last seen, type, reason, object, subobject, source, message, first seen, count, name. `now` in ms. */

@@ -9,7 +9,11 @@ const base: Draft = { metadata: { name: 'a', namespace: 'b' }, spec: { limits: [
 
 t.test('ratios and claims', (t) => {
   const rows: [path: string, value: unknown, failure: RegExp][] = [
-    ['spec.limits', [{ type: 'PersistentVolumeClaim' }], /limits\[0\]: Required value: either minimum or maximum/],
+    [
+      'spec.limits',
+      [{ type: 'PersistentVolumeClaim' }],
+      /limits\[0\].limits: Required value: either minimum or maximum/,
+    ],
     ['spec.limits', [{ type: 'Container', maxLimitRequestRatio: { cpu: '500m' } }], /ratio 500m is less than 1/],
     [
       'spec.limits',

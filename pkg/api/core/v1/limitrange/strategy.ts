@@ -1,6 +1,7 @@
 /** What is particular to limit ranges. */
 
-import { validateResourceName, validateResourceQuantity } from '#api/core/v1/pod/validation/resources.js';
+import { validateContainerResourceName, validateResourceName } from '#api/core/v1/pod/validation/resources.js';
+import { isOvercommitAllowed } from '#api/core/v1/resource-names.js';
 import { limitranges } from '#api/core/v1/resources.gen.js';
 import type { LimitRange, LimitRangeItem } from '#api/core/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
@@ -29,13 +30,15 @@ function defaultItem(item: LimitRangeItem): void {
   if (Object.keys(requests).length > 0) item.defaultRequest = requests;
 }
 
+const limitTypes = ['Container', 'PersistentVolumeClaim', 'Pod'];
+
 function validateLimits(items: LimitRangeItem[], dialect: Dialect): FieldFailure[] {
   const failures: FieldFailure[] = [];
   const types = new Set<string>();
   items.forEach((item, i) => {
     const at = limitsPath.index(i);
     const type = item.type ?? '';
-    failures.push(...checkQualifiedName(at.child('type'), type));
+    failures.push(...validateType(type, at.child('type')));
     if (types.has(type)) failures.push(duplicate(at.child('type'), type));
     types.add(type);
     failures.push(...validateItem(item, dialect, at));
@@ -43,46 +46,89 @@ function validateLimits(items: LimitRangeItem[], dialect: Dialect): FieldFailure
   return failures;
 }
 
+function validateType(type: string, path: FieldPath): FieldFailure[] {
+  const failures = checkQualifiedName(path, type);
+  if (failures.length > 0 || type.includes('/') || limitTypes.includes(type)) return failures;
+  return [invalidValue(path, type, 'must be a standard limit type or fully qualified')];
+}
+
+const bounds = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'] as const;
+
 function validateItem(item: LimitRangeItem, dialect: Dialect, path: FieldPath): FieldFailure[] {
+  const ofPods = item.type === 'Pod';
   const failures: FieldFailure[] = [];
-  for (const field of ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'] as const) {
-    for (const [name, quantity] of Object.entries(item[field] ?? {})) {
-      const at = path.child(field).key(name);
-      failures.push(...validateResourceName(name, at), ...validateResourceQuantity(name, quantity, dialect, at));
-    }
+  const checkName = (name: string, at: FieldPath): FieldFailure[] =>
+    ofPods || item.type === 'Container'
+      ? validateContainerResourceName(name, dialect, at)
+      : validateResourceName(name, at);
+  for (const field of bounds) {
+    const names = Object.keys(item[field] ?? {});
+    if (ofPods && (field === 'default' || field === 'defaultRequest')) {
+      const text = "may not be specified when `type` is 'Pod'";
+      if (names.length > 0) failures.push(forbiddenField(path.child(field), text));
+    } else for (const name of names) failures.push(...checkName(name, path.child(field).key(name)));
   }
-  failures.push(...validateRatios(item, path));
-  if (
-    item.type === 'PersistentVolumeClaim' &&
-    item.min?.['storage'] === undefined &&
-    item.max?.['storage'] === undefined
-  ) {
-    failures.push(required(path, 'either minimum or maximum storage value is required, but neither was provided'));
+  const sized = item.min?.['storage'] ?? item.max?.['storage'];
+  if (item.type === 'PersistentVolumeClaim' && sized === undefined) {
+    const text = 'either minimum or maximum storage value is required, but neither was provided';
+    failures.push(required(path.child('limits'), text));
   }
-  if (item.type === 'Pod') {
-    for (const field of ['default', 'defaultRequest'] as const) {
-      if (Object.keys(item[field] ?? {}).length === 0) continue;
-      failures.push(forbiddenField(path.child(field), "may not be specified when `type` is 'Pod'"));
-    }
-    return failures;
-  }
-  const ordered = [
-    ['min', 'max', 'min value', 'max value'],
-    ['min', 'defaultRequest', 'min value', 'default request value'],
-    ['min', 'default', 'min value', 'default value'],
-    ['defaultRequest', 'max', 'default request value', 'max value'],
-    ['defaultRequest', 'default', 'default request value', 'default limit value'],
-    ['default', 'max', 'default value', 'max value'],
-  ] as const;
-  for (const [low, high, lowText, highText] of ordered) {
-    for (const [name, quantity] of Object.entries(item[low] ?? {})) {
-      const bound = item[high]?.[name];
-      if (bound === undefined || compareQuantities(quantity, bound) <= 0) continue;
-      const text = `${lowText} ${quantity} is greater than ${highText} ${bound}`;
-      failures.push(invalidValue(path.child(low).key(name), quantity, text));
-    }
-  }
-  return failures;
+  return [
+    ...failures,
+    ...validateOrder(item, ofPods, path),
+    ...validateRatios(item, path),
+    ...(ofPods ? [] : validateEqualDefaults(item, dialect, path)),
+  ];
+}
+
+/** Which bound may not be above which, the field that is to blame, and the value that is shown. */
+const ordered = [
+  { low: 'min', high: 'max', blamed: 'min', shown: 'low', text: ['min value', 'max value'] },
+  {
+    low: 'min',
+    high: 'defaultRequest',
+    blamed: 'defaultRequest',
+    shown: 'high',
+    text: ['min value', 'default request value'],
+  },
+  {
+    low: 'defaultRequest',
+    high: 'max',
+    blamed: 'defaultRequest',
+    shown: 'low',
+    text: ['default request value', 'max value'],
+  },
+  {
+    low: 'defaultRequest',
+    high: 'default',
+    blamed: 'defaultRequest',
+    shown: 'low',
+    text: ['default request value', 'default limit value'],
+  },
+  { low: 'min', high: 'default', blamed: 'default', shown: 'low', text: ['min value', 'default value'] },
+  { low: 'default', high: 'max', blamed: 'default', shown: 'high', text: ['default value', 'max value'] },
+] as const;
+
+function validateOrder(item: LimitRangeItem, ofPods: boolean, path: FieldPath): FieldFailure[] {
+  return ordered.flatMap(({ low, high, blamed, shown, text }) => {
+    if (ofPods && (low !== 'min' || high !== 'max')) return [];
+    return Object.entries(item[low] ?? {}).flatMap(([name, below]) => {
+      const above = item[high]?.[name];
+      if (above === undefined || compareQuantities(below, above) <= 0) return [];
+      const detail = `${text[0]} ${below} is greater than ${text[1]} ${above}`;
+      return [invalidValue(path.child(blamed).key(name), shown === 'low' ? below : above, detail)];
+    });
+  });
+}
+
+/** What cannot be lent twice has one amount, for requests as for limits. */
+function validateEqualDefaults(item: LimitRangeItem, dialect: Dialect, path: FieldPath): FieldFailure[] {
+  return Object.entries(item.defaultRequest ?? {}).flatMap(([name, request]) => {
+    const limit = item.default?.[name];
+    if (limit === undefined || isOvercommitAllowed(name, dialect) || compareQuantities(limit, request) === 0) return [];
+    const text = `default value ${limit} must equal to defaultRequest value ${request} in ${name}`;
+    return [invalidValue(path.child('defaultRequest').key(name), request, text)];
+  });
 }
 
 /** How many times its request a limit may be: at least once, and no more than the other bounds leave. */

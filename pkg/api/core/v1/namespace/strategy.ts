@@ -41,11 +41,16 @@ function labelWithName(namespace: Namespace, dialect: Dialect): void {
   if (name !== '') namespace.metadata.labels = { ...namespace.metadata.labels, [dialect.labels.metadataName]: name };
 }
 
-function validateFinalizers(namespace: Namespace, dialect: Dialect): FieldFailure[] {
-  const path = FieldPath.of('spec', 'finalizers');
-  return (namespace.spec.finalizers ?? []).flatMap((finalizer) => [
-    ...checkQualifiedName(path, finalizer),
-    ...validateKnownFinalizer(finalizer, dialect, path),
+const finalizersPath = FieldPath.of('spec', 'finalizers');
+
+function validateFinalizers(
+  namespace: Namespace,
+  dialect: Dialect,
+  at: (index: number) => FieldPath = () => finalizersPath,
+): FieldFailure[] {
+  return (namespace.spec.finalizers ?? []).flatMap((finalizer, i) => [
+    ...checkQualifiedName(at(i), finalizer),
+    ...validateKnownFinalizer(finalizer, dialect, at(i)),
   ]);
 }
 
@@ -65,5 +70,5 @@ export function prepareFinalize(namespace: Namespace, old: Namespace): void {
 
 /** Rules of an update of `finalize`. */
 export function validateFinalize(namespace: Namespace, context: StrategyContext): FieldFailure[] {
-  return validateFinalizers(namespace, context.dialect);
+  return validateFinalizers(namespace, context.dialect, (i) => finalizersPath.index(i));
 }

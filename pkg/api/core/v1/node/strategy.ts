@@ -1,24 +1,38 @@
 /** What is particular to nodes. */
 import { nodeCells } from '#api/core/v1/node/cells.js';
-import { validateNode, validateNodeStatus, validateNodeUpdate } from '#api/core/v1/node/validation.js';
+import { dropConfigSource } from '#api/core/v1/node/config-source.js';
+import { validateNode, validateNodeStatusUpdate, validateNodeUpdate } from '#api/core/v1/node/validation.js';
 import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node } from '#api/core/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import { roundUpToMilli } from '#apimachinery/quantity.js';
 
 export const nodeStrategy: Strategy<Node> = kindStrategy<Node>(nodes, {
   keepStatusOnCreate: true,
   defaults: (node) => defaultNode(node),
+  prepareForCreate: (node) => dropConfigSource(node, undefined),
+  prepareForUpdate: (node, old) => dropConfigSource(node, old),
+  prepareForStatusUpdate(node, old) {
+    if (old.status?.config === undefined && node.status !== undefined) delete node.status.config;
+  },
   validate: (node, context) => validateNode(node, context.dialect),
   validateUpdate: (node, old) => validateNodeUpdate(node, old),
-  validateStatusUpdate: (node, old, context) => [
-    ...validateNodeUpdate(node, old),
-    ...validateNodeStatus(node, context.dialect),
+  validateStatusUpdate: (node, old, context) => validateNodeStatusUpdate(node, old, context.dialect),
+  warnings: ({ spec }, _old, { dialect }) => [
+    ...(spec.configSource === undefined ? [] : ['spec.configSource: the feature is removed']),
+    ...((spec.externalID ?? '') === ''
+      ? []
+      : [`spec.externalID: this field is deprecated, and is unused by ${productName(dialect)}`]),
   ],
   selectableFields: (node) => ({ 'spec.unschedulable': String(node.spec.unschedulable ?? false) }),
   cells: (node, context) => nodeCells(node, context.dialect, context.now),
 });
+
+function productName({ product }: Dialect): string {
+  return product.charAt(0).toUpperCase() + product.slice(1);
+}
 
 function defaultNode(node: Node): void {
   const { spec, status } = node;

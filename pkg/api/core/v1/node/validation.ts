@@ -1,24 +1,28 @@
-/** Rules of nodes. */
-import { validateResourceName, validateResourceQuantity } from '#api/core/v1/pod/validation/resources.js';
+/** Rules of nodes. Some paths are those that 1.24 gives, wherever the field really is. */
+import { validateConfigSource, validateConfigStatus } from '#api/core/v1/node/config-source.js';
+import { parseList } from '#api/core/v1/pod/validation/annotations.js';
+import { validateResourceQuantity } from '#api/core/v1/pod/validation/resources.js';
 import { validateTaintEffect } from '#api/core/v1/pod/validation/scheduling.js';
-import type { Node, Taint } from '#api/core/v1/types.gen.js';
+import type { AvoidPods, Node, Taint } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkQualifiedName } from '#apimachinery/validation/checks.js';
-import { duplicate, forbiddenField, invalidEach, invalidValue } from '#apimachinery/validation/failure.js';
+import { duplicate, forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { parseCIDR } from '#apimachinery/validation/ip.js';
 import { labelValueErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
+const metadataPath = FieldPath.of('metadata');
+const annotationsPath = metadataPath.child('annotations');
 const specPath = FieldPath.of('spec');
 const statusPath = FieldPath.of('status');
 
 export function validateNode(node: Node, dialect: Dialect): FieldFailure[] {
   return [
-    ...validateTaints(node.spec.taints ?? [], specPath.child('taints')),
-    ...validatePodCIDRs(node),
+    ...validateNodeAnnotations(node.metadata.annotations ?? {}, dialect),
+    ...validateTaints(node.spec.taints ?? [], metadataPath.child('taints')),
     ...validateCapacity(node, dialect),
+    ...validatePodCIDRs(node),
   ];
 }
 
@@ -29,43 +33,77 @@ function validateTaints(taints: Taint[], path: FieldPath): FieldFailure[] {
     const at = path.index(i);
     const { key = '', value = '', effect } = taint;
     failures.push(...checkQualifiedName(at.child('key'), key));
-    failures.push(...invalidEach(at.child('value'), value, labelValueErrors(value)));
+    const wrong = labelValueErrors(value);
+    if (wrong.length > 0) failures.push(invalidValue(at.child('value'), value, wrong.join(';')));
     failures.push(...validateTaintEffect(at.child('effect'), effect, false));
     const id = `${effect} ${key}`;
-    if (seen.has(id)) failures.push(duplicate(at, taint));
+    if (seen.has(id)) failures.push(duplicate(at, taint, 'taints must be unique by key and effect pair'));
     seen.add(id);
   });
   return failures;
 }
 
+/** Annotations that are older than the fields of the same meaning. */
+function validateNodeAnnotations(annotations: Readonly<Record<string, string>>, dialect: Dialect): FieldFailure[] {
+  const prefix = `scheduler.alpha.${dialect.labelDomain}`;
+  const taintsKey = `${prefix}/taints`;
+  const avoidKey = `${prefix}/preferAvoidPods`;
+  const failures: FieldFailure[] = [];
+  const taints = annotations[taintsKey] ?? '';
+  if (taints !== '') {
+    const parsed = parseList<Taint>(taints);
+    if (parsed === undefined) failures.push(invalidValue(annotationsPath, taintsKey, 'must be a list in JSON'));
+    else failures.push(...validateTaints(parsed, annotationsPath.child(taintsKey)));
+  }
+  const avoid = annotations[avoidKey] ?? '';
+  return avoid === '' ? failures : [...failures, ...validateAvoidPods(avoid, avoidKey)];
+}
+
+function validateAvoidPods(text: string, key: string): FieldFailure[] {
+  const [parsed] = parseList<AvoidPods>(`[${text}]`) ?? [];
+  if (parsed === undefined) {
+    return [invalidValue(annotationsPath.child('AvoidPods'), key, 'must be an object in JSON')];
+  }
+  return (parsed.preferAvoidPods ?? []).flatMap((entry, i) => {
+    const at = annotationsPath.child(key).index(i).child('PodSignature');
+    const controller = entry.podSignature?.podController;
+    if (controller === undefined) return [required(at)];
+    if (controller.controller === true) return [];
+    return [invalidValue(at.child('PodController', 'Controller'), false, 'must point to a controller')];
+  });
+}
+
 function validatePodCIDRs(node: Node): FieldFailure[] {
   const path = specPath.child('podCIDRs');
   const blocks = node.spec.podCIDRs ?? [];
-  const failures = blocks.flatMap((block, i) => {
-    const text = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
-    return parseCIDR(block) === undefined ? [invalidValue(path.index(i), block, text)] : [];
-  });
-  if (blocks.length <= 1 || failures.length > 0) return failures;
-  const families = new Set(blocks.map((block) => parseCIDR(block)?.family));
-  if (blocks.length > 2 || families.size !== 2) {
+  const parsed = blocks.map((block) => parseCIDR(block));
+  const failures = parsed.flatMap((block, i) =>
+    block === undefined ? [invalidValue(path.index(i), blocks, 'must be valid CIDR')] : [],
+  );
+  if (blocks.length <= 1) return failures;
+  if (blocks.length > 2 || new Set(parsed.map((block) => block?.family)).size !== 2) {
     failures.push(invalidValue(path, blocks, 'may specify no more than one CIDR for each IP family'));
   }
+  blocks.forEach((block, i) => {
+    if (blocks.indexOf(block) < i) failures.push(duplicate(path.index(i), block));
+  });
   return failures;
 }
 
 function validateCapacity(node: Node, dialect: Dialect): FieldFailure[] {
   return (['capacity', 'allocatable'] as const).flatMap((field) =>
-    Object.entries(node.status?.[field] ?? {}).flatMap(([name, quantity]) => {
-      const at = statusPath.child(field).key(name);
-      return [...validateResourceName(name, at), ...validateResourceQuantity(name, quantity, dialect, at)];
-    }),
+    Object.entries(node.status?.[field] ?? {}).flatMap(([name, quantity]) =>
+      validateResourceQuantity(name, quantity, dialect, statusPath.child(field, name)),
+    ),
   );
 }
 
 /** What may not change once a node has it, in updates of the node and of its status. */
 export function validateNodeUpdate(node: Node, old: Node): FieldFailure[] {
-  const failures: FieldFailure[] = [];
-  if ((old.spec.podCIDRs ?? []).length > 0 && !semanticEqual(node.spec.podCIDRs, old.spec.podCIDRs)) {
+  const failures = validateAddresses(node);
+  const blocks = node.spec.podCIDRs ?? [];
+  const before = old.spec.podCIDRs ?? [];
+  if (before.length > 0 && (blocks.length !== before.length || before.some((block, i) => block !== blocks[i]))) {
     const text = 'node updates may not change podCIDR except from "" to valid';
     failures.push(forbiddenField(specPath.child('podCIDRs'), text));
   }
@@ -73,17 +111,31 @@ export function validateNodeUpdate(node: Node, old: Node): FieldFailure[] {
     const text = 'node updates may not change providerID except from "" to valid';
     failures.push(forbiddenField(specPath.child('providerID'), text));
   }
+  failures.push(...validateConfigSource(node.spec.configSource, 'spec', specPath.child('configSource')));
+  failures.push(...validateConfigStatus(node.status?.config, statusPath.child('config')));
+  if ((node.spec.externalID ?? '') !== (old.spec.externalID ?? '')) {
+    failures.push(forbiddenField(specPath.child('externalID'), 'may not be updated'));
+  }
   return failures;
 }
 
-/** Addresses of a node's status: each only once. */
-export function validateNodeStatus(node: Node, dialect: Dialect): FieldFailure[] {
-  const failures = validateCapacity(node, dialect);
+/** Rules of an update of the status: whatever may be wrong with a node besides its blocks. */
+export function validateNodeStatusUpdate(node: Node, old: Node, dialect: Dialect): FieldFailure[] {
+  return [
+    ...validateNodeAnnotations(node.metadata.annotations ?? {}, dialect),
+    ...validateCapacity(node, dialect),
+    ...validateNodeUpdate(node, old),
+    ...validateTaints(node.spec.taints ?? [], metadataPath.child('taints')),
+  ];
+}
+
+/** Each address only once. */
+function validateAddresses(node: Node): FieldFailure[] {
   const seen = new Set<string>();
-  (node.status?.addresses ?? []).forEach((address, i) => {
+  return (node.status?.addresses ?? []).flatMap((address, i) => {
     const id = `${address.type} ${address.address}`;
-    if (seen.has(id)) failures.push(duplicate(statusPath.child('addresses').index(i), address));
+    if (seen.has(id)) return [duplicate(statusPath.child('addresses').index(i), address)];
     seen.add(id);
+    return [];
   });
-  return failures;
 }

@@ -19,8 +19,16 @@ t.test('scopes and selectors of scopes', (t) => {
     ['spec.scopes', ['Odd'], /^spec.scopes: .*unsupported scope$/],
     ['spec.scopes', ['BestEffort'], /^spec.scopes: .*unsupported scope applied to resource/],
     ['spec.scopes', ['Terminating', 'NotTerminating'], /conflicting scopes/],
-    ['spec.scopeSelector', select({ scopeName: 'Odd', operator: 'Exists' }), /\[0\].scopeName: .*unsupported scope/],
-    ['spec.scopeSelector', select({ scopeName: 'BestEffort', operator: 'Exists' }), /\[0\]: .*applied to resource/],
+    [
+      'spec.scopeSelector',
+      select({ scopeName: 'Odd', operator: 'Exists' }),
+      /matchExpressions.scopeName: .*unsupported scope/,
+    ],
+    [
+      'spec.scopeSelector',
+      select({ scopeName: 'BestEffort', operator: 'Exists' }),
+      /matchExpressions: .*applied to resource/,
+    ],
     ['spec.scopeSelector', select({ scopeName: 'Terminating', operator: 'In', values: ['a'] }), /must be 'Exist' when/],
     ['spec.scopeSelector', select({ scopeName: 'PriorityClass', operator: 'In' }), /values: Required/],
     [

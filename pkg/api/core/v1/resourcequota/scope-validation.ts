@@ -1,12 +1,12 @@
 /** Rules of which pods a quota counts. */
 
-import { isStandardResource } from '#api/core/v1/resource-names.js';
+import { isStandardQuotaResource } from '#api/core/v1/resource-names.js';
 import type { ResourceQuotaSpec, ScopedResourceSelectorRequirement } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { invalidValue, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
-const podCounts = ['pods', 'count/pods'];
+const podCounts = ['pods'];
 const compute = ['cpu', 'memory', 'limits.cpu', 'limits.memory', 'requests.cpu', 'requests.memory'];
 
 /** Scopes, and what may be counted in each. */
@@ -28,57 +28,55 @@ export function validateScopes(spec: ResourceQuotaSpec, path: FieldPath): FieldF
   const scopes = spec.scopes ?? [];
   const at = path.child('scopes');
   return [
-    ...scopes.flatMap((scope) => validateScope(scope, spec, { path: at, value: scopes, named: at })),
-    ...validateConflicts(scopes, at),
-    ...validateSelector(spec, path.child('scopeSelector')),
+    ...scopes.flatMap((scope) => [
+      ...(isScope(scope) ? [] : [invalidValue(at, scopes, 'unsupported scope')]),
+      ...validateCountable(scope, spec, scopes, at),
+    ]),
+    ...validateConflicts(scopes, spec, at),
+    ...validateSelector(spec, path.child('scopeSelector', 'matchExpressions')),
   ];
 }
 
-interface Scoped {
-  readonly path: FieldPath;
-  readonly value: unknown;
-  /** Where the scope itself is written. */
-  readonly named: FieldPath;
+function isScope(scope: string): boolean {
+  return Object.hasOwn(countable, scope);
 }
 
-function validateScope(scope: string, spec: ResourceQuotaSpec, { path, value, named }: Scoped): FieldFailure[] {
-  const resources = Object.hasOwn(countable, scope) ? countable[scope] : undefined;
-  if (resources === undefined) return [invalidValue(named, named === path ? value : scope, 'unsupported scope')];
-  const other = Object.keys(spec.hard ?? {}).some((name) => isStandardResource(name) && !resources.includes(name));
-  return other ? [invalidValue(path, value, 'unsupported scope applied to resource')] : [];
+/** One failure for each resource that the scope has none of. */
+function validateCountable(scope: string, spec: ResourceQuotaSpec, shown: unknown, path: FieldPath): FieldFailure[] {
+  const resources = isScope(scope) ? countable[scope] : undefined;
+  if (resources === undefined) return [];
+  return Object.keys(spec.hard ?? {})
+    .filter((name) => isStandardQuotaResource(name) && !resources.includes(name))
+    .map(() => invalidValue(path, shown, 'unsupported scope applied to resource'));
 }
 
-function validateConflicts(scopes: string[], path: FieldPath): FieldFailure[] {
+function validateConflicts(scopes: string[], spec: ResourceQuotaSpec, path: FieldPath): FieldFailure[] {
   return conflicts
     .filter((pair) => pair.every((scope) => scopes.includes(scope)))
-    .map(() => invalidValue(path, scopes, 'conflicting scopes'));
+    .map(() => invalidValue(path, spec.scopes ?? [], 'conflicting scopes'));
 }
 
+/** The path is that of the expressions: 1.24 does not say which of them it means. */
 function validateSelector(spec: ResourceQuotaSpec, path: FieldPath): FieldFailure[] {
   const selector = spec.scopeSelector;
   if (selector === undefined) return [];
-  const list = path.child('matchExpressions');
   const expressions = selector.matchExpressions ?? [];
-  const failures = expressions.flatMap((expression, i) => {
-    const at = list.index(i);
+  const failures = expressions.flatMap((expression) => {
+    const scope = expression.scopeName ?? '';
     return [
-      ...validateScope(expression.scopeName ?? '', spec, { path: at, value: selector, named: at.child('scopeName') }),
-      ...validateExpression(expression, at),
+      ...(isScope(scope) ? [] : [invalidValue(path.child('scopeName'), scope, 'unsupported scope')]),
+      ...validateCountable(scope, spec, selector, path),
+      ...validateExpression(expression, path),
     ];
   });
-  return [
-    ...failures,
-    ...validateConflicts(
-      expressions.map((expression) => expression.scopeName),
-      list,
-    ),
-  ];
+  const scopes = expressions.map((expression) => expression.scopeName);
+  return [...failures, ...validateConflicts(scopes, spec, path)];
 }
 
 function validateExpression(expression: ScopedResourceSelectorRequirement, path: FieldPath): FieldFailure[] {
   const { scopeName = '', operator = '', values = [] } = expression;
   const failures: FieldFailure[] = [];
-  if (scopeName !== 'PriorityClass' && Object.hasOwn(countable, scopeName) && operator !== 'Exists') {
+  if (scopeName !== 'PriorityClass' && isScope(scopeName) && operator !== 'Exists') {
     const text =
       "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
     failures.push(invalidValue(path.child('operator'), operator, text));

@@ -1,15 +1,16 @@
 /** What is particular to resource quotas. */
 import { validateResourceName, validateResourceQuantity } from '#api/core/v1/pod/validation/resources.js';
+import { isStandardQuotaResource } from '#api/core/v1/resource-names.js';
 import { validateScopes } from '#api/core/v1/resourcequota/scope-validation.js';
 import { resourcequotas } from '#api/core/v1/resources.gen.js';
 import type { ResourceQuota } from '#api/core/v1/types.gen.js';
-import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import type { TableRowCells } from '#api/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { invalidValue } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
@@ -19,7 +20,7 @@ export const resourceQuotaStrategy: Strategy<ResourceQuota> = kindStrategy<Resou
     ...validateList(quota.spec.hard, context.dialect, specPath.child('hard')),
     ...validateScopes(quota.spec, specPath),
   ],
-  validateUpdate: (quota, old) => validateImmutable(quota.spec.scopes, old.spec.scopes, specPath.child('scopes')),
+  validateUpdate: (quota, old) => validateSameScopes(quota.spec.scopes ?? [], old.spec.scopes ?? []),
   validateStatusUpdate: (quota, _old, context) => [
     ...validateList(quota.status?.hard, context.dialect, statusPath.child('hard')),
     ...validateList(quota.status?.used, context.dialect, statusPath.child('used')),
@@ -27,13 +28,24 @@ export const resourceQuotaStrategy: Strategy<ResourceQuota> = kindStrategy<Resou
   cells: (quota, context) => quotaCells(quota, context.now),
 });
 
+/** In whichever order. */
+function validateSameScopes(scopes: string[], old: string[]): FieldFailure[] {
+  const same = scopes.every((scope) => old.includes(scope)) && old.every((scope) => scopes.includes(scope));
+  return same ? [] : [invalidValue(specPath.child('scopes'), scopes, 'field is immutable')];
+}
+
 function validateList(list: Record<string, string> | undefined, dialect: Dialect, path: FieldPath): FieldFailure[] {
   return Object.entries(list ?? {}).flatMap(([name, quantity]) => {
     const at = path.key(name);
-    // Counts of objects of any kind: count/<resource>.<group>.
-    const named = name.startsWith('count/') ? [] : validateResourceName(name, at);
-    return [...named, ...validateResourceQuantity(name, quantity, dialect, at)];
+    return [...validateName(name, at), ...validateResourceQuantity(name, quantity, dialect, at)];
   });
+}
+
+/** A resource without domain must be one of those that quotas know; `count/<resource>.<group>` counts objects. */
+function validateName(name: string, path: FieldPath): FieldFailure[] {
+  const failures = validateResourceName(name, path);
+  if (name.includes('/') || isStandardQuotaResource(name)) return failures;
+  return [...failures, invalidValue(path, name, 'must be a standard resource for quota')];
 }
 
 function quotaCells(quota: ResourceQuota, now: number): TableRowCells {

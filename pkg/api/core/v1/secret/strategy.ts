@@ -79,11 +79,13 @@ function has(secret: Secret, key: string): boolean {
 /** The value must be an object in JSON. The message must not give the secret away. */
 function jsonKey(secret: Secret, key: string): FieldFailure[] {
   if (!has(secret, key)) return [required(dataPath.key(key))];
+  const refuse = (why: string) => [invalidValue(dataPath.key(key), '<secret contents redacted>', why)];
+  let content: unknown;
   try {
-    JSON.parse(Buffer.from(secret.data?.[key] ?? '', 'base64').toString());
-    return [];
+    content = JSON.parse(Buffer.from(secret.data?.[key] ?? '', 'base64').toString());
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return [invalidValue(dataPath.key(key), '<secret contents redacted>', 'must be valid JSON')];
+    return refuse('must be valid JSON');
   }
+  return typeof content === 'object' && !Array.isArray(content) ? [] : refuse('must be an object in JSON');
 }

@@ -51,7 +51,8 @@ function validateFamilies(list: readonly string[], families: readonly string[], 
   list.forEach((address, i) => {
     const wanted = families[i];
     const actual = ipFamily(address);
-    if (wanted === undefined || actual === 0 || !supportedFamilies.includes(wanted) || wanted === `IPv${actual}`) return;
+    if (wanted === undefined || actual === 0 || !supportedFamilies.includes(wanted) || wanted === `IPv${actual}`)
+      return;
     const text = `expected an ${wanted} value as indicated by \`ipFamilies[${i}]\``;
     failures.push(invalidValue(at.index(i), address, text));
   });

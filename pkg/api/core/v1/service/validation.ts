@@ -205,8 +205,7 @@ export function validateServiceUpdate(service: Service, old: Service): FieldFail
 function validateHealthPortUpdate(spec: ServiceSpec, old: ServiceSpec): FieldFailure[] {
   const [port, before] = [spec.healthCheckNodePort ?? 0, old.healthCheckNodePort ?? 0];
   if (!needsHealthCheckPort(spec) || !needsHealthCheckPort(old) || before === 0 || port === before) return [];
-  const text =
-    'cannot change healthCheckNodePort on loadBalancer service with externalTraffic=Local during update';
+  const text = 'cannot change healthCheckNodePort on loadBalancer service with externalTraffic=Local during update';
   return [invalidValue(specPath.child('healthCheckNodePort'), port, text)];
 }
 

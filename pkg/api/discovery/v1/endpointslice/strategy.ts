@@ -6,6 +6,8 @@ import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import {
   checkDNSLabel,
@@ -16,7 +18,7 @@ import {
 } from '#apimachinery/validation/checks.js';
 import { duplicate, invalidEach, invalidValue, required, tooMany } from '#apimachinery/validation/failure.js';
 import { ipFamily } from '#apimachinery/validation/ip.js';
-import { dns1123LabelErrors } from '#apimachinery/validation/names.js';
+import { dns1123LabelErrors, dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const maxEndpoints = 1000;
@@ -39,6 +41,8 @@ export const endpointSliceStrategy: Strategy<EndpointSlice> = kindStrategy<Endpo
       port.protocol ??= 'TCP';
     }
   },
+  prepareForCreate: (slice, context) => dropTopology(slice, undefined, context.dialect),
+  prepareForUpdate: (slice, old, context) => dropTopology(slice, old, context.dialect),
   validate: (slice) => [
     ...checkEnum(addressTypePath, slice.addressType, ['FQDN', 'IPv4', 'IPv6']),
     ...validateEndpoints(slice.endpoints ?? [], slice.addressType),
@@ -53,6 +57,23 @@ export const endpointSliceStrategy: Strategy<EndpointSlice> = kindStrategy<Endpo
     age(slice.metadata.creationTimestamp, context.now),
   ],
 });
+
+/**
+ * The labels of an endpoint's node are of an older version; they only stay with endpoints that stay as they are. A node
+ * that was known by its label keeps its name. In place.
+ */
+function dropTopology(slice: EndpointSlice, old: EndpointSlice | undefined, { labels }: Dialect): void {
+  const endpoints = slice.endpoints ?? [];
+  if (endpoints.every(({ deprecatedTopology }) => deprecatedTopology === undefined)) return;
+  if (old !== undefined && semanticEqual(slice.endpoints, old.endpoints)) return;
+  const nodeOf = ({ deprecatedTopology = {} }: Endpoint): string | undefined => deprecatedTopology[labels.hostname];
+  const known = new Set((old?.endpoints ?? []).map(nodeOf));
+  for (const endpoint of endpoints) {
+    const node = nodeOf(endpoint);
+    if (node !== undefined && known.has(node) && dns1123SubdomainErrors(node).length === 0) endpoint.nodeName ??= node;
+    delete endpoint.deprecatedTopology;
+  }
+}
 
 function validateEndpoints(endpoints: Endpoint[], addressType: string): FieldFailure[] {
   if (endpoints.length > maxEndpoints) return [tooMany(path, endpoints.length, maxEndpoints)];

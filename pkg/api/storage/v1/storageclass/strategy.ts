@@ -1,6 +1,7 @@
 /** What is particular to storage classes. */
 
 import { nodeKeyWarnings } from '#api/core/v1/node/deprecated-labels.js';
+import type { TopologySelectorTerm } from '#api/core/v1/types.gen.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import { storageclasses } from '#api/storage/v1/resources.gen.js';
 import type { StorageClass } from '#api/storage/v1/types.gen.js';
@@ -10,8 +11,16 @@ import { age } from '#api/table/age.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkEnum, checkQualifiedName } from '#apimachinery/validation/checks.js';
-import { forbiddenField, invalidValue, required, tooLong } from '#apimachinery/validation/failure.js';
+import { checkEnum, checkOptionalEnum, checkQualifiedName } from '#apimachinery/validation/checks.js';
+import {
+  duplicate,
+  forbiddenField,
+  invalidEach,
+  invalidValue,
+  required,
+  tooLong,
+} from '#apimachinery/validation/failure.js';
+import { qualifiedNameErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const maxParametersBytes = 256 * 1024;
@@ -52,19 +61,54 @@ export function isDefaultClass(object: StorageClass, dialect: Dialect): boolean 
 function validateClass(object: StorageClass): FieldFailure[] {
   const at = FieldPath.of('provisioner');
   const provisioner = object.provisioner ?? '';
-  const failures = provisioner === '' ? [required(at)] : checkQualifiedName(at, provisioner.toLowerCase());
+  const failures =
+    provisioner === '' ? [required(at)] : invalidEach(at, provisioner, qualifiedNameErrors(provisioner.toLowerCase()));
   const parameters = Object.entries(object.parameters ?? {});
   const path = FieldPath.of('parameters');
   if (parameters.length > maxParameters) failures.push(tooLong(path, maxParameters));
+  else failures.push(...validateParameters(parameters, path));
+  const policy = object.reclaimPolicy ?? '';
+  if (policy !== '') failures.push(...checkEnum(FieldPath.of('reclaimPolicy'), policy, ['Delete', 'Retain']));
+  const modes = ['Immediate', 'WaitForFirstConsumer'];
+  const modePath = FieldPath.of('volumeBindingMode');
+  if (object.volumeBindingMode === undefined) failures.push(required(modePath));
+  else failures.push(...checkOptionalEnum(modePath, object.volumeBindingMode, modes));
+  return [...failures, ...validateTopologies(object.allowedTopologies ?? [], FieldPath.of('allowedTopologies'))];
+}
+
+function validateParameters(parameters: [key: string, value: string][], path: FieldPath): FieldFailure[] {
+  const failures: FieldFailure[] = [];
   let bytes = 0;
   for (const [key, value] of parameters) {
     if (key === '') failures.push(invalidValue(path, key, 'field can not be empty.'));
     bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
   }
-  if (bytes > maxParametersBytes) failures.push(tooLong(path, maxParametersBytes));
-  failures.push(...checkEnum(FieldPath.of('reclaimPolicy'), object.reclaimPolicy, ['Delete', 'Retain']));
-  const modes = ['Immediate', 'WaitForFirstConsumer'];
-  return [...failures, ...checkEnum(FieldPath.of('volumeBindingMode'), object.volumeBindingMode, modes)];
+  return bytes > maxParametersBytes ? [...failures, tooLong(path, maxParametersBytes)] : failures;
+}
+
+/** Where volumes of the class may be made: each term once, with each key once. */
+function validateTopologies(terms: TopologySelectorTerm[], path: FieldPath): FieldFailure[] {
+  const seen: Map<string, string>[] = [];
+  return terms.flatMap((term, i) => {
+    const at = path.index(i).child('matchLabelExpressions');
+    const failures: FieldFailure[] = [];
+    const expressions = new Map<string, string>();
+    term.matchLabelExpressions?.forEach(({ key = '', values = [] }, j) => {
+      const here = at.index(j);
+      if (values.length === 0) failures.push(required(here.child('values')));
+      values.forEach((value, k) => {
+        if (values.indexOf(value) < k) failures.push(duplicate(here.child('values').index(k), value));
+      });
+      failures.push(...checkQualifiedName(here.child('key'), key));
+      if (expressions.has(key)) failures.push(duplicate(here.child('key'), key));
+      expressions.set(key, [...new Set(values)].sort().join(','));
+    });
+    const same = (other: Map<string, string>): boolean =>
+      other.size === expressions.size && [...other].every(([key, values]) => expressions.get(key) === values);
+    if (seen.some(same)) failures.push(duplicate(at, ''));
+    seen.push(expressions);
+    return failures;
+  });
 }
 
 function validateFixedFields(object: StorageClass, old: StorageClass): FieldFailure[] {

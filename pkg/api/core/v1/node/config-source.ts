@@ -1,0 +1,61 @@
+/** Rules of where a node's agent has its configuration from. The feature is gone; stored nodes may still have it. */
+import type { ConfigMapNodeConfigSource, Node, NodeConfigSource, NodeConfigStatus } from '#api/core/v1/types.gen.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkDNSLabel, checkDNSSubdomain } from '#apimachinery/validation/checks.js';
+import { forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { configKeyErrors } from '#apimachinery/validation/identifiers.js';
+import type { FieldPath } from '#apimachinery/validation/path.js';
+
+/** Nobody gets a source any more. In place. */
+export function dropConfigSource(node: Node, old: Node | undefined): void {
+  if (old === undefined) {
+    delete node.spec.configSource;
+    if (node.status !== undefined) delete node.status.config;
+  } else if (old.spec.configSource === undefined) delete node.spec.configSource;
+}
+
+/** A source that is wished for names a config map; one that is in use also says which version of it. */
+export function validateConfigSource(
+  source: NodeConfigSource | undefined,
+  part: 'spec' | 'status',
+  path: FieldPath,
+): FieldFailure[] {
+  if (source === undefined) return [];
+  if (source.configMap === undefined) {
+    return [invalidValue(path, source, 'exactly one reference subfield must be non-nil')];
+  }
+  return validateConfigMap(source.configMap, part, path.child('configMap'));
+}
+
+export function validateConfigStatus(status: NodeConfigStatus | undefined, path: FieldPath): FieldFailure[] {
+  return (['assigned', 'active', 'lastKnownGood'] as const).flatMap((field) =>
+    validateConfigSource(status?.[field], 'status', path.child(field)),
+  );
+}
+
+function validateConfigMap(
+  source: ConfigMapNodeConfigSource,
+  part: 'spec' | 'status',
+  path: FieldPath,
+): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  for (const field of ['uid', 'resourceVersion'] as const) {
+    const set = (source[field] ?? '') !== '';
+    const at = path.child(field);
+    if (part === 'spec' && set) failures.push(forbiddenField(at, `${field} must not be set in spec`));
+    if (part === 'status' && !set) failures.push(required(at, `${field} must be set in status`));
+  }
+  const { namespace = '', name = '', kubeletConfigKey: key = '' } = source;
+  const [namespacePath, namePath, keyPath] = [
+    path.child('namespace'),
+    path.child('name'),
+    path.child('kubeletConfigKey'),
+  ];
+  if (namespace === '') failures.push(required(namespacePath, 'namespace must be set'));
+  else failures.push(...checkDNSLabel(namespacePath, namespace));
+  if (name === '') failures.push(required(namePath, 'name must be set'));
+  else failures.push(...checkDNSSubdomain(namePath, name));
+  if (key === '') failures.push(required(keyPath, 'kubeletConfigKey must be set'));
+  else failures.push(...invalidEach(keyPath, key, configKeyErrors(key)));
+  return failures;
+}

@@ -1,0 +1,161 @@
+/** Rules of drivers of volumes, of what nodes know of them, and of attachments. */
+import { knownAccessModes } from '#api/core/v1/persistentvolume/access-modes.js';
+import { validateVolumeSpec } from '#api/core/v1/persistentvolume/validation.js';
+import { validateDriverName } from '#api/core/v1/pod/validation/storage-sources.js';
+import type {
+  CSIDriver,
+  CSINode,
+  CSINodeDriver,
+  TokenRequest,
+  VolumeAttachment,
+  VolumeAttachmentSource,
+  VolumeError,
+} from '#api/storage/v1/types.gen.js';
+import type { StrategyContext } from '#api/strategy.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import {
+  checkDNSSubdomain,
+  checkNonNegative,
+  checkOptionalEnum,
+  checkRequired,
+} from '#apimachinery/validation/checks.js';
+import {
+  duplicate,
+  forbiddenField,
+  invalidEach,
+  invalidValue,
+  notSupported,
+  required,
+  tooLong,
+} from '#apimachinery/validation/failure.js';
+import { qualifiedNameErrors } from '#apimachinery/validation/names.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+export const specPath = FieldPath.of('spec');
+/** As 1.24 writes it. */
+export const attachPath = specPath.child('attachedRequired');
+const statusPath = FieldPath.of('status');
+
+const lifecycleModes: readonly string[] = ['Persistent', 'Ephemeral'];
+const minTokenSeconds = 600;
+const maxTokenSeconds = 2 ** 32;
+
+export function validateDriver({ metadata, spec }: CSIDriver): FieldFailure[] {
+  const policies = ['File', 'None', 'ReadWriteOnceWithFSType'];
+  return [
+    ...validateDriverName(metadata.name, FieldPath.of('name')),
+    ...(spec.attachRequired === undefined ? [required(attachPath)] : []),
+    ...(['podInfoOnMount', 'storageCapacity'] as const).flatMap((field) =>
+      spec[field] === undefined ? [required(specPath.child(field))] : [],
+    ),
+    ...checkOptionalEnum(specPath.child('fsGroupPolicy'), spec.fsGroupPolicy, policies),
+    ...validateTokenRequests(spec.tokenRequests ?? [], specPath.child('tokenRequests')),
+    ...(spec.volumeLifecycleModes ?? [])
+      .filter((mode) => !lifecycleModes.includes(mode))
+      .map((mode) => notSupported(specPath.child('volumeLifecycleModes'), mode, lifecycleModes)),
+  ];
+}
+
+/** One token for each audience, none of them for a moment or for ever. */
+function validateTokenRequests(requests: TokenRequest[], path: FieldPath): FieldFailure[] {
+  const audiences = new Set<string>();
+  return requests.flatMap(({ audience = '', expirationSeconds: seconds }, i) => {
+    const at = path.index(i);
+    if (audiences.has(audience)) return [duplicate(at.child('audience'), audience)];
+    audiences.add(audience);
+    if (seconds === undefined) return [];
+    const here = at.child('expirationSeconds');
+    if (seconds < minTokenSeconds) {
+      return [invalidValue(here, seconds, 'may not specify a duration less than 10 minutes')];
+    }
+    if (seconds <= maxTokenSeconds) return [];
+    return [invalidValue(here, seconds, 'may not specify a duration larger than 2^32 seconds')];
+  });
+}
+
+const maxNodeIDLength = 192;
+
+export function validateNodeDrivers(drivers: CSINodeDriver[]): FieldFailure[] {
+  const names = new Set<string>();
+  return drivers.flatMap((driver, i) => {
+    const at = specPath.child('drivers').index(i);
+    const { name = '', nodeID = '', topologyKeys = [] } = driver;
+    const failures = [...validateDriverName(name, at.child('name')), ...checkRequired(at.child('nodeID'), nodeID)];
+    if (nodeID.length > maxNodeIDLength) {
+      failures.push(invalidValue(at.child('nodeID'), nodeID, `must be ${maxNodeIDLength} characters or less`));
+    }
+    failures.push(...checkNonNegative(at.child('allocatable', 'count'), driver.allocatable?.count));
+    if (names.has(name)) failures.push(duplicate(at.child('name'), name));
+    names.add(name);
+    topologyKeys.forEach((key, j) => {
+      if (key === '') failures.push(required(at));
+      if (topologyKeys.indexOf(key) < j) failures.push(duplicate(at, key));
+      failures.push(...invalidEach(at, topologyKeys, qualifiedNameErrors(key)));
+    });
+    return failures;
+  });
+}
+
+/** A driver comes and goes; while it is there, it stays what it is. */
+export function validateSameDrivers(node: CSINode, old: CSINode): FieldFailure[] {
+  return (old.spec.drivers ?? []).flatMap((before) =>
+    (node.spec.drivers ?? [])
+      .filter((driver) => driver.name === before.name && !semanticEqual(driver, before))
+      .map((driver) => invalidValue(FieldPath.of('CSINodeDriver'), driver, 'field is immutable')),
+  );
+}
+
+const maxMetadataBytes = 256 * 1024;
+const maxMessageBytes = 1024;
+
+/** Spec and status; the spec only changes with the object. */
+export function validateAttachment(
+  { spec, status }: VolumeAttachment,
+  context: Pick<StrategyContext, 'dialect' | 'gate'>,
+): FieldFailure[] {
+  const sourcePath = specPath.child('source');
+  const failures = [
+    ...checkRequired(specPath.child('attacher'), spec.attacher),
+    ...validateSource(spec.source ?? {}, context, sourcePath),
+    ...checkDNSSubdomain(specPath.child('nodeName'), spec.nodeName ?? ''),
+    ...validateMetadata(status?.attachmentMetadata, statusPath.child('attachmentMetadata')),
+    ...validateError(status?.attachError, statusPath.child('attachError')),
+    ...validateError(status?.detachError, statusPath.child('detachError')),
+  ];
+  if ((spec.attacher ?? '') !== '') failures.push(...validateDriverName(spec.attacher, specPath.child('attacher')));
+  const volume = spec.source?.persistentVolumeName ?? '';
+  if (volume !== '') failures.push(...checkDNSSubdomain(sourcePath.child('persistentVolumeName'), volume));
+  return failures;
+}
+
+function validateSource(
+  { persistentVolumeName, inlineVolumeSpec }: VolumeAttachmentSource,
+  { dialect, gate }: Pick<StrategyContext, 'dialect' | 'gate'>,
+  path: FieldPath,
+): FieldFailure[] {
+  const one = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName';
+  if (persistentVolumeName !== undefined) {
+    if (inlineVolumeSpec !== undefined) return [forbiddenField(path, one)];
+    const at = path.child('persistentVolumeName');
+    return persistentVolumeName === '' ? [required(at, 'must specify non empty persistentVolumeName')] : [];
+  }
+  if (inlineVolumeSpec !== undefined) {
+    const rules = { dialect, modes: knownAccessModes(gate, undefined), name: '', inline: true };
+    return validateVolumeSpec(inlineVolumeSpec, rules, path.child('inlineVolumeSpec'));
+  }
+  const only = 'must specify persistentVolumeName when CSIMigration feature is disabled';
+  return [required(path, gate('CSIMigration') ? one : only)];
+}
+
+function validateMetadata(metadata: Readonly<Record<string, string>> | undefined, path: FieldPath): FieldFailure[] {
+  let bytes = 0;
+  for (const [key, value] of Object.entries(metadata ?? {})) bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
+  return bytes > maxMetadataBytes ? [tooLong(path, maxMetadataBytes)] : [];
+}
+
+/** The message of 1.24 names the limit of the metadata. */
+function validateError(error: VolumeError | undefined, path: FieldPath): FieldFailure[] {
+  const message = error?.message ?? '';
+  return Buffer.byteLength(message) > maxMessageBytes ? [tooLong(path.child('message'), maxMetadataBytes)] : [];
+}
