@@ -110,6 +110,7 @@ export function schedulerOptions(dialect: Dialect) {
     },
     'pod-max-in-unschedulable-pods-duration': {
       type: 'duration',
+      min: 0,
       default: 300_000,
       section: 'Deprecated',
       meaning: 'Longest time that a pod waits as unschedulable before it is tried again.',

@@ -21,6 +21,7 @@ export const nodeOptions = {
   },
   'large-cluster-size-threshold': {
     type: 'int',
+    min: 0,
     default: 50,
     section: nodes,
     meaning: 'Number of nodes above which a zone counts as large.',
@@ -39,6 +40,7 @@ export const nodeOptions = {
   },
   'node-monitor-period': {
     type: 'duration',
+    min: 0,
     default: 5000,
     section: nodes,
     meaning: 'How long the trouble of a node is watched before its pods are evicted.',
@@ -51,6 +53,7 @@ export const nodeOptions = {
   },
   'pod-eviction-timeout': {
     type: 'duration',
+    min: 0,
     default: 300_000,
     inert: true,
     section: nodes,
@@ -89,12 +92,14 @@ export const nodeOptions = {
   },
   'node-cidr-mask-size': {
     type: 'int',
+    min: 0,
     inert: true,
     section: networks,
     meaning: "Size of a node's range; 24 for IPv4 and 64 for IPv6 unless given.",
   },
   'node-cidr-mask-size-ipv4': {
     type: 'int',
+    min: 0,
     default: 24,
     inert: true,
     section: networks,
@@ -102,6 +107,7 @@ export const nodeOptions = {
   },
   'node-cidr-mask-size-ipv6': {
     type: 'int',
+    min: 0,
     default: 64,
     inert: true,
     section: networks,
@@ -116,6 +122,7 @@ export const nodeOptions = {
   },
   'route-reconciliation-period': {
     type: 'duration',
+    min: 0,
     default: 10_000,
     inert: true,
     section: networks,
@@ -143,16 +150,19 @@ export const nodeOptions = {
   },
   'endpoint-updates-batch-period': {
     type: 'duration',
+    min: 0,
     section: networks,
     meaning: 'How long changes of pods are gathered before the endpoints of their services are updated.',
   },
   'endpointslice-updates-batch-period': {
     type: 'duration',
+    min: 0,
     section: networks,
     meaning: 'How long changes of pods are gathered before the endpoint slices of their services are updated.',
   },
   'mirroring-endpointslice-updates-batch-period': {
     type: 'duration',
+    min: 0,
     section: networks,
     meaning: 'How long changes of endpoints are gathered before they are mirrored.',
   },
@@ -182,6 +192,7 @@ export const nodeOptions = {
   },
   'namespace-sync-period': {
     type: 'duration',
+    min: 0,
     default: 300_000,
     inert: true,
     section: garbage,
@@ -189,6 +200,7 @@ export const nodeOptions = {
   },
   'resource-quota-sync-period': {
     type: 'duration',
+    min: 0,
     default: 300_000,
     inert: true,
     section: garbage,

@@ -40,11 +40,23 @@ const concurrencyRule: Rule<ControllerManagerValues> = (values) =>
     .filter((name) => values[name as keyof typeof concurrencyOptions] < 1)
     .map((name) => `--${name} must be greater than zero`);
 
+const volumeRule: Rule<ControllerManagerValues> = (values) => {
+  const messages: string[] = [];
+  if (values['attach-detach-reconcile-sync-period'] <= 1000) {
+    messages.push('--attach-detach-reconcile-sync-period must be greater than one second');
+  }
+  if ((values['external-cloud-volume-plugin'] ?? '') !== '' && values['cloud-provider'] !== 'external') {
+    messages.push('--external-cloud-volume-plugin requires --cloud-provider=external');
+  }
+  return messages;
+};
+
 export const controllerManagerRules: readonly Rule<ControllerManagerValues>[] = [
   selectionRule,
   concurrencyRule,
   nodeRules,
   signingRules,
+  volumeRule,
   featureGateRules,
   ...controlLoopRules,
 ];

@@ -14,11 +14,13 @@ export const selectionOptions = {
   },
   'controller-start-interval': {
     type: 'duration',
+    min: 0,
     section,
     meaning: 'Pause between starting one controller and the next.',
   },
   'min-resync-period': {
     type: 'duration',
+    min: 0,
     default: 43_200_000,
     inert: true,
     section,

@@ -24,6 +24,7 @@ export const signingOptions = {
   'cluster-signing-key-file': file('PEM key, RSA or ECDSA, of the authority that issues certificates for the cluster.'),
   'cluster-signing-duration': {
     type: 'duration',
+    min: 0,
     default: 31_536_000_000,
     inert: true,
     section,

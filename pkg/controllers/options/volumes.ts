@@ -21,6 +21,7 @@ export function flexVolumeOptions(dialect: Dialect) {
 export const volumeOptions = {
   'pvclaimbinder-sync-period': {
     type: 'duration',
+    min: 0,
     default: 15_000,
     inert: true,
     section: volumes,
@@ -60,6 +61,7 @@ export const volumeOptions = {
   },
   'pv-recycler-minimum-timeout-nfs': {
     type: 'int',
+    min: 0,
     default: 300,
     inert: true,
     section: volumes,
@@ -67,6 +69,7 @@ export const volumeOptions = {
   },
   'pv-recycler-increment-timeout-nfs': {
     type: 'int',
+    min: 0,
     default: 30,
     inert: true,
     section: volumes,
@@ -80,6 +83,7 @@ export const volumeOptions = {
   },
   'pv-recycler-minimum-timeout-hostpath': {
     type: 'int',
+    min: 0,
     default: 60,
     inert: true,
     section: volumes,
@@ -87,6 +91,7 @@ export const volumeOptions = {
   },
   'pv-recycler-timeout-increment-hostpath': {
     type: 'int',
+    min: 0,
     default: 30,
     inert: true,
     section: volumes,
@@ -114,7 +119,7 @@ export const volumeOptions = {
 } as const satisfies OptionTable;
 
 function period<const D extends number>(defaultMs: D, meaning: string) {
-  return { type: 'duration', default: defaultMs, inert: true, section: autoscaler, meaning } as const;
+  return { type: 'duration', min: 0, default: defaultMs, inert: true, section: autoscaler, meaning } as const;
 }
 
 export const autoscalerOptions = {
@@ -133,6 +138,7 @@ export const autoscalerOptions = {
   ),
   'horizontal-pod-autoscaler-tolerance': {
     type: 'float',
+    min: 0,
     default: 0.1,
     inert: true,
     section: autoscaler,

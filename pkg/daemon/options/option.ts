@@ -32,6 +32,8 @@ export interface OptionDeclaration {
   readonly default?: unknown;
   /** Allowed values. */
   readonly oneOf?: readonly string[];
+  /** Smallest value of a number; of a duration in milliseconds. */
+  readonly min?: number;
   /** Text that follows `has been deprecated, `. */
   readonly deprecated?: string;
   /** Nothing acts on it yet: setting it logs a warning that says so. */

@@ -1,5 +1,5 @@
 /** From the text of one option to its value, per type. Errors are worded as Go's flag libraries word them. */
-import { parseDuration } from '#apimachinery/duration.js';
+import { formatDuration, parseDuration } from '#apimachinery/duration.js';
 import type { OptionDeclaration, OptionType } from '#daemon/options/option.js';
 
 /** The text is not a value of the option's type. */
@@ -82,7 +82,14 @@ function duration(text: string): number {
  */
 export function parseValue(declaration: OptionDeclaration, text: string, previous: unknown): unknown {
   const value = parseByType(declaration.type, text, previous);
-  const { oneOf } = declaration;
+  const { oneOf, min } = declaration;
+  if (min !== undefined && typeof value === 'number' && value < min) {
+    throw new OptionValueError(
+      min === 0
+        ? 'must not be negative'
+        : `must be at least ${declaration.type === 'duration' ? formatDuration(min) : min}`,
+    );
+  }
   if (oneOf !== undefined) {
     for (const item of Array.isArray(value) ? value : [value]) {
       if (!oneOf.includes(String(item))) throw new OptionValueError(`must be one of: ${oneOf.join(', ')}`);

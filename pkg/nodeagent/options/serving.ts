@@ -67,6 +67,7 @@ export const servingOptions = {
   },
   'authentication-token-webhook-cache-ttl': {
     type: 'duration',
+    min: 0,
     default: 120_000,
     section: 'Authentication and authorization',
     configField: 'authentication.webhook.cacheTTL',
@@ -82,6 +83,7 @@ export const servingOptions = {
   },
   'authorization-webhook-cache-authorized-ttl': {
     type: 'duration',
+    min: 0,
     default: 300_000,
     section: 'Authentication and authorization',
     configField: 'authorization.webhook.cacheAuthorizedTTL',
@@ -89,6 +91,7 @@ export const servingOptions = {
   },
   'authorization-webhook-cache-unauthorized-ttl': {
     type: 'duration',
+    min: 0,
     default: 30_000,
     section: 'Authentication and authorization',
     configField: 'authorization.webhook.cacheUnauthorizedTTL',

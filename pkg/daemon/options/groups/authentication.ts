@@ -21,6 +21,7 @@ export function delegatedAuthOptions<const B extends boolean>(defaults: { readon
     },
     'authentication-token-webhook-cache-ttl': {
       type: 'duration',
+      min: 0,
       default: 10_000,
       section: authentication,
       meaning: 'How long answers of the token review are kept.',
@@ -80,12 +81,14 @@ export function delegatedAuthOptions<const B extends boolean>(defaults: { readon
     },
     'authorization-webhook-cache-authorized-ttl': {
       type: 'duration',
+      min: 0,
       default: 10_000,
       section: authorization,
       meaning: 'How long positive answers of the access review are kept.',
     },
     'authorization-webhook-cache-unauthorized-ttl': {
       type: 'duration',
+      min: 0,
       default: 10_000,
       section: authorization,
       meaning: 'How long negative answers of the access review are kept.',

@@ -1,0 +1,155 @@
+/** Every option of every daemon: that it is read, refused and warned about as its declaration says, and held to bounds. */
+import t from 'tap';
+import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { apiServerOptions, apiServerProgramRules } from '#apiserver/options.js';
+import { controllerManagerOptions, controllerManagerRules } from '#controllers/options/options.js';
+import { OptionsError } from '#daemon/options/errors.js';
+import type { OptionDeclaration, OptionTable, OptionType } from '#daemon/options/option.js';
+import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
+import { validateOptions } from '#daemon/options/validate.js';
+import { nodeAgentOptionRules, nodeAgentOptionTable } from '#nodeagent/options/options.js';
+import { schedulerOptions, schedulerRules } from '#scheduler/options.js';
+
+interface Daemon {
+  readonly name: string;
+  readonly table: (dialect: Dialect) => OptionTable;
+  /** Throws OptionsError. */
+  readonly validate: (parsed: ParsedOptions<never>) => void;
+  /** What it does not run without. */
+  readonly needed?: readonly string[];
+  /** Numbers and durations that may be negative. */
+  readonly negative: string;
+}
+
+const daemons: readonly Daemon[] = [
+  {
+    name: 'API server',
+    table: apiServerOptions,
+    validate: (parsed) => validateOptions(parsed, apiServerProgramRules as never),
+    needed: [
+      '--etcd-servers=https://127.0.0.1:2379',
+      '--service-account-issuer=https://issuer.example',
+      '--service-account-signing-key-file=/pki/sa.key',
+    ],
+    // Of backends that nothing uses yet, and of loggers that are gone.
+    negative: `authentication-token-webhook-cache-ttl authorization-webhook-cache-authorized-ttl
+      authorization-webhook-cache-unauthorized-ttl nodeagent-read-only-port audit-log-batch-buffer-size
+      audit-log-batch-max-size audit-log-batch-max-wait audit-log-batch-throttle-burst audit-log-batch-throttle-qps
+      audit-log-truncate-max-batch-size audit-log-truncate-max-event-size audit-webhook-batch-max-wait
+      audit-webhook-initial-backoff audit-webhook-truncate-max-batch-size audit-webhook-truncate-max-event-size
+      log-file-max-size stderrthreshold v`,
+  },
+  {
+    name: 'controller manager',
+    table: controllerManagerOptions,
+    validate: (parsed) => validateOptions(parsed, controllerManagerRules as never),
+    // No limit of the rate; nothing is logged beyond warnings; zero or less turns the collection off.
+    negative: 'orch-api-qps orch-api-burst v terminated-pod-gc-threshold',
+  },
+  {
+    name: 'scheduler',
+    table: schedulerOptions,
+    validate: (parsed) => validateOptions(parsed, schedulerRules as never),
+    negative: 'orch-api-qps orch-api-burst v',
+  },
+  {
+    name: 'node agent',
+    table: nodeAgentOptionTable,
+    validate: (parsed) => validateOptions(parsed, nodeAgentOptionRules as never),
+    // Each has a meaning below zero, or is of a logger or a collector that is gone.
+    negative: `eviction-max-pod-grace-period oom-score-adj pod-max-pids node-status-max-images volume-stats-agg-period
+      cpu-manager-reconcile-period maximum-dead-containers maximum-dead-containers-per-container
+      minimum-container-ttl-duration log-file-max-size stderrthreshold v`,
+  },
+];
+
+/** A text, the value it is read as, and a text that is none. */
+const samples: Readonly<Record<OptionType, readonly [good: string, value: unknown, bad: string | undefined]>> = {
+  string: ['text', 'text', undefined],
+  strings: ['a,b', ['a', 'b'], '"a'],
+  stringArray: ['a,b', ['a,b'], undefined],
+  bool: ['true', true, 'yes'],
+  int: ['0x10', 16, '1.5'],
+  float: ['2.5', 2.5, 'much'],
+  duration: ['1m30s', 90_000, '90'],
+  map: ['a=1,b=2', { a: '1', b: '2' }, 'a'],
+  boolMap: ['A=true,B=false', { A: true, B: false }, 'A=maybe'],
+};
+
+function parse(daemon: Daemon, dialect: Dialect, argv: readonly string[]): ParsedOptions<OptionTable> {
+  const parsed = parseOptions(daemon.table(dialect), argv, { program: 'p' });
+  if (parsed.kind !== 'run') throw new TypeError(parsed.kind);
+  return parsed;
+}
+
+/** The messages of what it refuses. */
+function refused(run: () => unknown): readonly string[] {
+  try {
+    run();
+    return [];
+  } catch (error) {
+    if (error instanceof OptionsError) return error.messages;
+    throw error;
+  }
+}
+
+function sampleOf({ type, oneOf }: OptionDeclaration): readonly [text: string, value: unknown] {
+  const first = oneOf?.find((value) => value !== '');
+  if (first === undefined) return [samples[type][0], samples[type][1]];
+  return [first, type === 'strings' ? [first] : first];
+}
+
+for (const daemon of daemons) {
+  t.test(`${daemon.name}: every option is read by each of its names, and warned about where it must be`, async (t) => {
+    for (const dialect of [orchDialect, kubernetesDialect]) {
+      for (const [name, declaration] of Object.entries(daemon.table(dialect))) {
+        const [text, value] = sampleOf(declaration);
+        const { values, given, warnings } = parse(daemon, dialect, [`--${name}=${text}`]);
+        t.same(values[name], value, `--${name}`);
+        t.same([...given], [name]);
+        t.equal(
+          warnings.some((line) => line.includes('has been deprecated')),
+          declaration.deprecated !== undefined,
+        );
+        t.equal(
+          warnings.some((line) => line.includes('has no effect')),
+          declaration.inert === true,
+        );
+        for (const spelled of declaration.aliases ?? []) {
+          t.same(parse(daemon, dialect, [`--${spelled.replaceAll('-', '_')}=${text}`]).values[name], value, spelled);
+        }
+      }
+    }
+  });
+
+  t.test(`${daemon.name}: what is no value of the option is refused, all at once`, async (t) => {
+    const table = daemon.table(orchDialect);
+    const wrong = Object.entries(table).flatMap(([name, { type, oneOf }]) => {
+      const bad = oneOf === undefined ? samples[type][2] : 'none-of-these';
+      return bad === undefined ? [] : [[name, bad] as const];
+    });
+    const messages = refused(() =>
+      parse(
+        daemon,
+        orchDialect,
+        wrong.map(([name, bad]) => `--${name}=${bad}`),
+      ),
+    );
+    t.equal(messages.length, wrong.length);
+    for (const [i, [name]] of wrong.entries()) t.match(messages[i], new RegExp(`for "--${name}" flag: `), name);
+  });
+
+  t.test(`${daemon.name}: every number has a bound below, unless it is known to have none`, async (t) => {
+    const unbounded: string[] = [];
+    for (const [name, { type }] of Object.entries(daemon.table(orchDialect))) {
+      if (type !== 'int' && type !== 'float' && type !== 'duration') continue;
+      const argv = [...(daemon.needed ?? []), `--${name}=${type === 'duration' ? '-1s' : '-1'}`];
+      const messages = refused(() => daemon.validate(parse(daemon, orchDialect, argv) as never));
+      if (!messages.some((message) => message.includes(`--${name}`))) unbounded.push(name);
+    }
+    t.same(
+      unbounded.filter((name) => !daemon.negative.split(/\s+/).includes(name)),
+      [],
+    );
+  });
+}
