@@ -31,6 +31,7 @@ import { RestClient } from '#client/rest/rest-client.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { compactRegularly } from '#storage/compaction.js';
 import type { StorageMetrics } from '#storage/metrics.js';
+import { pollMetrics } from '#storage/poll-metrics.js';
 
 export interface CompleteApiServerParts {
   readonly options: ApiServerOptions;
@@ -208,6 +209,18 @@ export class CompleteApiServer implements Daemon {
       periodMs > 0
         ? compactRegularly({ store: storages.store, root, clock, log, metrics: storageMetrics, periodMs }, signal)
         : undefined,
+      pollMetrics(
+        {
+          store: storages.store,
+          caches: storages.counted(),
+          clock,
+          log,
+          metrics: storageMetrics,
+          countPeriodMs: values['etcd-count-metric-poll-period'],
+          sizePeriodMs: values['etcd-db-metric-poll-interval'],
+        },
+        signal,
+      ),
       aborted(signal),
     ]);
     await this.#leave(service);

@@ -58,9 +58,9 @@ export interface ApiServerSetup {
 export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApiServer> {
   const { values, dialect, clock, log, random } = setup;
   const metrics = setup.metrics ?? createRegistry({ dialect });
-  const store = setup.store ?? (await openStore(values, { clock, random, log }));
-  const prefix = values['etcd-prefix'].replace(/\/$/, '');
   const storageMetrics = createStorageMetrics(metrics);
+  const store = setup.store ?? (await openStore(values, { clock, random, log, metrics: storageMetrics }));
+  const prefix = values['etcd-prefix'].replace(/\/$/, '');
   const transformers = await buildEncryption(values, { dialect, clock, metrics: storageMetrics });
   const storages = new ResourceStorages({
     dialect,

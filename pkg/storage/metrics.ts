@@ -5,12 +5,21 @@ export interface StorageMetrics {
   readonly requestDuration: Histogram<'operation' | 'type'>;
   readonly objects: Gauge<'resource'>;
   readonly dbTotalSize: Gauge<'endpoint'>;
+  readonly bookmarks: Gauge<'resource'>;
+  readonly leaseObjects: Histogram;
+  readonly cacheCapacity: Gauge<'resource'>;
   readonly cacheInits: Counter<'resource'>;
+  readonly initEvents: Counter<'resource'>;
   readonly cacheEvents: Counter<'resource'>;
   readonly cacheWatchers: Gauge<'resource'>;
   readonly terminatedWatchers: Counter<'resource'>;
-  readonly listTotal: Counter<'resource'>;
-  readonly listReturned: Counter<'resource'>;
+  readonly cacheLists: Counter<'resource_prefix' | 'index'>;
+  readonly cacheListFetched: Counter<'resource_prefix' | 'index'>;
+  readonly cacheListReturned: Counter<'resource_prefix'>;
+  readonly storeLists: Counter<'resource'>;
+  readonly storeListFetched: Counter<'resource'>;
+  readonly storeListEvaluated: Counter<'resource'>;
+  readonly storeListReturned: Counter<'resource'>;
   readonly digestMismatches: Counter<'resource'>;
   readonly compactions: Counter<'result'>;
   readonly transformations: Counter<'transformation_type' | 'transformer_prefix' | 'status'>;
@@ -41,15 +50,39 @@ export function createStorageMetrics(registry: Registry): StorageMetrics {
       labelNames: ['endpoint'],
       registers,
     }),
+    bookmarks: new Gauge({
+      name: 'etcd_bookmark_counts',
+      help: 'Number of etcd bookmarks (progress notify events) split by kind.',
+      labelNames: resource,
+      registers,
+    }),
+    leaseObjects: new Histogram({
+      name: 'etcd_lease_object_counts',
+      help: 'Number of objects attached to a single etcd lease.',
+      buckets: [10, 50, 100, 500, 1000, 2500, 5000],
+      registers,
+    }),
+    cacheCapacity: new Gauge({
+      name: 'watch_cache_capacity',
+      help: 'Total capacity of watch cache broken by resource type.',
+      labelNames: resource,
+      registers,
+    }),
     cacheInits: new Counter({
+      name: 'apiserver_watch_cache_watch_cache_initializations_total',
+      help: 'Counter of watch cache initializations broken by resource type.',
+      labelNames: resource,
+      registers,
+    }),
+    initEvents: new Counter({
       name: 'apiserver_init_events_total',
-      help: 'Times that the watch cache of a resource was filled from the store.',
+      help: 'Counter of init events processed in watch cache broken by resource type.',
       labelNames: resource,
       registers,
     }),
     cacheEvents: new Counter({
-      name: 'watch_cache_events_dispatched_total',
-      help: 'Events taken into the watch cache of a resource and offered to its watchers.',
+      name: 'apiserver_watch_cache_events_dispatched_total',
+      help: 'Counter of events dispatched in watch cache broken by resource type.',
       labelNames: resource,
       registers,
     }),
@@ -61,19 +94,49 @@ export function createStorageMetrics(registry: Registry): StorageMetrics {
     }),
     terminatedWatchers: new Counter({
       name: 'apiserver_terminated_watchers_total',
-      help: 'Watches closed because the client did not keep up.',
+      help: 'Counter of watchers closed due to unresponsiveness broken by resource type.',
       labelNames: resource,
       registers,
     }),
-    listTotal: new Counter({
+    cacheLists: new Counter({
       name: 'apiserver_cache_list_total',
-      help: 'Lists served from the watch cache.',
+      help: 'Number of LIST requests served from watch cache.',
+      labelNames: ['resource_prefix', 'index'],
+      registers,
+    }),
+    cacheListFetched: new Counter({
+      name: 'apiserver_cache_list_fetched_objects_total',
+      help: 'Number of objects read from watch cache in the course of serving a LIST request.',
+      labelNames: ['resource_prefix', 'index'],
+      registers,
+    }),
+    cacheListReturned: new Counter({
+      name: 'apiserver_cache_list_returned_objects_total',
+      help: 'Number of objects returned for a LIST request from watch cache.',
+      labelNames: ['resource_prefix'],
+      registers,
+    }),
+    storeLists: new Counter({
+      name: 'apiserver_storage_list_total',
+      help: 'Number of LIST requests served from storage.',
       labelNames: resource,
       registers,
     }),
-    listReturned: new Counter({
-      name: 'apiserver_cache_list_returned_objects_total',
-      help: 'Objects returned by lists from the watch cache.',
+    storeListFetched: new Counter({
+      name: 'apiserver_storage_list_fetched_objects_total',
+      help: 'Number of objects read from storage in the course of serving a LIST request.',
+      labelNames: resource,
+      registers,
+    }),
+    storeListEvaluated: new Counter({
+      name: 'apiserver_storage_list_evaluated_objects_total',
+      help: 'Number of objects tested in the course of serving a LIST request from storage.',
+      labelNames: resource,
+      registers,
+    }),
+    storeListReturned: new Counter({
+      name: 'apiserver_storage_list_returned_objects_total',
+      help: 'Number of objects returned for a LIST request from storage.',
       labelNames: resource,
       registers,
     }),

@@ -118,8 +118,8 @@ export interface Store {
   compact(revision: Revision): Promise<void>;
   /** Resolves when the store answers a quorum read; rejects with the reason. */
   health(signal?: AbortSignal): Promise<void>;
-  /** Bytes that the store uses on disk, undefined when it cannot tell. */
-  size(): Promise<number | undefined>;
+  /** Bytes that the store uses on disk, by the address of each of its members that answers. */
+  sizes(signal?: AbortSignal): Promise<ReadonlyMap<string, number>>;
   close(): Promise<void>;
 }
 

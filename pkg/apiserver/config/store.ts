@@ -5,16 +5,21 @@ import type { ApiServerValues } from '#apiserver/options.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
+import type { StorageMetrics } from '#storage/metrics.js';
 import type { Store } from '#storage/store.js';
 
 export interface StoreDependencies {
+  readonly metrics: StorageMetrics;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;
 }
 
 /** The store that the options describe; nothing is sent yet. Throws OptionsError. */
-export async function openStore(values: ApiServerValues, { clock, random, log }: StoreDependencies): Promise<Store> {
+export async function openStore(
+  values: ApiServerValues,
+  { metrics, clock, random, log }: StoreDependencies,
+): Promise<Store> {
   const endpoints = values['etcd-servers'];
   if (endpoints.length === 0) throw new OptionsError(['--etcd-servers must be specified']);
   const [ca, cert, key] = await Promise.all([
@@ -31,6 +36,9 @@ export async function openStore(values: ApiServerValues, { clock, random, log }:
     endpoints,
     ...(Object.keys(tls).length === 0 ? {} : { tls }),
     root: values['etcd-prefix'].replace(/\/$/, ''),
+    leaseReuseSeconds: values['lease-reuse-duration-seconds'],
+    leaseRetired: (keys) => metrics.leaseObjects.observe(keys),
+    healthTimeoutMs: values['etcd-healthcheck-timeout'],
     clock,
     random,
     log,

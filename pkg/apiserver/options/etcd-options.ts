@@ -24,30 +24,26 @@ export const etcdOptions = {
   'etcd-count-metric-poll-period': {
     type: 'duration',
     default: 60_000,
-    inert: true,
     section,
-    meaning: 'How often objects are counted for the metrics.',
+    meaning: 'How often objects are counted for the metrics; 0 turns that off.',
   },
   'etcd-db-metric-poll-interval': {
     type: 'duration',
     default: 30_000,
-    inert: true,
     section,
-    meaning: 'How often the size of the store is asked for.',
+    meaning: 'How often the size of the store is asked for, for the metrics; 0 turns that off.',
   },
   'etcd-healthcheck-timeout': {
     type: 'duration',
     default: 2000,
-    inert: true,
     section,
     meaning: 'Time limit of the health check of etcd.',
   },
   'lease-reuse-duration-seconds': {
     type: 'int',
     default: 60,
-    inert: true,
     section,
-    meaning: 'How long one etcd lease takes further keys.',
+    meaning: 'How long one etcd lease takes further keys, at most.',
   },
   'storage-backend': { type: 'string', default: 'etcd3', oneOf: ['', 'etcd3'], section, meaning: 'The kind of store.' },
   'storage-media-type': {

@@ -13,6 +13,7 @@ import { lookBack } from '#storage/cache/look-back.js';
 import { WatchCache } from '#storage/cache/watch-cache.js';
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
 import type { StorageMetrics } from '#storage/metrics.js';
+import type { Counted } from '#storage/poll-metrics.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
 import type { Store } from '#storage/store.js';
 
@@ -85,6 +86,11 @@ export class ResourceStorages {
     const storage = this.find(declaration);
     if (storage === undefined) throw new RangeError(`${declaration.resource} have no objects`);
     return storage;
+  }
+
+  /** The caches, for the metrics. */
+  counted(): readonly Counted[] {
+    return [...this.#stored.values()].map(({ cache }) => cache);
   }
 
   /** Those of the names (`secrets`, `deployments.apps`) that no stored resource has. */

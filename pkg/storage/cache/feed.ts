@@ -91,13 +91,13 @@ export class Feed {
     const { store, prefix, state, metrics, resource } = this.#options;
     for await (const message of store.watch({ start: prefix, end: prefixEnd(prefix), fromRevision, signal })) {
       if (message.type === 'progress') {
+        metrics.bookmarks.inc({ resource });
         state.progress(message.revision);
         continue;
       }
       const writes = message.events.map((event) => writeOf(this.#options, event));
       state.apply(writes, message.revision);
       metrics.cacheEvents.inc({ resource }, writes.length);
-      metrics.objects.set({ resource }, state.entries.size);
     }
   }
 }

@@ -25,6 +25,8 @@ export interface Page {
   /** Full key where the next page starts. */
   readonly next?: string;
   readonly remaining?: number;
+  /** Objects that were looked at. */
+  readonly fetched: number;
 }
 
 /** Entries matched between looks at whether others should have a turn. */
@@ -44,9 +46,10 @@ export async function listView(
   const { start, end, limit, match } = selection;
   if (match === undefined) {
     const entries = view.slice({ start, end }, limit === 0 ? 0 : limit + 1);
-    const next = limit === 0 || entries.length <= limit ? undefined : entries.pop()?.key;
+    const fetched = entries.length;
+    const next = limit === 0 || fetched <= limit ? undefined : entries.pop()?.key;
     for (const entry of entries) entry.checkReadable();
-    return next === undefined ? { entries } : { entries, next, remaining: view.count({ start: next, end }) };
+    return { entries, fetched, ...(next !== undefined && { next, remaining: view.count({ start: next, end }) }) };
   }
   const matching: Entry[] = [];
   const candidates = view.slice({ start, end });
@@ -55,10 +58,10 @@ export async function listView(
     const entry = candidates[i] as CacheEntry;
     entry.checkReadable();
     if (!match(entry)) continue;
-    if (limit !== 0 && matching.length === limit) return { entries: matching, next: entry.key };
+    if (limit !== 0 && matching.length === limit) return { entries: matching, next: entry.key, fetched: i + 1 };
     matching.push(entry);
   }
-  return { entries: matching };
+  return { entries: matching, fetched: candidates.length };
 }
 
 export interface StoreListing extends Selection {
@@ -75,11 +78,13 @@ export async function listStore(listing: StoreListing): Promise<Page> {
   const { store, end, limit, match, revision, decode, known, signal } = listing;
   const entries: Entry[] = [];
   let start = listing.start;
+  let fetched = 0;
   for (;;) {
     const wanted = match === undefined && limit !== 0 ? limit - entries.length : storePageSize;
     const pageSize = Math.min(storePageSize, wanted);
     const page = await store.range({ start, end, revision, limit: pageSize, ...(signal && { signal }) });
     const more = page.count - page.kvs.length;
+    fetched += page.kvs.length;
     for (const [i, kv] of page.kvs.entries()) {
       const { key } = kv;
       const entry = known(key, kv.modRevision) ?? new CacheEntry(kv, decode);
@@ -88,11 +93,11 @@ export async function listStore(listing: StoreListing): Promise<Page> {
       entries.push(entry);
       if (entries.length !== limit) continue;
       const behind = page.kvs.length - 1 - i + more;
-      if (behind === 0) return { entries };
-      return { entries, next: `${key}\0`, ...(match === undefined && { remaining: behind }) };
+      if (behind === 0) return { entries, fetched };
+      return { entries, fetched, next: `${key}\0`, ...(match === undefined && { remaining: behind }) };
     }
     const last = page.kvs[page.kvs.length - 1];
-    if (more <= 0 || last === undefined) return { entries };
+    if (more <= 0 || last === undefined) return { entries, fetched };
     start = `${last.key}\0`;
   }
 }

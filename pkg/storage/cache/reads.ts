@@ -2,10 +2,11 @@
 import type { Clock } from '#apimachinery/clock.js';
 import { tooManyRequests } from '#apimachinery/errors/status.js';
 import type { CacheEntry, Decode } from '#storage/cache/cache-entry.js';
-import { deadline } from '#storage/cache/deadline.js';
 import { keyRange, listResult, listStore, listView, type Selection } from '#storage/cache/listing.js';
+import type { Snapshot } from '#storage/cache/snapshots.js';
 import type { CacheState } from '#storage/cache/state.js';
 import { yielding } from '#storage/cache/turns.js';
+import { deadline } from '#storage/deadline.js';
 import { notReached, statusFromStore } from '#storage/errors.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import type { Entry, ListOptions, ListResult, ReadVersion } from '#storage/resource-storage.js';
@@ -49,10 +50,9 @@ export class CacheReads {
   }
 
   async list(options: ListOptions): Promise<ListResult> {
-    const { prefix, metrics, resource } = this.#options;
+    const { prefix } = this.#options;
     const { scope, version, limit = 0, startKey, match, signal } = options;
     const selection = { ...keyRange(prefix, scope, startKey), limit, match };
-    metrics.listTotal.inc({ resource });
     if (version.kind === 'exact') return this.#exact(selection, version.revision, signal);
     await this.reach(version, signal);
     return this.#fromMemory(selection);
@@ -97,32 +97,39 @@ export class CacheReads {
   }
 
   async #fromMemory(selection: Selection): Promise<ListResult> {
-    const { state, clock, metrics, resource, prefix } = this.#options;
+    const { state } = this.#options;
     const { revision, changedAt } = state;
-    const view = state.entries.snapshot();
-    const page = await listView(view, selection, yielding(clock));
-    if (page.next !== undefined) state.snapshots.add({ view, revision, changedAt });
-    metrics.listReturned.inc({ resource }, page.entries.length);
+    return this.#fromView({ view: state.entries.snapshot(), revision, changedAt }, selection, revision);
+  }
+
+  async #fromView(snapshot: Snapshot, selection: Selection, revision: Revision): Promise<ListResult> {
+    const { state, clock, metrics, prefix } = this.#options;
+    const page = await listView(snapshot.view, selection, yielding(clock));
+    if (page.next !== undefined) state.snapshots.add(snapshot);
+    const labels = { resource_prefix: `/${prefix.split('/').at(-2)}` };
+    metrics.cacheLists.inc({ ...labels, index: '' });
+    metrics.cacheListFetched.inc({ ...labels, index: '' }, page.fetched);
+    metrics.cacheListReturned.inc(labels, page.entries.length);
     return listResult(page, prefix, revision);
   }
 
   /** Exactly that version: from memory if the resource was in that state lately, else from the store's history. */
   async #exact(selection: Selection, revision: Revision, signal: AbortSignal | undefined): Promise<ListResult> {
-    const { state, store, decode, clock, prefix } = this.#options;
+    const { state, store, decode, metrics, resource, prefix } = this.#options;
     if (!state.filled) await this.#waitFilled(signal);
     if (state.revision < revision) await this.#waitRevision(revision, signal);
     const snapshot =
       revision >= state.changedAt
         ? { view: state.entries.snapshot(), revision: state.revision, changedAt: state.changedAt }
         : state.snapshots.at(revision);
-    if (snapshot !== undefined) {
-      const page = await listView(snapshot.view, selection, yielding(clock));
-      if (page.next !== undefined) state.snapshots.add(snapshot);
-      return listResult(page, prefix, revision);
-    }
+    if (snapshot !== undefined) return this.#fromView(snapshot, selection, revision);
     const known = (key: string, at: Revision) => state.known(key, at);
-    const listing = { ...selection, store, revision, decode, known, signal };
-    return listResult(await translated(() => listStore(listing)), prefix, revision);
+    const page = await translated(() => listStore({ ...selection, store, revision, decode, known, signal }));
+    metrics.storeLists.inc({ resource });
+    metrics.storeListFetched.inc({ resource }, page.fetched);
+    metrics.storeListEvaluated.inc({ resource }, page.fetched);
+    metrics.storeListReturned.inc({ resource }, page.entries.length);
+    return listResult(page, prefix, revision);
   }
 }
 

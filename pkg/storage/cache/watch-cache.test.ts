@@ -171,7 +171,7 @@ void t.test('a cache that is not filled', async (t) => {
 /** The store's methods as own properties, to replace some of them. */
 function methodsOf(store: Store): Store {
   const methods = ['range', 'create', 'update', 'delete', 'watch', 'requestProgress', 'currentRevision'] as const;
-  const rest = ['compact', 'health', 'size', 'close'] as const;
+  const rest = ['compact', 'health', 'sizes', 'close'] as const;
   const bound = Object.fromEntries([...methods, ...rest].map((name) => [name, store[name].bind(store)]));
   return bound as unknown as Store;
 }

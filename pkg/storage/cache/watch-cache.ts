@@ -11,6 +11,7 @@ import { WatchSession } from '#storage/cache/watch-session.js';
 import { CacheWrites } from '#storage/cache/writes.js';
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
 import { readEvent, TransformingStore } from '#storage/encryption/transforming-store.js';
+import { MeasuredStore } from '#storage/measured-store.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import type {
   ConditionalOptions,
@@ -78,12 +79,14 @@ export class WatchCache implements ResourceStorage {
   #running: Promise<void> | undefined;
 
   constructor(given: WatchCacheOptions) {
-    const { transformer, awaitsHistory = false } = given;
-    const store = transformer === undefined ? given.store : new TransformingStore(given.store, transformer);
+    const { transformer, awaitsHistory = false, resource, clock, metrics } = given;
+    const measured = new MeasuredStore(given.store, { resource, clock, metrics });
+    const store = transformer === undefined ? measured : new TransformingStore(measured, transformer);
     const options = { ...defaults, ...given, store };
     this.#options = options;
+    metrics.cacheCapacity.set({ resource }, options.historyCapacity);
     this.prefix = options.prefix;
-    const { clock, historyCapacity, historyMaxAgeMs } = options;
+    const { historyCapacity, historyMaxAgeMs } = options;
     const sameObject = (a: CacheEntry, b: CacheEntry) => uidOf(a) === uidOf(b);
     const state = new CacheState({ clock, historyCapacity, historyMaxAgeMs, sameObject });
     this.#state = state;
@@ -111,6 +114,11 @@ export class WatchCache implements ResourceStorage {
   async waitReady(signal?: AbortSignal): Promise<void> {
     await this.#state.reached(0n, signal ?? this.#stop.signal);
     signal?.throwIfAborted();
+  }
+
+  /** The resource's name in logs and metrics. */
+  get resource(): string {
+    return this.#options.resource;
   }
 
   /** Number of objects in the cache. */

@@ -95,6 +95,7 @@ export class WatchSession implements ResourceWatch {
       watch.signal,
     );
     const entries = state.entries.slice({ start, end: prefixEnd(start) });
+    this.#options.metrics.initEvents.inc({ resource: this.#options.resource }, entries.length);
     this.#register(state.revision);
     return initialEvents(entries, state.revision, watch);
   }

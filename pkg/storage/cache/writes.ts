@@ -1,9 +1,7 @@
 /** Writes of one resource: to the store, and their results into the cache before the store's watch reports them. */
-import type { Clock } from '#apimachinery/clock.js';
 import { CacheEntry, type Decode } from '#storage/cache/cache-entry.js';
 import type { CacheState } from '#storage/cache/state.js';
 import { statusFromStore } from '#storage/errors.js';
-import type { StorageMetrics } from '#storage/metrics.js';
 import type { ConditionalOptions, ConditionalResult, PutOptions } from '#storage/resource-storage.js';
 import type { Guard, KeyValue, Revision, Store, WriteOptions, WriteResult } from '#storage/store.js';
 
@@ -11,9 +9,6 @@ export interface CacheWritesOptions {
   readonly store: Store;
   readonly state: CacheState;
   readonly decode: Decode;
-  readonly clock: Clock;
-  readonly metrics: StorageMetrics;
-  readonly resource: string;
 }
 
 /** See ResourceStorage; keys are full ones here. */
@@ -26,15 +21,13 @@ export class CacheWrites {
 
   async create(key: string, stored: Buffer, options: PutOptions = {}): Promise<CacheEntry | undefined> {
     const { store } = this.#options;
-    const result = await this.#timed('create', options, (conditions) => store.create(key, stored, conditions));
+    const result = await this.#guarded(options, (conditions) => store.create(key, stored, conditions));
     return result.ok ? this.#wrote(key, stored, result.revision) : undefined;
   }
 
   async update(key: string, stored: Buffer, expected: Revision, options: PutOptions = {}): Promise<ConditionalResult> {
     const { store } = this.#options;
-    const result = await this.#timed('update', options, (conditions) =>
-      store.update(key, stored, expected, conditions),
-    );
+    const result = await this.#guarded(options, (conditions) => store.update(key, stored, expected, conditions));
     if (!result.ok) return { ok: false, current: this.#current(result.current) };
     return { ok: true, entry: this.#wrote(key, stored, result.revision) };
   }
@@ -43,30 +36,25 @@ export class CacheWrites {
     const { store, state } = this.#options;
     const last = await this.#lastState(key, expected, options.signal === undefined ? {} : { signal: options.signal });
     if (last?.revision !== expected) return { ok: false, current: last };
-    const result = await this.#timed('delete', options, (conditions) => store.delete(key, expected, conditions));
+    const result = await this.#guarded(options, (conditions) => store.delete(key, expected, conditions));
     if (!result.ok) return { ok: false, current: this.#current(result.current) };
     state.wrote(key, result.revision, undefined);
     return { ok: true, entry: last.at(result.revision) };
   }
 
   /** One write, tried again as long as nothing but its guard was overtaken. */
-  async #timed(
-    operation: string,
+  async #guarded(
     { condition, ...options }: PutOptions,
     write: (options: WriteOptions) => Promise<WriteResult>,
   ): Promise<WriteResult> {
-    const { clock, metrics, resource } = this.#options;
     let guard: Guard | undefined;
     for (;;) {
       guard = await condition?.guard(guard, options.signal);
-      const startedMs = clock.monotonic();
       try {
         const result = await write(guard === undefined ? options : { ...options, guard });
         if (result.ok || result.guardFailed !== true) return result;
       } catch (err) {
         throw statusFromStore(err);
-      } finally {
-        metrics.requestDuration.observe({ operation, type: resource }, (clock.monotonic() - startedMs) / 1000);
       }
     }
   }

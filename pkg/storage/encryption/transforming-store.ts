@@ -4,7 +4,9 @@
  */
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
 import { TransformError } from '#storage/encryption/value-cipher.js';
+import { ForwardingStore } from '#storage/forwarding-store.js';
 import type {
+  DeleteOptions,
   KeyValue,
   RangeOptions,
   RangeResult,
@@ -20,72 +22,43 @@ import type {
 const nothing = Buffer.alloc(0);
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-export class TransformingStore implements Store {
-  readonly #store: Store;
+export class TransformingStore extends ForwardingStore {
   readonly #transformer: ValueTransformer;
 
-  constructor(store: Store, transformer: ValueTransformer) {
-    this.#store = store;
+  constructor(below: Store, transformer: ValueTransformer) {
+    super(below);
     this.#transformer = transformer;
   }
 
-  async range(options: RangeOptions): Promise<RangeResult> {
-    const result = await this.#store.range(options);
+  override async range(options: RangeOptions): Promise<RangeResult> {
+    const result = await this.below.range(options);
     if (options.keysOnly === true) return result;
     return { ...result, kvs: result.kvs.map((kv) => this.#read(kv)) };
   }
 
-  async create(key: string, value: Buffer, options?: WriteOptions): Promise<WriteResult> {
-    return this.#result(await this.#store.create(key, this.#transformer.toStorage(value, key), options));
+  override async create(key: string, value: Buffer, options?: WriteOptions): Promise<WriteResult> {
+    return this.#result(await this.below.create(key, this.#transformer.toStorage(value, key), options));
   }
 
-  async update(key: string, value: Buffer, expected: Revision, options?: WriteOptions): Promise<WriteResult> {
+  override async update(key: string, value: Buffer, expected: Revision, options?: WriteOptions): Promise<WriteResult> {
     const stored = this.#transformer.toStorage(value, key);
-    return this.#result(await this.#store.update(key, stored, expected, options));
+    return this.#result(await this.below.update(key, stored, expected, options));
   }
 
-  async delete(key: string, expected: Revision, options?: { signal?: AbortSignal }): Promise<WriteResult> {
-    return this.#result(await this.#store.delete(key, expected, options));
+  override async delete(key: string, expected: Revision, options?: DeleteOptions): Promise<WriteResult> {
+    return this.#result(await this.below.delete(key, expected, options));
   }
 
-  async *watch(options: WatchOptions): AsyncGenerator<WatchMessage, void, void> {
-    for await (const message of this.#store.watch(options)) {
+  override async *watch(options: WatchOptions): AsyncGenerator<WatchMessage, void, void> {
+    for await (const message of this.below.watch(options)) {
       if (message.type === 'progress') yield message;
-      else yield { ...message, events: message.events.map((event) => this.#event(event)) };
+      else yield { ...message, events: message.events.map((event) => readEvent(this.#transformer, event)) };
     }
-  }
-
-  requestProgress(start?: string): void {
-    this.#store.requestProgress(start);
-  }
-
-  currentRevision(signal?: AbortSignal): Promise<Revision> {
-    return this.#store.currentRevision(signal);
-  }
-
-  compact(revision: Revision): Promise<void> {
-    return this.#store.compact(revision);
-  }
-
-  health(signal?: AbortSignal): Promise<void> {
-    return this.#store.health(signal);
-  }
-
-  size(): Promise<number | undefined> {
-    return this.#store.size();
-  }
-
-  close(): Promise<void> {
-    return this.#store.close();
   }
 
   #result(result: WriteResult): WriteResult {
     if (result.ok || result.current === undefined) return result;
     return { ...result, current: this.#read(result.current) };
-  }
-
-  #event(event: StoreEvent): StoreEvent {
-    return readEvent(this.#transformer, event);
   }
 
   #read(kv: KeyValue): KeyValue {

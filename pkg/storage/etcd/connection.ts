@@ -76,6 +76,24 @@ export class EtcdConnection {
     }
   }
 
+  /** Asks every endpoint once; the answers of those that give one, by their URL. Throws the signal's reason. */
+  async callEach<T>({ path, request, read, signal }: Omit<Call<T>, 'repeatable'>): Promise<Map<string, T>> {
+    const timeoutMs = this.#options.callTimeoutMs;
+    const ask = async (endpoint: GrpcEndpoint): Promise<[string, T][]> => {
+      try {
+        return [[endpoint.url, read(new WireReader(await endpoint.unary({ path, request, timeoutMs, signal })))]];
+      } catch (err) {
+        // It is the answer of a member that is away.
+        if (!(err instanceof GrpcError)) throw err;
+        return [];
+      }
+    };
+    if (this.#closed) throw new StoreError('unavailable', 'the store is closed');
+    const answers = await Promise.all(this.#endpoints.map(ask));
+    signal?.throwIfAborted();
+    return new Map(answers.flat());
+  }
+
   /** Opens a stream of messages in both directions; `failed` moves to another endpoint. Throws GrpcErrors. */
   async open(path: string): Promise<{ stream: GrpcStream; failed: () => void }> {
     const endpoint = this.#pick();

@@ -6,6 +6,7 @@
  */
 import type { Clock } from '#apimachinery/clock.js';
 import { type Logger, silentLogger } from '#daemon/log/logger.js';
+import { deadline } from '#storage/deadline.js';
 import { type Call, EtcdConnection, type EtcdTls } from '#storage/etcd/connection.js';
 import { isLeaseNotFound } from '#storage/etcd/errors.js';
 import { Hub } from '#storage/etcd/hub.js';
@@ -34,6 +35,7 @@ import {
   type RangeResult,
   type Revision,
   type Store,
+  StoreError,
   type WatchMessage,
   type WatchOptions,
   type WriteOptions,
@@ -52,6 +54,12 @@ export interface EtcdStoreOptions {
   readonly log?: Logger;
   /** Longest time of one call. */
   readonly callTimeoutMs?: number;
+  /** How long a lease takes further keys, at most; 1.24's `--lease-reuse-duration-seconds`. */
+  readonly leaseReuseSeconds?: number;
+  /** Told, when a lease takes no more keys, how many it has taken. */
+  readonly leaseRetired?: (keys: number) => void;
+  /** Longest time of a health check. */
+  readonly healthTimeoutMs?: number;
   /** Events that may wait for one watch before it follows etcd by itself. */
   readonly watchQueueSize?: number;
 }
@@ -60,6 +68,9 @@ const kv = '/etcdserverpb.KV/';
 /** Below the root: a key that is written only to move the watch along when writes elsewhere moved etcd's revision. */
 const stirKey = '/watch-progress';
 const nothing = Buffer.alloc(0);
+const defaultLeaseReuseSeconds = 60;
+/** 1.24's default of --etcd-healthcheck-timeout. */
+const defaultHealthTimeoutMs = 2000;
 
 export class EtcdStore implements Store {
   readonly #connection: EtcdConnection;
@@ -80,7 +91,12 @@ export class EtcdStore implements Store {
     const { endpoints, tls, clock, random, callTimeoutMs = 5000, watchQueueSize = 4096 } = options;
     this.#connection = new EtcdConnection({ endpoints, ...(tls && { tls }), clock, random, callTimeoutMs });
     this.#newest = new SharedRead(() => this.#readRevision(true));
-    this.#leases = new LeasePool({ clock, grant: (ttlSeconds) => this.#grant(ttlSeconds) });
+    this.#leases = new LeasePool({
+      clock,
+      grant: (ttlSeconds) => this.#grant(ttlSeconds),
+      reuseMaxSeconds: options.leaseReuseSeconds ?? defaultLeaseReuseSeconds,
+      retired: options.leaseRetired ?? (() => {}),
+    });
     const start = `${this.#root}/`;
     const end = prefixEnd(start);
     this.#hub = new Hub({
@@ -134,12 +150,26 @@ export class EtcdStore implements Store {
   }
 
   async health(signal?: AbortSignal): Promise<void> {
-    await this.#readRevision(false, signal);
+    const { clock, healthTimeoutMs = defaultHealthTimeoutMs } = this.#options;
+    const bounded = deadline(clock, healthTimeoutMs, signal);
+    try {
+      await this.#readRevision(false, bounded.signal);
+    } catch (err) {
+      signal?.throwIfAborted();
+      if (!bounded.signal.aborted) throw err;
+      throw new StoreError('timeout', `etcd did not answer within ${healthTimeoutMs} ms`, { cause: err });
+    } finally {
+      bounded.release();
+    }
   }
 
-  async size(): Promise<number | undefined> {
-    const path = '/etcdserverpb.Maintenance/Status';
-    return this.#call({ path, request: nothing, read: readDbSize, repeatable: true });
+  async sizes(signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
+    return this.#connection.callEach({
+      path: '/etcdserverpb.Maintenance/Status',
+      request: nothing,
+      read: readDbSize,
+      signal,
+    });
   }
 
   async close(): Promise<void> {

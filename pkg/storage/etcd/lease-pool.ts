@@ -8,11 +8,13 @@ export interface LeasePoolOptions {
   readonly clock: Clock;
   /** Creates a lease and returns its id. */
   readonly grant: (ttlSeconds: number) => Promise<bigint>;
+  /** A key may live longer than it should by a part of its time, and never by more than this. */
+  readonly reuseMaxSeconds: number;
+  /** Told of the number of keys of a lease that takes no more. */
+  readonly retired: (keys: number) => void;
 }
 
-/** A key may live this much longer than it should: a part of its time, and never more than so long. */
 const reusePart = 0.05;
-const reuseMaxSeconds = 60;
 const maxKeysPerLease = 1000;
 /** Distinct times to live remembered. */
 const maxLeases = 64;
@@ -39,6 +41,8 @@ export class LeasePool {
       shared.keys++;
       return shared.id;
     }
+    const { reuseMaxSeconds, retired } = this.#options;
+    if (shared !== undefined) retired(shared.keys);
     const reuseSeconds = Math.min(Math.floor(ttlSeconds * reusePart), reuseMaxSeconds);
     const id = this.#options.grant(ttlSeconds + reuseSeconds);
     this.#byTtl.delete(ttlSeconds);

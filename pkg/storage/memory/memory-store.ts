@@ -102,8 +102,8 @@ export class MemoryStore implements Store {
   }
 
   /** Bytes of the current keys and values: there is no disk. */
-  async size(): Promise<number> {
-    return this.#bytes;
+  async sizes(): Promise<ReadonlyMap<string, number>> {
+    return new Map([['memory', this.#bytes]]);
   }
 
   async close(): Promise<void> {

@@ -52,6 +52,10 @@ export class GrpcEndpoint {
     this.#tls = protocol === 'https:' ? { ...options.tls } : {};
   }
 
+  get url(): string {
+    return this.#options.url;
+  }
+
   /** False in the pause after a failure to connect. */
   get usable(): boolean {
     if (this.#closed) return false;
