@@ -68,6 +68,8 @@ export interface ListenOptions {
   /** 0: the system picks one. */
   readonly port: number;
   readonly tls: TLSMaterial;
+  /** Streams that one HTTP/2 connection may have open; absent or 0: 1.24's 250. */
+  readonly maxConcurrentStreams?: number;
 }
 
 export interface ApiServerOptions {

@@ -183,5 +183,6 @@ async function serverOptions(
   if (values['secure-port'] === 0 && !listenOnAnyPort) return common;
   const host = values['bind-address'] === '' ? '0.0.0.0' : values['bind-address'];
   const tls = await loadServing({ values, clock, clientAuthorities });
-  return { ...common, listen: { host, port: listenOnAnyPort ? 0 : values['secure-port'], tls } };
+  const maxConcurrentStreams = values['http2-max-streams-per-connection'];
+  return { ...common, listen: { host, port: listenOnAnyPort ? 0 : values['secure-port'], tls, maxConcurrentStreams } };
 }

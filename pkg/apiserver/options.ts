@@ -28,6 +28,11 @@ export function apiServerOptions(dialect: Dialect) {
   const table = {
     ...genericOptions,
     ...servingOptions({ securePort: 6443 }),
+    'http2-max-streams-per-connection': {
+      type: 'int',
+      section: 'Secure serving',
+      meaning: 'Streams that one HTTP/2 connection may have open; 0 means 250.',
+    },
     'cert-dir': {
       type: 'string',
       default: `/var/run/${dialect.product}`,

@@ -12,7 +12,7 @@ import {
 } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { TLSSocket } from 'node:tls';
+import type { SecureContext, TLSSocket } from 'node:tls';
 import { type FastifyInstance, fastify } from 'fastify';
 import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';
 import type { ApiHandler, ApiRequest, UpgradeHandler } from '#apiserver/http/exchange.js';
@@ -31,6 +31,8 @@ export interface TLSMaterial {
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
   /** OpenSSL names, colon separated. */
   readonly ciphers?: string;
+  /** Another certificate for a server name; undefined, or absent: `cert`. */
+  readonly contextFor?: (serverName: string) => SecureContext | undefined;
 }
 
 export interface ServerOptions {
@@ -44,6 +46,8 @@ export interface ServerOptions {
   readonly responder: Responder;
   readonly log: Logger;
   readonly maxBodyBytes: number;
+  /** Streams that one HTTP/2 connection may have open; absent or 0: 1.24's 250. */
+  readonly maxConcurrentStreams?: number | undefined;
 }
 
 type AnyRequest = IncomingMessage | Http2ServerRequest;
@@ -59,12 +63,12 @@ const requestTimeoutMs = 65_000;
 const tcpKeepAliveMs = 30_000;
 /** Bytes of all headers: tokens can be long. */
 const maxHeaderBytes = 64 * 1024;
-/** Streams that one HTTP/2 connection may have open: 1.24's default. */
-const maxConcurrentStreams = 250;
+const defaultConcurrentStreams = 250;
 
 export class HttpsServer {
   readonly #options: ServerOptions;
   readonly #fastify: FastifyInstance;
+  #tls: TLSMaterial;
   #server: Http2SecureServer | undefined;
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<Http2Session>();
@@ -72,6 +76,7 @@ export class HttpsServer {
 
   constructor(options: ServerOptions) {
     this.#options = options;
+    this.#tls = options.tls;
     this.#fastify = this.#build() as unknown as FastifyInstance;
   }
 
@@ -86,6 +91,7 @@ export class HttpsServer {
 
   /** New connections use the new certificate, key and authorities; open ones stay as they are. */
   reloadTLS(tls: TLSMaterial): void {
+    this.#tls = tls;
     this.#server?.setSecureContext(contextOf(tls));
   }
 
@@ -118,7 +124,8 @@ export class HttpsServer {
   }
 
   #build() {
-    const { tls } = this.#options;
+    const { tls, maxConcurrentStreams = 0 } = this.#options;
+    const streams = maxConcurrentStreams > 0 ? maxConcurrentStreams : defaultConcurrentStreams;
     const app = fastify({
       http2: true,
       logger: false,
@@ -132,7 +139,9 @@ export class HttpsServer {
             requestCert: tls.clientCA !== undefined,
             // Who may come in is decided by the authenticators, which also know other kinds of credentials.
             rejectUnauthorized: false,
-            settings: { maxConcurrentStreams, maxHeaderListSize: maxHeaderBytes },
+            settings: { maxConcurrentStreams: streams, maxHeaderListSize: maxHeaderBytes },
+            // It outlives a change of certificates, unlike everything else that is said of them.
+            SNICallback: (serverName, done) => done(null, this.#tls.contextFor?.(serverName)),
           },
           listener as unknown as (request: Http2ServerRequest, response: Http2ServerResponse) => void,
         );

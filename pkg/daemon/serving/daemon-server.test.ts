@@ -277,6 +277,45 @@ t.test('replaced certificate files are used for new connections', async (t) => {
   t.equal(name, 'second');
 });
 
+t.test('each server name gets its certificate, also a replaced one', async (t) => {
+  const made = (commonName: string) =>
+    createSelfSigned({ commonName, names: [commonName], ips: ['127.0.0.1'], now: realClock.now() });
+  const [own, named, wild] = [await made('own'), await made('named.test'), await made('wild')];
+  const directory = t.testdir({
+    'own.crt': own.certificate,
+    'own.key': own.privateKey,
+    'named.crt': named.certificate,
+    'named.key': named.privateKey,
+    'wild.crt': wild.certificate,
+    'wild.key': wild.privateKey,
+  });
+  const pair = (name: string) => `${directory}/${name}.crt,${directory}/${name}.key`;
+  const { port, clock } = await setUp(t, [
+    `--tls-cert-file=${directory}/own.crt`,
+    `--tls-private-key-file=${directory}/own.key`,
+    `--tls-sni-cert-key=${pair('named')}`,
+    `--tls-sni-cert-key=${pair('wild')}:*.wild.test,exact.wild.test`,
+  ]);
+  const served = async (servername: string) => {
+    const socket = connect({ host: '127.0.0.1', port, servername, rejectUnauthorized: false });
+    await once(socket, 'secureConnect');
+    const name = String(socket.getPeerCertificate().subject.CN);
+    socket.destroy();
+    return name.split('@')[0];
+  };
+  t.equal(await served('other.test'), 'own');
+  t.equal(await served('named.test'), 'named.test');
+  t.equal(await served('any.wild.test'), 'wild');
+  t.equal(await served('two.any.wild.test'), 'own', 'a star stands for one label');
+  const later = await made('later');
+  await writeFile(`${directory}/wild.crt`, later.certificate);
+  await writeFile(`${directory}/wild.key`, later.privateKey);
+  await clock.advance(61_000);
+  let name = await served('any.wild.test');
+  for (let tries = 0; name !== 'later' && tries < 100; tries += 1) name = await served('any.wild.test');
+  t.equal(name, 'later');
+});
+
 t.test('no port, no server', async (t) => {
   const server = await createDaemonServer({
     name: 'tester',

@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Server as HttpsServer, ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { TLSSocket } from 'node:tls';
+import type { SecureContext, TLSSocket } from 'node:tls';
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
 import type { Registry } from 'prom-client';
 import {
@@ -64,11 +64,16 @@ export class DaemonServer {
   readonly #options: DaemonServerOptions;
   readonly #app: DaemonApp;
   readonly #users = new WeakMap<IncomingMessage, ServingUser>();
+  /** The context for a server name; undefined: the default certificate's. */
+  #contextFor: (serverName: string) => SecureContext | undefined;
 
   constructor(options: DaemonServerOptions) {
     this.#options = options;
+    this.#contextFor = contextsOf(options.certificates);
+    // The callback outlives a change of certificates, unlike everything else that is said of them.
+    const SNICallback: ServerOptions['SNICallback'] = (serverName, done) => done(null, this.#contextFor(serverName));
     this.#app = fastify<HttpsServer>({
-      https: tlsOptions(options),
+      https: { ...tlsOptions(options), SNICallback },
       forceCloseConnections: true,
       routerOptions: { ignoreTrailingSlash: true },
       schemaController: schemaless,
@@ -119,6 +124,7 @@ export class DaemonServer {
 
   /** Uses new certificates for connections from now on. */
   replaceCertificates(certificates: ServingCertificates): void {
+    this.#contextFor = contextsOf(certificates);
     this.#app.server.setSecureContext(tlsOptions({ ...this.#options, certificates }));
   }
 
@@ -220,7 +226,6 @@ function tlsOptions(
 ): ServerOptions {
   const { certificates, auth, cipherSuites = [], minVersion } = options;
   const version = minVersion === undefined || minVersion === '' ? undefined : secureVersion(minVersion);
-  const contextFor = contextsOf(certificates);
   return {
     cert: certificates.pair.cert,
     key: certificates.pair.key,
@@ -230,6 +235,5 @@ function tlsOptions(
     ...(auth.clientCaPems.length > 0 ? { ca: [...auth.clientCaPems] } : {}),
     ...(cipherSuites.length > 0 ? { ciphers: cipherSuites.map(opensslCipher).join(':') } : {}),
     ...(version === undefined ? {} : { minVersion: version }),
-    SNICallback: (serverName, done) => done(null, contextFor(serverName)),
   };
 }

@@ -70,17 +70,22 @@ function isCurrent(pem: string, nowMs: number): boolean {
   return Date.parse(new X509Certificate(pem).validTo) > nowMs;
 }
 
+/** The paths in a value of `--tls-sni-cert-key`. */
+export function sniFiles(text: string): string[] {
+  const [files = ''] = text.split(':', 1);
+  return files.split(',').map((path) => path.trim());
+}
+
 /** `cert,key` or `cert,key:name,name`. */
 async function readSni(text: string): Promise<SniCertificate> {
   const option = `--tls-sni-cert-key ${JSON.stringify(text)}`;
   const colon = text.indexOf(':');
-  const files = colon < 0 ? text : text.slice(0, colon);
   const list = colon < 0 ? '' : text.slice(colon + 1);
-  const [cert, key, ...more] = files.split(',');
+  const [cert, key, ...more] = sniFiles(text);
   if (cert === undefined || key === undefined || more.length > 0 || cert === '' || key === '') {
     throw new OptionsError([`${option}: expected comma separated certificate and key file paths`]);
   }
-  const pair = await readPair(cert.trim(), key.trim(), option);
+  const pair = await readPair(cert, key, option);
   const explicit = list
     .split(',')
     .map((name) => name.trim().toLowerCase())

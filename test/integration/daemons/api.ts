@@ -43,6 +43,8 @@ export interface ApiOptions {
   readonly mode?: string;
   /** In memory unless told. */
   readonly store?: Store;
+  /** More options of the API server. */
+  readonly args?: readonly string[];
 }
 
 /** Ends everything with the test, the store included. */
@@ -64,6 +66,7 @@ export async function startApi(t: Test, options: ApiOptions): Promise<DaemonTest
     `--service-account-key-file=${await file('sa.pub', publicKeyToPem(keys.publicKey))}`,
     '--service-cluster-ip-range=10.96.0.0/24',
     `--token-auth-file=${await file('tokens', tokens)}`,
+    ...(options.args ?? []),
   ];
   const parsed = parseOptions(apiServerOptions(dialect), argv, { program: 'test' });
   if (parsed.kind !== 'run') throw new TypeError('no options');

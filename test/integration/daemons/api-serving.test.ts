@@ -1,0 +1,41 @@
+/** The API server's port: certificates by server name, replaced while it runs, and the bounds of HTTP/2. */
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect as connectHttp2 } from 'node:http2';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import t from 'tap';
+import { realClock as clock } from '#apimachinery/clock.js';
+import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { createSelfSigned } from '#daemon/pki/self-signed.js';
+import { startApi, until } from '#test/integration/daemons/api.js';
+
+t.test('certificates by server name, and streams', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'serving-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const put = async (commonName: string) => {
+    const made = await createSelfSigned({ commonName, names: ['named.test'], ips: [], now: clock.now() });
+    await writeFile(join(folder, 'named.crt'), made.certificate);
+    await writeFile(join(folder, 'named.key'), made.privateKey);
+  };
+  await put('first');
+  const sni = `--tls-sni-cert-key=${join(folder, 'named.crt')},${join(folder, 'named.key')}`;
+  const { port } = await startApi(t, { dialect, args: [sni, '--http2-max-streams-per-connection=7'] });
+  const served = async (servername: string) => {
+    const socket = connect({ host: '127.0.0.1', port, servername, rejectUnauthorized: false });
+    await once(socket, 'secureConnect');
+    const name = String(socket.getPeerCertificate().subject.CN).split('@')[0];
+    socket.destroy();
+    return name;
+  };
+  t.equal(await served('named.test'), 'first');
+  t.not(await served('localhost'), 'first');
+  await put('second');
+  await until('the new certificate', async () => (await served('named.test')) === 'second');
+
+  const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
+  const [settings] = (await once(session, 'remoteSettings')) as [{ readonly maxConcurrentStreams?: number }];
+  t.equal(settings.maxConcurrentStreams, 7);
+  session.destroy();
+});
