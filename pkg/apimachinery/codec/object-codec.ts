@@ -4,6 +4,7 @@ import { decodeJSON, decodeValue, encodeJSON, type FieldValidation } from '#apim
 import type { JsonObject } from '#apimachinery/codec/json-walk.js';
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
 import { decodeProtobuf, encodeProtobuf, type KindNames } from '#apimachinery/codec/protobuf/protobuf.js';
+import type { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { encodeYAML, parseYAML } from '#apimachinery/codec/yaml.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
@@ -34,15 +35,18 @@ function textOf(value: unknown): string {
 
 export class ObjectCodec {
   readonly scheme: Scheme;
+  readonly #texts: SharedTexts | undefined;
 
-  constructor(scheme: Scheme) {
+  /** `texts`: where the strings of Protobuf objects are shared; for whoever keeps many of them. */
+  constructor(scheme: Scheme, texts?: SharedTexts) {
     this.scheme = scheme;
+    this.#texts = texts;
   }
 
   /** Reads an object. Throws 400 BadRequest. */
   decode(bytes: Buffer, options: DecodeOptions): DecodedObject {
     if (options.encoding === 'protobuf') {
-      const { kind, object } = decodeProtobuf(this.scheme, bytes, options.expected);
+      const { kind, object } = decodeProtobuf(this.scheme, bytes, options.expected, this.#texts);
       this.#check(kind, options.expected);
       return { object, kind, warnings: [] };
     }

@@ -1,6 +1,6 @@
 /** In which form objects travel between client and server. */
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
-import { parseJson } from '#client/rest/response.js';
+import { parseJson, readAll } from '#client/rest/response.js';
 import { readWatch, type WatchMessage } from '#client/rest/watch-stream.js';
 
 export const jsonMediaType = 'application/json';
@@ -23,6 +23,8 @@ export interface ObjectEncoding {
   encode(object: object, names: ObjectNames): EncodedObject;
   /** What an answer of that media type holds; undefined for an empty one. Throws TransportError for nonsense. */
   decode(contentType: string | undefined, bytes: Buffer): unknown;
+  /** The list that a body of that media type holds. Throws TransportError for nonsense. */
+  list(contentType: string | undefined, body: AsyncIterable<Buffer>): Promise<unknown>;
   /** The events of a watch's body of that media type, ERROR among them. Throws TransportError for what is no event. */
   events(contentType: string | undefined, body: AsyncIterable<Buffer>): AsyncIterable<WatchMessage>;
 }
@@ -32,6 +34,7 @@ export const jsonEncoding: ObjectEncoding = {
   accept: () => jsonMediaType,
   encode: (object, names) => ({ body: JSON.stringify(named(object, names)), contentType: jsonMediaType }),
   decode: (_contentType, bytes) => parseJson(bytes),
+  list: async (_contentType, body) => parseJson(await readAll(body)),
   events: (_contentType, body) => readWatch(body),
 };
 

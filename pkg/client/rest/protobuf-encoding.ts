@@ -1,5 +1,7 @@
 /** Protobuf for the kinds of a scheme, JSON for all others. */
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
+import { ProtobufListReader } from '#apimachinery/codec/protobuf/list-reader.js';
+import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { StatusError } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
@@ -20,9 +22,10 @@ const maxFrameBytes = 64 * 1024 * 1024;
 export class ProtobufEncoding implements ObjectEncoding {
   readonly #codec: ObjectCodec;
   readonly #mediaType: string;
+  readonly #texts = new SharedTexts();
 
   constructor(scheme: Scheme) {
-    this.#codec = new ObjectCodec(scheme);
+    this.#codec = new ObjectCodec(scheme, this.#texts);
     this.#mediaType = scheme.dialect.protobufMediaType;
   }
 
@@ -44,6 +47,13 @@ export class ProtobufEncoding implements ObjectEncoding {
   decode(contentType: string | undefined, bytes: Buffer): unknown {
     if (bytes.length === 0) return undefined;
     return this.#speaksProtobuf(contentType) ? this.#object(bytes) : jsonEncoding.decode(contentType, bytes);
+  }
+
+  async list(contentType: string | undefined, body: AsyncIterable<Buffer>): Promise<unknown> {
+    if (!this.#speaksProtobuf(contentType)) return jsonEncoding.list(contentType, body);
+    const reader = new ProtobufListReader(this.#codec.scheme, this.#texts);
+    for await (const chunk of body) translated(() => reader.push(chunk));
+    return translated(() => reader.finish());
   }
 
   async *events(contentType: string | undefined, body: AsyncIterable<Buffer>): AsyncGenerator<WatchMessage> {

@@ -48,7 +48,9 @@ export class RestResourceClient<T extends ApiObject> implements ResourceClient<T
   async list(options: ListOptions = {}): Promise<ApiList<T>> {
     const path = this.#path({ namespace: options.namespace }) + queryString(listQuery(options));
     const { signal } = options;
-    const answer = await this.#sender.value({ method: 'GET', verb: 'LIST', path, accept: this.#accept, signal });
+    const request = { method: 'GET', verb: 'LIST', path, accept: this.#accept, signal };
+    const { headers, body } = await this.#sender.open(request);
+    const answer = await this.#sender.encoding.list(headers['content-type'], body);
     const list = this.#object(answer) as unknown as ApiList<T>;
     // An empty list may arrive as null or not at all.
     list.items ??= [];

@@ -9,7 +9,8 @@ import {
   zeroElement,
 } from '#apimachinery/codec/json-walk.js';
 import { Reader } from '#apimachinery/codec/protobuf/reader.js';
-import { wire } from '#apimachinery/codec/protobuf/writer.js';
+import type { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
+import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import { formatDurationNanos } from '#apimachinery/duration.js';
 import { canonicalQuantity, QuantityError } from '#apimachinery/quantity.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
@@ -21,12 +22,20 @@ export type RawReader = (bytes: Buffer) => unknown;
 interface Context {
   readonly reader: Reader;
   readonly raw: RawReader | undefined;
+  readonly texts: SharedTexts | undefined;
   depth: number;
 }
 
+/** What decoding one message after the other may use. */
+export interface MessageOptions {
+  readonly raw?: RawReader | undefined;
+  /** Where strings are shared with those of other messages; absent: each is its own. */
+  readonly texts?: SharedTexts | undefined;
+}
+
 /** The object of a message without an envelope. Throws a DecodeError. */
-export function decodeMessage(type: TypeInfo, bytes: Buffer, raw?: RawReader): unknown {
-  return readMessage({ reader: new Reader(bytes), raw, depth: 0 }, type, undefined);
+export function decodeMessage(type: TypeInfo, bytes: Buffer, { raw, texts }: MessageOptions = {}): unknown {
+  return readMessage({ reader: new Reader(bytes, 0, texts), raw, texts, depth: 0 }, type, undefined);
 }
 
 /** The message between the reader's position and its end. `known` is what an earlier occurrence of the field gave. */
@@ -41,7 +50,7 @@ function readShape(context: Context, type: TypeInfo, known: unknown): unknown {
   switch (type.shape) {
     case 'struct': {
       const object = (known as JsonObject | undefined) ?? {};
-      readStruct(context, type, object);
+      readStruct(context, type, object, known === undefined);
       if (type.isKind) completeKind(type, object);
       return object;
     }
@@ -52,11 +61,8 @@ function readShape(context: Context, type: TypeInfo, known: unknown): unknown {
       return readQuantity(context);
     case 'duration':
       return formatDurationNanos(BigInt(readParts(context).numbers.get(1) ?? 0));
-    case 'intOrString': {
-      const parts = readParts(context);
-      if (parts.numbers.get(1) === 1) return parts.texts.get(3)?.toString('utf8') ?? '';
-      return (parts.numbers.get(2) ?? 0) | 0;
-    }
+    case 'intOrString':
+      return readIntOrString(context.reader);
     case 'rawJSON':
       return readRaw(context);
     case 'bareList':
@@ -73,26 +79,40 @@ function readShape(context: Context, type: TypeInfo, known: unknown): unknown {
   }
 }
 
-function readStruct(context: Context, type: TypeInfo, object: JsonObject): void {
+/** `isNew`: the object has none of the fields yet. */
+function readStruct(context: Context, type: TypeInfo, object: JsonObject, isNew: boolean): void {
   const { reader } = context;
+  // Fields come in ascending order from every encoder that is known. Looking up what is not there yet is slow.
+  let highest = isNew ? 0 : Number.POSITIVE_INFINITY;
+  let lastNumber = 0;
+  let last: unknown;
   while (reader.at < reader.end) {
     const key = reader.uint32();
-    const field = type.byNumber.get(key >>> 3);
+    const number = key >>> 3;
+    const field = type.byNumber.get(number);
     if (field === undefined) reader.skip(key & 7);
     else if (field.inline && field.type !== undefined) {
       expect(field, key & 7, wire.delimited);
       const outer = reader.enter();
       if (++context.depth > maxDepth) throw new DecodeError('exceeded max depth');
-      readStruct(context, field.type, object);
+      readStruct(context, field.type, object, false);
       context.depth--;
       reader.leave(outer);
     } else {
-      const value = readField(context, field, key & 7, object[field.name]);
-      if (value === undefined || saysNothing(field, value)) {
-        if (object[field.name] !== undefined) delete object[field.name];
-      } else object[field.name] = value;
+      const isFirst = number > highest;
+      const known = isFirst ? undefined : number === lastNumber ? last : object[field.name];
+      last = readField(context, field, key & 7, known);
+      // The list or map that grows is in its place already.
+      if (last !== known || isFirst) put(object, field, last, isFirst);
+      if (isFirst) highest = number;
+      lastNumber = number;
     }
   }
+}
+
+function put(object: JsonObject, field: FieldInfo, value: unknown, isFirst: boolean): void {
+  if (value !== undefined && !saysNothing(field, value)) object[field.name] = value;
+  else if (!isFirst && object[field.name] !== undefined) delete object[field.name];
 }
 
 /** Fields by number, of types whose JSON is not an object of them. */
@@ -229,20 +249,49 @@ const minSeconds = -62135596800;
 const maxSeconds = 253402300799;
 
 function readTime(context: Context, micro: boolean): string | undefined {
-  if (context.reader.at >= context.reader.end) return undefined;
-  const { numbers } = readParts(context);
-  const seconds = numbers.get(1) ?? 0;
-  const nanos = numbers.get(2) ?? 0;
+  const { reader, texts } = context;
+  if (reader.at >= reader.end) return undefined;
+  let seconds = 0;
+  let nanos = 0;
+  while (reader.at < reader.end) {
+    const key = reader.uint32();
+    if (key === tag(1, wire.varint)) seconds = reader.int64(true);
+    else if (key === tag(2, wire.varint)) nanos = reader.int64(true);
+    else reader.skip(key & 7);
+  }
   if (seconds < minSeconds || seconds > maxSeconds) throw new DecodeError('time out of range');
   if (nanos < 0 || nanos > 999_999_999) throw new DecodeError('nanoseconds out of range');
   // The first second of year one is how the zero time arrives from clients that do not leave it out.
   if (seconds === minSeconds) return undefined;
-  const text = new Date(seconds * 1000).toISOString().slice(0, 19);
-  return micro ? `${text}.${String(Math.floor(nanos / 1000)).padStart(6, '0')}Z` : `${text}Z`;
+  const text = texts === undefined ? instantText(seconds) : texts.instant(seconds, instantText);
+  return micro ? `${text.slice(0, -1)}.${String(Math.floor(nanos / 1000)).padStart(6, '0')}Z` : text;
 }
 
-function readQuantity(context: Context): string {
-  const text = readParts(context).texts.get(1)?.toString('utf8') ?? '';
+function instantText(seconds: number): string {
+  return `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`;
+}
+
+function readIntOrString(reader: Reader): number | string {
+  let isString = false;
+  let number = 0;
+  let text = '';
+  while (reader.at < reader.end) {
+    const key = reader.uint32();
+    if (key === tag(1, wire.varint)) isString = reader.int64(true) === 1;
+    else if (key === tag(2, wire.varint)) number = reader.int64(true) | 0;
+    else if (key === tag(3, wire.delimited)) text = reader.string();
+    else reader.skip(key & 7);
+  }
+  return isString ? text : number;
+}
+
+function readQuantity({ reader }: Context): string {
+  let text = '';
+  while (reader.at < reader.end) {
+    const key = reader.uint32();
+    if (key === tag(1, wire.delimited)) text = reader.string();
+    else reader.skip(key & 7);
+  }
   try {
     return canonicalQuantity(text === '' ? '0' : text);
   } catch (error) {

@@ -5,6 +5,7 @@ import { decodeEnvelope, encodeEnvelope, envelopeAround, hasEnvelope } from '#ap
 import type { JsonObject } from '#apimachinery/codec/json-walk.js';
 import { decodeMessage, type RawReader } from '#apimachinery/codec/protobuf/decode.js';
 import { encodeMessage, writeMessage } from '#apimachinery/codec/protobuf/encode.js';
+import type { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { ReverseWriter, tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
@@ -51,15 +52,16 @@ export function rawReader(scheme: Scheme): RawReader {
 
 /**
  * An object out of enveloped bytes, with `apiVersion` and `kind` as its envelope says. An envelope that names no kind
- * holds an object of `expected`. Throws 400 BadRequest.
+ * holds an object of `expected`. `texts`: where strings are shared with other objects. Throws 400 BadRequest.
  */
 export function decodeProtobuf(
   scheme: Scheme,
   bytes: Buffer,
   expected?: KindInfo,
+  texts?: SharedTexts,
 ): { kind: KindInfo; object: JsonObject } {
   try {
-    return decodeEnveloped(scheme, bytes, expected);
+    return decodeEnveloped(scheme, bytes, expected, texts);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw expected === undefined ? badRequest(error.message, error) : decodeFailure(expected.type, error);
@@ -70,6 +72,7 @@ function decodeEnveloped(
   scheme: Scheme,
   bytes: Buffer,
   expected: KindInfo | undefined,
+  texts?: SharedTexts,
 ): { kind: KindInfo; object: JsonObject } {
   const envelope = decodeEnvelope(bytes);
   if (!['', scheme.dialect.protobufMediaType, kubernetesDialect.protobufMediaType].includes(envelope.contentType)) {
@@ -79,7 +82,7 @@ function decodeEnveloped(
   const info = kind === '' && apiVersion === '' && expected !== undefined ? expected : scheme.kind(apiVersion, kind);
   if (info === undefined)
     throw new DecodeError(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
-  const message = decodeMessage(info.type, envelope.raw, rawReader(scheme)) as JsonObject;
+  const message = decodeMessage(info.type, envelope.raw, { raw: rawReader(scheme), texts }) as JsonObject;
   if (!info.type.isKind) return { kind: info, object: message };
   return { kind: info, object: { kind: info.kind, apiVersion: info.apiVersion, ...message } };
 }

@@ -1,18 +1,22 @@
 /** Reads Protobuf with every bound checked. */
 import { DecodeError } from '#apimachinery/codec/decode-error.js';
+import type { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { wire } from '#apimachinery/codec/protobuf/writer.js';
 
 export class Reader {
   readonly buffer: Buffer;
+  readonly #texts: SharedTexts | undefined;
   /** Index of the next byte. */
   at: number;
   /** Index behind the last byte of the message that is being read. */
   end: number;
 
-  constructor(buffer: Buffer, start = 0, end = buffer.length) {
+  /** `texts`: where strings are shared; absent: each is its own. */
+  constructor(buffer: Buffer, start = 0, texts?: SharedTexts) {
     this.buffer = buffer;
+    this.#texts = texts;
     this.at = start;
-    this.end = end;
+    this.end = buffer.length;
   }
 
   #byte(): number {
@@ -22,6 +26,12 @@ export class Reader {
 
   /** An unsigned number below 2^32: keys and lengths. */
   uint32(): number {
+    // Nearly every key and length is one byte.
+    const first = this.buffer[this.at] ?? 0x80;
+    if (first < 0x80 && this.at < this.end) {
+      this.at++;
+      return first;
+    }
     let value = 0;
     for (let shift = 0; shift < 35; shift += 7) {
       const byte = this.#byte();
@@ -36,6 +46,11 @@ export class Reader {
 
   /** A 64-bit number; beyond 2^53 the nearest one. */
   int64(signed: boolean): number {
+    const first = this.buffer[this.at] ?? 0x80;
+    if (first < 0x80 && this.at < this.end) {
+      this.at++;
+      return first;
+    }
     let low = 0;
     let high = 0;
     for (let i = 0; i < 10; i++) {
@@ -82,7 +97,10 @@ export class Reader {
   string(): string {
     const size = this.uint32();
     const start = this.#take(size);
-    return this.buffer.toString('utf8', start, start + size);
+    const end = start + size;
+    return this.#texts === undefined
+      ? this.buffer.toString('utf8', start, end)
+      : this.#texts.text(this.buffer, start, end);
   }
 
   /** Begins a nested message: returns what to hand to `leave`. */

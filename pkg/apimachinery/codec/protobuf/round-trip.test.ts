@@ -5,7 +5,9 @@ import { decodeEnvelope } from '#apimachinery/codec/envelope.js';
 import { decodeJSON } from '#apimachinery/codec/json.js';
 import { decodeMessage } from '#apimachinery/codec/protobuf/decode.js';
 import { encodeMessage } from '#apimachinery/codec/protobuf/encode.js';
+import { ProtobufListReader } from '#apimachinery/codec/protobuf/list-reader.js';
 import { decodeProtobuf, encodeProtobuf, encodeProtobufList } from '#apimachinery/codec/protobuf/protobuf.js';
+import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { RandomObjects, seededRandom } from '#apimachinery/codec/random-object.js';
 import { encodeWatchFrame, WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
@@ -181,4 +183,73 @@ t.test('watch frames', async (t) => {
   t.throws(() => new WatchFrameReader({ maxFrameBytes: 10 }).push(encodeWatchFrame('ADDED', Buffer.alloc(100))), {
     name: 'DecodeError',
   });
+});
+
+t.test('fields in any order, in pieces and several times', (t) => {
+  const type = scheme.type('core.v1.PodSpec');
+  const part = (spec: object) => encodeMessage(type, spec);
+  const bytes = Buffer.concat([
+    part({ containers: [{ name: 'a' }], nodeSelector: { x: '1' } }),
+    part({ volumes: [{ name: 'v', emptyDir: {} }], securityContext: { runAsUser: 7, fsGroup: 1 } }),
+    part({ containers: [{ name: 'b' }], nodeSelector: { y: '2' }, securityContext: { supplementalGroups: [1] } }),
+    part({ securityContext: { supplementalGroups: [2], fsGroup: 3 } }),
+  ]);
+  for (const texts of [undefined, new SharedTexts()]) {
+    t.match(decodeMessage(type, bytes, { texts }), {
+      containers: [{ name: 'a' }, { name: 'b' }],
+      volumes: [{ name: 'v', emptyDir: {} }],
+      nodeSelector: { x: '1', y: '2' },
+      securityContext: { runAsUser: 7, fsGroup: 3, supplementalGroups: [1, 2] },
+    });
+  }
+  t.end();
+});
+
+t.test('texts that are shared are the same texts', (t) => {
+  const texts = new SharedTexts();
+  const words = ['', 'a', 'ab', 'ba', 'web-1', 'web-2', 'häuser', 'x'.repeat(96), 'x'.repeat(97), 'x'.repeat(5000)];
+  for (let i = 0; i < 40_000; i++) words.push(`word ${i}`);
+  for (let round = 0; round < 2; round++) {
+    for (const word of words) {
+      const bytes = Buffer.from(`<${word}>`);
+      if (texts.text(bytes, 1, bytes.length - 1) !== word) t.fail(word);
+    }
+  }
+  const make = (seconds: number) => `${seconds} s`;
+  for (const seconds of [0, 1, 1024, 1025, -1, -1024, 1e10, 0]) t.equal(texts.instant(seconds, make), `${seconds} s`);
+  t.end();
+});
+
+t.test('lists while they arrive', (t) => {
+  const kind = scheme.kind('v1', 'PodList');
+  if (kind === undefined) throw new Error('no pods');
+  const names = { apiVersion: 'v1', kind: 'PodList', type: kind.type };
+  const items = Array.from({ length: 20 }, (_, i) => ({
+    metadata: { name: `p${i}`, annotations: { long: 'x'.repeat(i * 20) } },
+    spec: { containers: [{ name: 'c' }] },
+  }));
+  for (const list of [
+    { metadata: { resourceVersion: '7', continue: 'more' }, items },
+    { metadata: {}, items: [] },
+  ]) {
+    const bytes = encodeProtobuf(names, list);
+    const whole = decodeProtobuf(scheme, bytes).object;
+    for (const size of [1, 3, 100, 1000, bytes.length]) {
+      const reader = new ProtobufListReader(scheme, new SharedTexts());
+      for (let at = 0; at < bytes.length; at += size) reader.push(bytes.subarray(at, at + size));
+      t.strictSame(reader.finish(), whole, `${list.items.length} items in pieces of ${size}`);
+    }
+    const cut = new ProtobufListReader(scheme);
+    cut.push(bytes.subarray(0, bytes.length - 6));
+    t.throws(() => cut.finish(), /unexpected EOF/);
+  }
+  const wrong: [Buffer, RegExp][] = [
+    [Buffer.from('{"kind":"List"}'), /expected prefix/],
+    [encodeProtobuf({ ...names, kind: 'Odd' }, { items: [] }), /no list "Odd"/],
+    [encodeProtobuf({ ...names, kind: 'Pod' }, { items: [] }), /no list "Pod"/],
+    [Buffer.from([0x6b, 0x38, 0x73, 0, 8, 1]), /does not begin with its type/],
+    [Buffer.from([0x6b, 0x38, 0x73, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]), /overflow/],
+  ];
+  for (const [bytes, message] of wrong) t.throws(() => new ProtobufListReader(scheme).push(bytes), message);
+  t.end();
 });
