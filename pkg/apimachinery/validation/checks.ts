@@ -48,9 +48,9 @@ export function checkQualifiedName(path: FieldPath, value: string): FieldFailure
   return invalidEach(path, value, qualifiedNameErrors(value));
 }
 
-/** `example.com/ingress`: a domain and a path below it. An absent value is no failure. */
+/** `example.com/ingress`: a domain and a path below it. */
 export function checkDomainPrefixedPath(path: FieldPath, value: string): FieldFailure[] {
-  if (value === '') return [];
+  if (value === '') return [required(path)];
   const slash = value.indexOf('/');
   if (slash < 1 || slash === value.length - 1) {
     return [invalidValue(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")')];

@@ -43,7 +43,12 @@ t.test('jobs', (t) => {
       undefined,
       'spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"',
     ],
-    ['spec', { manualSelector: true, template: { spec: pod } }, 'spec.selector: Required value'],
+    [
+      'spec',
+      { manualSelector: true, template: { spec: pod } },
+      'spec.selector: Required value',
+      'spec.template.metadata.labels: Invalid value: {}: `selector` does not match template `labels`',
+    ],
     [
       'spec',
       { completionMode: 'Indexed', parallelism: 1, template: { spec: pod } },

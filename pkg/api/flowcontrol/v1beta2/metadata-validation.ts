@@ -25,7 +25,7 @@ export function validateConditions(conditions: readonly { type?: string }[] | un
     const at = FieldPath.of('status', 'conditions').index(i).child('type');
     if (seen.has(type)) failures.push(duplicate(at, type));
     seen.add(type);
-    if (type === '') failures.push(required(at));
+    if (type === '') failures.push(required(at, 'must not be empty'));
   });
   return failures;
 }

@@ -29,9 +29,9 @@ t.test('network policies', (t) => {
     [
       'spec.ingress',
       [{ ports: [{ port: 80, endPort: 79 }] }],
-      'spec.ingress[0].ports[0].endPort: Invalid value: 79: must be greater than or equal to `port`',
+      'spec.ingress[0].ports[0].endPort: Invalid value: 80: must be greater than or equal to `port`',
     ],
-    ['spec.policyTypes', ['X'], 'spec.policyTypes[0]: Unsupported value: "X": supported values: "Egress", "Ingress"'],
+    ['spec.policyTypes', ['X'], 'spec.policyTypes[0]: Unsupported value: "X": supported values: "Ingress", "Egress"'],
   ];
   for (const [path, value, ...want] of rows)
     t.strictSame(createFailures(networkPolicyStrategy, withField(base, path, value)), want, path);

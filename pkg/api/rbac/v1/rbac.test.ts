@@ -77,7 +77,7 @@ t.test('bindings', (t) => {
       [{ kind: 'X', name: 'x' }],
       'subjects[0].kind: Unsupported value: "X": supported values: "ServiceAccount", "User", "Group"',
     ],
-    ['subjects', [{ kind: 'ServiceAccount', name: 's' }], 'subjects[0].namespace: Required value'],
+    ['subjects', [{ kind: 'ServiceAccount', name: 's' }]],
     [
       'subjects',
       [{ kind: 'User', name: 'u', apiGroup: 'x' }],
@@ -92,9 +92,14 @@ t.test('bindings', (t) => {
     roleRef: { apiGroup: group },
     subjects: [{ apiGroup: group }, { apiGroup: group }, {}],
   });
-  t.match(createFailures(clusterRoleBindingStrategy, withField(base, 'metadata.namespace', undefined)), [
+  const wide = withField(base, 'metadata.namespace', undefined);
+  t.match(createFailures(clusterRoleBindingStrategy, wide), [
     'roleRef.kind: Unsupported value: "Role": supported values: "ClusterRole"',
   ]);
+  const accounts = withField(withField(wide, 'roleRef.kind', 'ClusterRole'), 'subjects', [
+    { kind: 'ServiceAccount', name: 's' },
+  ]);
+  t.strictSame(createFailures(clusterRoleBindingStrategy, accounts), ['subjects[0].namespace: Required value']);
   t.match(updateFailures(roleBindingStrategy, base, withField(base, 'roleRef.name', 'q')), [
     /^roleRef: Invalid value: .*: cannot change roleRef$/,
   ]);

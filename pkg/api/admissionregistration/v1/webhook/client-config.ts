@@ -15,21 +15,24 @@ export function validateClientConfig(config: WebhookClientConfig, path: FieldPat
   }
   if (url !== undefined) return validateURL(url, path.child('url'));
   const at = path.child('service');
+  const port = service?.port ?? 443;
+  const portErrors = portNumberErrors(port).map((text) => `port is not valid: ${text}`);
   return [
     ...checkRequired(at.child('name'), service?.name, 'service name is required'),
     ...checkRequired(at.child('namespace'), service?.namespace, 'service namespace is required'),
+    ...invalidEach(at.child('port'), port, portErrors),
     ...(service?.path === undefined ? [] : validateServicePath(service.path, at.child('path'))),
-    ...invalidEach(at.child('port'), service?.port ?? 443, portNumberErrors(service?.port ?? 443)),
   ];
 }
 
 function validateServicePath(value: string, path: FieldPath): FieldFailure[] {
   // One slash alone names no segment.
   if (value === '/' || value === '') return [];
-  if (!value.startsWith('/')) return [invalidValue(path, value, "must start with a '/'")];
   const failures: FieldFailure[] = [];
+  if (value === '//') return [invalidValue(path, value, 'segment[0] may not be empty')];
+  if (!value.startsWith('/')) failures.push(invalidValue(path, value, "must start with a '/'"));
   const segments = value.slice(1).split('/');
-  if (segments.at(-1) === '') segments.pop();
+  if (segments.length > 1 && segments.at(-1) === '') segments.pop();
   segments.forEach((segment, i) => {
     if (segment === '') failures.push(invalidValue(path, value, `segment[${i}] may not be empty`));
     else
@@ -40,21 +43,29 @@ function validateServicePath(value: string, path: FieldPath): FieldFailure[] {
   return failures;
 }
 
+/**
+ * The parts of a URL (RFC 3986, appendix B). The URL class of the platform would repair what is to be refused: it adds
+ * hosts, drops credentials and rewrites paths.
+ */
+const urlPattern = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s;
+
 function validateURL(text: string, path: FieldPath): FieldFailure[] {
   const form = '; desired format: https://host[/path]';
-  if (!URL.canParse(text)) return [required(path, `url must be a valid URL${form}`)];
-  const url = new URL(text);
+  const [match, scheme = '', authority = '', , query = '', fragment = ''] = urlPattern.exec(text) ?? [];
+  if (match === undefined || /[\u0000-\u001f\u007f]/.test(text) || /%(?![0-9a-fA-F]{2})/.test(text)) {
+    return [required(path, `url must be a valid URL: ${JSON.stringify(text)} cannot be parsed${form}`)];
+  }
+  const at = authority.lastIndexOf('@');
+  const host = authority.slice(at + 1);
   const failures: FieldFailure[] = [];
-  if (url.protocol !== 'https:') {
-    failures.push(invalidValue(path, url.protocol.slice(0, -1), `'https' is the only allowed URL scheme${form}`));
+  if (scheme.toLowerCase() !== 'https') {
+    failures.push(invalidValue(path, scheme, `'https' is the only allowed URL scheme${form}`));
   }
-  if (url.host === '') failures.push(invalidValue(path, url.host, `host must be specified${form}`));
-  if (url.username !== '' || url.password !== '') {
-    failures.push(invalidValue(path, url.username, 'user information is not permitted in the URL'));
+  if (host === '') failures.push(invalidValue(path, host, `host must be specified${form}`));
+  if (at >= 0) {
+    failures.push(invalidValue(path, authority.slice(0, at), 'user information is not permitted in the URL'));
   }
-  if (url.hash !== '') failures.push(invalidValue(path, url.hash.slice(1), 'fragments are not permitted in the URL'));
-  if (url.search !== '') {
-    failures.push(invalidValue(path, url.search.slice(1), 'query parameters are not permitted in the URL'));
-  }
+  if (fragment !== '') failures.push(invalidValue(path, fragment, 'fragments are not permitted in the URL'));
+  if (query !== '') failures.push(invalidValue(path, query, 'query parameters are not permitted in the URL'));
   return failures;
 }

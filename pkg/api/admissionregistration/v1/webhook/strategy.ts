@@ -6,24 +6,27 @@ import {
 import type {
   MutatingWebhook,
   MutatingWebhookConfiguration,
-  RuleWithOperations,
   ValidatingWebhook,
   ValidatingWebhookConfiguration,
 } from '#api/admissionregistration/v1/types.gen.js';
 import { validateClientConfig } from '#api/admissionregistration/v1/webhook/client-config.js';
+import { validateRule } from '#api/admissionregistration/v1/webhook/rule-validation.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import type { TableRowCells } from '#api/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkDNSSubdomain, checkEnum, checkOptionalEnum } from '#apimachinery/validation/checks.js';
-import { duplicate, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { checkOptionalEnum } from '#apimachinery/validation/checks.js';
+import { duplicate, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { dns1035LabelErrors, dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const maxTimeoutSeconds = 30;
 const defaultTimeoutSeconds = 10;
-const operations = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
+/** Versions of the review that the server can send. */
+const reviewVersions = ['v1', 'v1beta1'];
+const noSideEffects = ['None', 'NoneOnDryRun'];
 
 type Webhook = ValidatingWebhook | MutatingWebhook;
 type Configuration = ValidatingWebhookConfiguration | MutatingWebhookConfiguration;
@@ -48,7 +51,9 @@ export const validatingWebhookConfigurationStrategy: Strategy<ValidatingWebhookC
 function shared() {
   return {
     generationFields: ['webhooks'],
-    validate: (configuration: Configuration) => validateWebhooks(configuration.webhooks ?? []),
+    allowUnconditionalUpdate: false,
+    validate: (configuration: Configuration, _context: StrategyContext, old?: Configuration) =>
+      validateWebhooks(configuration.webhooks ?? [], old?.webhooks),
     cells: (configuration: Configuration, context: { now: number }): TableRowCells => [
       configuration.metadata.name ?? '',
       configuration.webhooks?.length ?? 0,
@@ -67,37 +72,47 @@ function defaultWebhook(webhook: Webhook): void {
   if (webhook.clientConfig?.service !== undefined) webhook.clientConfig.service.port ??= 443;
 }
 
-function validateWebhooks(webhooks: Webhook[]): FieldFailure[] {
+function validateWebhooks(webhooks: Webhook[], old: Webhook[] | undefined): FieldFailure[] {
   const path = FieldPath.of('webhooks');
   const failures: FieldFailure[] = [];
+  const tolerance = toleranceOf(old ?? []);
   const names = new Set<string>();
   webhooks.forEach((webhook, i) => {
     const at = path.index(i);
-    failures.push(...validateWebhook(webhook, at));
+    failures.push(...validateWebhook(webhook, tolerance, at));
     const name = webhook.name ?? '';
-    if (name !== '' && names.has(name)) failures.push(duplicate(at.child('name'), name));
+    if (name !== '' && names.has(name) && !tolerance.sameNames) failures.push(duplicate(at.child('name'), name));
     names.add(name);
   });
   return failures;
 }
 
-function validateWebhook(webhook: Webhook, path: FieldPath): FieldFailure[] {
-  const name = webhook.name ?? '';
-  const failures = name === '' ? [required(path.child('name'))] : checkDNSSubdomain(path.child('name'), name);
-  if (name !== '' && failures.length === 0 && name.split('.').length < 3) {
-    const text = 'should be a domain with at least three segments separated by dots';
-    failures.push(invalidValue(path.child('name'), name, text));
-  }
-  if ((webhook.admissionReviewVersions ?? []).length === 0) {
-    failures.push(required(path.child('admissionReviewVersions'), 'must specify one of v1, v1beta1'));
-  }
+/** What is wrong with a stored configuration already, and so may stay wrong. */
+interface Tolerance {
+  readonly sideEffects: boolean;
+  readonly unknownVersions: boolean;
+  readonly sameNames: boolean;
+}
+
+function toleranceOf(old: readonly Webhook[]): Tolerance {
+  return {
+    sideEffects: old.some(({ sideEffects }) => !noSideEffects.includes(sideEffects ?? '')),
+    unknownVersions: old.some(
+      ({ admissionReviewVersions: versions = [] }) => versions.length > 0 && !versions.some(isKnownVersion),
+    ),
+    sameNames: new Set(old.map(({ name }) => name)).size < old.length,
+  };
+}
+
+function validateWebhook(webhook: Webhook, tolerance: Tolerance, path: FieldPath): FieldFailure[] {
+  const failures = validateName(webhook.name ?? '', path.child('name'));
   webhook.rules?.forEach((rule, i) => {
     failures.push(...validateRule(rule, path.child('rules').index(i)));
   });
   failures.push(
     ...checkOptionalEnum(path.child('failurePolicy'), webhook.failurePolicy, ['Fail', 'Ignore']),
     ...checkOptionalEnum(path.child('matchPolicy'), webhook.matchPolicy, ['Equivalent', 'Exact']),
-    ...checkEnum(path.child('sideEffects'), webhook.sideEffects, ['None', 'NoneOnDryRun']),
+    ...validateSideEffects(webhook.sideEffects, tolerance, path.child('sideEffects')),
   );
   if ('reinvocationPolicy' in webhook) {
     const policies = ['IfNeeded', 'Never'];
@@ -113,25 +128,41 @@ function validateWebhook(webhook: Webhook, path: FieldPath): FieldFailure[] {
     ...validateLabelSelector(webhook.namespaceSelector, path.child('namespaceSelector')),
     ...validateLabelSelector(webhook.objectSelector, path.child('objectSelector')),
     ...validateClientConfig(webhook.clientConfig ?? {}, path.child('clientConfig')),
+    ...validateReviewVersions(
+      webhook.admissionReviewVersions ?? [],
+      tolerance.unknownVersions,
+      path.child('admissionReviewVersions'),
+    ),
   ];
 }
 
-function validateRule(rule: RuleWithOperations, path: FieldPath): FieldFailure[] {
-  const failures: FieldFailure[] = [];
-  for (const field of ['operations', 'apiGroups', 'apiVersions', 'resources'] as const) {
-    const values = rule[field] ?? [];
-    if (values.length === 0) failures.push(required(path.child(field)));
-    if (field !== 'resources' && values.length > 1 && values.includes('*')) {
-      const text = `if '*' is present, must not specify other ${wordOf[field]}`;
-      failures.push(invalidValue(path.child(field), values, text));
-    }
-  }
-  rule.operations?.forEach((operation, i) => {
-    if (!operations.includes(operation)) {
-      failures.push(notSupported(path.child('operations').index(i), operation, operations));
-    }
-  });
-  return [...failures, ...checkOptionalEnum(path.child('scope'), rule.scope, ['*', 'Cluster', 'Namespaced'])];
+/** A domain of three parts at least. */
+function validateName(name: string, path: FieldPath): FieldFailure[] {
+  if (name === '') return [required(path)];
+  const errors = dns1123SubdomainErrors(name);
+  if (errors.length > 0) return [invalidValue(path, name, errors.join(','))];
+  if (name.split('.').length >= 3) return [];
+  return [invalidValue(path, name, 'should be a domain with at least three segments separated by dots')];
 }
 
-const wordOf = { operations: 'operations', apiGroups: 'API groups', apiVersions: 'API versions' } as const;
+function validateSideEffects(value: string | undefined, tolerance: Tolerance, path: FieldPath): FieldFailure[] {
+  const allowed = tolerance.sideEffects ? [...noSideEffects, 'Some', 'Unknown'] : noSideEffects;
+  if (value === undefined) return [required(path, `must specify one of ${allowed.join(', ')}`)];
+  return allowed.includes(value) ? [] : [notSupported(path, value, allowed)];
+}
+
+function isKnownVersion(version: string): boolean {
+  return reviewVersions.includes(version);
+}
+
+function validateReviewVersions(versions: string[], anyVersion: boolean, path: FieldPath): FieldFailure[] {
+  const known = reviewVersions.join(', ');
+  if (versions.length === 0) return [required(path, `must specify one of ${known}`)];
+  const failures = versions.flatMap((version, i) => {
+    const at = path.index(i);
+    if (versions.indexOf(version) < i) return [invalidValue(at, version, 'duplicate version')];
+    return invalidEach(at, version, dns1035LabelErrors(version));
+  });
+  if (anyVersion || versions.some(isKnownVersion)) return failures;
+  return [...failures, invalidValue(path, versions, `must include at least one of ${known}`)];
+}

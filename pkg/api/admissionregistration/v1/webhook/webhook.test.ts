@@ -20,7 +20,7 @@ t.test('webhook configurations', (t) => {
       `${w}.name: Invalid value: "a": should be a domain with at least three segments separated by dots`,
     ],
     ['webhooks.1', webhook, 'webhooks[1].name: Duplicate value: "a.b.c"'],
-    ['webhooks.0.sideEffects', undefined, `${w}.sideEffects: Required value`],
+    ['webhooks.0.sideEffects', undefined, `${w}.sideEffects: Required value: must specify one of None, NoneOnDryRun`],
     [
       'webhooks.0.sideEffects',
       'Some',

@@ -1,16 +1,25 @@
 /** Rules of how versions of a custom resource become each other. */
 import { validateClientConfig } from '#api/admissionregistration/v1/webhook/client-config.js';
-import { checkLabel } from '#api/apiextensions/v1/customresourcedefinition/names-validation.js';
 import type { CustomResourceConversion } from '#api/apiextensions/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkEnum } from '#apimachinery/validation/checks.js';
-import { forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { dns1035LabelErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /** Versions of the review that the server can send. */
 const known = ['v1', 'v1beta1'];
 
-export function validateConversion(conversion: CustomResourceConversion | undefined, path: FieldPath): FieldFailure[] {
+export function isReviewVersion(version: string): boolean {
+  return known.includes(version);
+}
+
+/** `anyReview`: the stored definition knows none of the server's reviews either, and may stay so. */
+export function validateConversion(
+  conversion: CustomResourceConversion | undefined,
+  anyReview: boolean,
+  path: FieldPath,
+): FieldFailure[] {
   if (conversion === undefined) return [];
   const { strategy, webhook } = conversion;
   const failures = checkEnum(path.child('strategy'), strategy, ['None', 'Webhook']);
@@ -26,17 +35,17 @@ export function validateConversion(conversion: CustomResourceConversion | undefi
   if (webhook?.clientConfig === undefined) {
     failures.push(required(configPath, 'required when strategy is set to Webhook'));
   } else failures.push(...validateClientConfig(webhook.clientConfig, configPath));
-  return [...failures, ...validateReviewVersions(versions, versionsPath)];
+  return [...failures, ...validateReviewVersions(versions, anyReview, versionsPath)];
 }
 
-function validateReviewVersions(versions: string[], path: FieldPath): FieldFailure[] {
+function validateReviewVersions(versions: string[], anyReview: boolean, path: FieldPath): FieldFailure[] {
   if (versions.length === 0) return [required(path)];
   const failures: FieldFailure[] = [];
   versions.forEach((version, i) => {
     if (versions.indexOf(version) < i) failures.push(invalidValue(path.index(i), version, 'duplicate version'));
-    failures.push(...checkLabel(path.index(i), version));
+    else failures.push(...invalidEach(path.index(i), version, dns1035LabelErrors(version)));
   });
-  if (failures.length === 0 && !versions.some((version) => known.includes(version))) {
+  if (!anyReview && !versions.some(isReviewVersion)) {
     failures.push(invalidValue(path, versions, `must include at least one of ${known.join(', ')}`));
   }
   return failures;

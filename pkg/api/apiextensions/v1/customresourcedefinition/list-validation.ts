@@ -6,12 +6,11 @@ import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
-const listTypes = ['atomic', 'map', 'set'];
+const listTypes = ['atomic', 'set', 'map'];
 
 export function validateListType(schema: JSONSchemaProps, dialect: Dialect, path: FieldPath): FieldFailure[] {
   const { listType, listMapKeys } = extensionsOf(schema, dialect);
   const typeName = `${dialect.extensionPrefix}list-type`;
-  const keysName = `${dialect.extensionPrefix}list-map-keys`;
   const failures: FieldFailure[] = [];
   if (listType !== undefined) {
     const type = schema.type ?? '';
@@ -21,88 +20,87 @@ export function validateListType(schema: JSONSchemaProps, dialect: Dialect, path
     if (!listTypes.includes(listType)) failures.push(notSupported(path.child(typeName), listType, listTypes));
   }
   if (listMapKeys.length > 0 && listType !== 'map') {
-    const text = `must be map if ${keysName} is non-empty`;
+    const text = `must be map if ${dialect.extensionPrefix}list-map-keys is non-empty`;
     const at = path.child(typeName);
     failures.push(listType === undefined ? required(at, text) : invalidValue(at, listType, text));
   }
   if (listType === 'map') failures.push(...validateMap(schema, dialect, path));
-  if (listType === 'set') failures.push(...validateSet(schema, dialect, path));
+  if (listType !== 'map' && listType !== 'set') return failures;
+  const { items } = schema;
+  if (items === undefined || Array.isArray(items)) return failures;
+  if (items.nullable === true) {
+    failures.push(
+      forbiddenField(path.child('items', 'nullable'), `cannot be nullable when ${typeName} is ${listType}`),
+    );
+  }
+  if (listType === 'set') failures.push(...validateSet(schema, items, dialect, path.child('items')));
   return failures;
-}
-
-function itemsOf(schema: JSONSchemaProps): JSONSchemaProps | undefined {
-  return Array.isArray(schema.items) ? undefined : schema.items;
 }
 
 function validateMap(schema: JSONSchemaProps, dialect: Dialect, path: FieldPath): FieldFailure[] {
   const keys = extensionsOf(schema, dialect).listMapKeys;
   const keysPath = path.child(`${dialect.extensionPrefix}list-map-keys`);
   const typeName = `${dialect.extensionPrefix}list-type`;
+  const { items } = schema;
+  const at = path.child('items');
   const failures: FieldFailure[] = [];
   if (keys.length === 0) failures.push(required(keysPath, `must not be empty if ${typeName} is map`));
-  if (new Set(keys).size < keys.length)
-    failures.push(invalidValue(keysPath, keys, 'must not contain duplicate entries'));
-  const items = itemsOf(schema);
-  const at = path.child('items');
   if (items === undefined) return [...failures, required(at, `must have a schema if ${typeName} is map`)];
+  if (Array.isArray(items)) {
+    return [...failures, invalidValue(at, items, `must only have a single schema if ${typeName} is map`)];
+  }
   if (items.type !== 'object') {
     const text = `must be object if parent array's ${typeName} is map`;
-    failures.push(invalidValue(at.child('type'), items.type ?? '', text));
+    return [...failures, invalidValue(at.child('type'), items.type ?? '', text)];
   }
-  if (items.nullable === true) {
-    failures.push(forbiddenField(at.child('nullable'), `cannot be nullable when ${typeName} is map`));
-  }
-  return [...failures, ...keys.flatMap((key) => validateKey(key, items, dialect, { keysPath, itemsPath: at }))];
+  keys.forEach((key, i) => {
+    failures.push(...validateKey(key, items, dialect, at.child('properties').key(key)));
+    if (!Object.hasOwn(items.properties ?? {}, key)) {
+      failures.push(invalidValue(keysPath, keys, 'entries must all be names of item properties'));
+    }
+    if (keys.indexOf(key) < i) failures.push(invalidValue(keysPath, keys, 'must not contain duplicate entries'));
+  });
+  return failures;
 }
 
 /** A key is a scalar that every element has. */
-function validateKey(
-  key: string,
-  items: JSONSchemaProps,
-  dialect: Dialect,
-  { keysPath, itemsPath }: { keysPath: FieldPath; itemsPath: FieldPath },
-): FieldFailure[] {
+function validateKey(key: string, items: JSONSchemaProps, dialect: Dialect, path: FieldPath): FieldFailure[] {
   const properties = items.properties ?? {};
   const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
-  if (property === undefined) return [invalidValue(keysPath, key, 'entries must all be names of item properties')];
-  const at = itemsPath.child('properties').key(key);
+  if (property === undefined) return [];
+  const keysName = `${dialect.extensionPrefix}list-map-keys`;
   const failures: FieldFailure[] = [];
   if (property.type === 'array' || property.type === 'object') {
     const text = `must be a scalar type if parent array's ${dialect.extensionPrefix}list-type is map`;
-    failures.push(invalidValue(at.child('type'), property.type, text));
-  }
-  if (property.nullable === true) {
-    failures.push(forbiddenField(at.child('nullable'), 'this property is a key of its list, so it cannot be nullable'));
+    failures.push(invalidValue(path.child('type'), property.type, text));
   }
   if (property.default === undefined && !(items.required ?? []).includes(key)) {
-    const name = `${dialect.extensionPrefix}list-map-keys`;
-    const text = `this property is in ${name}, so it must have a default or be a required property`;
-    failures.push(required(at.child('default'), text));
+    const text = `this property is in ${keysName}, so it must have a default or be a required property`;
+    failures.push(required(path.child('default'), text));
+  }
+  if (property.nullable === true) {
+    const text = `this property is in ${keysName}, so it cannot be nullable`;
+    failures.push(forbiddenField(path.child('nullable'), text));
   }
   return failures;
 }
 
 /** Elements are compared as wholes, so they must be replaced as wholes. */
-function validateSet(schema: JSONSchemaProps, dialect: Dialect, path: FieldPath): FieldFailure[] {
-  const items = itemsOf(schema);
-  if (items === undefined) return [];
-  const at = path.child('items');
+function validateSet(
+  schema: JSONSchemaProps,
+  items: JSONSchemaProps,
+  dialect: Dialect,
+  path: FieldPath,
+): FieldFailure[] {
+  if (schema.type !== 'array') return [];
   const prefix = dialect.extensionPrefix;
   const { mapType, listType } = extensionsOf(items, dialect);
-  const failures: FieldFailure[] = [];
-  if (items.nullable === true) {
-    failures.push(forbiddenField(at.child('nullable'), `cannot be nullable when ${prefix}list-type is set`));
-  }
   const text = `must be atomic as item of a list with ${prefix}list-type=set`;
   if (items.type === 'object' && mapType !== 'atomic') {
-    failures.push(
-      mapType === undefined
-        ? required(at.child(`${prefix}map-type`), text)
-        : invalidValue(at.child(`${prefix}map-type`), mapType, text),
-    );
+    return [invalidValue(path.child(`${prefix}map-type`), mapType, text)];
   }
   if (items.type === 'array' && listType !== undefined && listType !== 'atomic') {
-    failures.push(invalidValue(at.child(`${prefix}list-type`), listType, text));
+    return [invalidValue(path.child(`${prefix}list-type`), listType, text)];
   }
-  return failures;
+  return [];
 }

@@ -1,11 +1,13 @@
 /** Rules of schemas of custom resources that hold for each schema in them, wherever it stands. */
+import { objectFields, validateDefaults } from '#api/apiextensions/v1/customresourcedefinition/default-validation.js';
+import { validateExpressions } from '#api/apiextensions/v1/customresourcedefinition/expression-validation.js';
 import { validateListType } from '#api/apiextensions/v1/customresourcedefinition/list-validation.js';
 import { extensionsOf } from '#api/apiextensions/v1/customresourcedefinition/schema-extensions.js';
 import { validateStructure } from '#api/apiextensions/v1/customresourcedefinition/structural-validation.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkRequired } from '#apimachinery/validation/checks.js';
 import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -45,14 +47,17 @@ const maxDepth = 200;
 /** The whole schema of a version. */
 export function validateSchema(schema: JSONSchemaProps, rules: SchemaRules, path: FieldPath): FieldFailure[] {
   const failures: FieldFailure[] = [];
+  if (rules.hasStatus) failures.push(...validateRootWithStatus(schema, rules.dialect, path));
   if (schema.nullable === true) {
     failures.push(forbiddenField(path.child('nullable'), 'nullable cannot be true at the root'));
   }
-  if (rules.hasStatus) failures.push(...validateRootWithStatus(schema, rules.dialect, path));
-  const ordinary = validateEach(schema, rules, { path, depth: 0, root: true });
-  failures.push(...ordinary);
-  // The shape of a schema that is nested without end, or wrong already, says nothing more.
-  if (ordinary.length === 0) failures.push(...validateStructure(schema, rules.dialect, path));
+  const walk: Walk = { rules, failures, readable: true };
+  validateEach(schema, walk, { path, depth: 0, root: true, insideMeta: false });
+  if (!walk.readable) return failures;
+  const structure = validateStructure(schema, rules.dialect, path);
+  failures.push(...structure);
+  // What is no structure cannot be pruned, so it cannot be told which defaults fit.
+  if (structure.length === 0) failures.push(...validateDefaults(schema, rules.dialect, path));
   return failures;
 }
 
@@ -64,7 +69,11 @@ function validateRootWithStatus(schema: JSONSchemaProps, dialect: Dialect, path:
   const extensions = ['preserve-unknown-fields', 'validations'].map((name) => dialect.extensionPrefix + name);
   const other = Object.entries(schema).find(
     ([member, value]) =>
-      member !== 'type' && value !== false && !rootMembers.has(member) && !extensions.includes(member),
+      member !== 'type' &&
+      value !== false &&
+      !semanticEqual(value, []) &&
+      !rootMembers.has(member) &&
+      !extensions.includes(member),
   );
   if (other === undefined) return [];
   const allowed = [...rootMembers, ...extensions].join(', ');
@@ -72,112 +81,151 @@ function validateRootWithStatus(schema: JSONSchemaProps, dialect: Dialect, path:
   return [invalidValue(path, other[0], text)];
 }
 
+/** One pass over all schemas of a schema. */
+interface Walk {
+  readonly rules: SchemaRules;
+  readonly failures: FieldFailure[];
+  /** No member was met that no structure can be made of. */
+  readable: boolean;
+}
+
 interface Place {
   readonly path: FieldPath;
   readonly depth: number;
   readonly root: boolean;
+  /** Below the metadata, kind or version of an object. */
+  readonly insideMeta: boolean;
+  /** Why there may be no default here; absent: there may. */
+  readonly noDefault?: string;
+  /** The schema below which a value's predecessor cannot be told. */
+  readonly uncorrelatable?: FieldPath;
 }
 
 const unsupported = ['id', 'additionalItems', 'patternProperties', 'definitions', 'dependencies', '$ref'] as const;
 const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
-function validateEach(schema: JSONSchemaProps, rules: SchemaRules, { path, depth, root }: Place): FieldFailure[] {
-  if (depth > maxDepth) return [forbiddenField(path, `schemas may not be nested more than ${maxDepth} levels deep`)];
-  const failures: FieldFailure[] = [];
+function validateEach(schema: JSONSchemaProps, walk: Walk, place: Place): void {
+  const { path, depth } = place;
+  const { failures, rules } = walk;
+  if (depth > maxDepth) {
+    failures.push(forbiddenField(path, `schemas may not be nested more than ${maxDepth} levels deep`));
+    walk.readable = false;
+    return;
+  }
   for (const member of unsupported) {
     const value: unknown = schema[member];
     if (value === undefined || value === '') continue;
     failures.push(forbiddenField(path.child(member), `${member} is not supported`));
+    walk.readable = false;
+  }
+  if (Array.isArray(schema.items)) {
+    failures.push(forbiddenField(path.child('items'), 'items must be a schema object and not an array'));
+    walk.readable = false;
+  }
+  failures.push(...validateItsOwn(schema, rules.dialect, place));
+  failures.push(...validateExtensions(schema, rules.dialect, place));
+  failures.push(...validateListType(schema, rules.dialect, path));
+  if (rules.gate('CustomResourceValidationExpressions')) {
+    const { validations } = extensionsOf(schema, rules.dialect);
+    const at = path.child(`${rules.dialect.extensionPrefix}validations`);
+    failures.push(...validateExpressions(validations, at, place.uncorrelatable));
+  }
+  for (const [child, at] of childrenOf(schema, path)) {
+    validateEach(child, walk, {
+      ...place,
+      path: at.path,
+      root: false,
+      depth: depth + 1,
+      ...metaOf(at, schema, walk, place),
+      ...(place.uncorrelatable === undefined && isUncorrelatable(at, schema, walk) ? { uncorrelatable: path } : {}),
+    });
+  }
+}
+
+/** What changes on the way into the fields that every object has. */
+function metaOf(at: ChildPlace, schema: JSONSchemaProps, { rules }: Walk, place: Place): Partial<Place> {
+  const { embeddedResource } = extensionsOf(schema, rules.dialect);
+  if (at.property !== undefined && objectFields.has(at.property) && (place.root || embeddedResource)) {
+    return { insideMeta: true, ...(place.root ? { noDefault: `in top-level ${at.property}` } : {}) };
+  }
+  // Which keys there will be is not known, hence not what would be pruned either.
+  const anyKey = place.insideMeta && at.member === 'additionalProperties';
+  return anyKey ? { noDefault: 'inside additionalProperties applying to object metadata' } : {};
+}
+
+/** Elements have a predecessor only where they are told apart by keys. */
+function isUncorrelatable({ member }: ChildPlace, schema: JSONSchemaProps, { rules }: Walk): boolean {
+  const { listType, mapType } = extensionsOf(schema, rules.dialect);
+  if (member === 'items') return listType !== 'map';
+  return (member === 'properties' || member === 'additionalProperties') && mapType === 'atomic';
+}
+
+function validateItsOwn(schema: JSONSchemaProps, dialect: Dialect, { path, insideMeta, noDefault }: Place) {
+  const { type = '', additionalProperties: additional } = schema;
+  const failures: FieldFailure[] = [];
+  if (type !== '' && !types.includes(type)) failures.push(notSupported(path.child('type'), type, types));
+  if (type === 'null') {
+    const text = 'type cannot be set to null, use nullable as an alternative';
+    failures.push(forbiddenField(path.child('type'), text));
+  }
+  if (noDefault !== undefined && schema.default !== undefined) {
+    failures.push(forbiddenField(path.child('default'), `must not be set ${noDefault}`));
+  }
+  if (insideMeta && extensionsOf(schema, dialect).embeddedResource) {
+    const at = path.child(`${dialect.extensionPrefix}embedded-resource`);
+    failures.push(forbiddenField(at, 'must not be used inside of resource meta'));
   }
   if (schema.uniqueItems === true) {
     const text = 'uniqueItems cannot be set to true since the runtime complexity becomes quadratic';
     failures.push(forbiddenField(path.child('uniqueItems'), text));
   }
-  failures.push(...validateType(schema, path));
-  failures.push(...validateExtensions(schema, rules, path));
-  failures.push(...validateListType(schema, rules.dialect, path));
-  const { additionalProperties: additional, properties = {} } = schema;
-  if (additional !== undefined) {
-    const at = path.child('additionalProperties');
-    if (root) failures.push(forbiddenField(at, 'must not be used at the root'));
-    else if (Object.keys(properties).length > 0 && additional !== true) {
-      failures.push(forbiddenField(at, 'additionalProperties and properties are mutual exclusive'));
-    }
-  }
-  for (const [child, at] of childrenOf(schema, path)) {
-    failures.push(...validateEach(child, rules, { path: at, depth: depth + 1, root: false }));
+  if (additional !== undefined && additional !== true && Object.keys(schema.properties ?? {}).length > 0) {
+    const text = 'additionalProperties and properties are mutual exclusive';
+    failures.push(forbiddenField(path.child('additionalProperties'), text));
   }
   return failures;
 }
 
-function validateType(schema: JSONSchemaProps, path: FieldPath): FieldFailure[] {
-  const type = schema.type ?? '';
-  const failures: FieldFailure[] = [];
-  if (type === 'null') {
-    const text = 'type cannot be set to null, use nullable as an alternative';
-    failures.push(forbiddenField(path.child('type'), text));
-  } else if (type !== '' && !types.includes(type)) failures.push(notSupported(path.child('type'), type, types));
-  if (Array.isArray(schema.items)) {
-    failures.push(forbiddenField(path.child('items'), 'items must be a schema object and not an array'));
-  }
-  return failures;
-}
-
-function validateExtensions(schema: JSONSchemaProps, rules: SchemaRules, path: FieldPath): FieldFailure[] {
-  const { dialect } = rules;
-  const extensions = extensionsOf(schema, dialect);
+function validateExtensions(schema: JSONSchemaProps, dialect: Dialect, { path }: Place): FieldFailure[] {
+  const { preserveUnknownFields, mapType } = extensionsOf(schema, dialect);
   const at = (name: string): FieldPath => path.child(dialect.extensionPrefix + name);
   const type = schema.type ?? '';
   const failures: FieldFailure[] = [];
-  /** The extension makes sense for this type only. */
-  const mustBe = (wanted: string, why: string): void => {
-    if (type === wanted) return;
-    const text = `must be ${wanted} if ${dialect.extensionPrefix}${why}`;
-    failures.push(type === '' ? required(path.child('type'), text) : invalidValue(path.child('type'), type, text));
-  };
-  if (extensions.preserveUnknownFields === false) {
+  if (preserveUnknownFields === false) {
     failures.push(invalidValue(at('preserve-unknown-fields'), false, 'must be true or undefined'));
   }
-  if (extensions.mapType !== undefined) {
-    mustBe('object', 'map-type is specified');
-    const kinds = ['atomic', 'granular'];
-    if (!kinds.includes(extensions.mapType)) failures.push(notSupported(at('map-type'), extensions.mapType, kinds));
+  if (mapType === undefined) return failures;
+  if (type !== 'object') {
+    const text = `must be object if ${dialect.extensionPrefix}map-type is specified`;
+    failures.push(type === '' ? required(path.child('type'), text) : invalidValue(path.child('type'), type, text));
   }
-  if (extensions.embeddedResource) mustBe('object', 'embedded-resource is true');
-  if (extensions.intOrString) {
-    const name = `${dialect.extensionPrefix}int-or-string`;
-    if (type !== '') failures.push(invalidValue(path.child('type'), type, `must be empty if ${name} is true`));
-    const others = [
-      ['preserve-unknown-fields', extensions.preserveUnknownFields === true],
-      ['embedded-resource', extensions.embeddedResource],
-    ] as const;
-    for (const [other, set] of others) {
-      if (set) failures.push(invalidValue(at(other), true, `must be false if ${name} is true`));
-    }
-  }
-  if (rules.gate('CustomResourceValidationExpressions')) {
-    extensions.validations.forEach((validation, i) => {
-      const here = at('validations').index(i).child('rule');
-      failures.push(...checkRequired(here, validation.rule?.trim(), 'rule is not specified'));
-    });
-  }
+  const kinds = ['atomic', 'granular'];
+  if (!kinds.includes(mapType)) failures.push(notSupported(at('map-type'), mapType, kinds));
   return failures;
 }
 
+interface ChildPlace {
+  readonly path: FieldPath;
+  /** The member of the schema that holds the child. */
+  readonly member: keyof JSONSchemaProps;
+  /** Name of the field, for children of `properties`. */
+  readonly property?: string;
+}
+
 /** The schemas directly inside one, with where they stand. */
-export function childrenOf(schema: JSONSchemaProps, path: FieldPath): [JSONSchemaProps, FieldPath][] {
-  const found: [JSONSchemaProps, FieldPath][] = [];
-  const { items, additionalProperties, not } = schema;
-  if (typeof items === 'object' && !Array.isArray(items)) found.push([items, path.child('items')]);
-  if (typeof additionalProperties === 'object') found.push([additionalProperties, path.child('additionalProperties')]);
-  if (not !== undefined) found.push([not, path.child('not')]);
+export function childrenOf(schema: JSONSchemaProps, path: FieldPath): [JSONSchemaProps, ChildPlace][] {
+  const found: [JSONSchemaProps, ChildPlace][] = [];
+  for (const member of ['items', 'additionalProperties', 'not'] as const) {
+    const child = schema[member];
+    if (typeof child === 'object' && !Array.isArray(child)) found.push([child, { path: path.child(member), member }]);
+  }
   for (const member of ['allOf', 'anyOf', 'oneOf'] as const) {
     schema[member]?.forEach((part, i) => {
-      found.push([part, path.child(member).index(i)]);
+      found.push([part, { path: path.child(member).index(i), member }]);
     });
   }
-  for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    found.push([property, path.child('properties').key(name)]);
+  for (const [property, child] of Object.entries(schema.properties ?? {})) {
+    found.push([child, { path: path.child('properties').key(property), member: 'properties', property }]);
   }
   return found;
 }

@@ -1,15 +1,30 @@
 /** Rules of definitions of custom resources, and of what may change in them. */
-import { validateConversion } from '#api/apiextensions/v1/customresourcedefinition/conversion-validation.js';
+import {
+  isReviewVersion,
+  validateConversion,
+} from '#api/apiextensions/v1/customresourcedefinition/conversion-validation.js';
 import { checkLabel, validateRequiredNames } from '#api/apiextensions/v1/customresourcedefinition/names-validation.js';
-import { validateVersion } from '#api/apiextensions/v1/customresourcedefinition/version-validation.js';
-import type { CustomResourceDefinition, CustomResourceDefinitionSpec } from '#api/apiextensions/v1/types.gen.js';
+import {
+  type SharedParts,
+  validateColumns,
+  validateSubresources,
+  validateVersion,
+  validateVersionSchema,
+} from '#api/apiextensions/v1/customresourcedefinition/version-validation.js';
+import type {
+  CustomResourceDefinition,
+  CustomResourceDefinitionSpec,
+  CustomResourceDefinitionVersion,
+} from '#api/apiextensions/v1/types.gen.js';
 import { isConditionTrue } from '#api/meta/v1/condition/conditions.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import type { StrategyContext } from '#api/strategy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkDNSSubdomain, checkEnum } from '#apimachinery/validation/checks.js';
+import { checkEnum } from '#apimachinery/validation/checks.js';
 import { invalidValue, required } from '#apimachinery/validation/failure.js';
+import { dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
@@ -25,7 +40,7 @@ export function validateDefinition(
   const { plural = '' } = spec.names ?? {};
   const failures: FieldFailure[] = [];
   const wanted = `${plural}.${spec.group ?? ''}`;
-  if (object.metadata.name !== wanted) {
+  if (object.metadata.name !== wanted && old === undefined) {
     const text = 'must be spec.names.plural+"."+spec.group';
     failures.push(invalidValue(FieldPath.of('metadata', 'name'), object.metadata.name ?? '', text));
   }
@@ -33,21 +48,29 @@ export function validateDefinition(
   failures.push(...checkEnum(specPath.child('scope'), spec.scope, ['Cluster', 'Namespaced']));
   failures.push(...validateVersions(spec, context));
   failures.push(...validateRequiredNames(spec.names ?? {}, specPath.child('names')));
-  failures.push(...validateConversion(spec.conversion, specPath.child('conversion')));
+  const strategy = spec.conversion?.strategy;
+  if (strategy !== undefined && strategy !== 'None' && spec.preserveUnknownFields === true) {
+    const text = 'must be None if spec.preserveUnknownFields is true';
+    failures.push(invalidValue(specPath.child('conversion', 'strategy'), strategy, text));
+  }
+  const { conversionReviewVersions: reviews = [] } = old?.spec.conversion?.webhook ?? {};
+  const anyReview = reviews.length > 0 && !reviews.some(isReviewVersion);
+  failures.push(...validateConversion(spec.conversion, anyReview, specPath.child('conversion')));
   if (spec.preserveUnknownFields === true && old?.spec.preserveUnknownFields !== true) {
     const extension = `${context.dialect.extensionPrefix}preserve-unknown-fields`;
     const text = `cannot set to true, set ${extension} to true in spec.versions[*].schema instead`;
     failures.push(invalidValue(specPath.child('preserveUnknownFields'), true, text));
   }
-  if (old === undefined) failures.push(...validateApproval(object, context.dialect));
+  failures.push(...validateApproval(object, context.dialect, old));
   return [...failures, ...validateStoredVersions(object)];
 }
 
 function validateGroup(group: string): FieldFailure[] {
   const path = specPath.child('group');
   if (group === '') return [required(path)];
-  const failures = checkDNSSubdomain(path, group);
-  if (failures.length > 0 || group.includes('.')) return failures;
+  const errors = dns1123SubdomainErrors(group);
+  if (errors.length > 0) return [invalidValue(path, group, errors.join(','))];
+  if (group.includes('.')) return [];
   return [invalidValue(path, group, 'should be a domain with at least one dot')];
 }
 
@@ -55,10 +78,11 @@ function validateVersions(spec: CustomResourceDefinitionSpec, context: StrategyC
   const versions = spec.versions ?? [];
   const path = specPath.child('versions');
   const failures: FieldFailure[] = [];
+  const shared = sharedParts(versions);
   versions.forEach((version, i) => {
     const at = path.index(i);
     failures.push(...checkLabel(at.child('name'), version.name ?? ''));
-    failures.push(...validateVersion(version, context, at));
+    failures.push(...validateVersion(version, context, shared, at));
   });
   const names = versions.map((version) => version.name);
   if (new Set(names).size < names.length) {
@@ -67,26 +91,56 @@ function validateVersions(spec: CustomResourceDefinitionSpec, context: StrategyC
   if (versions.filter((version) => version.storage).length !== 1) {
     failures.push(invalidValue(path, names, 'must have exactly one version marked as storage version'));
   }
+  const [first] = versions;
+  if (first === undefined) return failures;
+  failures.push(...checkLabel(specPath.child('version'), first.name ?? ''));
+  if (shared.schema) {
+    // With the status of any version, the schema must suit it.
+    const subresources = versions.find((version) => version.subresources?.status !== undefined)?.subresources;
+    const common = subresources === undefined ? first : { ...first, subresources };
+    failures.push(...validateVersionSchema(common, context, specPath.child('validation')));
+  }
+  if (shared.subresources) failures.push(...validateSubresources(first, specPath.child('subresources')));
+  if (shared.columns) failures.push(...validateColumns(first, specPath.child('additionalPrinterColumns')));
   return failures;
 }
 
+/** What is the same in all versions; a schema that no version has is each version's own fault. */
+function sharedParts(versions: readonly CustomResourceDefinitionVersion[]): SharedParts {
+  const [first, ...others] = versions;
+  const same = (field: 'schema' | 'subresources' | 'additionalPrinterColumns'): boolean =>
+    others.every((other) => semanticEqual(other[field], first?.[field]));
+  return {
+    schema: first?.schema?.openAPIV3Schema !== undefined && same('schema'),
+    subresources: same('subresources'),
+    columns: same('additionalPrinterColumns'),
+  };
+}
+
 /** Groups of the product's own domains are for resources whose design has been approved, or openly not. */
-function validateApproval(object: CustomResourceDefinition, dialect: Dialect): FieldFailure[] {
+function validateApproval(
+  object: CustomResourceDefinition,
+  dialect: Dialect,
+  old: CustomResourceDefinition | undefined,
+): FieldFailure[] {
   const { group = '' } = object.spec;
   const domains = new Set([dialect.apiDomain, dialect.labelDomain]);
   if (![...domains].some((domain) => group === domain || group.endsWith(`.${domain}`))) return [];
   const key = `api-approved.${dialect.labelDomain}`;
   const path = FieldPath.of('metadata', 'annotations').key(key);
+  const state = approvalOf(object, key);
+  // Whoever changes something else need not mend what was let in.
+  if (state === 'approved' || (old !== undefined && approvalOf(old, key) === state)) return [];
   const value = object.metadata.annotations?.[key] ?? '';
-  if (value === '') return [required(path, `protected groups must have approval annotation "${key}"`)];
-  if (value.startsWith('unapproved') || URL.canParse(value)) return [];
-  return [
-    invalidValue(
-      path,
-      value,
-      'protected groups must have approval annotation with either a URL or a reason starting with "unapproved"',
-    ),
-  ];
+  if (state === 'missing') return [required(path, `protected groups must have approval annotation "${key}"`)];
+  const text = `protected groups must have approval annotation "${key}" with either a URL or a reason starting with "unapproved"`;
+  return [invalidValue(path, value, text)];
+}
+
+function approvalOf({ metadata }: CustomResourceDefinition, key: string): 'missing' | 'approved' | 'invalid' {
+  const value = metadata.annotations?.[key] ?? '';
+  if (value === '') return 'missing';
+  return value.startsWith('unapproved') || URL.canParse(value) ? 'approved' : 'invalid';
 }
 
 /** No version may go while objects may still be stored in it. */
@@ -94,6 +148,7 @@ function validateStoredVersions(object: CustomResourceDefinition): FieldFailure[
   const stored = object.status?.storedVersions ?? [];
   const path = statusPath.child('storedVersions');
   const versions = object.spec.versions ?? [];
+  if (stored.length === 0) return [invalidValue(path, stored, 'must have at least one stored version')];
   const failures: FieldFailure[] = [];
   stored.forEach((name, i) => {
     if (versions.some((version) => version.name === name)) return;

@@ -15,23 +15,52 @@ const maxWarningLength = 256;
 const columnTypes = ['boolean', 'date', 'integer', 'number', 'string'];
 const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
 
+/** Parts of versions that 1.24 keeps, and reports, once for all of them when they are the same in each. */
+export interface SharedParts {
+  readonly schema: boolean;
+  readonly subresources: boolean;
+  readonly columns: boolean;
+}
+
+/** `path` is the version's; what all versions share is left out. */
 export function validateVersion(
   version: CustomResourceDefinitionVersion,
   context: StrategyContext,
+  shared: SharedParts,
   path: FieldPath,
 ): FieldFailure[] {
-  const schema = version.schema?.openAPIV3Schema;
-  const at = path.child('schema', 'openAPIV3Schema');
-  const { scale, status } = version.subresources ?? {};
-  const rules = { dialect: context.dialect, gate: context.gate, hasStatus: status !== undefined };
   return [
     ...validateWarning(version, path.child('deprecationWarning')),
-    ...(schema === undefined ? [required(at, 'schemas are required')] : validateSchema(schema, rules, at)),
-    ...(scale === undefined ? [] : validateScale(scale, path.child('subresources', 'scale'))),
-    ...(version.additionalPrinterColumns ?? []).flatMap((column, i) =>
-      validateColumn(column, path.child('additionalPrinterColumns').index(i)),
-    ),
+    ...(shared.schema ? [] : validateVersionSchema(version, context, path.child('schema'))),
+    ...(shared.subresources ? [] : validateSubresources(version, path.child('subresources'))),
+    ...(shared.columns ? [] : validateColumns(version, path.child('additionalPrinterColumns'))),
   ];
+}
+
+/** `path` is of what holds the schema: a version's `schema`, or `validation` for all versions. */
+export function validateVersionSchema(
+  { schema, subresources }: CustomResourceDefinitionVersion,
+  { dialect, gate }: StrategyContext,
+  path: FieldPath,
+): FieldFailure[] {
+  const at = path.child('openAPIV3Schema');
+  const root = schema?.openAPIV3Schema;
+  if (root === undefined) return [required(at, 'schemas are required')];
+  return validateSchema(root, { dialect, gate, hasStatus: subresources?.status !== undefined }, at);
+}
+
+export function validateSubresources(
+  { subresources }: CustomResourceDefinitionVersion,
+  path: FieldPath,
+): FieldFailure[] {
+  return subresources?.scale === undefined ? [] : validateScale(subresources.scale, path.child('scale'));
+}
+
+export function validateColumns(
+  { additionalPrinterColumns = [] }: CustomResourceDefinitionVersion,
+  path: FieldPath,
+): FieldFailure[] {
+  return additionalPrinterColumns.flatMap((column, i) => validateColumn(column, path.index(i)));
 }
 
 function validateWarning(version: CustomResourceDefinitionVersion, path: FieldPath): FieldFailure[] {
@@ -92,6 +121,7 @@ function validateColumn(column: CustomResourceColumnDefinition, path: FieldPath)
   if (format !== '' && !columnFormats.includes(format)) {
     failures.push(invalidValue(path.child('format'), format, `must be one of ${columnFormats.join(',')}`));
   }
-  if (jsonPath === '') return [...failures, required(path.child('jsonPath'))];
-  return [...failures, ...checkSimplePath(path.child('jsonPath'), jsonPath)];
+  // Spelled as 1.24 reports it, which is not as the field is written.
+  const at = path.child('JSONPath');
+  return [...failures, ...(jsonPath === '' ? [required(at)] : checkSimplePath(at, jsonPath))];
 }

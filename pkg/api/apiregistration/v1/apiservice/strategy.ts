@@ -50,7 +50,8 @@ export const apiServiceStrategy: Strategy<APIService> = kindStrategy<APIService>
 function validateName(object: APIService): FieldFailure[] {
   const name = object.metadata.name ?? '';
   const wanted = `${object.spec.version ?? ''}.${object.spec.group ?? ''}`;
-  if (name === wanted) return [];
+  // That it cannot be a part of a URL says enough.
+  if (name === wanted || pathSegmentErrors(name).length > 0) return [];
   const text = `must be \`spec.version+"."+spec.group\`: "${wanted}"`;
   return [invalidValue(FieldPath.of('metadata', 'name'), name, text)];
 }
@@ -59,7 +60,7 @@ function validateSpec(spec: APIServiceSpec): FieldFailure[] {
   const { group = '', version = '', service, caBundle = '', insecureSkipTLSVerify = false } = spec;
   const failures: FieldFailure[] = [];
   if (group === '') {
-    const text = 'only v1 may have an empty group and it better be legacy';
+    const text = 'only v1 may have an empty group and it better be legacy kube';
     if (version !== 'v1') failures.push(required(specPath.child('group'), text));
   } else failures.push(...invalidEach(specPath.child('group'), group, dns1123SubdomainErrors(group)));
   failures.push(...invalidEach(specPath.child('version'), version, dns1035LabelErrors(version)));

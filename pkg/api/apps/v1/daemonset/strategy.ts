@@ -6,6 +6,7 @@ import {
   checkAtMost100Percent,
   checkIntOrPercent,
   isZero,
+  validateCollisionCount,
   validateStatusCounts,
   validateWorkloadSelector,
   validateWorkloadTemplate,
@@ -40,7 +41,7 @@ export const daemonSetStrategy: Strategy<DaemonSet> = kindStrategy<DaemonSet>(da
   },
   validate: (set, context) => validateDaemonSet(set, context.dialect),
   validateUpdate: (set, old) => validateImmutable(set.spec.selector, old.spec.selector, specPath.child('selector')),
-  validateStatusUpdate: (set) => validateStatus(set.status),
+  validateStatusUpdate: (set, old) => validateStatus(set.status, old.status),
   warnings: (set, old, context) => podTemplateWarnings(set.spec.template, old?.spec.template, context.dialect),
   cells: (set, context) => daemonSetCells(set, context.now),
 });
@@ -65,8 +66,13 @@ function defaultDaemonSet(set: DaemonSet, dialect: Dialect): void {
 function validateDaemonSet(set: DaemonSet, dialect: Dialect): FieldFailure[] {
   const { selector, template, minReadySeconds, revisionHistoryLimit, updateStrategy } = set.spec;
   return [
-    ...validateWorkloadSelector(selector, 'daemonset', specPath.child('selector')),
-    ...validateWorkloadTemplate(template, { dialect, selector, kind: 'DaemonSet' }, specPath.child('template')),
+    // That it is there is not asked for by itself: an absent one selects no template.
+    ...(selector === undefined ? [] : validateWorkloadSelector(selector, 'daemonset', specPath.child('selector'))),
+    ...validateWorkloadTemplate(
+      template,
+      { dialect, selector, kind: 'DaemonSet', emptyWhenAbsent: true, replicated: true },
+      specPath.child('template'),
+    ),
     ...checkNonNegative(specPath.child('minReadySeconds'), minReadySeconds),
     ...validateUpdateStrategy(updateStrategy ?? {}, specPath.child('updateStrategy')),
     ...checkNonNegative(specPath.child('revisionHistoryLimit'), revisionHistoryLimit),
@@ -105,8 +111,12 @@ const counts = [
   'numberUnavailable',
 ] as const;
 
-function validateStatus(status: DaemonSetStatus | undefined): FieldFailure[] {
-  return status === undefined ? [] : validateStatusCounts(status, counts, [], FieldPath.of('status'));
+function validateStatus(status: DaemonSetStatus | undefined, old: DaemonSetStatus | undefined): FieldFailure[] {
+  const path = FieldPath.of('status');
+  return [
+    ...(status === undefined ? [] : validateStatusCounts(status, counts, [], path)),
+    ...validateCollisionCount(status?.collisionCount, old?.collisionCount, path.child('collisionCount')),
+  ];
 }
 
 function daemonSetCells(set: DaemonSet, now: number): TableRowCells {

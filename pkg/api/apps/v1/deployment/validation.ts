@@ -3,6 +3,7 @@ import type { Deployment, DeploymentStatus, DeploymentStrategy } from '#api/apps
 import {
   checkAtMost100Percent,
   checkIntOrPercent,
+  checkSelectorCompiles,
   isZero,
   validateCollisionCount,
   validateStatusCounts,
@@ -25,9 +26,16 @@ export function validateDeployment(deployment: Deployment, dialect: Dialect): Fi
   const failures = [
     ...checkNonNegative(specPath.child('replicas'), spec.replicas),
     ...validateWorkloadSelector(spec.selector, 'deployment', specPath.child('selector')),
+    ...checkSelectorCompiles(spec.selector, 'invalid label selector', specPath.child('selector')),
     ...validateWorkloadTemplate(
       spec.template,
-      { dialect, selector: spec.selector, kind: 'ReplicaSet' },
+      {
+        dialect,
+        selector: spec.selector,
+        kind: 'ReplicaSet',
+        emptyWhenAbsent: true,
+        replicated: (spec.replicas ?? 0) > 1,
+      },
       specPath.child('template'),
     ),
     ...validateStrategy(spec.strategy ?? {}, specPath.child('strategy')),

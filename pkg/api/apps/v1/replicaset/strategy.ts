@@ -3,6 +3,7 @@
 import { replicasets } from '#api/apps/v1/resources.gen.js';
 import type { ReplicaSet, ReplicaSetStatus } from '#api/apps/v1/types.gen.js';
 import {
+  checkSelectorCompiles,
   validateStatusCounts,
   validateWorkloadSelector,
   validateWorkloadTemplate,
@@ -47,7 +48,12 @@ function validateReplicaSet(set: ReplicaSet, dialect: Dialect): FieldFailure[] {
     ...checkNonNegative(specPath.child('minReadySeconds'), minReadySeconds),
     // The word is what 1.24 says for this kind, too.
     ...validateWorkloadSelector(selector, 'deployment', specPath.child('selector')),
-    ...validateWorkloadTemplate(template, { dialect, selector, kind: 'ReplicaSet' }, specPath.child('template')),
+    ...checkSelectorCompiles(selector, 'invalid label selector', specPath.child('selector')),
+    ...validateWorkloadTemplate(
+      template,
+      { dialect, selector, kind: 'ReplicaSet', emptyWhenAbsent: true, replicated: (replicas ?? 0) > 1 },
+      specPath.child('template'),
+    ),
   ];
 }
 

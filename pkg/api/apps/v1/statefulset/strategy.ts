@@ -1,8 +1,18 @@
 /** What is particular to stateful sets. */
 
 import { statefulsets } from '#api/apps/v1/resources.gen.js';
-import type { StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy } from '#api/apps/v1/types.gen.js';
+import type {
+  StatefulSet,
+  StatefulSetPersistentVolumeClaimRetentionPolicy,
+  StatefulSetSpec,
+  StatefulSetUpdateStrategy,
+} from '#api/apps/v1/types.gen.js';
 import {
+  checkAtMost100Percent,
+  checkIntOrPercent,
+  checkSelectorCompiles,
+  isZero,
+  validateCollisionCount,
   validateStatusCounts,
   validateWorkloadSelector,
   validateWorkloadTemplate,
@@ -11,28 +21,29 @@ import { defaultClaim } from '#api/core/v1/persistentvolumeclaim/defaults.js';
 import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import { containerCells } from '#api/table/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkNonNegative } from '#apimachinery/validation/checks.js';
-import { forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
+const statusPath = FieldPath.of('status');
 
 export const statefulSetStrategy: Strategy<StatefulSet> = kindStrategy<StatefulSet>(statefulsets, {
   generationFields: ['spec'],
-  defaults: (set, context) => defaultStatefulSet(set, context.dialect),
+  defaults: defaultStatefulSet,
   prepareForCreate(set) {
     set.status = { replicas: 0 };
   },
   validate: (set, context) => validateStatefulSet(set, context.dialect),
   validateUpdate: (set, old) => validateFixedFields(set.spec, old.spec),
-  validateStatusUpdate: (set) =>
-    validateStatusCounts(
+  validateStatusUpdate: (set, old) => [
+    ...validateStatusCounts(
       set.status ?? { replicas: 0 },
       ['replicas', 'readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas', 'observedGeneration'],
       [
@@ -42,8 +53,14 @@ export const statefulSetStrategy: Strategy<StatefulSet> = kindStrategy<StatefulS
         ['availableReplicas', 'replicas', 'status.replicas'],
         ['availableReplicas', 'readyReplicas', 'status.readyReplicas'],
       ],
-      FieldPath.of('status'),
+      statusPath,
     ),
+    ...validateCollisionCount(
+      set.status?.collisionCount,
+      old.status?.collisionCount,
+      statusPath.child('collisionCount'),
+    ),
+  ],
   warnings: (set, old, context) => podTemplateWarnings(set.spec.template, old?.spec.template, context.dialect),
   cells: (set, context) => [
     set.metadata.name ?? '',
@@ -53,7 +70,7 @@ export const statefulSetStrategy: Strategy<StatefulSet> = kindStrategy<StatefulS
   ],
 });
 
-function defaultStatefulSet(set: StatefulSet, dialect: Dialect): void {
+function defaultStatefulSet(set: StatefulSet, { dialect, gate }: StrategyContext): void {
   const { spec } = set;
   spec.podManagementPolicy ||= 'OrderedReady';
   spec.updateStrategy ??= {};
@@ -61,7 +78,16 @@ function defaultStatefulSet(set: StatefulSet, dialect: Dialect): void {
     spec.updateStrategy.type = 'RollingUpdate';
     spec.updateStrategy.rollingUpdate ??= {};
   }
-  if (spec.updateStrategy.rollingUpdate !== undefined) spec.updateStrategy.rollingUpdate.partition ??= 0;
+  const { type, rollingUpdate } = spec.updateStrategy;
+  if (type === 'RollingUpdate' && rollingUpdate !== undefined) {
+    rollingUpdate.partition ??= 0;
+    if (gate('MaxUnavailableStatefulSet')) rollingUpdate.maxUnavailable ??= 1;
+  }
+  if (gate('StatefulSetAutoDeletePVC')) {
+    spec.persistentVolumeClaimRetentionPolicy ??= {};
+    spec.persistentVolumeClaimRetentionPolicy.whenDeleted ||= 'Retain';
+    spec.persistentVolumeClaimRetentionPolicy.whenScaled ||= 'Retain';
+  }
   spec.replicas ??= 1;
   spec.revisionHistoryLimit ??= 10;
   defaultPodTemplate(spec.template, dialect);
@@ -84,13 +110,18 @@ function validateStatefulSet(set: StatefulSet, dialect: Dialect): FieldFailure[]
   return [
     ...failures,
     ...validateUpdateStrategy(spec.updateStrategy ?? {}, specPath.child('updateStrategy')),
+    ...validateRetention(
+      spec.persistentVolumeClaimRetentionPolicy,
+      specPath.child('persistentVolumeClaimRetentionPolicy'),
+    ),
     ...checkNonNegative(specPath.child('replicas'), spec.replicas),
     ...checkNonNegative(specPath.child('minReadySeconds'), spec.minReadySeconds),
     ...checkNonNegative(specPath.child('revisionHistoryLimit'), spec.revisionHistoryLimit),
     ...validateWorkloadSelector(spec.selector, 'statefulset', specPath.child('selector')),
+    ...checkSelectorCompiles(spec.selector, '', specPath.child('selector')),
     ...validateWorkloadTemplate(
       withClaimVolumes(spec),
-      { dialect, selector: spec.selector, kind: 'StatefulSet' },
+      { dialect, selector: spec.selector, kind: 'StatefulSet', emptyWhenAbsent: true },
       specPath.child('template'),
     ),
   ];
@@ -118,10 +149,39 @@ function validateUpdateStrategy(strategy: StatefulSetUpdateStrategy, path: Field
       if (rolling === undefined) return [];
       return [invalidValue(path.child('rollingUpdate'), rolling, "only allowed for updateStrategy 'RollingUpdate'")];
     case 'RollingUpdate':
-      return checkNonNegative(path.child('rollingUpdate', 'partition'), rolling?.partition);
+      return rolling === undefined ? [] : validateRollingUpdate(rolling, path.child('rollingUpdate'));
     default:
       return [invalidValue(path, strategy, "must be 'RollingUpdate' or 'OnDelete'")];
   }
+}
+
+function validateRollingUpdate(
+  { partition, maxUnavailable }: NonNullable<StatefulSetUpdateStrategy['rollingUpdate']>,
+  path: FieldPath,
+): FieldFailure[] {
+  const failures = checkNonNegative(path.child('partition'), partition);
+  if (maxUnavailable === undefined) return failures;
+  const at = path.child('maxUnavailable');
+  return [
+    ...failures,
+    ...checkIntOrPercent(at, maxUnavailable),
+    ...(isZero(maxUnavailable) ? [invalidValue(at, maxUnavailable, 'cannot be 0')] : []),
+    ...checkAtMost100Percent(at, maxUnavailable),
+  ];
+}
+
+const retentions = ['Retain', 'Delete'];
+
+/** What becomes of the claims made from the templates. */
+function validateRetention(
+  policy: StatefulSetPersistentVolumeClaimRetentionPolicy | undefined,
+  path: FieldPath,
+): FieldFailure[] {
+  if (policy === undefined) return [];
+  return (['whenDeleted', 'whenScaled'] as const).flatMap((field) => {
+    const value = policy[field] ?? '';
+    return retentions.includes(value) ? [] : [notSupported(path.child(field), value, retentions)];
+  });
 }
 
 const mutable = ['replicas', 'template', 'updateStrategy', 'persistentVolumeClaimRetentionPolicy', 'minReadySeconds'];

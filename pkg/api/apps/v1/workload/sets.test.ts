@@ -89,7 +89,7 @@ t.test('stateful sets', (t) => {
     [
       'spec.updateStrategy',
       { type: 'OnDelete', rollingUpdate: {} },
-      'spec.updateStrategy.rollingUpdate: Invalid value: {"partition":0}: only allowed for updateStrategy \'RollingUpdate\'',
+      "spec.updateStrategy.rollingUpdate: Invalid value: {}: only allowed for updateStrategy 'RollingUpdate'",
     ],
     [
       'spec.updateStrategy',

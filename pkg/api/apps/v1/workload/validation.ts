@@ -1,6 +1,6 @@
 /** Rules that workloads share: selectors that match their templates, counts that fit each other. */
-import { validatePodTemplate } from '#api/core/v1/podtemplate/template.js';
-import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
+import { defaultPodTemplate, validatePodTemplate } from '#api/core/v1/podtemplate/template.js';
+import type { PodTemplateSpec, Volume } from '#api/core/v1/types.gen.js';
 import { isEmptySelector, validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -24,22 +24,48 @@ export function validateWorkloadSelector(
   return failures;
 }
 
+/** What 1.24 says once more of a selector that cannot be compiled; `detail` differs by kind. */
+export function checkSelectorCompiles(
+  selector: LabelSelector | undefined,
+  detail: string,
+  path: FieldPath,
+): FieldFailure[] {
+  if (selector === undefined || validateLabelSelector(selector, path).length === 0) return [];
+  return [invalidValue(path, selector, detail)];
+}
+
 export interface TemplateRules {
   readonly dialect: Dialect;
   readonly selector: LabelSelector | undefined;
   /** Name of the kind in the message about deadlines. */
   readonly kind: string;
+  /** More than one pod may be made of the template, on several nodes. */
+  readonly replicated?: boolean;
+  /** The kind cannot tell an absent template from an empty one, as all but the oldest cannot. */
+  readonly emptyWhenAbsent?: boolean;
+}
+
+/** A template with nothing in it has the defaults of a pod all the same. */
+export function completeTemplate(template: PodTemplateSpec | undefined, dialect: Dialect): PodTemplateSpec {
+  if (template?.spec !== undefined) return template;
+  const complete = { ...template, spec: { containers: [] } };
+  defaultPodTemplate(complete, dialect);
+  return complete;
 }
 
 /** A template whose pods the selector selects and that restart for ever. */
 export function validateWorkloadTemplate(
-  template: PodTemplateSpec | undefined,
+  given: PodTemplateSpec | undefined,
   rules: TemplateRules,
   path: FieldPath,
 ): FieldFailure[] {
-  if (template === undefined) return [required(path)];
+  if (given === undefined && rules.emptyWhenAbsent !== true) return [required(path)];
+  const template = completeTemplate(given, rules.dialect);
   const failures = templateMatchesSelector(template, rules.selector, path);
   failures.push(...validatePodTemplate(template, rules.dialect, path));
+  if (rules.replicated === true) {
+    failures.push(...validateReplicatedVolumes(template.spec?.volumes ?? [], path.child('spec', 'volumes')));
+  }
   const restartPolicy = template.spec?.restartPolicy ?? '';
   if (restartPolicy !== 'Always') {
     failures.push(notSupported(path.child('spec', 'restartPolicy'), restartPolicy, ['Always']));
@@ -51,16 +77,30 @@ export function validateWorkloadTemplate(
   return failures;
 }
 
-/** A selector that is itself malformed has been reported already, so it is not asked. */
+/** A disk that one node alone can write to cannot be shared by pods on several nodes. */
+function validateReplicatedVolumes(volumes: readonly Volume[], path: FieldPath): FieldFailure[] {
+  return volumes.flatMap(({ gcePersistentDisk }, i) => {
+    if (gcePersistentDisk === undefined || gcePersistentDisk.readOnly === true) return [];
+    const text =
+      'must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only';
+    return [invalidValue(path.index(i).child('gcePersistentDisk', 'readOnly'), false, text)];
+  });
+}
+
+/**
+ * A selector that is itself malformed has been reported already, so it is not asked. An absent one selects nothing,
+ * hence no template either.
+ */
 export function templateMatchesSelector(
   template: PodTemplateSpec,
   selector: LabelSelector | undefined,
   path: FieldPath,
 ): FieldFailure[] {
-  if (selector === undefined || isEmptySelector(selector)) return [];
-  if (validateLabelSelector(selector, path).length > 0) return [];
   const labels = template.metadata?.labels ?? {};
-  if (selectorFromObject(selector).matches(labels)) return [];
+  if (selector !== undefined) {
+    if (isEmptySelector(selector) || validateLabelSelector(selector, path).length > 0) return [];
+    if (selectorFromObject(selector).matches(labels)) return [];
+  }
   const text = '`selector` does not match template `labels`';
   return [invalidValue(path.child('metadata', 'labels'), labels, text)];
 }
@@ -106,7 +146,6 @@ export function validateCollisionCount(
   path: FieldPath,
 ): FieldFailure[] {
   const failures = checkNonNegative(path, count);
-  if (old === undefined) return failures;
-  if (count === undefined) return [...failures, invalidValue(path, undefined, 'cannot be unset')];
-  return count < old ? [...failures, invalidValue(path, count, 'cannot be decremented')] : failures;
+  if (old === undefined || (count !== undefined && count >= old)) return failures;
+  return [...failures, invalidValue(path, count ?? 0, 'cannot be decremented')];
 }

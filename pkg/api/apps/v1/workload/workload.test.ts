@@ -26,7 +26,12 @@ type Row = [string, unknown, ...string[]];
 const common: Row[] = [
   ['spec.replicas', -1, 'spec.replicas: Invalid value: -1: must be greater than or equal to 0'],
   ['spec.minReadySeconds', -1, 'spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0'],
-  ['spec.selector', undefined, 'spec.selector: Required value'],
+  [
+    'spec.selector',
+    undefined,
+    'spec.selector: Required value',
+    'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
+  ],
   ['spec.selector', {}, 'spec.selector: Invalid value: {}: empty selector is invalid for deployment'],
   [
     'spec.selector',
@@ -37,16 +42,19 @@ const common: Row[] = [
     'spec.selector',
     { matchExpressions: [{ key: 'app', operator: 'In' }] },
     "spec.selector.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
+    'spec.selector: Invalid value: {"matchExpressions":[{"key":"app","operator":"In"}]}: invalid label selector',
   ],
   [
     'spec.selector',
     { matchExpressions: [{ key: 'app', operator: 'Exists', values: ['a'] }] },
     "spec.selector.matchExpressions[0].values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+    'spec.selector: Invalid value: {"matchExpressions":[{"key":"app","operator":"Exists","values":["a"]}]}: invalid label selector',
   ],
   [
     'spec.selector',
     { matchExpressions: [{ key: 'app', operator: 'Is' }] },
     'spec.selector.matchExpressions[0].operator: Invalid value: "Is": not a valid selector operator',
+    'spec.selector: Invalid value: {"matchExpressions":[{"key":"app","operator":"Is"}]}: invalid label selector',
   ],
   [
     'spec.template.spec.restartPolicy',

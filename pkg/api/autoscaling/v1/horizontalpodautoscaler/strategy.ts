@@ -1,25 +1,21 @@
 /** What is particular to horizontal pod autoscalers of the first version. */
+import { autoscalerToV2 } from '#api/autoscaling/v1/horizontalpodautoscaler/conversion.js';
 import { horizontalpodautoscalers } from '#api/autoscaling/v1/resources.gen.js';
 import type { HorizontalPodAutoscaler } from '#api/autoscaling/v1/types.gen.js';
-import { validateScaleBounds } from '#api/autoscaling/v2/horizontalpodautoscaler/validation.js';
+import { validateScaler, validateScalerStatus } from '#api/autoscaling/v2/horizontalpodautoscaler/validation.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
-import { checkPositive } from '#apimachinery/validation/checks.js';
-import { FieldPath } from '#apimachinery/validation/path.js';
 
 export const horizontalPodAutoscalerV1Strategy: Strategy<HorizontalPodAutoscaler> =
   kindStrategy<HorizontalPodAutoscaler>(horizontalpodautoscalers, {
     defaults(scaler) {
       scaler.spec.minReplicas ??= 1;
     },
-    validate: (scaler) => [
-      ...validateScaleBounds(scaler.spec),
-      ...checkPositive(
-        FieldPath.of('spec', 'targetCPUUtilizationPercentage'),
-        scaler.spec.targetCPUUtilizationPercentage,
-      ),
-    ],
+    // In the form that is stored, which also names the fields: the metrics of annotations are looked at as well.
+    validate: (scaler, { dialect, gate }, old) =>
+      validateScaler(autoscalerToV2(scaler, dialect), gate, old && autoscalerToV2(old, dialect)),
+    validateStatusUpdate: (scaler) => validateScalerStatus(scaler.status),
     cells: (scaler, context) => [
       scaler.metadata.name ?? '',
       `${scaler.spec.scaleTargetRef?.kind}/${scaler.spec.scaleTargetRef?.name}`,

@@ -16,7 +16,12 @@ t.test('autoscalers', (t) => {
       'spec.maxReplicas: Invalid value: 0: must be greater than 0',
       'spec.maxReplicas: Invalid value: 0: must be greater than or equal to `minReplicas`',
     ],
-    ['spec.minReplicas', 0, 'spec.minReplicas: Invalid value: 0: must be greater than or equal to 1'],
+    [
+      'spec.minReplicas',
+      0,
+      'spec.minReplicas: Invalid value: 0: must be greater than or equal to 1',
+      'spec.metrics: Forbidden: must specify at least one Object or External metric to support scaling to zero replicas',
+    ],
     ['spec.minReplicas', 6, 'spec.maxReplicas: Invalid value: 5: must be greater than or equal to `minReplicas`'],
     ['spec.scaleTargetRef', {}, 'spec.scaleTargetRef.kind: Required value', 'spec.scaleTargetRef.name: Required value'],
   ];
@@ -37,7 +42,9 @@ t.test('autoscalers', (t) => {
     ],
     [
       [{ type: 'Resource', resource: { name: 'cpu' } }],
-      'spec.metrics[0].resource.target: Required value: must specify a metric target',
+      'spec.metrics[0].resource.target.type: Required value: must specify a metric target type',
+      'spec.metrics[0].resource.target.type: Invalid value: "": must be either Utilization, Value, or AverageValue',
+      'spec.metrics[0].resource.target.averageUtilization: Required value: must set either a target raw value or a target utilization',
     ],
   ];
   for (const [metrics, ...want] of rows)

@@ -1,76 +1,143 @@
-/** Rules of what each sort of metric must say besides its target's form. */
-import type { MetricIdentifier, MetricSpec, MetricTarget } from '#api/autoscaling/v2/types.gen.js';
+/** Rules of the metrics that an autoscaler goes by. */
+import type {
+  ContainerResourceMetricSource,
+  ExternalMetricSource,
+  MetricIdentifier,
+  MetricSpec,
+  MetricTarget,
+  ObjectMetricSource,
+  PodsMetricSource,
+  ResourceMetricSource,
+} from '#api/autoscaling/v2/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { quantitySign } from '#apimachinery/quantity.js';
 import { checkRequired } from '#apimachinery/validation/checks.js';
-import { forbiddenField, invalidEach, required } from '#apimachinery/validation/failure.js';
+import { forbiddenField, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
-/** `path` is the metric's; only the source of its type is looked into. */
-export function validateSource(metric: MetricSpec, path: FieldPath): FieldFailure[] {
-  switch (metric.type) {
-    case 'Resource':
-      return metric.resource === undefined ? [] : validateResource(metric.resource, path.child('resource'));
-    case 'ContainerResource': {
-      const at = path.child('containerResource');
-      const source = metric.containerResource;
-      if (source === undefined) return [];
-      const failures = checkRequired(at.child('container'), source.container, 'must specify a container');
-      return [...failures, ...validateResource(source, at)];
-    }
-    case 'Pods': {
-      const at = path.child('pods');
-      const failures = validateIdentifier(metric.pods?.metric, at.child('metric'));
-      const target = metric.pods?.target;
-      if (target === undefined || isPositive(target.averageValue)) return failures;
-      return [...failures, required(at.child('target', 'averageValue'), 'must specify a positive target averageValue')];
-    }
-    case 'Object': {
-      const at = path.child('object');
-      const { describedObject, metric: id, target } = metric.object ?? {};
-      return [
-        ...validateReference(describedObject, at.child('describedObject')),
-        ...validateIdentifier(id, at.child('metric')),
-        ...needsOne(target, at.child('target'), 'must set either a target value or averageValue'),
-      ];
-    }
-    default: {
-      const at = path.child('external');
-      const target = metric.external?.target;
-      const failures = validateIdentifier(metric.external?.metric, at.child('metric'));
-      const text = 'must set either a target value for metric or a per-pod target';
-      failures.push(...needsOne(target, at.child('target'), text));
-      if (target?.value !== undefined && target.averageValue !== undefined) {
-        const both = 'may not set both a target value for metric and a per-pod target';
-        failures.push(forbiddenField(at.child('target', 'value'), both));
-      }
-      return failures;
-    }
+const sourceTypes = ['ContainerResource', 'External', 'Object', 'Pods', 'Resource'];
+/** In the order in which 1.24 looks at them. */
+const sourceFields = ['object', 'external', 'pods', 'resource', 'containerResource'] as const;
+
+type SourceField = (typeof sourceFields)[number];
+
+/** One metric: of a known type, with the source of that type and no other. */
+export function validateMetric(metric: MetricSpec, gate: (name: string) => boolean, path: FieldPath): FieldFailure[] {
+  const type = metric.type ?? '';
+  const failures: FieldFailure[] = [];
+  if (type === '') failures.push(required(path.child('type'), 'must specify a metric source type'));
+  if (!sourceTypes.includes(type)) failures.push(notSupported(path.child('type'), type, sourceTypes));
+  const present = sourceFields.filter((field) => metric[field] !== undefined);
+  const [first] = present;
+  // Only the first is looked into: with more than one there is no telling which was meant.
+  if (first !== undefined) failures.push(...validateSource(metric, first, path.child(first)));
+  const expected = sourceFields.find((field) => field.toLowerCase() === type.toLowerCase());
+  if (expected !== undefined && metric[expected] === undefined) {
+    const gated = expected === 'containerResource' && !gate('HPAContainerMetrics');
+    const suffix = gated ? ' (only allowed when HPAContainerMetrics feature is enabled)' : '';
+    failures.push(required(path.child(expected), `must populate information for the given metric source${suffix}`));
+  }
+  if (present.length < 2) return failures;
+  const others = present.filter((field) => field !== expected);
+  return [
+    ...failures,
+    ...others.map((field) => forbiddenField(path.child(field), 'must populate the given metric source only')),
+  ];
+}
+
+function validateSource(metric: MetricSpec, field: SourceField, path: FieldPath): FieldFailure[] {
+  switch (field) {
+    case 'object':
+      return metric.object === undefined ? [] : validateObject(metric.object, path);
+    case 'external':
+      return metric.external === undefined ? [] : validateExternal(metric.external, path);
+    case 'pods':
+      return metric.pods === undefined ? [] : validatePods(metric.pods, path);
+    case 'resource':
+      return metric.resource === undefined ? [] : validateResource(metric.resource, path);
+    case 'containerResource':
+      return metric.containerResource === undefined ? [] : validateContainer(metric.containerResource, path);
   }
 }
 
-function isPositive(quantity: string | undefined): boolean {
-  return quantity !== undefined && quantitySign(quantity) > 0;
+function validateObject({ describedObject, metric, target }: ObjectMetricSource, path: FieldPath): FieldFailure[] {
+  return [
+    ...validateReference(describedObject, path.child('describedObject')),
+    ...validateIdentifier(metric, path.child('metric')),
+    ...validateTarget(target, path.child('target')),
+    ...needsValue(target, path.child('target'), 'must set either a target value or averageValue'),
+  ];
 }
 
-function needsOne(target: MetricTarget | undefined, path: FieldPath, text: string): FieldFailure[] {
-  if (target === undefined || target.value !== undefined || target.averageValue !== undefined) return [];
-  return [required(path.child('averageValue'), text)];
-}
-
-function validateResource(source: { name?: string; target?: MetricTarget }, path: FieldPath): FieldFailure[] {
-  const failures = checkRequired(path.child('name'), source.name, 'must specify a resource name');
-  const { target } = source;
-  if (target === undefined) return failures;
+function validateExternal({ metric, target }: ExternalMetricSource, path: FieldPath): FieldFailure[] {
   const at = path.child('target');
-  if (target.averageUtilization === undefined && target.averageValue === undefined) {
+  const failures = [
+    ...validateIdentifier(metric, path.child('metric')),
+    ...validateTarget(target, at),
+    ...needsValue(target, at, 'must set either a target value for metric or a per-pod target'),
+  ];
+  if (target?.value !== undefined && target.averageValue !== undefined) {
+    const text = 'may not set both a target value for metric and a per-pod target';
+    failures.push(forbiddenField(at.child('value'), text));
+  }
+  return failures;
+}
+
+function validatePods({ metric, target }: PodsMetricSource, path: FieldPath): FieldFailure[] {
+  const failures = [
+    ...validateIdentifier(metric, path.child('metric')),
+    ...validateTarget(target, path.child('target')),
+  ];
+  if (target?.averageValue !== undefined) return failures;
+  const text = 'must specify a positive target averageValue';
+  return [...failures, required(path.child('target', 'averageValue'), text)];
+}
+
+function validateContainer(source: ContainerResourceMetricSource, path: FieldPath): FieldFailure[] {
+  return [
+    ...checkRequired(path.child('container'), source.container, 'must specify a container'),
+    ...validateResource(source, path),
+  ];
+}
+
+function validateResource({ name, target }: ResourceMetricSource, path: FieldPath): FieldFailure[] {
+  const at = path.child('target');
+  const failures = [
+    ...checkRequired(path.child('name'), name, 'must specify a resource name'),
+    ...validateTarget(target, at),
+  ];
+  const both = [target?.averageUtilization, target?.averageValue].filter((value) => value !== undefined).length;
+  if (both === 0) {
     const text = 'must set either a target raw value or a target utilization';
     failures.push(required(at.child('averageUtilization'), text));
   }
-  if (target.averageUtilization !== undefined && target.averageValue !== undefined) {
+  if (both === 2) {
     const text = 'may not set both a target raw value and a target utilization';
     failures.push(forbiddenField(at.child('averageValue'), text));
+  }
+  return failures;
+}
+
+function needsValue(target: MetricTarget | undefined, path: FieldPath, text: string): FieldFailure[] {
+  if (target?.value !== undefined || target?.averageValue !== undefined) return [];
+  return [required(path.child('averageValue'), text)];
+}
+
+function validateTarget(target: MetricTarget | undefined, path: FieldPath): FieldFailure[] {
+  const { type = '', averageUtilization } = target ?? {};
+  const failures: FieldFailure[] = [];
+  if (type === '') failures.push(required(path.child('type'), 'must specify a metric target type'));
+  if (!['Utilization', 'Value', 'AverageValue'].includes(type)) {
+    failures.push(invalidValue(path.child('type'), type, 'must be either Utilization, Value, or AverageValue'));
+  }
+  for (const field of ['value', 'averageValue'] as const) {
+    const value = target?.[field];
+    if (value === undefined || quantitySign(value) > 0) continue;
+    failures.push(invalidValue(path.child(field), value, 'must be positive'));
+  }
+  if (averageUtilization !== undefined && averageUtilization < 1) {
+    failures.push(invalidValue(path.child('averageUtilization'), averageUtilization, 'must be greater than 0'));
   }
   return failures;
 }
@@ -81,9 +148,13 @@ function validateIdentifier(metric: MetricIdentifier | undefined, path: FieldPat
   return invalidEach(path.child('name'), name, pathSegmentErrors(name));
 }
 
-function validateReference(ref: { kind?: string; name?: string } | undefined, path: FieldPath): FieldFailure[] {
+/** An object by kind and name, each usable in a URL. */
+export function validateReference(
+  reference: { readonly kind?: string; readonly name?: string } | undefined,
+  path: FieldPath,
+): FieldFailure[] {
   return (['kind', 'name'] as const).flatMap((field) => {
-    const value = ref?.[field] ?? '';
+    const value = reference?.[field] ?? '';
     return [
       ...checkRequired(path.child(field), value),
       ...invalidEach(path.child(field), value, pathSegmentErrors(value)),

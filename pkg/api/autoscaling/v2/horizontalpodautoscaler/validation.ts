@@ -1,39 +1,67 @@
-/** Rules that both versions of horizontal pod autoscalers share. */
+/** Rules of horizontal pod autoscalers; those of version 1 are checked in the form of version 2, as they are stored. */
+import { validateBehavior } from '#api/autoscaling/v2/horizontalpodautoscaler/behavior-validation.js';
+import { validateMetric, validateReference } from '#api/autoscaling/v2/horizontalpodautoscaler/metric-validation.js';
+import type {
+  HorizontalPodAutoscaler,
+  HorizontalPodAutoscalerSpec,
+  MetricSpec,
+} from '#api/autoscaling/v2/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkRequired } from '#apimachinery/validation/checks.js';
-import { invalidEach, invalidValue } from '#apimachinery/validation/failure.js';
-import { pathSegmentErrors } from '#apimachinery/validation/names.js';
+import { checkNonNegative } from '#apimachinery/validation/checks.js';
+import { forbiddenField, invalidValue } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
+const statusPath = FieldPath.of('status');
 
-export interface ScaleBounds {
-  readonly scaleTargetRef?: { readonly kind?: string; readonly name?: string };
-  readonly minReplicas?: number;
-  readonly maxReplicas?: number;
+/** `old` is what an update replaces: one that scales to nothing already may go on doing so. */
+export function validateScaler(
+  { spec }: HorizontalPodAutoscaler,
+  gate: (name: string) => boolean,
+  old: HorizontalPodAutoscaler | undefined,
+): FieldFailure[] {
+  const minimum = gate('HPAScaleToZero') || old?.spec.minReplicas === 0 ? 0 : 1;
+  const metrics = specPath.child('metrics');
+  return [
+    ...validateBounds(spec, minimum),
+    ...validateReference(spec.scaleTargetRef, specPath.child('scaleTargetRef')),
+    ...(spec.metrics ?? []).flatMap((metric, i) => validateMetric(metric, gate, metrics.index(i))),
+    ...validateZero(spec.minReplicas, spec.metrics ?? [], metrics),
+    ...validateBehavior(spec.behavior, specPath.child('behavior')),
+  ];
 }
 
-/** What is scaled, and between which numbers. */
-export function validateScaleBounds(spec: ScaleBounds, minimum: 0 | 1 = 1): FieldFailure[] {
-  const { minReplicas, maxReplicas = 0 } = spec;
+/** Between which numbers it scales. */
+function validateBounds({ minReplicas, maxReplicas = 0 }: HorizontalPodAutoscalerSpec, minimum: 0 | 1): FieldFailure[] {
   const failures: FieldFailure[] = [];
   const maxPath = specPath.child('maxReplicas');
   if (minReplicas !== undefined && minReplicas < minimum) {
-    failures.push(
-      invalidValue(specPath.child('minReplicas'), minReplicas, `must be greater than or equal to ${minimum}`),
-    );
+    const text = `must be greater than or equal to ${minimum}`;
+    failures.push(invalidValue(specPath.child('minReplicas'), minReplicas, text));
   }
   if (maxReplicas < 1) failures.push(invalidValue(maxPath, maxReplicas, 'must be greater than 0'));
   if (minReplicas !== undefined && maxReplicas < minReplicas) {
     failures.push(invalidValue(maxPath, maxReplicas, 'must be greater than or equal to `minReplicas`'));
   }
-  const ref = specPath.child('scaleTargetRef');
-  for (const field of ['kind', 'name'] as const) {
-    const value = spec.scaleTargetRef?.[field] ?? '';
-    failures.push(
-      ...checkRequired(ref.child(field), value),
-      ...invalidEach(ref.child(field), value, pathSegmentErrors(value)),
-    );
-  }
   return failures;
+}
+
+/** No pods at all is for who can know from elsewhere that there is work again. */
+function validateZero(
+  minReplicas: number | undefined,
+  metrics: readonly MetricSpec[],
+  path: FieldPath,
+): FieldFailure[] {
+  if (minReplicas !== 0 || metrics.some(({ type }) => type === 'Object' || type === 'External')) return [];
+  const text = 'must specify at least one Object or External metric to support scaling to zero replicas';
+  return [forbiddenField(path, text)];
+}
+
+/** What a controller reports; of both versions. */
+export function validateScalerStatus(
+  status: { readonly currentReplicas?: number; readonly desiredReplicas?: number } | undefined,
+): FieldFailure[] {
+  return (['currentReplicas', 'desiredReplicas'] as const).flatMap((field) =>
+    checkNonNegative(statusPath.child(field), status?.[field]),
+  );
 }

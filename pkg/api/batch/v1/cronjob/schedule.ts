@@ -39,6 +39,9 @@ const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 export function parseSchedule(text: string): Schedule {
   const zone = /^(?:CRON_)?TZ=(\S+)\s+(.*)$/.exec(text.trim());
   const timeZone = zone?.[1];
+  if (timeZone !== undefined && timeZone !== 'Local' && !isTimeZone(timeZone)) {
+    throw new ScheduleError(`provided bad location ${timeZone}: unknown time zone ${timeZone}`);
+  }
   const spec = (zone?.[2] ?? text).trim();
   if (spec === '') throw new ScheduleError('empty spec string');
   if (spec.startsWith('@every ')) return { kind: 'every', intervalMs: parseInterval(spec) };
@@ -68,6 +71,18 @@ export function parseSchedule(text: string): Schedule {
   return { kind: 'fields', timeZone, fields };
 }
 
+/** True for the names of the time zone database; offsets such as `+01:00` are none of them. */
+export function isTimeZone(name: string): boolean {
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return false;
+  }
+}
+
 function parseInterval(spec: string): number {
   try {
     return Math.max(1000, parseDuration(spec.slice('@every '.length)));
@@ -84,11 +99,12 @@ function isAny(field: string): boolean {
 function parseField(field: string, low: number, high: number, names: readonly string[]): Set<number> {
   const values = new Set<number>();
   for (const range of field.split(',')) {
-    const match = /^([^-/]+)(?:-([^-/]+))?(?:\/(\d+))?$/.exec(range);
-    if (match === null) throw new ScheduleError(`failed to parse range: ${range}`);
-    const [, first = '', last, stepText] = match;
+    const [bounds = '', stepText, ...slashes] = range.split('/');
+    const [first = '', last, ...hyphens] = bounds.split('-');
     const any = first === '*' || first === '?';
-    const step = stepText === undefined ? 1 : Number(stepText);
+    if (!any && hyphens.length > 0) throw new ScheduleError(`too many hyphens: ${range}`);
+    if (slashes.length > 0) throw new ScheduleError(`too many slashes: ${range}`);
+    const step = stepText === undefined ? 1 : parseInteger(stepText);
     const start = any ? low : parseNumber(first, low, names);
     // A start with a step and no end runs to the end of the field.
     const end = any ? high : last !== undefined ? parseNumber(last, low, names) : stepText === undefined ? start : high;
@@ -104,6 +120,17 @@ function parseField(field: string, low: number, high: number, names: readonly st
 function parseNumber(text: string, low: number, names: readonly string[]): number {
   const index = names.indexOf(text.toLowerCase());
   if (index >= 0) return index + low;
-  if (!/^\d{1,4}$/.test(text)) throw new ScheduleError(`failed to parse int from ${text}`);
-  return Number(text);
+  return parseInteger(text);
+}
+
+function parseInteger(text: string): number {
+  const value = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isNaN(value)) {
+    throw new ScheduleError(`failed to parse int from ${text}: strconv.Atoi: parsing "${text}": invalid syntax`);
+  }
+  if (!Number.isSafeInteger(value)) {
+    throw new ScheduleError(`failed to parse int from ${text}: strconv.Atoi: parsing "${text}": value out of range`);
+  }
+  if (value < 0) throw new ScheduleError(`negative number (${value}) not allowed: ${text}`);
+  return value;
 }

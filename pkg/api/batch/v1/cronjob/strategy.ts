@@ -1,6 +1,6 @@
 /** What is particular to cron jobs. */
 
-import { parseSchedule, ScheduleError } from '#api/batch/v1/cronjob/schedule.js';
+import { isTimeZone, parseSchedule, ScheduleError } from '#api/batch/v1/cronjob/schedule.js';
 import { validateJobSpec } from '#api/batch/v1/job/validation.js';
 import { cronjobs } from '#api/batch/v1/resources.gen.js';
 import type { CronJob, CronJobSpec } from '#api/batch/v1/types.gen.js';
@@ -14,7 +14,7 @@ import { containerCells, formatLabelSelector, none } from '#api/table/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkEnum, checkNonNegative } from '#apimachinery/validation/checks.js';
-import { invalidValue, required } from '#apimachinery/validation/failure.js';
+import { invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
@@ -32,7 +32,7 @@ export const cronJobStrategy: Strategy<CronJob> = kindStrategy<CronJob>(cronjobs
     defaultPodTemplate(spec.jobTemplate?.spec?.template, context.dialect);
   },
   validate: (cronJob, context, old) => [
-    ...validateSpec(cronJob.spec, context.dialect),
+    ...validateSpec(cronJob.spec, context.dialect, old?.spec),
     ...(old === undefined ? validateNameLength(cronJob.metadata.name ?? '') : []),
   ],
   warnings: (cronJob, old, context) =>
@@ -50,12 +50,13 @@ function validateNameLength(name: string): FieldFailure[] {
   return [invalidValue(FieldPath.of('metadata', 'name'), name, `must be no more than ${maxNameLength} characters`)];
 }
 
-function validateSpec(spec: CronJobSpec, dialect: Dialect): FieldFailure[] {
+function validateSpec(spec: CronJobSpec, dialect: Dialect, old: CronJobSpec | undefined): FieldFailure[] {
   const schedule = spec.schedule ?? '';
   const failures: FieldFailure[] = [];
   if (schedule === '') failures.push(required(specPath.child('schedule')));
-  else failures.push(...validateSchedule(schedule));
-  failures.push(...validateTimeZone(spec));
+  else failures.push(...validateSchedule(schedule, spec.timeZone));
+  // A zone that was known when it was written may since have got another name.
+  if (old === undefined || old.timeZone !== spec.timeZone) failures.push(...validateTimeZone(spec.timeZone));
   failures.push(
     ...(['startingDeadlineSeconds', 'successfulJobsHistoryLimit', 'failedJobsHistoryLimit'] as const).flatMap((field) =>
       checkNonNegative(specPath.child(field), spec[field]),
@@ -63,52 +64,42 @@ function validateSpec(spec: CronJobSpec, dialect: Dialect): FieldFailure[] {
     ...checkEnum(specPath.child('concurrencyPolicy'), spec.concurrencyPolicy, ['Allow', 'Forbid', 'Replace']),
   );
   const at = specPath.child('jobTemplate', 'spec');
-  const jobSpec = spec.jobTemplate?.spec;
-  if (jobSpec === undefined) return [...failures, required(at.child('template'))];
+  const jobSpec = spec.jobTemplate?.spec ?? { template: {} };
   failures.push(...validateJobSpec(jobSpec, dialect, at));
-  if (jobSpec.manualSelector === true) {
-    failures.push(invalidValue(at.child('manualSelector'), true, '`manualSelector` is not allowed in a job template'));
-  }
   if (jobSpec.selector !== undefined) {
     failures.push(invalidValue(at.child('selector'), jobSpec.selector, '`selector` will be auto-generated'));
   }
+  if (jobSpec.manualSelector === true) {
+    failures.push(notSupported(at.child('manualSelector'), true, ['nil', 'false']));
+  }
   return failures;
 }
 
-function validateTimeZone({ timeZone, schedule = '' }: CronJobSpec): FieldFailure[] {
+function validateTimeZone(timeZone: string | undefined): FieldFailure[] {
   if (timeZone === undefined) return [];
   const path = specPath.child('timeZone');
-  const failures: FieldFailure[] = [];
-  if (schedule.includes('TZ')) {
-    const text = 'cannot use both timeZone field and TZ or CRON_TZ in schedule';
-    failures.push(invalidValue(specPath.child('schedule'), schedule, text));
-  }
-  if (timeZone === '') return [...failures, invalidValue(path, timeZone, 'must be nil or non-empty string')];
+  if (timeZone === '') return [invalidValue(path, timeZone, 'timeZone must be nil or non-empty string')];
   if (timeZone.toLowerCase() === 'local') {
-    return [...failures, invalidValue(path, timeZone, 'timeZone must be an explicit time zone')];
+    const text = 'timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones';
+    return [invalidValue(path, timeZone, text)];
   }
-  if (!isTimeZone(timeZone)) failures.push(invalidValue(path, timeZone, `unknown time zone ${timeZone}`));
-  return failures;
+  return isTimeZone(timeZone) ? [] : [invalidValue(path, timeZone, `unknown time zone ${timeZone}`)];
 }
 
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    return false;
-  }
-}
-
-function validateSchedule(schedule: string): FieldFailure[] {
+function validateSchedule(schedule: string, timeZone: string | undefined): FieldFailure[] {
+  const path = specPath.child('schedule');
+  const failures: FieldFailure[] = [];
   try {
     parseSchedule(schedule);
-    return [];
   } catch (error) {
     if (!(error instanceof ScheduleError)) throw error;
-    return [invalidValue(specPath.child('schedule'), schedule, error.message)];
+    failures.push(invalidValue(path, schedule, error.message));
   }
+  if (timeZone !== undefined && schedule.includes('TZ')) {
+    const text = 'cannot use both timeZone field and TZ or CRON_TZ in schedule';
+    failures.push(invalidValue(path, schedule, text));
+  }
+  return failures;
 }
 
 function cronJobCells(cronJob: CronJob, now: number): TableRowCells {

@@ -1,6 +1,12 @@
 /** What is particular to jobs. */
 
-import { validateJobSelector, validateJobSpec } from '#api/batch/v1/job/validation.js';
+import {
+  jobLabels,
+  validateGeneratedSelector,
+  validateJobSelector,
+  validateJobSpec,
+  validateJobStatus,
+} from '#api/batch/v1/job/validation.js';
 import { jobs } from '#api/batch/v1/resources.gen.js';
 import type { Job } from '#api/batch/v1/types.gen.js';
 import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
@@ -16,33 +22,33 @@ import { parseTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkNonNegative } from '#apimachinery/validation/checks.js';
 import { invalidValue } from '#apimachinery/validation/failure.js';
 import { dns1123LabelErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
-const statusPath = FieldPath.of('status');
-/** Labels that tell a job's pods from all others. */
-const controllerUIDLabel = 'controller-uid';
-const jobNameLabel = 'job-name';
+
+/** Random characters at the end of a generated name. */
+const generatedLength = 5;
 
 export const jobStrategy: Strategy<Job> = kindStrategy<Job>(jobs, {
   generationFields: ['spec'],
   // Clients of this version expect a job's pods to outlive it.
   defaultPropagation: 'Orphan',
   defaults: (job, context) => defaultJob(job, context.dialect),
+  prepareForCreate: (job, context) => dropTrackingMark(job, context.dialect),
   completeCreate: generateSelector,
+  prepareForUpdate(job, old, context) {
+    if (!isTracked(old, context.dialect)) dropTrackingMark(job, context.dialect);
+  },
   validate: (job, context) => [
+    ...validateGeneratedSelector(job),
     ...validateJobSpec(job.spec, context.dialect, specPath),
     ...validateJobSelector(job.spec, specPath),
     ...validatePodHostnames(job),
   ],
   validateUpdate: (job, old, context) => validateFixedFields(job, old, context),
-  validateStatusUpdate: (job) =>
-    (['active', 'succeeded', 'failed', 'ready'] as const).flatMap((field) =>
-      checkNonNegative(statusPath.child(field), job.status?.[field]),
-    ),
+  validateStatusUpdate: (job) => validateJobStatus(job.status ?? {}, FieldPath.of('status')),
   selectableFields: (job) => ({ 'status.successful': String(job.status?.succeeded ?? 0) }),
   warnings: (job, old, context) => podTemplateWarnings(job.spec.template, old?.spec.template, context.dialect),
   cells: (job, context) => jobCells(job, context.now),
@@ -61,18 +67,37 @@ function defaultJob(job: Job, dialect: Dialect): void {
   defaultPodTemplate(spec.template, dialect);
 }
 
-/** Unless the client brings its own selector, the job's uid marks its pods. */
+/** The mark of jobs whose pods are counted by finalizers, which only the system may set. */
+function trackingMark(dialect: Dialect): string {
+  return `batch.${dialect.labelDomain}/job-tracking`;
+}
+
+function isTracked(job: Job, dialect: Dialect): boolean {
+  return job.metadata.annotations?.[trackingMark(dialect)] !== undefined;
+}
+
+function dropTrackingMark(job: Job, dialect: Dialect): void {
+  if (job.metadata.annotations !== undefined) delete job.metadata.annotations[trackingMark(dialect)];
+}
+
+/**
+ * Unless the client brings its own selector, the job's uid marks its pods. Labels that the client gave stay, for
+ * validation to refuse when they say something else.
+ */
 function generateSelector(job: Job): void {
   const { spec, metadata } = job;
-  if (spec.manualSelector === true || spec.template === undefined) return;
-  const uid = metadata.uid ?? '';
-  spec.template.metadata = {
-    ...spec.template.metadata,
-    labels: { ...spec.template.metadata?.labels, [controllerUIDLabel]: uid, [jobNameLabel]: metadata.name ?? '' },
-  };
+  if (spec.manualSelector === true) return;
+  spec.template ??= {};
+  const { uid = '', name = '', generateName = '' } = metadata;
+  const labels = { [jobLabels.controllerUID]: uid, [jobLabels.name]: name, ...spec.template.metadata?.labels };
+  // A name that was taken leaves its label behind when the next one is tried.
+  if (generateName !== '' && labels[jobLabels.name]?.startsWith(name.slice(0, -generatedLength))) {
+    labels[jobLabels.name] = name;
+  }
+  spec.template.metadata = { ...spec.template.metadata, labels };
   spec.selector = {
     ...spec.selector,
-    matchLabels: { ...spec.selector?.matchLabels, [controllerUIDLabel]: uid },
+    matchLabels: { [jobLabels.controllerUID]: uid, ...spec.selector?.matchLabels },
   };
 }
 
@@ -81,9 +106,10 @@ function validatePodHostnames({ spec, metadata }: Job): FieldFailure[] {
   const completions = spec.completions ?? 0;
   if (spec.completionMode !== 'Indexed' || completions <= 0) return [];
   const name = metadata.name ?? '';
-  return dns1123LabelErrors(`${name}-${completions - 1}`).map((text) =>
-    invalidValue(FieldPath.of('metadata', 'name'), name, `will not able to create pod with invalid DNS label: ${text}`),
-  );
+  const last = `${name}-${completions - 1}`;
+  if (dns1123LabelErrors(last).length === 0) return [];
+  const text = `will not able to create pod with invalid DNS label: ${last}`;
+  return [invalidValue(FieldPath.of('metadata', 'name'), name, text)];
 }
 
 function validateFixedFields(job: Job, old: Job, { gate }: StrategyContext): FieldFailure[] {

@@ -1,13 +1,17 @@
 /** Rules and defaults of jobs; cron jobs carry them in templates. */
-import { templateMatchesSelector } from '#api/apps/v1/workload/validation.js';
-import type { JobSpec } from '#api/batch/v1/types.gen.js';
+import { completeTemplate, templateMatchesSelector } from '#api/apps/v1/workload/validation.js';
+import type { Job, JobSpec, JobStatus } from '#api/batch/v1/types.gen.js';
 import { validatePodTemplate } from '#api/core/v1/podtemplate/template.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { selectorFromObject } from '#apimachinery/selectors/labels.js';
 import { checkNonNegative, checkOptionalEnum } from '#apimachinery/validation/checks.js';
-import { invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
-import type { FieldPath } from '#apimachinery/validation/path.js';
+import { duplicate, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+/** Labels that tell a job's pods from all others. */
+export const jobLabels = { controllerUID: 'controller-uid', name: 'job-name' } as const;
 
 /** An indexed job keeps one bit per index, so their number is bounded. */
 const maxIndexedParallelism = 100_000;
@@ -28,24 +32,58 @@ export function validateJobSpec(spec: JobSpec, dialect: Dialect, path: FieldPath
     }
   }
   const at = path.child('template');
-  if (spec.template === undefined) return [...failures, required(at)];
-  failures.push(...validatePodTemplate(spec.template, dialect, at));
-  return [
-    ...failures,
-    ...validateRestartPolicy(spec.template.spec?.restartPolicy ?? '', at.child('spec', 'restartPolicy')),
-  ];
+  const template = completeTemplate(spec.template, dialect);
+  failures.push(...validatePodTemplate(template, dialect, at));
+  return [...failures, ...validateRestartPolicy(template.spec?.restartPolicy ?? '', at.child('spec', 'restartPolicy'))];
 }
 
 function validateRestartPolicy(policy: string, path: FieldPath): FieldFailure[] {
   // It is what a pod gets when nothing is said, so the message asks for one.
-  if (policy === 'Always') return [required(path, 'valid values: "OnFailure", "Never"')];
+  if (policy === 'Always' || policy === '') return [required(path, 'valid values: "OnFailure", "Never"')];
   return policy === 'OnFailure' || policy === 'Never' ? [] : [notSupported(path, policy, ['OnFailure', 'Never'])];
 }
 
 /** A job's selector: there, well formed, and selecting the job's own pods. */
 export function validateJobSelector(spec: JobSpec, path: FieldPath): FieldFailure[] {
-  if (spec.selector === undefined) return [required(path.child('selector'))];
-  const failures = validateLabelSelector(spec.selector, path.child('selector'));
-  if (spec.template === undefined) return failures;
-  return [...failures, ...templateMatchesSelector(spec.template, spec.selector, path.child('template'))];
+  const at = path.child('selector');
+  const failures = spec.selector === undefined ? [required(at)] : validateLabelSelector(spec.selector, at);
+  return [...failures, ...templateMatchesSelector(spec.template ?? {}, spec.selector, path.child('template'))];
+}
+
+/** Without a selector of the client's own, the pods carry the labels that the system made, and the selector wants them. */
+export function validateGeneratedSelector({ spec, metadata }: Job): FieldFailure[] {
+  if (spec.manualSelector === true || spec.selector === undefined) return [];
+  const { uid = '', name = '' } = metadata;
+  const failures = uid === '' ? [required(FieldPath.of('metadata', 'uid'))] : [];
+  const wanted = { [jobLabels.controllerUID]: uid, [jobLabels.name]: name };
+  const labels = spec.template?.metadata?.labels ?? {};
+  const labelsPath = FieldPath.of('spec', 'template', 'metadata', 'labels');
+  for (const [key, value] of Object.entries(wanted)) {
+    if (labels[key] === value) continue;
+    const text = `must be '${value}'`;
+    const at = labelsPath.key(key);
+    failures.push(labels[key] === undefined ? required(at, text) : invalidValue(at, labels, text));
+  }
+  const path = FieldPath.of('spec', 'selector');
+  if (validateLabelSelector(spec.selector, path).length > 0 || selectorFromObject(spec.selector).matches(wanted)) {
+    return failures;
+  }
+  return [...failures, invalidValue(path, spec.selector, '`selector` not auto-generated')];
+}
+
+/** Counts, and the pods that are not yet counted: each of them once. */
+export function validateJobStatus(status: JobStatus, path: FieldPath): FieldFailure[] {
+  const failures = (['active', 'succeeded', 'failed', 'ready'] as const).flatMap((field) =>
+    checkNonNegative(path.child(field), status[field]),
+  );
+  const seen = new Set<string>();
+  for (const field of ['succeeded', 'failed'] as const) {
+    status.uncountedTerminatedPods?.[field]?.forEach((uid, i) => {
+      const at = path.child('uncountedTerminatedPods', field).index(i);
+      if (uid === '') failures.push(invalidValue(at, uid, 'must not be empty'));
+      else if (seen.has(uid)) failures.push(duplicate(at, uid));
+      seen.add(uid);
+    });
+  }
+  return failures;
 }

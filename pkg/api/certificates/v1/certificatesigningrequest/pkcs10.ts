@@ -25,7 +25,7 @@ const hashes: Readonly<Record<string, string | null>> = {
 export function checkCertificateRequest(request: string): void {
   const [block] = decodePem(Buffer.from(request, 'base64').toString('latin1'));
   if (block?.label !== 'CERTIFICATE REQUEST') {
-    throw new CertificateRequestError('unable to parse csr: PEM block type must be CERTIFICATE REQUEST');
+    throw new CertificateRequestError('PEM block type must be CERTIFICATE REQUEST');
   }
   const signed = parse(block.der);
   if (!signatureHolds(signed)) throw new CertificateRequestError('the signature is not that of the requested key');

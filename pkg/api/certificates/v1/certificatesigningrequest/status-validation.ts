@@ -10,41 +10,52 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 
 const conditionsPath = FieldPath.of('status', 'conditions');
 const certificatePath = FieldPath.of('status', 'certificate');
-const states = ['True', 'False', 'Unknown'];
+const states = ['False', 'True', 'Unknown'];
 /** A decision is there or not: there is no unknown and no withdrawn one. */
 const decisions = ['Approved', 'Denied', 'Failed'];
 
 /** An update of `status`: it neither approves nor denies. */
 export function validateStatus(request: CertificateSigningRequest, old: CertificateSigningRequest): FieldFailure[] {
   return [
-    ...validateConditions(request),
-    ...validateDecisions(request, old, false),
+    ...validateConditions(request, old),
     ...validateCertificate(request, old),
+    ...validateDecisions(request, old, false),
   ];
 }
 
 /** An update of `approval`: it approves or denies, and does not issue. */
 export function validateApproval(request: CertificateSigningRequest, old: CertificateSigningRequest): FieldFailure[] {
-  return [...validateConditions(request), ...validateDecisions(request, old, true)];
+  return [...validateConditions(request, old), ...validateDecisions(request, old, true)];
 }
 
-function validateConditions(request: CertificateSigningRequest): FieldFailure[] {
+/** What is wrong with the stored conditions already, and so may stay wrong. */
+function toleranceOf(old: CertificateSigningRequest) {
+  const types = (old.status?.conditions ?? []).map(({ type = '' }) => type);
+  return {
+    bothDecisions: types.includes('Approved') && types.includes('Denied'),
+    sameTypes: new Set(types).size < types.length,
+    emptyTypes: types.includes(''),
+  };
+}
+
+function validateConditions(request: CertificateSigningRequest, old: CertificateSigningRequest): FieldFailure[] {
   const failures: FieldFailure[] = [];
+  const tolerance = toleranceOf(old);
   const types = new Set<string>();
   (request.status?.conditions ?? []).forEach(({ type = '', status = '' }, i) => {
     const at = conditionsPath.index(i);
-    failures.push(...checkRequired(at.child('type'), type));
+    if (!tolerance.emptyTypes) failures.push(...checkRequired(at.child('type'), type));
     if (status === '') failures.push(required(at.child('status')));
     else {
       const allowed = decisions.includes(type) ? ['True'] : states;
       if (!allowed.includes(status)) failures.push(notSupported(at.child('status'), status, allowed));
     }
     const other = type === 'Approved' ? 'Denied' : 'Approved';
-    if ((type === 'Approved' || type === 'Denied') && types.has(other)) {
+    if (!tolerance.bothDecisions && (type === 'Approved' || type === 'Denied') && types.has(other)) {
       const text = 'Approved and Denied conditions are mutually exclusive';
       failures.push(invalidValue(at.child('type'), type, text));
     }
-    if (types.has(type)) failures.push(duplicate(at.child('type'), type));
+    if (types.has(type) && !tolerance.sameTypes) failures.push(duplicate(at.child('type'), type));
     types.add(type);
   });
   return failures;
@@ -57,18 +68,18 @@ function validateDecisions(
   mayDecide: boolean,
 ): FieldFailure[] {
   const failures: FieldFailure[] = [];
-  for (const type of ['Approved', 'Denied', 'Failed']) {
-    const of = (whole: CertificateSigningRequest): CertificateSigningRequestCondition | undefined =>
-      whole.status?.conditions?.find((condition) => condition.type === type);
+  for (const type of decisions) {
+    const of = (whole: CertificateSigningRequest): CertificateSigningRequestCondition[] =>
+      (whole.status?.conditions ?? []).filter((condition) => condition.type === type);
     const before = of(old);
     const after = of(request);
     const refuse = (verb: string): void => {
       failures.push(forbiddenField(conditionsPath, `updates may not ${verb} a condition of type "${type}"`));
     };
-    if (before !== undefined && after === undefined) refuse('remove');
-    else if (before === undefined && after !== undefined) {
-      if (type !== 'Failed' && !mayDecide) refuse('add');
-    } else if (type !== 'Failed' && !semanticEqual(before, after)) refuse('modify');
+    if (after.length < before.length) refuse('remove');
+    else if (mayDecide || type === 'Failed') continue;
+    else if (after.length > before.length) refuse('add');
+    else if (!semanticEqual(before, after)) refuse('modify');
   }
   return failures;
 }
@@ -77,13 +88,18 @@ function validateCertificate(request: CertificateSigningRequest, old: Certificat
   const before = old.status?.certificate ?? '';
   const after = request.status?.certificate ?? '';
   if (before === after) return [];
-  if (before !== '') return [forbiddenField(certificatePath, 'updates may not modify existing certificate content')];
-  const wrong = whyNoCertificates(after);
-  return wrong === undefined ? [] : [invalidValue(certificatePath, '<certificate data>', wrong)];
+  const wrong = after === '' || whyNoCertificates(before) !== undefined ? undefined : whyNoCertificates(after);
+  const failures = wrong === undefined ? [] : [invalidValue(certificatePath, '<certificate data>', wrong)];
+  if (before === '') return failures;
+  return [...failures, forbiddenField(certificatePath, 'updates may not modify existing certificate content')];
 }
 
+/** Absent content is as good as certificates. */
 function whyNoCertificates(encoded: string): string | undefined {
-  const blocks = decodePem(Buffer.from(encoded, 'base64').toString('latin1'));
+  if (encoded === '') return undefined;
+  const text = Buffer.from(encoded, 'base64').toString('latin1');
+  const blocks = decodePem(text);
+  if (/^-----BEGIN [^-]+-----\r?\n[\w-]+: /m.test(text)) return 'no PEM block headers are permitted';
   if (blocks.length === 0) return 'must contain at least one CERTIFICATE PEM block';
   for (const { label, der } of blocks) {
     if (label !== 'CERTIFICATE') return `only CERTIFICATE PEM blocks are allowed, found "${label}"`;

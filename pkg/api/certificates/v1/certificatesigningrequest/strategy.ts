@@ -4,6 +4,7 @@ import {
   CertificateRequestError,
   checkCertificateRequest,
 } from '#api/certificates/v1/certificatesigningrequest/pkcs10.js';
+import { validateSignerName } from '#api/certificates/v1/certificatesigningrequest/signer-name.js';
 import { validateStatus } from '#api/certificates/v1/certificatesigningrequest/status-validation.js';
 import { declaration } from '#api/certificates/v1/certificatesigningrequest.js';
 import { certificatesigningrequests } from '#api/certificates/v1/resources.gen.js';
@@ -15,7 +16,6 @@ import { age } from '#api/table/age.js';
 import { formatTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkDNSSubdomain } from '#apimachinery/validation/checks.js';
 import { duplicate, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
@@ -32,8 +32,8 @@ export const certificateSigningRequestStrategy: Strategy<CertificateSigningReque
     },
     // What is asked for never changes; an update is for metadata only.
     prepareForUpdate: (request, old) => copyField(request, old, 'spec'),
-    prepareForStatusUpdate: (request, _old, context) => setConditionTimes(request, context.now),
-    validate: (request, context, old) => validateRequest(request, context.dialect, old === undefined),
+    prepareForStatusUpdate: (request, old, context) => setConditionTimes(request, old, context.now),
+    validate: (request, context, old) => validateRequest(request, context.dialect, old),
     validateStatusUpdate: (request, old) => validateStatus(request, old),
     selectableFields: (request) => ({ 'spec.signerName': request.spec.signerName ?? '' }),
     cells: (request, context) => [
@@ -56,32 +56,39 @@ function setRequester({ spec }: CertificateSigningRequest, { user }: StrategyCon
   if (extra.length > 0) spec.extra = Object.fromEntries(extra.map(([key, values]) => [key, [...values]]));
 }
 
-function setConditionTimes(request: CertificateSigningRequest, now: number): void {
+/** Times that are not said: now, or when a condition of that type got that status. */
+function setConditionTimes(request: CertificateSigningRequest, old: CertificateSigningRequest, now: number): void {
   const conditions = request.status?.conditions;
   if (conditions === undefined) return;
+  const since = (type: string | undefined, status: string | undefined): string | undefined =>
+    old.status?.conditions?.find((condition) => condition.type === type && condition.status === status)
+      ?.lastTransitionTime;
   request.status = {
     ...request.status,
     conditions: conditions.map((condition) => ({
       ...condition,
-      lastTransitionTime: condition.lastTransitionTime ?? formatTime(now),
+      lastTransitionTime: condition.lastTransitionTime ?? since(condition.type, condition.status) ?? formatTime(now),
       lastUpdateTime: condition.lastUpdateTime ?? formatTime(now),
     })),
   };
 }
 
-function validateRequest(request: CertificateSigningRequest, dialect: Dialect, isNew: boolean): FieldFailure[] {
-  const { spec } = request;
-  const failures: FieldFailure[] = [];
-  const requestPath = specPath.child('request');
-  if ((spec.request ?? '') === '') failures.push(required(requestPath));
+/** `old` is what an update replaces: what it already breaks may stay broken. */
+function validateRequest(
+  { spec }: CertificateSigningRequest,
+  dialect: Dialect,
+  old: CertificateSigningRequest | undefined,
+): FieldFailure[] {
   // What was once accepted never changes, so it is not verified again.
-  else if (isNew) failures.push(...validatePkcs10(spec.request, requestPath));
-  failures.push(...validateUsages(spec.usages ?? [], specPath.child('usages')));
+  const failures = old === undefined ? validatePkcs10(spec.request ?? '', specPath.child('request')) : [];
+  failures.push(...validateUsages(spec.usages ?? [], old?.spec.usages ?? [], specPath.child('usages')));
   const legacy = dialect.signers.legacyUnknown;
-  if (spec.signerName === legacy) {
+  if (spec.signerName !== legacy)
+    failures.push(...validateSignerName(spec.signerName ?? '', specPath.child('signerName')));
+  else if (old?.spec.signerName !== legacy) {
     const detail = 'the legacy signerName is not allowed via this API version';
     failures.push(invalidValue(specPath.child('signerName'), legacy, detail));
-  } else failures.push(...validateSignerName(spec.signerName ?? ''));
+  }
   const seconds = spec.expirationSeconds;
   if (seconds !== undefined && seconds < minExpirationSeconds) {
     const detail = 'may not specify a duration less than 600 seconds (10 minutes)';
@@ -100,28 +107,15 @@ function validatePkcs10(request: string, path: FieldPath): FieldFailure[] {
   }
 }
 
-function validateUsages(usages: string[], path: FieldPath): FieldFailure[] {
+function validateUsages(usages: string[], old: readonly string[], path: FieldPath): FieldFailure[] {
   if (usages.length === 0) return [required(path, 'usages must be provided')];
-  return usages.flatMap((usage, i) => {
-    const failures = keyUsages.includes(usage) ? [] : [notSupported(path.index(i), usage, keyUsages)];
-    return usages.indexOf(usage) < i ? [...failures, duplicate(path.index(i), usage)] : failures;
+  const unknownFree = old.some((usage) => !keyUsages.includes(usage));
+  const twiceFree = new Set(old).size < old.length;
+  const failures: FieldFailure[] = [];
+  usages.forEach((usage, i) => {
+    if (!unknownFree && !keyUsages.includes(usage)) failures.push(notSupported(path.index(i), usage, keyUsages));
+    if (!twiceFree && usages.indexOf(usage) < i) failures.push(duplicate(path.index(i), usage));
   });
-}
-
-function validateSignerName(name: string): FieldFailure[] {
-  const path = specPath.child('signerName');
-  if (name === '') return [required(path)];
-  const [domain = '', ...rest] = name.split('/');
-  if (rest.length !== 1) {
-    return [
-      invalidValue(path, name, 'must be a fully qualified domain and path of the form "example.com/signer-name"'),
-    ];
-  }
-  const failures = checkDNSSubdomain(path, domain);
-  if (domain.split('.').length < 2) {
-    failures.push(invalidValue(path, name, 'should be a domain with at least two segments separated by dots'));
-  }
-  if (rest[0] === '') failures.push(invalidValue(path, name, 'validating label "": must be non-empty'));
   return failures;
 }
 
@@ -135,16 +129,12 @@ export function prepareApproval(
   const status = { ...old.status };
   copyField(status, request.status ?? {}, 'conditions');
   request.status = status;
-  setConditionTimes(request, context.now);
+  setConditionTimes(request, old, context.now);
 }
 
-function stateText(request: CertificateSigningRequest): string {
-  const conditions = request.status?.conditions;
-  const states = (['Approved', 'Denied', 'Failed'] as const).filter(
-    (type) => getCondition(conditions, type) !== undefined,
-  );
-  const issued = (request.status?.certificate ?? '') !== '' ? ['Issued'] : [];
-  const base = states.length === 0 ? ['Pending'] : states.filter((state) => state !== 'Failed');
-  const failed = states.includes('Failed') ? ['Failed'] : [];
-  return [...base, ...failed, ...issued].join(',');
+function stateText({ status }: CertificateSigningRequest): string {
+  const has = (type: string): boolean => getCondition(status?.conditions, type) !== undefined;
+  const state = has('Denied') ? 'Denied' : has('Approved') ? 'Approved' : 'Pending';
+  const failed = has('Failed') ? ',Failed' : '';
+  return `${state}${failed}${(status?.certificate ?? '') === '' ? '' : ',Issued'}`;
 }

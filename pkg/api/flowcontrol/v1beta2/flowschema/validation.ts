@@ -11,7 +11,8 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkDNSSubdomain, checkRequired } from '#apimachinery/validation/checks.js';
-import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { forbiddenField, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { dns1123LabelErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
@@ -27,7 +28,7 @@ export function validateFlowSchemaSpec(spec: FlowSchemaSpec, name: string, diale
   const method = spec.distinguisherMethod?.type;
   const methods = ['ByNamespace', 'ByUser'];
   if (spec.distinguisherMethod !== undefined && !methods.includes(method ?? '')) {
-    failures.push(notSupported(specPath.child('distinguisherMethod', 'type'), method ?? '', methods));
+    failures.push(notSupported(specPath.child('distinguisherMethod', 'type'), spec.distinguisherMethod, methods));
   }
   const level = spec.priorityLevelConfiguration?.name ?? '';
   const levelPath = specPath.child('priorityLevelConfiguration', 'name');
@@ -135,7 +136,14 @@ function validateResourceRule(rule: ResourcePolicyRule, path: FieldPath): FieldF
     }
   } else {
     namespaces.forEach((namespace, i) => {
-      failures.push(...checkDNSLabel(at.index(i), namespace));
+      const intro = "each member of this list must be '*' or a DNS-1123 label; ";
+      failures.push(
+        ...invalidEach(
+          at.index(i),
+          namespace,
+          dns1123LabelErrors(namespace).map((text) => intro + text),
+        ),
+      );
     });
   }
   return failures;
@@ -149,17 +157,19 @@ function validateNonResourceRule(rule: NonResourcePolicyRule, path: FieldPath): 
     ...checkVerbs(path.child('verbs'), rule.verbs ?? []),
     ...checkList(at, urls, { none, others: 'non-resource URLs' }),
   ];
-  if (failures.length > 0 || urls.includes('*')) return failures;
-  return urls.flatMap((url, i) => validateURLPath(url, at.index(i)));
+  if (urls.includes('*')) return failures;
+  return [...failures, ...urls.flatMap((url, i) => validateURLPath(url, at.index(i)))];
 }
 
 function validateURLPath(url: string, path: FieldPath): FieldFailure[] {
   const wrong = (text: string): FieldFailure[] => [invalidValue(path, url, text)];
   if (url === '') return wrong('must not be empty');
+  if (url === '/') return [];
   if (!url.startsWith('/')) return wrong('must start with slash');
   if (url.includes(' ')) return wrong('must not contain white-space');
   if (url.includes('//')) return wrong('must not contain double slash');
   const star = url.indexOf('*');
-  if (star >= 0 && star !== url.length - 1) return wrong('wildcard can only do suffix matching');
+  if (star >= 0 && !(star === url.length - 1 && url.endsWith('/*')))
+    return wrong('wildcard can only do suffix matching');
   return [];
 }

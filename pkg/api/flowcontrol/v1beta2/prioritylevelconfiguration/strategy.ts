@@ -60,7 +60,7 @@ function validateSpec(spec: PriorityLevelConfigurationSpec, name: string): Field
   const fixed = fixedPriorityLevel(name);
   const { type = '', limited } = spec;
   if ((name === exemptName) !== (type === 'Exempt')) {
-    const text = `type must be 'Exempt' if and only if \`name\` is '${exemptName}'`;
+    const text = `type must be 'Exempt' if and only if name is '${exemptName}'`;
     failures.push(invalidValue(specPath.child('type'), type, text));
   }
   if (fixed !== undefined && !semanticEqual(spec, fixed)) {

@@ -39,9 +39,7 @@ export function validateObjectMeta(meta: ObjectMeta, rules: ObjectMetaRules, pat
   } else if (namespace === '') failures.push(required(namespacePath));
   else failures.push(...invalidEach(namespacePath, namespace, dns1123LabelErrors(namespace)));
   failures.push(...validateShared(meta, rules.dialect, path));
-  meta.finalizers?.forEach((finalizer, i) => {
-    failures.push(...validateKnownFinalizer(finalizer, rules.dialect, path.child('finalizers').index(i)));
-  });
+  failures.push(...validateKnownFinalizers(meta, rules.dialect, path.child('finalizers')));
   return failures;
 }
 
@@ -71,6 +69,7 @@ export function validateObjectMetaUpdate(
   ] as const;
   for (const field of fixed) failures.push(...validateImmutable(meta[field], old[field], path.child(field)));
   failures.push(...validateShared(meta, dialect, path));
+  failures.push(...validateKnownFinalizers(meta, dialect, path.child('finalizers')));
   return failures;
 }
 
@@ -147,6 +146,10 @@ function validateFinalizers(finalizers: string[], dialect: Dialect, path: FieldP
     failures.push(invalidValue(path, finalizers, `finalizer ${orphan} and ${foreground} cannot be both set`));
   }
   return failures;
+}
+
+function validateKnownFinalizers(meta: ObjectMeta, dialect: Dialect, path: FieldPath): FieldFailure[] {
+  return (meta.finalizers ?? []).flatMap((name, i) => validateKnownFinalizer(name, dialect, path.index(i)));
 }
 
 /** A finalizer without a domain must be one of the system's own. */

@@ -1,17 +1,20 @@
 /** What is particular to ingresses. */
+import { validateServiceStatus } from '#api/core/v1/service/validation.js';
 import { ingresses } from '#api/networking/v1/resources.gen.js';
+import { validateTypedReference } from '#api/networking/v1/typed-reference.js';
 import type { HTTPIngressPath, Ingress, IngressBackend, IngressRule } from '#api/networking/v1/types.gen.js';
 import type { TableRowCells } from '#api/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import { orNone } from '#api/table/text.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkDNSSubdomain, checkRequired } from '#apimachinery/validation/checks.js';
+import { checkDNSSubdomain } from '#apimachinery/validation/checks.js';
 import { invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { portNameErrors, portNumberErrors } from '#apimachinery/validation/identifiers.js';
 import { ipFamily } from '#apimachinery/validation/ip.js';
-import { dns1035LabelErrors, wildcardSubdomainErrors } from '#apimachinery/validation/names.js';
+import { dns1035LabelErrors, dns1123SubdomainErrors, wildcardSubdomainErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
@@ -20,9 +23,14 @@ const shownInTable = 3;
 
 export const ingressStrategy: Strategy<Ingress> = kindStrategy<Ingress>(ingresses, {
   generationFields: ['spec'],
-  validate: (ingress) => validateIngress(ingress),
+  validate: (ingress, context, old) => [
+    ...validateIngress(ingress, old),
+    ...(old === undefined ? validateClassAnnotation(ingress, context.dialect) : []),
+  ],
+  // An ingress has its addresses from a load balancer, too.
+  validateStatusUpdate: ({ metadata, status = {} }) => validateServiceStatus({ metadata, spec: {}, status }),
   warnings(ingress, old, context) {
-    const key = `${context.dialect.labelDomain}/ingress.class`;
+    const key = classAnnotation(context.dialect);
     const has = (object: Ingress | undefined): boolean => object?.metadata.annotations?.[key] !== undefined;
     if (!has(ingress) || has(old)) return [];
     return [`annotation "${key}" is deprecated, please use 'spec.ingressClassName' instead`];
@@ -30,9 +38,23 @@ export const ingressStrategy: Strategy<Ingress> = kindStrategy<Ingress>(ingresse
   cells: (ingress, context) => ingressCells(ingress, context.now),
 });
 
-function validateIngress(ingress: Ingress): FieldFailure[] {
+function classAnnotation(dialect: Dialect): string {
+  return `${dialect.labelDomain}/ingress.class`;
+}
+
+/** The class is named in one place. An update may find both, since older objects have them. */
+function validateClassAnnotation({ metadata, spec }: Ingress, dialect: Dialect): FieldFailure[] {
+  const key = classAnnotation(dialect);
+  const value = metadata.annotations?.[key];
+  if (value === undefined || spec.ingressClassName === undefined) return [];
+  return [invalidValue(FieldPath.of('annotations', key), value, 'can not be set when the class field is also set')];
+}
+
+/** `old` is what an update replaces: what it already breaks may stay broken where 1.24 allows it. */
+function validateIngress(ingress: Ingress, old: Ingress | undefined): FieldFailure[] {
   const { spec } = ingress;
   const rules = spec.rules ?? [];
+  const wildcardsFree = old?.spec.rules?.some(hasBrokenWildcard) === true;
   const failures: FieldFailure[] = [];
   if (rules.length === 0 && spec.defaultBackend === undefined) {
     failures.push(invalidValue(specPath, rules, 'either `defaultBackend` or `rules` must be specified'));
@@ -41,15 +63,16 @@ function validateIngress(ingress: Ingress): FieldFailure[] {
     failures.push(...validateBackend(spec.defaultBackend, specPath.child('defaultBackend')));
   }
   rules.forEach((rule, i) => {
-    failures.push(...validateRule(rule, specPath.child('rules').index(i)));
+    failures.push(...validateRule(rule, specPath.child('rules').index(i), wildcardsFree));
   });
+  const secretsFree = old?.spec.tls?.some(({ secretName }) => !isSecretName(secretName)) === true;
   spec.tls?.forEach((tls, i) => {
     const at = specPath.child('tls').index(i);
     tls.hosts?.forEach((host, j) => {
       failures.push(...validateHost(host, at.child('hosts').index(j)));
     });
-    if ((tls.secretName ?? '') !== '')
-      failures.push(...checkDNSSubdomain(at.child('secretName'), tls.secretName ?? ''));
+    if (secretsFree || isSecretName(tls.secretName)) return;
+    failures.push(...checkDNSSubdomain(at.child('secretName'), tls.secretName ?? ''));
   });
   if (spec.ingressClassName !== undefined) {
     failures.push(...checkDNSSubdomain(specPath.child('ingressClassName'), spec.ingressClassName));
@@ -57,12 +80,22 @@ function validateIngress(ingress: Ingress): FieldFailure[] {
   return failures;
 }
 
+/** The secret of a certificate need not be named. */
+function isSecretName(name: string | undefined): boolean {
+  return name === undefined || name === '' || dns1123SubdomainErrors(name).length === 0;
+}
+
+/** Older releases did not look at the paths of hosts with a wildcard. */
+function hasBrokenWildcard(rule: IngressRule): boolean {
+  return (rule.host ?? '').includes('*') && validatePaths(rule, FieldPath.of('rule')).length > 0;
+}
+
 function validateHost(host: string, path: FieldPath): FieldFailure[] {
   if (host.includes('*')) return invalidEach(path, host, wildcardSubdomainErrors(host));
   return checkDNSSubdomain(path, host);
 }
 
-function validateRule(rule: IngressRule, path: FieldPath): FieldFailure[] {
+function validateRule(rule: IngressRule, path: FieldPath, wildcardsFree: boolean): FieldFailure[] {
   const host = rule.host ?? '';
   const at = path.child('host');
   const failures: FieldFailure[] = [];
@@ -70,11 +103,15 @@ function validateRule(rule: IngressRule, path: FieldPath): FieldFailure[] {
     if (ipFamily(host) !== 0) failures.push(invalidValue(at, host, 'must be a DNS name, not an IP address'));
     failures.push(...validateHost(host, at));
   }
-  if (rule.http === undefined) return failures;
-  const paths = rule.http.paths ?? [];
-  const pathsPath = path.child('http', 'paths');
-  if (paths.length === 0) failures.push(required(pathsPath));
-  return [...failures, ...paths.flatMap((entry, i) => validatePath(entry, pathsPath.index(i)))];
+  return wildcardsFree && host.includes('*') ? failures : [...failures, ...validatePaths(rule, path)];
+}
+
+function validatePaths({ http }: IngressRule, path: FieldPath): FieldFailure[] {
+  if (http === undefined) return [];
+  const at = path.child('http', 'paths');
+  const paths = http.paths ?? [];
+  if (paths.length === 0) return [required(at)];
+  return paths.flatMap((entry, i) => validatePath(entry, at.index(i)));
 }
 
 /** Parts of a path that mean something else than they say. */
@@ -117,15 +154,15 @@ function validateBackend(backend: IngressBackend, path: FieldPath): FieldFailure
     return [invalidValue(path, '', 'cannot set both resource and service backends')];
   }
   if (resource !== undefined) {
-    const at = path.child('resource');
-    return [...checkRequired(at.child('kind'), resource.kind), ...checkRequired(at.child('name'), resource.name)];
+    return validateTypedReference(resource, path.child('resource'));
   }
+  if (service === undefined) return [invalidValue(path, '', 'resource or service backend is required')];
   const at = path.child('service');
-  const name = service?.name ?? '';
-  const failures =
-    name === '' ? [required(at.child('name'))] : invalidEach(at.child('name'), name, dns1035LabelErrors(name));
-  const portName = service?.port?.name ?? '';
-  const number = service?.port?.number ?? 0;
+  const name = service.name ?? '';
+  if (name === '') return [required(at.child('name'))];
+  const failures = invalidEach(at.child('name'), name, dns1035LabelErrors(name));
+  const portName = service.port?.name ?? '';
+  const number = service.port?.number ?? 0;
   if (portName !== '' && number !== 0) {
     failures.push(invalidValue(path, '', 'cannot set both port name & port number'));
   } else if (portName !== '')
@@ -137,20 +174,26 @@ function validateBackend(backend: IngressBackend, path: FieldPath): FieldFailure
 
 function ingressCells(ingress: Ingress, now: number): TableRowCells {
   const { metadata, spec, status } = ingress;
-  const addresses = (status?.loadBalancer?.ingress ?? []).map((entry) => entry.ip || entry.hostname || '');
+  const addresses = new Set((status?.loadBalancer?.ingress ?? []).map((entry) => entry.ip || entry.hostname || ''));
   return [
     metadata.name ?? '',
     orNone(spec.ingressClassName),
     hostsText(spec.rules ?? []),
-    addresses.filter((address) => address !== '').join(','),
+    [...addresses]
+      .filter((address) => address !== '')
+      .sort()
+      .join(','),
     (spec.tls ?? []).length > 0 ? '80, 443' : '80',
     age(metadata.creationTimestamp, now),
   ];
 }
 
 function hostsText(rules: IngressRule[]): string {
-  const hosts = rules.map((rule) => rule.host ?? '').filter((host) => host !== '');
-  if (hosts.length === 0) return '*';
-  const list = hosts.slice(0, shownInTable).join(',');
-  return hosts.length > shownInTable ? `${list} + ${hosts.length - shownInTable} more...` : list;
+  const hosts: string[] = [];
+  for (const { host = '' } of rules) {
+    // A rule after the last that is shown counts as another, even one without a host.
+    if (hosts.length === shownInTable) return `${hosts.join(',')} + ${rules.length - shownInTable} more...`;
+    if (host !== '') hosts.push(host);
+  }
+  return hosts.length === 0 ? '*' : hosts.join(',');
 }

@@ -1,14 +1,15 @@
 /** What is particular to ingress classes. */
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import { ingressclasses } from '#api/networking/v1/resources.gen.js';
-import type { IngressClass } from '#api/networking/v1/types.gen.js';
+import { validateTypedReference } from '#api/networking/v1/typed-reference.js';
+import type { IngressClass, IngressClassParametersReference } from '#api/networking/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import { none } from '#api/table/text.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkDomainPrefixedPath, checkOptionalEnum, checkRequired } from '#apimachinery/validation/checks.js';
-import { forbiddenField, required, tooLong } from '#apimachinery/validation/failure.js';
+import { checkDNSLabel, checkDomainPrefixedPath } from '#apimachinery/validation/checks.js';
+import { forbiddenField, notSupported, required, tooLong } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
@@ -38,19 +39,21 @@ function validateSpec(object: IngressClass): FieldFailure[] {
   failures.push(...checkDomainPrefixedPath(controllerPath, controller));
   if (parameters === undefined) return failures;
   const at = specPath.child('parameters');
-  failures.push(
-    ...checkRequired(at.child('kind'), parameters.kind),
-    ...checkRequired(at.child('name'), parameters.name),
-    ...checkOptionalEnum(at.child('scope'), parameters.scope, ['Cluster', 'Namespace']),
-  );
-  const namespaced = (parameters.namespace ?? '') !== '';
-  if (parameters.scope === 'Namespace' && !namespaced) {
-    failures.push(required(at.child('namespace'), "`parameters.scope` is set to 'Namespace'"));
+  return [...failures, ...validateTypedReference(parameters, at), ...validateScope(parameters, at)];
+}
+
+function validateScope({ scope, namespace }: IngressClassParametersReference, path: FieldPath): FieldFailure[] {
+  if (scope === undefined) return [required(path.child('scope'))];
+  const at = path.child('namespace');
+  switch (scope) {
+    case 'Namespace':
+      if (namespace === undefined) return [required(at, "`parameters.scope` is set to 'Namespace'")];
+      return checkDNSLabel(at, namespace);
+    case 'Cluster':
+      return namespace === undefined ? [] : [forbiddenField(at, "`parameters.scope` is set to 'Cluster'")];
+    default:
+      return [notSupported(path.child('scope'), scope, ['Cluster', 'Namespace'])];
   }
-  if (parameters.scope === 'Cluster' && namespaced) {
-    failures.push(forbiddenField(at.child('namespace'), "`parameters.scope` is set to 'Cluster'"));
-  }
-  return failures;
 }
 
 function parametersText(object: IngressClass): string {

@@ -8,7 +8,8 @@ import { age } from '#api/table/age.js';
 import { formatLabelSelector } from '#api/table/text.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkOptionalEnum, checkPortNumberOrName } from '#apimachinery/validation/checks.js';
-import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { forbiddenField, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { portNumberErrors } from '#apimachinery/validation/identifiers.js';
 import { blockContains, type IPBlock, parseCIDR } from '#apimachinery/validation/ip.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -47,10 +48,12 @@ function validatePolicy(policy: NetworkPolicy): FieldFailure[] {
   });
   const types = spec.policyTypes ?? [];
   const typesPath = specPath.child('policyTypes');
-  if (types.length > 2) failures.push(invalidValue(typesPath, types, 'may not specify more than two policyTypes'));
+  if (types.length > 2) {
+    return [...failures, invalidValue(typesPath, types, 'may not specify more than two policyTypes')];
+  }
   types.forEach((type, i) => {
     if (type !== 'Ingress' && type !== 'Egress') {
-      failures.push(notSupported(typesPath.index(i), type, ['Egress', 'Ingress']));
+      failures.push(notSupported(typesPath.index(i), type, ['Ingress', 'Egress']));
     }
   });
   return failures;
@@ -59,18 +62,25 @@ function validatePolicy(policy: NetworkPolicy): FieldFailure[] {
 function validatePorts(ports: NetworkPolicyPort[] | undefined, path: FieldPath): FieldFailure[] {
   return (ports ?? []).flatMap((port, i) => {
     const at = path.index(i);
-    const failures = checkOptionalEnum(at.child('protocol'), port.protocol, ['SCTP', 'TCP', 'UDP']);
-    if (port.port !== undefined) failures.push(...checkPortNumberOrName(at.child('port'), port.port));
-    if (port.endPort === undefined) return failures;
-    const end = at.child('endPort');
-    if (port.port === undefined) failures.push(required(end, 'may not be specified when `port` is not specified'));
-    else if (typeof port.port === 'string') {
-      failures.push(invalidValue(end, port.endPort, 'may not be specified when `port` is non-numeric'));
-    } else if (port.endPort < port.port) {
-      failures.push(invalidValue(end, port.endPort, 'must be greater than or equal to `port`'));
-    }
-    return failures;
+    return [
+      ...checkOptionalEnum(at.child('protocol'), port.protocol, ['TCP', 'UDP', 'SCTP']),
+      ...(port.port === undefined ? [] : checkPortNumberOrName(at.child('port'), port.port)),
+      ...validateEndPort(port, at.child('endPort')),
+    ];
   });
+}
+
+/** The end of a range needs a start, by number. */
+function validateEndPort({ port, endPort }: NetworkPolicyPort, path: FieldPath): FieldFailure[] {
+  if (endPort === undefined) return [];
+  if (port === undefined) return [invalidValue(path, endPort, 'may not be specified when `port` is not specified')];
+  if (typeof port === 'string') {
+    return [invalidValue(path, endPort, 'may not be specified when `port` is non-numeric')];
+  }
+  const failures = invalidEach(path, endPort, portNumberErrors(endPort));
+  // The value shown is the port's, as in 1.24.
+  if (endPort < port) failures.unshift(invalidValue(path, port, 'must be greater than or equal to `port`'));
+  return failures;
 }
 
 function validatePeers(peers: NetworkPolicyPeer[] | undefined, path: FieldPath): FieldFailure[] {

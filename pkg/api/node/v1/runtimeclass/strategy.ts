@@ -8,21 +8,19 @@ import type { RuntimeClass } from '#api/node/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel } from '#apimachinery/validation/checks.js';
+import { duplicate } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const handlerPath = FieldPath.of('handler');
 const schedulingPath = FieldPath.of('scheduling');
 
 export const runtimeClassStrategy: Strategy<RuntimeClass> = kindStrategy<RuntimeClass>(runtimeclasses, {
-  validate: (object, context) => [
-    ...checkDNSLabel(handlerPath, object.handler ?? ''),
-    ...(object.overhead?.podFixed === undefined
-      ? []
-      : validateResourceRequirements({ limits: object.overhead.podFixed }, context.dialect, FieldPath.of('overhead'))),
-    ...validateLabels(object.scheduling?.nodeSelector, schedulingPath.child('nodeSelector')),
-    ...validateTolerations(object.scheduling?.tolerations, schedulingPath.child('tolerations')),
-  ],
+  allowUnconditionalUpdate: false,
+  // An update is held to nothing but its handler.
+  validate: (object, context, old) => (old === undefined ? validateRuntimeClass(object, context.dialect) : []),
   validateUpdate: (object, old) => validateImmutable(object.handler, old.handler, handlerPath),
   warnings: (object, _old, context) =>
     nodeLabelWarnings(object.scheduling?.nodeSelector, context.dialect, schedulingPath.child('nodeSelector')),
@@ -32,3 +30,24 @@ export const runtimeClassStrategy: Strategy<RuntimeClass> = kindStrategy<Runtime
     age(object.metadata.creationTimestamp, context.now),
   ],
 });
+
+function validateRuntimeClass({ handler, overhead, scheduling }: RuntimeClass, dialect: Dialect): FieldFailure[] {
+  const tolerations = scheduling?.tolerations ?? [];
+  const tolerationsPath = schedulingPath.child('tolerations');
+  const failures = [
+    ...checkDNSLabel(handlerPath, handler ?? ''),
+    ...(overhead?.podFixed === undefined
+      ? []
+      : validateResourceRequirements({ limits: overhead.podFixed }, dialect, FieldPath.of('overhead'))),
+    ...validateLabels(scheduling?.nodeSelector, schedulingPath.child('nodeSelector')),
+    ...validateTolerations(tolerations, tolerationsPath),
+  ];
+  const seen = new Set<string>();
+  tolerations.forEach((toleration, i) => {
+    const { key = '', operator = '', value = '', effect = '' } = toleration;
+    const identity = JSON.stringify([key, operator, value, effect]);
+    if (seen.has(identity)) failures.push(duplicate(tolerationsPath.index(i), toleration));
+    seen.add(identity);
+  });
+  return failures;
+}

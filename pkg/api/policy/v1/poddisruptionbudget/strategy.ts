@@ -1,13 +1,15 @@
 /** What is particular to pod disruption budgets. */
 import { checkAtMost100Percent, checkIntOrPercent, validateStatusCounts } from '#api/apps/v1/workload/validation.js';
+import { validateConditions } from '#api/meta/v1/condition/validation.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import { poddisruptionbudgets } from '#api/policy/v1/resources.gen.js';
-import type { PodDisruptionBudget } from '#api/policy/v1/types.gen.js';
+import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '#api/policy/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { invalidValue } from '#apimachinery/validation/failure.js';
+import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
@@ -15,18 +17,12 @@ const specPath = FieldPath.of('spec');
 export const podDisruptionBudgetStrategy: Strategy<PodDisruptionBudget> = kindStrategy<PodDisruptionBudget>(
   poddisruptionbudgets,
   {
+    // The only rule of its name is that a URL can hold it.
+    name: pathSegmentErrors,
     generationFields: ['spec'],
     allowUnconditionalUpdate: false,
     validate: (budget) => validateBudget(budget),
-    validateStatusUpdate: (budget) =>
-      budget.status === undefined
-        ? []
-        : validateStatusCounts(
-            budget.status,
-            ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'],
-            [],
-            FieldPath.of('status'),
-          ),
+    validateStatusUpdate: ({ status }) => (status === undefined ? [] : validateStatus(status)),
     cells: (budget, context) => [
       budget.metadata.name ?? '',
       String(budget.spec.minAvailable ?? 'N/A'),
@@ -36,6 +32,16 @@ export const podDisruptionBudgetStrategy: Strategy<PodDisruptionBudget> = kindSt
     ],
   },
 );
+
+const counts = ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] as const;
+
+function validateStatus(status: PodDisruptionBudgetStatus): FieldFailure[] {
+  const path = FieldPath.of('status');
+  return [
+    ...validateConditions(status.conditions, path.child('conditions')),
+    ...validateStatusCounts(status, counts, [], path),
+  ];
+}
 
 function validateBudget(budget: PodDisruptionBudget): FieldFailure[] {
   const { spec } = budget;

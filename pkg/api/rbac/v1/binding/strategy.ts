@@ -20,20 +20,20 @@ type AnyBinding = RoleBinding | ClusterRoleBinding;
 
 export const roleBindingStrategy: Strategy<RoleBinding> = kindStrategy<RoleBinding>(
   rolebindings,
-  bindingRules(['Role', 'ClusterRole']),
+  bindingRules(['Role', 'ClusterRole'], true),
 );
 
 export const clusterRoleBindingStrategy: Strategy<ClusterRoleBinding> = kindStrategy<ClusterRoleBinding>(
   clusterrolebindings,
-  bindingRules(['ClusterRole']),
+  bindingRules(['ClusterRole'], false),
 );
 
-function bindingRules(roleKinds: readonly string[]) {
+function bindingRules(roleKinds: readonly string[], namespaced: boolean) {
   return {
     name: pathSegmentErrors,
     defaults: (binding: AnyBinding, context: { dialect: Dialect }) => defaultGroups(binding, context.dialect),
     validate: (binding: AnyBinding, context: { dialect: Dialect }) =>
-      validateBinding(binding, roleKinds, context.dialect),
+      validateBinding(binding, { roleKinds, namespaced, group: context.dialect.groupName('rbac') }),
     validateUpdate: (binding: AnyBinding, old: AnyBinding) =>
       semanticEqual(binding.roleRef, old.roleRef)
         ? []
@@ -50,29 +50,39 @@ function defaultGroups(binding: AnyBinding, dialect: Dialect): void {
   }
 }
 
-function validateBinding(binding: AnyBinding, roleKinds: readonly string[], dialect: Dialect): FieldFailure[] {
-  const group = dialect.groupName('rbac');
-  const { apiGroup = '', kind = '', name = '' } = binding.roleRef ?? {};
+interface BindingForm {
+  readonly roleKinds: readonly string[];
+  readonly namespaced: boolean;
+  /** Of roles, users and groups. */
+  readonly group: string;
+}
+
+function validateBinding(binding: AnyBinding, { roleKinds, namespaced, group }: BindingForm): FieldFailure[] {
+  const { apiGroup = '', kind = '', name = '' } = binding.roleRef ?? { apiGroup: group };
   const failures: FieldFailure[] = [];
   if (apiGroup !== group) failures.push(notSupported(roleRefPath.child('apiGroup'), apiGroup, [group]));
   if (!roleKinds.includes(kind)) failures.push(notSupported(roleRefPath.child('kind'), kind, roleKinds));
   if (name === '') failures.push(required(roleRefPath.child('name')));
   else failures.push(...invalidEach(roleRefPath.child('name'), name, pathSegmentErrors(name)));
   binding.subjects?.forEach((subject, i) => {
-    failures.push(...validateSubject(subject, group, subjectsPath.index(i)));
+    const at = subjectsPath.index(i);
+    failures.push(...validateSubject(subject, group, at));
+    // In a namespace an account without one counts as nobody's; in the cluster it must be said.
+    if (!namespaced && subject.kind === 'ServiceAccount' && (subject.namespace ?? '') === '') {
+      failures.push(required(at.child('namespace')));
+    }
   });
   return failures;
 }
 
 function validateSubject(subject: Subject, group: string, path: FieldPath): FieldFailure[] {
-  const { kind = '', name = '', apiGroup = '', namespace = '' } = subject;
+  const { kind = '', name = '', apiGroup = '' } = subject;
   const failures: FieldFailure[] = [];
   if (name === '') failures.push(required(path.child('name')));
   switch (kind) {
     case 'ServiceAccount':
       if (name !== '') failures.push(...checkDNSSubdomain(path.child('name'), name));
       if (apiGroup !== '') failures.push(notSupported(path.child('apiGroup'), apiGroup, ['']));
-      if (namespace === '') failures.push(required(path.child('namespace')));
       break;
     case 'User':
     case 'Group':
@@ -89,7 +99,9 @@ function bindingCells(binding: AnyBinding, now: number): TableRowCells {
   const names = (kind: string): string =>
     subjects
       .filter((subject) => subject.kind === kind)
-      .map((subject) => (kind === 'ServiceAccount' ? `${subject.namespace ?? ''}/${subject.name}` : subject.name))
+      .map(({ name, namespace = '' }) =>
+        kind === 'ServiceAccount' && namespace !== '' ? `${namespace}/${name}` : name,
+      )
       .join(', ');
   return [
     binding.metadata.name ?? '',

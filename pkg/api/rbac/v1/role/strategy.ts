@@ -59,5 +59,9 @@ function validateAggregation(role: ClusterRole): FieldFailure[] {
   if (selectors.length === 0) {
     return [required(path, 'at least one clusterRoleSelector required if aggregationRule is non-nil')];
   }
-  return selectors.flatMap((selector, i) => validateLabelSelector(selector, path.index(i)));
+  return selectors.flatMap((selector, i) => {
+    const at = path.index(i);
+    const failures = validateLabelSelector(selector, at);
+    return failures.length === 0 ? [] : [...failures, invalidValue(at, selector, 'invalid label selector.')];
+  });
 }

@@ -30,7 +30,9 @@ export const priorityClassStrategy: Strategy<PriorityClass> = kindStrategy<Prior
   },
   validate: (object) => [
     ...validateValue(object),
-    ...checkEnum(preemptionPath, object.preemptionPolicy, ['PreemptLowerPriority', 'Never']),
+    ...(object.preemptionPolicy === undefined
+      ? []
+      : checkEnum(preemptionPath, object.preemptionPolicy, ['PreemptLowerPriority', 'Never'])),
   ],
   validateUpdate: (object, old) => [
     ...((object.value ?? 0) === (old.value ?? 0)

@@ -1,0 +1,65 @@
+/** Rules of the defaults in a schema: each fits the schema it stands in, and nothing of it would be pruned. */
+import { extensionsOf } from '#api/apiextensions/v1/customresourcedefinition/schema-extensions.js';
+import { validateValue } from '#api/apiextensions/v1/customresourcedefinition/value-validation.js';
+import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { invalidValue } from '#apimachinery/validation/failure.js';
+import type { FieldPath } from '#apimachinery/validation/path.js';
+
+/** Fields that every object of the API has, whether its schema says so or not. */
+export const objectFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
+
+/** Of a structural schema; defaults where none may be are refused elsewhere. */
+export function validateDefaults(schema: JSONSchemaProps, dialect: Dialect, path: FieldPath): FieldFailure[] {
+  return validateWithin(schema, dialect, { path, root: true, insideMeta: false });
+}
+
+interface Place {
+  readonly path: FieldPath;
+  readonly root: boolean;
+  /** Metadata has fields that no schema names, so nothing of it counts as unknown. */
+  readonly insideMeta: boolean;
+}
+
+function validateWithin(schema: JSONSchemaProps, dialect: Dialect, place: Place): FieldFailure[] {
+  const { path, root, insideMeta } = place;
+  const failures: FieldFailure[] = [];
+  const { embeddedResource } = extensionsOf(schema, dialect);
+  const value: unknown = schema.default;
+  if (value !== undefined) {
+    const at = path.child('default');
+    if (!insideMeta && hasUnknownFields(value, schema, dialect)) {
+      failures.push(invalidValue(at, value, 'must not have unknown fields'));
+    } else failures.push(...validateValue(value, schema, dialect, at));
+  }
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    const meta = insideMeta || ((root || embeddedResource) && objectFields.has(name));
+    const at = { path: path.child('properties').key(name), root: false, insideMeta: meta };
+    failures.push(...validateWithin(property, dialect, at));
+  }
+  for (const member of ['items', 'additionalProperties'] as const) {
+    const inner = schema[member];
+    if (typeof inner !== 'object' || Array.isArray(inner)) continue;
+    failures.push(...validateWithin(inner, dialect, { path: path.child(member), root: false, insideMeta }));
+  }
+  return failures;
+}
+
+/** True when pruning would take something from the value. */
+function hasUnknownFields(value: unknown, schema: JSONSchemaProps, dialect: Dialect): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { embeddedResource, preserveUnknownFields } = extensionsOf(schema, dialect);
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    if (items === undefined || Array.isArray(items)) return false;
+    return value.some((element) => hasUnknownFields(element, items, dialect));
+  }
+  const { properties = {}, additionalProperties } = schema;
+  return Object.entries(value).some(([name, element]) => {
+    if (embeddedResource && objectFields.has(name)) return false;
+    const property = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
+    if (property === undefined || property === false) return preserveUnknownFields !== true;
+    return property !== true && hasUnknownFields(element, property, dialect);
+  });
+}

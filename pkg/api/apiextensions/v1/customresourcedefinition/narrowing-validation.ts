@@ -1,0 +1,126 @@
+/** What may be said inside of `allOf`, `anyOf`, `oneOf` and `not`: which of the values that are allowed already. */
+import { patternError } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
+import { extensionsOf } from '#api/apiextensions/v1/customresourcedefinition/schema-extensions.js';
+import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
+import type { FieldPath } from '#apimachinery/validation/path.js';
+
+/** The narrowings of a schema and its pattern. The schema itself is not looked into. */
+export function validateNarrowings(schema: JSONSchemaProps, dialect: Dialect, path: FieldPath): FieldFailure[] {
+  const failures = validateValues(schema, dialect, { path, isStructure: true });
+  for (const [part, at] of narrowings(schema, path)) failures.push(...validateComplete(part, schema, at, path));
+  return failures;
+}
+
+function narrowings(schema: JSONSchemaProps, path: FieldPath): [JSONSchemaProps, FieldPath][] {
+  const found: [JSONSchemaProps, FieldPath][] = [];
+  for (const member of ['allOf', 'anyOf', 'oneOf'] as const) {
+    schema[member]?.forEach((part, i) => {
+      found.push([part, path.child(member).index(i)]);
+    });
+  }
+  if (schema.not !== undefined) found.push([schema.not, path.child('not')]);
+  return found;
+}
+
+/** The one place for types in a narrowing: which two an integer-or-string is. */
+const integerOrString = [{ type: 'integer' }, { type: 'string' }];
+
+interface Place {
+  readonly path: FieldPath;
+  /** The types of an integer-or-string may stand in `anyOf` here, or one `allOf` further. */
+  readonly isStructure?: boolean;
+  readonly freeAnyOf?: boolean;
+}
+
+function validateValues(schema: JSONSchemaProps, dialect: Dialect, place: Place): FieldFailure[] {
+  const { path, isStructure = false, freeAnyOf = isStructure } = place;
+  const failures: FieldFailure[] = [];
+  if (!(freeAnyOf && semanticEqual(schema.anyOf, integerOrString))) {
+    schema.anyOf?.forEach((part, i) => {
+      failures.push(...validateNarrowing(part, dialect, { path: path.child('anyOf').index(i) }));
+    });
+  }
+  schema.allOf?.forEach((part, i) => {
+    const at = { path: path.child('allOf').index(i), freeAnyOf: isStructure && i === 0 };
+    failures.push(...validateNarrowing(part, dialect, at));
+  });
+  schema.oneOf?.forEach((part, i) => {
+    failures.push(...validateNarrowing(part, dialect, { path: path.child('oneOf').index(i) }));
+  });
+  if (schema.not !== undefined) failures.push(...validateNarrowing(schema.not, dialect, { path: path.child('not') }));
+  const error = patternError(schema.pattern ?? '');
+  if (error === undefined) return failures;
+  const text = `must be a valid regular expression, but isn't: ${error}`;
+  return [...failures, invalidValue(path.child('pattern'), schema.pattern, text)];
+}
+
+function validateNarrowing(part: JSONSchemaProps, dialect: Dialect, place: Place): FieldFailure[] {
+  const { path } = place;
+  const failures = validateValues(part, dialect, place);
+  if (typeof part.items === 'object' && !Array.isArray(part.items)) {
+    failures.push(...validateNarrowing(part.items, dialect, { path: path.child('items') }));
+  }
+  for (const [name, property] of Object.entries(part.properties ?? {})) {
+    failures.push(...validateNarrowing(property, dialect, { path: path.child('properties').key(name) }));
+  }
+  for (const [member, state] of forbiddenMembers(part, dialect)) {
+    failures.push(forbiddenField(path.child(member), `must be ${state} to be structural`));
+  }
+  if (Object.hasOwn(part.properties ?? {}, 'metadata')) {
+    failures.push(
+      forbiddenField(path.child('properties').key('metadata'), 'must not be specified in a nested context'),
+    );
+  }
+  return failures;
+}
+
+/** Members that belong to the structure, with what they must be instead. */
+function forbiddenMembers(part: JSONSchemaProps, dialect: Dialect): [member: string, state: string][] {
+  const extensions = extensionsOf(part, dialect);
+  const prefix = dialect.extensionPrefix;
+  const rows: [boolean, string, string][] = [
+    [(part.type ?? '') !== '', 'type', 'empty'],
+    [part.additionalProperties !== undefined, 'additionalProperties', 'undefined'],
+    [part.default !== undefined, 'default', 'undefined'],
+    [(part.title ?? '') !== '', 'title', 'empty'],
+    [(part.description ?? '') !== '', 'description', 'empty'],
+    [part.nullable === true, 'nullable', 'false'],
+    [extensions.preserveUnknownFields === true, `${prefix}preserve-unknown-fields`, 'false'],
+    [extensions.embeddedResource, `${prefix}embedded-resource`, 'false'],
+    [extensions.intOrString, `${prefix}int-or-string`, 'false'],
+    [extensions.listMapKeys.length > 0, `${prefix}list-map-keys`, 'empty'],
+    [extensions.listType !== undefined, `${prefix}list-type`, 'undefined'],
+    [extensions.mapType !== undefined, `${prefix}map-type`, 'undefined'],
+    [extensions.validations.length > 0, `${prefix}validations`, 'empty'],
+  ];
+  return rows.filter(([said]) => said).map(([, member, state]) => [member, state]);
+}
+
+/** What a narrowing speaks of must be known outside of it. `at` is where it speaks, `path` where it should be known. */
+function validateComplete(
+  part: JSONSchemaProps,
+  schema: JSONSchemaProps,
+  at: FieldPath,
+  path: FieldPath,
+): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  const deeper = (inner: JSONSchemaProps, known: JSONSchemaProps | undefined, ...steps: [string, string?]): void => {
+    const [member, key] = steps;
+    const down = (from: FieldPath): FieldPath => (key === undefined ? from.child(member) : from.child(member).key(key));
+    if (known === undefined) failures.push(required(down(path), `because it is defined in ${down(at)}`));
+    else failures.push(...validateComplete(inner, known, down(at), down(path)));
+  };
+  for (const [inner, where] of narrowings(part, at)) failures.push(...validateComplete(inner, schema, where, path));
+  const items = (of: JSONSchemaProps): JSONSchemaProps | undefined => (Array.isArray(of.items) ? undefined : of.items);
+  const inner = items(part);
+  if (inner !== undefined) deeper(inner, items(schema), 'items');
+  for (const [name, property] of Object.entries(part.properties ?? {})) {
+    const known = Object.hasOwn(schema.properties ?? {}, name) ? schema.properties?.[name] : undefined;
+    deeper(property, known, 'properties', name);
+  }
+  return failures;
+}

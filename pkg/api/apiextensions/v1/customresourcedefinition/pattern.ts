@@ -1,0 +1,49 @@
+/** Regular expressions of schemas: the syntax is RE2's, which runs in linear time; here they run in this platform's. */
+
+/** What RE2 leaves out for the sake of its running time. */
+const unsupported = /\(\?(?:[=!]|<[=!])/;
+const backReference = /(?:^|[^\\])(?:\\\\)*\\[1-9]/;
+
+/** Says what is wrong with a pattern, undefined when nothing is. */
+export function patternError(pattern: string): string | undefined {
+  const look = unsupported.exec(pattern)?.[0];
+  if (look !== undefined) return `error parsing regexp: invalid or unsupported Perl syntax: \`${look}\``;
+  if (backReference.test(pattern))
+    return 'error parsing regexp: invalid escape sequence: back references are not supported';
+  try {
+    compilePattern(pattern);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return `error parsing regexp: ${error.message}`;
+  }
+}
+
+const classes: Readonly<Record<string, string>> = {
+  alnum: '0-9A-Za-z',
+  alpha: 'A-Za-z',
+  ascii: '\\x00-\\x7f',
+  blank: '\\t ',
+  cntrl: '\\x00-\\x1f\\x7f',
+  digit: '0-9',
+  graph: '!-~',
+  lower: 'a-z',
+  print: ' -~',
+  punct: '!-\\/:-@[-`{-~',
+  space: '\\t\\n\\v\\f\\r ',
+  upper: 'A-Z',
+  word: '0-9A-Za-z_',
+  xdigit: '0-9A-Fa-f',
+};
+
+/** Throws a SyntaxError. What only RE2 writes so is translated: named groups, flags in front, POSIX classes, ends. */
+export function compilePattern(pattern: string): RegExp {
+  const flags = /^\(\?([ims]+)\)/.exec(pattern);
+  const body = pattern
+    .slice(flags?.[0].length ?? 0)
+    .replaceAll('(?P<', '(?<')
+    .replace(/\[:(\w+):\]/g, (whole, name: string) => (Object.hasOwn(classes, name) ? (classes[name] ?? whole) : whole))
+    .replaceAll('\\A', '^')
+    .replaceAll('\\z', '$');
+  return new RegExp(body, [...new Set(`${flags?.[1] ?? ''}`)].join(''));
+}

@@ -1,0 +1,314 @@
+import t from 'tap';
+import { cronJobStrategy } from '#api/batch/v1/cronjob/strategy.js';
+import { jobStrategy } from '#api/batch/v1/job/strategy.js';
+import {
+  checkRules,
+  checkStatusRules,
+  checkUpdateRules,
+  type Draft,
+  type RuleRow,
+} from '#api/strategy/strategy-table.js';
+
+t.test('jobs', (t) => {
+  const base: Draft = {
+    metadata: { name: 'j', namespace: 'ns', uid: 'u' },
+    spec: { template: { spec: { containers: [{ name: 'c', image: 'i' }], restartPolicy: 'Never' } } },
+  };
+  const create: RuleRow[] = [
+    ['spec.parallelism', -1, 'spec.parallelism: Invalid value: -1: must be greater than or equal to 0'],
+    ['spec.completions', -1, 'spec.completions: Invalid value: -1: must be greater than or equal to 0'],
+    [
+      'spec.activeDeadlineSeconds',
+      -1,
+      'spec.activeDeadlineSeconds: Invalid value: -1: must be greater than or equal to 0',
+    ],
+    ['spec.backoffLimit', -1, 'spec.backoffLimit: Invalid value: -1: must be greater than or equal to 0'],
+    [
+      'spec.ttlSecondsAfterFinished',
+      -1,
+      'spec.ttlSecondsAfterFinished: Invalid value: -1: must be greater than or equal to 0',
+    ],
+    [
+      'spec.completionMode',
+      'Other',
+      'spec.completionMode: Unsupported value: "Other": supported values: "NonIndexed", "Indexed"',
+    ],
+    [
+      'spec',
+      {
+        template: { spec: { containers: [{ name: 'c', image: 'i' }], restartPolicy: 'Never' } },
+        completionMode: 'Indexed',
+        parallelism: 1,
+      },
+      'spec.completions: Required value: when completion mode is Indexed',
+    ],
+    [
+      'spec',
+      {
+        template: { spec: { containers: [{ name: 'c', image: 'i' }], restartPolicy: 'Never' } },
+        completionMode: 'Indexed',
+        completions: 1,
+        parallelism: 100001,
+      },
+      'spec.parallelism: Invalid value: 100001: must be less than or equal to 100000 when completion mode is Indexed',
+    ],
+    [
+      'spec.template',
+      undefined,
+      'spec.template.spec.containers: Required value',
+      'spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"',
+    ],
+    [
+      'spec.template.spec.restartPolicy',
+      undefined,
+      'spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"',
+    ],
+    [
+      'spec.template.spec.restartPolicy',
+      'Always',
+      'spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"',
+    ],
+    [
+      'spec.template.spec.restartPolicy',
+      'Sometimes',
+      'spec.template.spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"',
+      'spec.template.spec.restartPolicy: Unsupported value: "Sometimes": supported values: "OnFailure", "Never"',
+    ],
+    ['spec.template.spec.containers', [], 'spec.template.spec.containers: Required value'],
+    ['metadata.uid', undefined, 'metadata.uid: Required value'],
+    [
+      'spec.template.metadata',
+      { labels: { 'job-name': 'other' } },
+      `spec.template.metadata.labels[job-name]: Invalid value: {"controller-uid":"u","job-name":"other"}: must be 'j'`,
+    ],
+    [
+      'spec.template.metadata',
+      { labels: { 'controller-uid': 'other' } },
+      `spec.template.metadata.labels[controller-uid]: Invalid value: {"controller-uid":"other","job-name":"j"}: must be 'u'`,
+      'spec.template.metadata.labels: Invalid value: {"controller-uid":"other","job-name":"j"}: `selector` does not match template `labels`',
+    ],
+    [
+      'spec.selector',
+      { matchLabels: { a: 'b' } },
+      'spec.selector: Invalid value: {"matchLabels":{"controller-uid":"u","a":"b"}}: `selector` not auto-generated',
+      'spec.template.metadata.labels: Invalid value: {"controller-uid":"u","job-name":"j"}: `selector` does not match template `labels`',
+    ],
+    [
+      'spec.selector',
+      { matchLabels: { 'controller-uid': 'other' } },
+      'spec.selector: Invalid value: {"matchLabels":{"controller-uid":"other"}}: `selector` not auto-generated',
+      'spec.template.metadata.labels: Invalid value: {"controller-uid":"u","job-name":"j"}: `selector` does not match template `labels`',
+    ],
+    [
+      'spec.selector',
+      { matchExpressions: [{ key: 'a', operator: 'Is' }] },
+      'spec.selector.matchExpressions[0].operator: Invalid value: "Is": not a valid selector operator',
+    ],
+    [
+      'spec.manualSelector',
+      true,
+      'spec.selector: Required value',
+      'spec.template.metadata.labels: Invalid value: {}: `selector` does not match template `labels`',
+    ],
+    [
+      'spec',
+      {
+        template: { spec: { containers: [{ name: 'c', image: 'i' }], restartPolicy: 'Never' } },
+        manualSelector: true,
+        selector: { matchLabels: { a: 'b' } },
+      },
+      'spec.template.metadata.labels: Invalid value: {}: `selector` does not match template `labels`',
+    ],
+    [
+      'spec',
+      {
+        manualSelector: true,
+        selector: { matchLabels: { a: 'b' } },
+        template: {
+          metadata: { labels: { a: 'b' } },
+          spec: { containers: [{ name: 'c', image: 'i' }], restartPolicy: 'Never' },
+        },
+      },
+    ],
+    ['metadata.annotations', { 'batch.orch.io/job-tracking': '' }],
+  ];
+  checkRules(t, jobStrategy, base, create);
+  const update: RuleRow[] = [
+    ['spec.completions', 2, 'spec.completions: Invalid value: 2: field is immutable'],
+    ['spec.completionMode', 'Indexed', 'spec.completionMode: Invalid value: "Indexed": field is immutable'],
+    ['spec.parallelism', 5],
+    ['spec.suspend', true],
+    ['spec.backoffLimit', 0],
+    ['spec.activeDeadlineSeconds', 5],
+    [
+      'spec.template.spec.containers.0.image',
+      'j',
+      'spec.template: Invalid value: {"spec":{"containers":[{"name":"c","image":"j","terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File","imagePullPolicy":"Always"}],"restartPolicy":"Never","dnsPolicy":"ClusterFirst","securityContext":{},"terminationGracePeriodSeconds":30,"schedulerName":"default-scheduler"},"metadata":{"labels":{"controller-uid":"u","job-name":"j"}}}: field is immutable',
+    ],
+    [
+      'spec.selector',
+      { matchLabels: { 'controller-uid': 'u', x: 'y' } },
+      'spec.selector: Invalid value: {"matchLabels":{"controller-uid":"u","x":"y"}}: `selector` not auto-generated',
+      'spec.template.metadata.labels: Invalid value: {"controller-uid":"u","job-name":"j"}: `selector` does not match template `labels`',
+      'spec.selector: Invalid value: {"matchLabels":{"controller-uid":"u","x":"y"}}: field is immutable',
+    ],
+  ];
+  checkUpdateRules(t, jobStrategy, base, update);
+  const status: RuleRow[] = [
+    ['active', -1, 'status.active: Invalid value: -1: must be greater than or equal to 0'],
+    ['succeeded', -1, 'status.succeeded: Invalid value: -1: must be greater than or equal to 0'],
+    ['failed', -1, 'status.failed: Invalid value: -1: must be greater than or equal to 0'],
+    ['ready', -1, 'status.ready: Invalid value: -1: must be greater than or equal to 0'],
+    [
+      'uncountedTerminatedPods',
+      { succeeded: [''] },
+      'status.uncountedTerminatedPods.succeeded[0]: Invalid value: "": must not be empty',
+    ],
+    [
+      'uncountedTerminatedPods',
+      { succeeded: ['a'], failed: ['a'] },
+      'status.uncountedTerminatedPods.failed[0]: Duplicate value: "a"',
+    ],
+    [
+      'uncountedTerminatedPods',
+      { failed: ['a', 'b', 'a'] },
+      'status.uncountedTerminatedPods.failed[2]: Duplicate value: "a"',
+    ],
+    ['uncountedTerminatedPods', { succeeded: ['a'], failed: ['b'] }],
+  ];
+  checkStatusRules(t, jobStrategy, { base }, status);
+  t.end();
+});
+
+t.test('cron jobs', (t) => {
+  const base: Draft = {
+    metadata: { name: 'c', namespace: 'ns' },
+    spec: {
+      schedule: '* * * * *',
+      jobTemplate: {
+        spec: { template: { spec: { containers: [{ name: 'c', image: 'i' }], restartPolicy: 'Never' } } },
+      },
+    },
+  };
+  const create: RuleRow[] = [
+    ['spec.schedule', undefined, 'spec.schedule: Required value'],
+    ['spec.schedule', 'bad', 'spec.schedule: Invalid value: "bad": expected exactly 5 fields, found 1: [bad]'],
+    [
+      'spec.schedule',
+      '60 * * * *',
+      'spec.schedule: Invalid value: "60 * * * *": end of range (60) above maximum (59): 60',
+    ],
+    [
+      'spec.schedule',
+      '* 24 * * *',
+      'spec.schedule: Invalid value: "* 24 * * *": end of range (24) above maximum (23): 24',
+    ],
+    [
+      'spec.schedule',
+      '* * 0 * *',
+      'spec.schedule: Invalid value: "* * 0 * *": beginning of range (0) below minimum (1): 0',
+    ],
+    [
+      'spec.schedule',
+      '* * * 13 *',
+      'spec.schedule: Invalid value: "* * * 13 *": end of range (13) above maximum (12): 13',
+    ],
+    ['spec.schedule', '* * * * 7', 'spec.schedule: Invalid value: "* * * * 7": end of range (7) above maximum (6): 7'],
+    [
+      'spec.schedule',
+      '5-1 * * * *',
+      'spec.schedule: Invalid value: "5-1 * * * *": beginning of range (5) beyond end of range (1): 5-1',
+    ],
+    [
+      'spec.schedule',
+      '*/0 * * * *',
+      'spec.schedule: Invalid value: "*/0 * * * *": step of range should be a positive number: */0',
+    ],
+    ['spec.schedule', '1-2-3 * * * *', 'spec.schedule: Invalid value: "1-2-3 * * * *": too many hyphens: 1-2-3'],
+    ['spec.schedule', '*/2/3 * * * *', 'spec.schedule: Invalid value: "*/2/3 * * * *": too many slashes: */2/3'],
+    [
+      'spec.schedule',
+      'a * * * *',
+      'spec.schedule: Invalid value: "a * * * *": failed to parse int from a: strconv.Atoi: parsing "a": invalid syntax',
+    ],
+    ['spec.schedule', '@often', 'spec.schedule: Invalid value: "@often": unrecognized descriptor: @often'],
+    [
+      'spec.schedule',
+      '@every soon',
+      'spec.schedule: Invalid value: "@every soon": failed to parse duration @every soon: time: invalid duration "soon"',
+    ],
+    ['spec.schedule', '@hourly'],
+    [
+      'spec.schedule',
+      'TZ=Mars/Base * * * * *',
+      'spec.schedule: Invalid value: "TZ=Mars/Base * * * * *": provided bad location Mars/Base: unknown time zone Mars/Base',
+    ],
+    ['spec.schedule', 'CRON_TZ=Europe/Berlin 0 0 * * *'],
+    [
+      'spec.startingDeadlineSeconds',
+      -1,
+      'spec.startingDeadlineSeconds: Invalid value: -1: must be greater than or equal to 0',
+    ],
+    [
+      'spec.concurrencyPolicy',
+      'Other',
+      'spec.concurrencyPolicy: Unsupported value: "Other": supported values: "Allow", "Forbid", "Replace"',
+    ],
+    ['spec.concurrencyPolicy', 'Replace'],
+    [
+      'spec.successfulJobsHistoryLimit',
+      -1,
+      'spec.successfulJobsHistoryLimit: Invalid value: -1: must be greater than or equal to 0',
+    ],
+    [
+      'spec.failedJobsHistoryLimit',
+      -1,
+      'spec.failedJobsHistoryLimit: Invalid value: -1: must be greater than or equal to 0',
+    ],
+    [
+      'spec.jobTemplate',
+      undefined,
+      'spec.jobTemplate.spec.template.spec.containers: Required value',
+      'spec.jobTemplate.spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"',
+    ],
+    [
+      'spec.jobTemplate.spec.template.spec.restartPolicy',
+      'Always',
+      'spec.jobTemplate.spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"',
+    ],
+    [
+      'spec.jobTemplate.spec.backoffLimit',
+      -1,
+      'spec.jobTemplate.spec.backoffLimit: Invalid value: -1: must be greater than or equal to 0',
+    ],
+    [
+      'spec.jobTemplate.spec.selector',
+      { matchLabels: { a: 'b' } },
+      'spec.jobTemplate.spec.selector: Invalid value: {"matchLabels":{"a":"b"}}: `selector` will be auto-generated',
+    ],
+    [
+      'spec.jobTemplate.spec.manualSelector',
+      true,
+      'spec.jobTemplate.spec.manualSelector: Unsupported value: true: supported values: "nil", "false"',
+    ],
+    ['spec.jobTemplate.spec.manualSelector', false],
+    [
+      'metadata.name',
+      'x'.repeat(53),
+      `metadata.name: Invalid value: "${'x'.repeat(53)}": must be no more than 52 characters`,
+    ],
+    ['metadata.name', 'x'.repeat(52)],
+  ];
+  checkRules(t, cronJobStrategy, base, create);
+  const update: RuleRow[] = [
+    ['spec.schedule', 'bad', 'spec.schedule: Invalid value: "bad": expected exactly 5 fields, found 1: [bad]'],
+    ['spec.suspend', true],
+    [
+      'spec.concurrencyPolicy',
+      'Other',
+      'spec.concurrencyPolicy: Unsupported value: "Other": supported values: "Allow", "Forbid", "Replace"',
+    ],
+  ];
+  checkUpdateRules(t, cronJobStrategy, base, update);
+  t.end();
+});

@@ -1,0 +1,43 @@
+/** Rules of names of signers: `example.com/signer-name`. */
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { invalidValue, required, tooLong } from '#apimachinery/validation/failure.js';
+import {
+  dns1123LabelErrors,
+  dns1123SubdomainErrors,
+  maxLabelLength,
+  maxSubdomainLength,
+} from '#apimachinery/validation/names.js';
+import type { FieldPath } from '#apimachinery/validation/path.js';
+
+/** The path may hold a resource's name and a namespace: a subdomain, a dot and a label. */
+const maxPathLength = maxSubdomainLength + 1 + maxLabelLength;
+const maxLength = maxSubdomainLength + 1 + maxPathLength;
+
+export function validateSignerName(name: string, path: FieldPath): FieldFailure[] {
+  if (name === '') return [required(path)];
+  const [domain = '', rest, ...more] = name.split('/');
+  if (rest === undefined || more.length > 0) {
+    const text = 'must be a fully qualified domain and path of the form "example.com/signer-name"';
+    return [invalidValue(path, name, text)];
+  }
+  const failures = domain.length > maxSubdomainLength ? [tooLong(path, maxSubdomainLength)] : [];
+  const labels = domain.split('.');
+  failures.push(...checkParts(labels, domain, dns1123LabelErrors, path));
+  if (labels.length < 2) {
+    failures.push(invalidValue(path, domain, 'should be a domain with at least two segments separated by dots'));
+  }
+  failures.push(...checkParts(rest.split('.'), rest, dns1123SubdomainErrors, path));
+  if (name.length > maxLength) failures.push(tooLong(path, maxLength));
+  return failures;
+}
+
+function checkParts(
+  parts: readonly string[],
+  whole: string,
+  errors: (part: string) => string[],
+  path: FieldPath,
+): FieldFailure[] {
+  return parts.flatMap((part) =>
+    errors(part).map((error) => invalidValue(path, whole, `validating label ${JSON.stringify(part)}: ${error}`)),
+  );
+}

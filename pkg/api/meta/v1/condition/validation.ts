@@ -1,0 +1,51 @@
+/** Rules of conditions in their common form (metav1.Condition). */
+import type { Condition } from '#api/meta/v1/types.gen.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { checkQualifiedName } from '#apimachinery/validation/checks.js';
+import { duplicate, invalidValue, notSupported, required, tooLong } from '#apimachinery/validation/failure.js';
+import { patternMessage } from '#apimachinery/validation/names.js';
+import type { FieldPath } from '#apimachinery/validation/path.js';
+
+const states = ['False', 'True', 'Unknown'];
+const maxReasonBytes = 1024;
+const maxMessageBytes = 32 * 1024;
+const reasonPattern = '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?';
+const reasonText =
+  "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'";
+
+/** One condition of each type, each of them complete. */
+export function validateConditions(conditions: readonly Condition[] | undefined, path: FieldPath): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  const types = new Set<string>();
+  conditions?.forEach((condition, i) => {
+    const at = path.index(i);
+    const { type = '' } = condition;
+    if (types.has(type)) failures.push(duplicate(at.child('type'), type));
+    types.add(type);
+    failures.push(...checkQualifiedName(at.child('type'), type), ...validateCondition(condition, at));
+  });
+  return failures;
+}
+
+/** Everything but the type. */
+function validateCondition(condition: Condition, path: FieldPath): FieldFailure[] {
+  const { status = '', observedGeneration = 0, reason = '', message = '' } = condition;
+  const failures: FieldFailure[] = [];
+  if (!states.includes(status)) failures.push(notSupported(path.child('status'), status, states));
+  if (observedGeneration < 0) {
+    const text = 'must be greater than or equal to zero';
+    failures.push(invalidValue(path.child('observedGeneration'), observedGeneration, text));
+  }
+  if ((condition.lastTransitionTime ?? '') === '') {
+    failures.push(required(path.child('lastTransitionTime'), 'must be set'));
+  }
+  const at = path.child('reason');
+  if (reason === '') failures.push(required(at, 'must be set'));
+  else if (!new RegExp(`^${reasonPattern}$`).test(reason)) {
+    const examples = ['my_name', 'MY_NAME', 'MyName', 'ReasonA,ReasonB', 'ReasonA:ReasonB'];
+    failures.push(invalidValue(at, reason, patternMessage(reasonText, reasonPattern, ...examples)));
+  }
+  if (Buffer.byteLength(reason) > maxReasonBytes) failures.push(tooLong(at, maxReasonBytes));
+  if (Buffer.byteLength(message) > maxMessageBytes) failures.push(tooLong(path.child('message'), maxMessageBytes));
+  return failures;
+}
