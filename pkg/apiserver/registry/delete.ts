@@ -1,5 +1,5 @@
 import type { ApiObjectShape } from '#api/object.js';
-import { badRequest, conflict, invalid, type Status } from '#apimachinery/errors/status.js';
+import { badRequest, conflict, type Status } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { mutatingAdmission, validatingAdmission } from '#apiserver/registry/admit.js';
@@ -74,8 +74,10 @@ export async function remove(
   registry: RegistryContext,
   context: RequestContext,
   resource: ServedResource,
-  { name, options }: Removal,
+  { name, options: given }: Removal,
 ): Promise<Removed> {
+  // Less than nothing means one second.
+  const options = (given.gracePeriodSeconds ?? 0) < 0 ? { ...given, gracePeriodSeconds: 1 } : given;
   const key = keyOf(resource, name.namespace, name.name);
   let entry = await readEntry(resource, name, { kind: 'latest' }, context.signal);
   for (;;) {
@@ -140,14 +142,7 @@ function graceOf(
   object: ApiObjectShape,
   options: DeleteOptions,
 ): number | undefined {
-  const asked = options.gracePeriodSeconds;
-  if (asked !== undefined && asked < 0 && resource.strategy.defaultGracePeriodSeconds === undefined) {
-    const message = `Invalid value: ${asked}: must be greater than or equal to 0`;
-    throw invalid({ group: '', kind: 'DeleteOptions' }, '', [
-      { field: 'gracePeriodSeconds', reason: 'FieldValueInvalid', message },
-    ]);
-  }
-  return resource.strategy.defaultGracePeriodSeconds?.(object, asked, strategyContext(registry));
+  return resource.strategy.defaultGracePeriodSeconds?.(object, options.gracePeriodSeconds, strategyContext(registry));
 }
 
 function checkPreconditions(resource: ServedResource, object: ApiObjectShape, { preconditions }: DeleteOptions): void {
@@ -155,15 +150,19 @@ function checkPreconditions(resource: ServedResource, object: ApiObjectShape, { 
   const { uid, resourceVersion } = preconditions;
   const { metadata } = object;
   const name = metadata.name ?? '';
+  // 1.24 names the kind here, not the resource.
+  const kind = { group: resource.group, resource: resource.declaration.kind };
   if (uid !== undefined && uid !== metadata.uid) {
     if (uid === '') throw badRequest('the uid of a precondition may not be empty');
-    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`;
-    throw conflict(resource.qualified, name, why);
+    const why =
+      `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). ` +
+      'The object might have been deleted and then recreated';
+    throw conflict(kind, name, why);
   }
   if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
     const why =
-      `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ` +
-      `ResourceVersion in object meta: ${metadata.resourceVersion}`;
-    throw conflict(resource.qualified, name, why);
+      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record ` +
+      `(${metadata.resourceVersion}). The object might have been modified`;
+    throw conflict(kind, name, why);
   }
 }

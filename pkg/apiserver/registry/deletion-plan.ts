@@ -28,6 +28,9 @@ export interface DeletionInput {
   readonly graceSeconds: number | undefined;
 }
 
+/** No time is later than what four digits of a year can tell. */
+const endOfTime = Date.UTC(9999, 11, 31, 23, 59, 59);
+
 export function planDeletion(input: DeletionInput): DeletionPlan {
   const { object, options, dialect, now, graceSeconds } = input;
   const { metadata } = object;
@@ -42,7 +45,7 @@ export function planDeletion(input: DeletionInput): DeletionPlan {
   const next: ApiObjectShape = { ...object, metadata: { ...metadata } };
   setFinalizers(next, finalizers);
   if (marked === undefined) {
-    next.metadata.deletionTimestamp = formatTime(now + grace * 1000);
+    next.metadata.deletionTimestamp = formatTime(Math.min(now + grace * 1000, endOfTime));
     next.metadata.deletionGracePeriodSeconds = grace;
     if ((metadata.generation ?? 0) > 0) next.metadata.generation = (metadata.generation ?? 0) + 1;
   } else if (sameFinalizers(metadata.finalizers ?? [], finalizers) && options.preconditions === undefined) {

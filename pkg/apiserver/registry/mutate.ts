@@ -1,4 +1,5 @@
 /** The loop under every change of a stored object: read, change, write if nobody was faster, else again. */
+import { isDeepStrictEqual } from 'node:util';
 import type { ApiObjectShape } from '#api/object.js';
 import type { StrategyContext } from '#api/strategy.js';
 import { conflict, type FieldFailure, invalid, notFound, optimisticLockMessage } from '#apimachinery/errors/status.js';
@@ -154,13 +155,19 @@ async function write(
     await deleted(registry, resource, object);
     return { written: { entry: answer(result.entry.revision), created: false } };
   }
-  if (known.stale !== true && bytes.equals(known.stored)) return { unchanged: known };
+  if (known.stale !== true && sameJson(bytes, known.stored)) return { unchanged: known };
   if (dryRun) return { written: { entry: answer(known.revision), created: false } };
   const lifetime = resource.ttlSeconds === undefined ? {} : { ttlSeconds: resource.ttlSeconds };
   const result = await resource.storage.update(key, bytes, known.revision, { ...lifetime, ...conditions });
   if (!result.ok) return { raced: result.current };
   await updated(registry, resource, object, old);
   return { written: { entry: result.entry, created: false } };
+}
+
+/** True for the same JSON, in whatever order its members stand: clients write them in an order of their own. */
+function sameJson(a: Buffer, b: Buffer): boolean {
+  if (a.length !== b.length) return false;
+  return a.equals(b) || isDeepStrictEqual(JSON.parse(a.toString()), JSON.parse(b.toString()));
 }
 
 /** Metadata that belongs to the system: filled in where the client left it out, refused where it names another object. */

@@ -43,7 +43,9 @@ export class ResourceRouter {
       return serveSubresource(this.#registry, context, resource);
     }
     const nameless = info.name === '' && (info.verb === 'update' || info.verb === 'patch');
-    if (nameless || !resource.declaration.verbs.includes(info.verb)) {
+    // Across namespaces there is only reading.
+    const homeless = resource.declaration.namespaced && info.namespace === '' && !readVerbs.has(info.verb);
+    if (nameless || homeless || !resource.declaration.verbs.includes(info.verb)) {
       throw methodNotServed(resource.qualified, info.verb);
     }
     return this.#verb(context, resource);
@@ -91,6 +93,8 @@ export class ResourceRouter {
     }
   }
 }
+
+const readVerbs = new Set(['get', 'list', 'watch']);
 
 const collectionVerbs = new Set(['list', 'watch', 'deletecollection']);
 
