@@ -28,46 +28,60 @@ export const testContext: StrategyContext = {
   user: { name: 'u', groups: [] },
 };
 
+/** The context with some gates set otherwise. */
+export function withGates(gates: Readonly<Record<string, boolean>>): StrategyContext {
+  return { ...testContext, gate: (name) => gates[name] ?? testContext.gate(name) };
+}
+
 function texts(failures: FieldFailure[] | undefined): string[] {
   return (failures ?? []).map((failure) => `${failure.field}: ${failure.message}`);
 }
 
 /** The object as it would be stored. */
-export function created(strategy: Strategy, draft: Draft): ApiObjectShape {
+export function created(strategy: Strategy, draft: Draft, context = testContext): ApiObjectShape {
   const object = structuredClone(draft) as unknown as ApiObjectShape;
-  strategy.defaults?.(object, testContext);
-  strategy.prepareForCreate?.(object, testContext);
-  strategy.completeCreate?.(object, testContext);
+  strategy.defaults?.(object, context);
+  strategy.prepareForCreate?.(object, context);
+  strategy.completeCreate?.(object, context);
   return object;
 }
 
 /** `path: message` of every failure of a create. */
-export function createFailures(strategy: Strategy, draft: Draft): string[] {
-  return texts(strategy.validateCreate?.(created(strategy, draft), testContext));
+export function createFailures(strategy: Strategy, draft: Draft, context = testContext): string[] {
+  return texts(strategy.validateCreate?.(created(strategy, draft, context), context));
 }
 
 /** The object as an update would store it. */
-export function updated(strategy: Strategy, draft: Draft, old: ApiObjectShape): ApiObjectShape {
+export function updated(strategy: Strategy, draft: Draft, old: ApiObjectShape, context = testContext): ApiObjectShape {
   const object = structuredClone(draft) as unknown as ApiObjectShape;
-  strategy.defaults?.(object, testContext);
-  strategy.prepareForUpdate?.(object, old, testContext);
+  strategy.defaults?.(object, context);
+  strategy.prepareForUpdate?.(object, old, context);
   return object;
 }
 
 /** `path: message` of every failure of an update from one draft to another. */
-export function updateFailures(strategy: Strategy, before: Draft, after: Draft): string[] {
-  const old = created(strategy, before);
-  return texts(strategy.validateUpdate?.(updated(strategy, after, old), old, testContext));
+export function updateFailures(strategy: Strategy, before: Draft, after: Draft, context = testContext): string[] {
+  return changeFailures(strategy, created(strategy, before, context), after, context);
+}
+
+/** The same of an update of what is stored. */
+export function changeFailures(strategy: Strategy, old: ApiObjectShape, after: Draft, context = testContext): string[] {
+  return texts(strategy.validateUpdate?.(updated(strategy, after, old, context), old, context));
 }
 
 /** `path: message` of every failure of an update of the status of what `before` became. */
-export function statusFailures(strategy: Strategy, before: Draft, status: { old?: unknown; new: unknown }): string[] {
-  const old = created(strategy, before);
+export function statusFailures(
+  strategy: Strategy,
+  before: Draft,
+  status: { old?: unknown; new: unknown },
+  context = testContext,
+): string[] {
+  const old = created(strategy, before, context);
   if (status.old !== undefined) Object.assign(old, { status: status.old });
   const object = structuredClone(old);
   Object.assign(object, { status: status.new });
-  strategy.prepareForStatusUpdate?.(object, old, testContext);
-  return texts(strategy.validateStatusUpdate?.(object, old, testContext));
+  strategy.prepareForStatusUpdate?.(object, old, context);
+  return texts(strategy.validateStatusUpdate?.(object, old, context));
 }
 
 /** A deep copy with the value at the dotted path replaced; `undefined` removes it. Numbers index lists. */
@@ -88,4 +102,34 @@ export function withField(draft: Draft, path: string, value: unknown): Draft {
   if (value === undefined) Reflect.deleteProperty(at, last);
   else Reflect.set(at, last, value);
   return copy;
+}
+
+/** Path in the draft, value put there, and the failures of creating that: none for what is accepted. */
+export type Row = readonly [path: string, value: unknown, ...failures: string[]];
+
+/** The rows whose creates fail otherwise than they say; the draft itself must be good. Nothing when all is well. */
+export function wrongCreates(strategy: Strategy, base: Draft, rows: readonly Row[], context = testContext): object[] {
+  const cases: readonly Row[] = [['metadata', base['metadata']], ...rows];
+  return cases.flatMap(([path, value, ...wanted]) => {
+    const found = createFailures(strategy, withField(base, path, value), context);
+    return JSON.stringify(found) === JSON.stringify(wanted) ? [] : [{ path, value, found, wanted }];
+  });
+}
+
+/** The rows whose updates of the draft fail otherwise than they say. */
+export function wrongUpdates(strategy: Strategy, base: Draft, rows: readonly Row[], context = testContext): object[] {
+  const cases: readonly Row[] = [['metadata', base['metadata']], ...rows];
+  return cases.flatMap(([path, value, ...wanted]) => {
+    const found = updateFailures(strategy, base, withField(base, path, value), context);
+    return JSON.stringify(found) === JSON.stringify(wanted) ? [] : [{ path, value, found, wanted }];
+  });
+}
+
+/** The rows whose status, put beside the draft, fails otherwise than they say; paths start below `status`. */
+export function wrongStatuses(strategy: Strategy, base: Draft, rows: readonly Row[], context = testContext): object[] {
+  return rows.flatMap(([path, value, ...wanted]) => {
+    const status = withField({ status: base['status'] ?? {} }, `status.${path}`, value)['status'];
+    const found = statusFailures(strategy, base, { old: base['status'] ?? {}, new: status }, context);
+    return JSON.stringify(found) === JSON.stringify(wanted) ? [] : [{ path, value, found, wanted }];
+  });
 }
