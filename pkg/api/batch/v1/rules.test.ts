@@ -1,13 +1,8 @@
 import t from 'tap';
 import { cronJobStrategy } from '#api/batch/v1/cronjob/strategy.js';
 import { jobStrategy } from '#api/batch/v1/job/strategy.js';
-import {
-  checkRules,
-  checkStatusRules,
-  checkUpdateRules,
-  type Draft,
-  type RuleRow,
-} from '#api/strategy/strategy-table.js';
+import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/strategy/rule-table.js';
+import type { Draft } from '#api/strategy/strategy-table.js';
 
 t.test('jobs', (t) => {
   const base: Draft = {

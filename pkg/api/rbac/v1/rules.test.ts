@@ -1,7 +1,8 @@
 import t from 'tap';
 import { clusterRoleBindingStrategy, roleBindingStrategy } from '#api/rbac/v1/binding/strategy.js';
 import { clusterRoleStrategy, roleStrategy } from '#api/rbac/v1/role/strategy.js';
-import { checkRules, checkUpdateRules, type Draft, type RuleRow } from '#api/strategy/strategy-table.js';
+import { checkRules, checkUpdateRules, type RuleRow } from '#api/strategy/rule-table.js';
+import type { Draft } from '#api/strategy/strategy-table.js';
 
 t.test('roles', (t) => {
   const base: Draft = {
