@@ -1,5 +1,5 @@
 /** The node agent as a program of its own: options and files in, one agent on a real runtime out. */
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
@@ -7,6 +7,8 @@ import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { Connection } from '#client/rest/connection.js';
 import { NodeAgentProcess } from '#cmd/nodeagent/process.js';
 import type { Daemon } from '#daemon/daemon.js';
+import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
+import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { OptionsError } from '#daemon/options/errors.js';
@@ -15,6 +17,7 @@ import type { Program, ProgramContext } from '#daemon/run.js';
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
 import { type SimulatedDependencies, simulatedDependencies, simulatedEndpoint } from '#nodeagent/cri/simulated/node.js';
 import { LocalMachine } from '#nodeagent/node/machine.js';
+import { swapRefusal } from '#nodeagent/node/swap.js';
 import { NodeAgent, type NodeAgentDependencies } from '#nodeagent/nodeagent.js';
 import { applyConfigFile } from '#nodeagent/options/config-file.js';
 import {
@@ -61,6 +64,11 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   if ((values['container-runtime-endpoint'] ?? '') === '') missing.push('--container-runtime-endpoint is required');
   if (missing.length > 0) throw new OptionsError(missing);
 
+  const simulated = values['container-runtime-endpoint'] === simulatedEndpoint;
+  if (values['fail-swap-on'] && !simulated) await refuseSwap();
+  if (values['cgroup-driver'] === 'systemd') {
+    log.warn('--cgroup-driver=systemd has no effect: cgroups are made in the file system, systemd is not asked');
+  }
   await setOOMScoreAdj(values['oom-score-adj'], context);
   const metrics = createRegistry({ dialect, process: facts });
   const nodeName = (values['hostname-override'] ?? hostname()).trim().toLowerCase();
@@ -92,7 +100,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     // The node must not be taken for dead because its agent is busy.
     heartbeatClient: connection.client('heartbeat', { qps: 0, burst: 1 }),
     ...surroundings,
-    server: standardServer({ client, dialect, clock, log, nodeName, metrics }),
+    server: standardServer({ client, dialect, clock, log, nodeName, metrics, debug: debugEndpoints(context, values) }),
   });
   return new NodeAgentProcess({
     agent,
@@ -102,6 +110,20 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     log,
     health: { address: values['healthz-bind-address'], port: values['healthz-port'] },
   });
+}
+
+function debugEndpoints({ dialect, verbosity, argv, clock }: Context, values: NodeAgentOptions): DebugEndpoints {
+  return new DebugEndpoints({
+    verbosity,
+    argv,
+    configz: { [`${dialect.nodeAgentIdentifier.toLowerCase()}config`]: values },
+    profiler: new InspectorProfilerSource({ clock }),
+  });
+}
+
+async function refuseSwap(): Promise<void> {
+  const refusal = swapRefusal(await readFile('/proc/swaps', 'utf8').catch(() => ''));
+  if (refusal !== undefined) throw new OptionsError([refusal]);
 }
 
 /** The runtime behind the endpoint, or one in memory. */

@@ -158,6 +158,8 @@ export function nodeAgentArguments(options: NodeAgentArguments): string[] {
     'tls-cert-file': options.files.certificate,
     'tls-private-key-file': options.files.key,
     'fail-swap-on': false,
+    // Nobody else's registry has to be spared by a cluster on one machine.
+    'registry-qps': 0,
     v: options.verbosity,
   });
 }

@@ -26,6 +26,15 @@ t.test('a caller that gives up returns its token', async (t) => {
   t.equal(new TokenBucket({ qps: 0, burst: 0, clock }).reserveMs(), 0, 'no limit');
 });
 
+t.test('a token that is there is taken without waiting', async (t) => {
+  const clock = new VirtualClock();
+  const bucket = new TokenBucket({ qps: 2, burst: 1, clock });
+  t.equal(bucket.tryTake(), true);
+  t.equal(bucket.tryTake(), false);
+  await clock.advance(500);
+  t.equal(bucket.tryTake(), true, 'what was refused cost nothing');
+});
+
 t.test('back-off grows, is capped, jittered and reset', async (t) => {
   t.equal(exponentialDelayMs(5000, 1, 30_000), 30_000);
   const backoff = new Backoff({ initialMs: 800, maxMs: 30_000, jitter: 1, random: () => 0.5 });

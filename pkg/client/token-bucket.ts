@@ -31,6 +31,13 @@ export class TokenBucket {
     return this.#tokens >= 0 ? 0 : (-this.#tokens / this.#qps) * 1000;
   }
 
+  /** Takes a token if one is there now. */
+  tryTake(): boolean {
+    if (this.reserveMs() <= 0) return true;
+    this.cancel();
+    return false;
+  }
+
   /** Gives back a token whose caller stopped waiting. */
   cancel(): void {
     this.#tokens = Math.min(this.#burst, this.#tokens + 1);

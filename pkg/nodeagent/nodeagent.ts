@@ -212,6 +212,7 @@ export class NodeAgent implements Daemon {
       providerID: values['provider-id'] ?? '',
       nodeIPs: values['node-ip'],
       maxPods: values['max-pods'],
+      podsPerCore: values['pods-per-core'],
       maxImages: values['node-status-max-images'],
       reservations: {
         system: values['system-reserved'],
@@ -299,6 +300,7 @@ export class NodeAgent implements Daemon {
       clock,
       events,
       serialize: values['serialize-image-pulls'],
+      rate: { qps: values['registry-qps'], burst: values['registry-burst'] },
       credentials: (pod, image) => pullCredentials(pod, image, { objects, dialect }),
     });
     const context = {

@@ -2,6 +2,7 @@
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { formatDuration } from '#apimachinery/duration.js';
+import { TokenBucket } from '#client/token-bucket.js';
 import type { Image, ImageAuth, ImageService, PodSandboxConfig } from '#nodeagent/cri/cri.js';
 import { BackOff } from '#nodeagent/pods/backoff.js';
 import { isImageName, pullPolicy, withDefaultTag } from '#nodeagent/pods/image-name.js';
@@ -33,6 +34,8 @@ export interface ImagePullerOptions {
   readonly events: PodEvents;
   /** One pull at a time on this node. */
   readonly serialize: boolean;
+  /** A pull beyond this rate fails, and is tried again after its back-off, as in 1.24. */
+  readonly rate: { readonly qps: number; readonly burst: number };
   /** Credentials for an image, the most specific first. */
   readonly credentials: (pod: Pod, image: string) => Promise<readonly ImageAuth[]>;
 }
@@ -49,10 +52,12 @@ export class ImagePuller {
   readonly #pulls = new Map<string, Promise<string>>();
   /** Pod and image → instant before which it is not pulled again. */
   readonly #waiting = new Map<string, number>();
+  readonly #bucket: TokenBucket;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: ImagePullerOptions) {
     this.#options = options;
+    this.#bucket = new TokenBucket({ ...options.rate, clock: options.clock });
     this.#backOff = new BackOff({
       initialMs: initialBackOffMs,
       maxMs: maxBackOffMs,
@@ -131,6 +136,7 @@ export class ImagePuller {
 
   async #withCredentials(pod: Pod, name: string, sandbox: PodSandboxConfig): Promise<string> {
     const { images, credentials } = this.#options;
+    if (!this.#bucket.tryTake()) throw new Error('pull QPS exceeded');
     const known = await credentials(pod, name);
     const attempts: (ImageAuth | undefined)[] = known.length === 0 ? [undefined] : [...known];
     let failure: unknown;

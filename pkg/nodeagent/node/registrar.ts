@@ -28,6 +28,8 @@ export interface NodeRegistrarOptions {
   /** Empty: the machine's own. */
   readonly nodeIPs: readonly string[];
   readonly maxPods: number;
+  /** 0: as many as `maxPods`. */
+  readonly podsPerCore: number;
   readonly maxImages: number;
   readonly reservations: Reservations;
   readonly updateFrequencyMs: number;
@@ -59,9 +61,10 @@ export class NodeRegistrar {
 
   /** Finds out what the machine and the runtime are. Before everything else. */
   async prepare(): Promise<void> {
-    const { machine, cri, maxPods, reservations } = this.#options;
+    const { machine, cri, maxPods, podsPerCore, reservations } = this.#options;
     this.#facts = await machine.facts();
-    this.#resources = nodeResources(this.#facts, maxPods, reservations);
+    const ofCores = podsPerCore > 0 ? podsPerCore * this.#facts.cpus : maxPods;
+    this.#resources = nodeResources(this.#facts, Math.min(maxPods, ofCores), reservations);
     const { runtimeName, runtimeVersion } = await cri.version();
     this.#runtimeVersion = `${runtimeName}://${runtimeVersion}`;
   }

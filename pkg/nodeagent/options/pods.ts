@@ -141,7 +141,6 @@ export const podsOptions = {
     default: 5,
     section: 'Images',
     configField: 'registryPullQPS',
-    inert: true,
     meaning: 'Pulls per second; 0 has no limit.',
   },
   'registry-burst': {
@@ -149,7 +148,6 @@ export const podsOptions = {
     default: 10,
     section: 'Images',
     configField: 'registryBurst',
-    inert: true,
     meaning: 'Pulls at once before that limit counts.',
   },
   'make-iptables-util-chains': {

@@ -1,10 +1,11 @@
 import { request } from 'node:https';
 import { Registry } from 'prom-client';
 import t from 'tap';
-import { pods } from '#api/core/v1/resources.gen.js';
+import { nodes, pods } from '#api/core/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { FakeApi } from '#client/testing/fake-api.js';
+import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { standardServer } from '#nodeagent/server/standard-server.js';
 import {
@@ -19,7 +20,7 @@ import { openPortForward, webSocketSession } from '#nodeagent/testing/web-socket
 
 const dialect = orchDialect;
 
-async function serving(args: string[] = []) {
+async function serving(args: string[] = [], debug?: DebugEndpoints) {
   const api = new FakeApi({ dialect, clock: realClock, resources: testResources });
   const runtime = newSimulatedRuntime();
   const metrics = new Registry();
@@ -30,6 +31,7 @@ async function serving(args: string[] = []) {
     log: silentLogger,
     nodeName,
     metrics,
+    ...(debug === undefined ? {} : { debug }),
   });
   const fixture = startAgent({
     api,
@@ -184,4 +186,20 @@ t.test('without anonymous access nobody gets in', async (t) => {
   const fixture = await serving(['--anonymous-auth=false']);
   t.teardown(() => fixture.stop());
   t.equal((await get(fixture.agent.port, '/pods')).status, 401);
+});
+
+t.test('what the agent tells of itself goes with the debugging handlers', async (t) => {
+  const debug = new DebugEndpoints({ argv: ['agent'], configz: { nodeagentconfig: { port: 1 } } });
+  for (const [on, status] of [
+    [true, 200],
+    [false, 404],
+  ] as const) {
+    const fixture = await serving([`--enable-debugging-handlers=${on}`, '--pods-per-core=3', '--max-pods=200'], debug);
+    const answer = await get(fixture.agent.port, '/configz');
+    t.equal(answer.status, status);
+    if (on) t.same(JSON.parse(answer.body), { nodeagentconfig: { port: 1 } });
+    const [node] = fixture.api.list(nodes);
+    t.equal(node?.status?.capacity?.['pods'], String(3 * Number(node?.status?.capacity?.['cpu'])), 'pods per core');
+    await fixture.stop();
+  }
 });

@@ -5,6 +5,7 @@ import type { Registry } from 'prom-client';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { statusOf } from '#apimachinery/errors/status.js';
+import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { AccessAttributes } from '#daemon/serving/authorizer.js';
 import { type DaemonApp, DaemonServer } from '#daemon/serving/daemon-server.js';
@@ -25,6 +26,8 @@ export interface ServeOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics?: Registry;
+  /** Served with the debugging handlers. */
+  readonly debug?: DebugEndpoints | undefined;
 }
 
 const verbs: Readonly<Record<string, string>> = {
@@ -70,6 +73,7 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
     attributes: accessAttributes(options.nodeName),
     routes: (app) => addRoutes(app, input, debugging),
     ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
+    ...(debugging && options.debug !== undefined ? { debug: options.debug } : {}),
     ...(debugging ? { upgrade: (request, socket, head) => sessions.upgrade(request, socket, head) } : {}),
   });
   const { port } = await server.start();

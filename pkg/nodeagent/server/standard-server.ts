@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { DelegatedAuthenticator } from '#daemon/serving/authenticator.js';
@@ -23,6 +24,8 @@ export interface StandardServerOptions {
   readonly log: Logger;
   readonly nodeName: string;
   readonly metrics?: Registry;
+  /** `/configz`, `/debug/pprof/` and `/debug/flags/v`; for programs of their own. */
+  readonly debug?: DebugEndpoints;
 }
 
 /** Answers every question about access with yes: the mode AlwaysAllow. */
