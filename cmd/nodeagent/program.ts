@@ -46,6 +46,7 @@ export function nodeAgentProgram(facts: ProcessFacts): Program<NodeAgentOptionTa
     description: 'Runs the pods that are bound to this node, on a container runtime.',
     options: nodeAgentOptionTable,
     rules: nodeAgentOptionRules,
+    gatedAs: 'nodeagent',
     create: (context) => create(context, facts),
   };
 }

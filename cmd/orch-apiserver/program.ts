@@ -16,6 +16,7 @@ export function apiServerProgram(facts: ProcessFacts): Program<ReturnType<typeof
       'Serves the cluster’s API: keeps its objects in etcd, decides who may do what, and validates, defaults and publishes every change.',
     options: apiServerOptions,
     rules: apiServerProgramRules,
+    gatedAs: 'apiserver',
     create: ({ values, dialect, clock, log, verbosity, argv, random }) =>
       buildApiServer({
         values,

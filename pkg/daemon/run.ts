@@ -7,6 +7,8 @@ import { LineBuffer } from '#daemon/log/line-buffer.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { Verbosity } from '#daemon/log/verbosity.js';
 import { OptionsError } from '#daemon/options/errors.js';
+import type { GatedDaemon } from '#daemon/options/groups/feature-gate-table.js';
+import { idleGateWarnings } from '#daemon/options/groups/feature-gates.js';
 import { dialectArgument } from '#daemon/options/groups/generic.js';
 import { helpText } from '#daemon/options/help.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
@@ -35,6 +37,8 @@ export interface Program<T extends OptionTable> {
   readonly description: string;
   readonly options: (dialect: Dialect) => T;
   readonly rules?: readonly Rule<OptionValues<T>>[];
+  /** Warns of feature gates that mean nothing to it; absent for programs without gates. */
+  readonly gatedAs?: GatedDaemon;
   /** Builds the daemon; may read files. Throws OptionsError for what the options cannot mean. */
   readonly create: (context: ProgramContext<T>) => Daemon | Promise<Daemon>;
 }
@@ -71,7 +75,7 @@ export async function run<T extends OptionTable>(program: Program<T>, process: P
     const clock = realClock;
     const { log, verbosity, flush } = loggerFor(name, parsed, process);
     try {
-      for (const warning of parsed.warnings) log.warn(warning);
+      for (const warning of [...parsed.warnings, ...gateWarnings(program, parsed)]) log.warn(warning);
       const { env, argv: commandLine } = process;
       const own = { dialect, log, verbosity, clock, random: Math.random, env, argv: commandLine };
       return await runDaemon(await program.create({ ...parsed, ...own }), { process: flushing(process, flush), log });
@@ -82,6 +86,12 @@ export async function run<T extends OptionTable>(program: Program<T>, process: P
     process.stderr.write(failureText(error, argv.length > 0));
     return 1;
   }
+}
+
+function gateWarnings({ gatedAs }: Pick<Program<never>, 'gatedAs'>, parsed: ParsedOptions<OptionTable>): string[] {
+  const values = parsed.values['feature-gates'] as unknown;
+  if (gatedAs === undefined || typeof values !== 'object' || values === null) return [];
+  return idleGateWarnings(values as Readonly<Record<string, boolean>>, gatedAs);
 }
 
 function dialectFor(argv: readonly string[]): Dialect {

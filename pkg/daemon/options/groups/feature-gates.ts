@@ -1,5 +1,10 @@
 /** The `--feature-gates` option and what it means. */
-import { type FeatureGate, type FeatureGateName, featureGateTable } from '#daemon/options/groups/feature-gate-table.js';
+import {
+  type FeatureGate,
+  type FeatureGateName,
+  featureGateTable,
+  type GatedDaemon,
+} from '#daemon/options/groups/feature-gate-table.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
 
@@ -21,6 +26,18 @@ export const featureGateRules: Rule<OptionValues<typeof featureGateOptions>> = (
   Object.keys(values['feature-gates'])
     .filter((name) => name !== 'AllAlpha' && name !== 'AllBeta' && !Object.hasOwn(gates, name))
     .map((name) => `--feature-gates: unrecognized feature gate: ${name}`);
+
+/** One warning for each gate of the option's value that nothing in the daemon depends on. */
+export function idleGateWarnings(values: Readonly<Record<string, boolean>>, daemon: GatedDaemon): string[] {
+  const acting = Object.entries(gates).filter(([, gate]) => gate.actsIn?.includes(daemon) === true);
+  const acts = (name: string): boolean => {
+    if (name !== 'AllAlpha' && name !== 'AllBeta') return acting.some(([known]) => known === name);
+    return acting.some(([, { stage }]) => stage === (name === 'AllAlpha' ? 'alpha' : 'beta'));
+  };
+  return Object.keys(values)
+    .filter((name) => !acts(name))
+    .map((name) => `Feature gate ${name} has no effect: nothing in this daemon depends on it yet`);
+}
 
 /** Which features are on. */
 export class FeatureGates {

@@ -1,0 +1,190 @@
+/** The feature gates against the specification, and against what the code asks for. */
+import { readdir, readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { type FeatureGate, featureGateTable, type GatedDaemon } from '#daemon/options/groups/feature-gate-table.js';
+import { FeatureGates, featureGateRules, idleGateWarnings } from '#daemon/options/groups/feature-gates.js';
+
+const table: Readonly<Record<string, FeatureGate>> = featureGateTable;
+
+/** Gate, maturity, default: specification 2, 9. */
+const specified = `
+APIListChunking beta true
+APIPriorityAndFairness beta true
+APIResponseCompression beta true
+APIServerIdentity alpha false
+APIServerTracing alpha false
+AnyVolumeDataSource beta true
+AppArmor beta true
+CPUManager beta true
+CPUManagerPolicyAlphaOptions alpha false
+CPUManagerPolicyBetaOptions beta true
+CPUManagerPolicyOptions beta true
+CSIInlineVolume beta true
+CSIMigration beta true
+CSIMigrationCloudA beta true
+CSIMigrationCloudBFile beta true
+CSIMigrationCloudC beta true
+CSIMigrationStorageA alpha false
+CSIMigrationRBD alpha false
+CSIMigrationCloudD beta false
+CSIVolumeHealth alpha false
+ContextualLogging alpha false
+CronJobTimeZone alpha false
+CustomCPUCFSQuotaPeriod alpha false
+CustomResourceValidationExpressions alpha false
+DaemonSetUpdateSurge beta true
+DelegateFSGroupToCSIDriver beta true
+DevicePlugins beta true
+DisableAcceleratorUsageMetrics beta true
+DisableCloudProviders alpha false
+DisableNodeAgentCloudCredentialProviders alpha false
+DownwardAPIHugePages beta true
+EndpointSliceTerminatingCondition beta true
+EphemeralContainers beta true
+ExpandedDNSConfig alpha false
+ExperimentalHostUserNamespaceDefaulting beta false
+GRPCContainerProbe beta true
+GracefulNodeShutdown beta true
+GracefulNodeShutdownBasedOnPodPriority beta true
+HPAContainerMetrics alpha false
+HPAScaleToZero alpha false
+HonorPVReclaimPolicy alpha false
+IdentifyPodOS beta true
+InTreePluginCloudAUnregister alpha false
+InTreePluginCloudBDiskUnregister alpha false
+InTreePluginCloudBFileUnregister alpha false
+InTreePluginCloudCUnregister alpha false
+InTreePluginCloudEUnregister alpha false
+InTreePluginStorageAUnregister alpha false
+InTreePluginRBDUnregister alpha false
+InTreePluginCloudDUnregister alpha false
+JobMutableNodeSchedulingDirectives beta true
+JobReadyPods beta true
+JobTrackingWithFinalizers beta false
+NodeAgentCredentialProviders beta true
+NodeAgentInUserNamespace alpha false
+NodeAgentPodResources beta true
+NodeAgentPodResourcesGetAllocatable beta true
+LegacyServiceAccountTokenNoAutoGeneration beta true
+LocalStorageCapacityIsolation beta true
+LocalStorageCapacityIsolationFSQuotaMonitoring alpha false
+LogarithmicScaleDown beta true
+MaxUnavailableStatefulSet alpha false
+MemoryManager beta true
+MemoryQoS alpha false
+MinDomainsInPodTopologySpread alpha false
+MixedProtocolLBService beta true
+NetworkPolicyEndPort beta true
+NetworkPolicyStatus alpha false
+NodeOutOfServiceVolumeDetach alpha false
+NodeSwap alpha false
+OpenAPIEnums beta true
+OpenAPIV3 beta true
+PodAndContainerStatsFromCRI alpha false
+PodDeletionCost beta true
+PodSecurity beta true
+ProbeTerminationGracePeriod beta false
+ProcMountType alpha false
+ProxyTerminatingEndpoints alpha false
+QOSReserved alpha false
+ReadWriteOncePod alpha false
+RecoverVolumeExpansionFailure alpha false
+RemainingItemCount beta true
+RotateNodeAgentServerCertificate beta true
+SeccompDefault alpha false
+ServerSideFieldValidation alpha false
+ServiceIPStaticSubrange alpha false
+ServiceInternalTrafficPolicy beta true
+SizeMemoryBackedVolumes beta true
+StatefulSetAutoDeletePVC alpha false
+StatefulSetMinReadySeconds beta true
+StorageVersionAPI alpha false
+StorageVersionHash beta true
+TopologyAwareHints beta true
+TopologyManager beta true
+VolumeCapacityPriority alpha false
+AltOSDSR alpha false
+AltOSOverlay beta true
+AltOSHostProcessContainers beta true
+`;
+
+t.test('every gate has its maturity and default', async (t) => {
+  const seen = new Set<string>();
+  for (const line of specified.trim().split('\n')) {
+    const [name = '', stage, byDefault] = line.split(' ');
+    seen.add(name);
+    t.match(table[name], { stage, default: byDefault === 'true' }, name);
+  }
+  t.same(
+    Object.keys(table).filter((name) => !seen.has(name)),
+    [],
+  );
+});
+
+t.test('gates of a stage are switched together, a gate of its own wins, unknown ones are errors', async (t) => {
+  for (const [all, stage] of [
+    ['AllAlpha', 'alpha'],
+    ['AllBeta', 'beta'],
+  ] as const) {
+    for (const on of [true, false]) {
+      const gates = new FeatureGates({ [all]: on });
+      for (const [name, gate] of Object.entries(table)) {
+        const own = name as keyof typeof featureGateTable;
+        t.equal(gates.enabled(own), gate.stage === stage ? on : gate.default, `${name} with ${all}=${on}`);
+        t.equal(new FeatureGates({ [all]: on, [name]: !on }).enabled(own), !on);
+      }
+    }
+  }
+  const values = { 'feature-gates': { AllAlpha: true, Nope: true, CPUManager: false } };
+  t.same(featureGateRules(values, new Set()), ['--feature-gates: unrecognized feature gate: Nope']);
+});
+
+t.test('a gate that nothing depends on is warned about', async (t) => {
+  const values = { AppArmor: false, NodeSwap: true, AllAlpha: true, QOSReserved: true };
+  t.same(
+    idleGateWarnings(values, 'scheduler').map((line) => line.split(' ')[2]),
+    ['AppArmor', 'NodeSwap', 'AllAlpha', 'QOSReserved'],
+  );
+  t.same(
+    idleGateWarnings(values, 'nodeagent').map((line) => line.split(' ')[2]),
+    ['AppArmor'],
+  );
+  t.match(idleGateWarnings(values, 'apiserver'), [/^Feature gate NodeSwap has no effect/, /QOSReserved/]);
+});
+
+/** Gates that the sources of these folders ask for. */
+async function askedFor(folders: readonly string[]): Promise<Set<string>> {
+  // Tests run compiled, below dist.
+  const root = new URL('../../../../', import.meta.url);
+  const gates = new Set<string>();
+  for (const folder of folders) {
+    const directory = new URL(`${folder}/`, root);
+    for (const file of await readdir(fileURLToPath(directory), { recursive: true })) {
+      if (!file.endsWith('.ts') || file.endsWith('.test.ts') || file.endsWith('.gen.ts')) continue;
+      const text = await readFile(new URL(file, directory), 'utf8');
+      for (const [, name = ''] of text.matchAll(/(?:\bgate\(|\.enabled\(|featureGate: )'(\w+)'/g)) gates.add(name);
+      for (const [, list = ''] of text.matchAll(/\bgates: \[([^\]]*)\]/g)) {
+        for (const [, name = ''] of list.matchAll(/'(\w+)'/g)) gates.add(name);
+      }
+      for (const [, list = ''] of text.matchAll(/const gate of \[([^\]]*)\]/g)) {
+        for (const [, name = ''] of list.matchAll(/'(\w+)'/g)) gates.add(name);
+      }
+    }
+  }
+  return gates;
+}
+
+t.test('the table knows where each gate acts', async (t) => {
+  const folders: Readonly<Record<GatedDaemon, readonly string[]>> = {
+    apiserver: ['pkg/api', 'pkg/apiserver'],
+    controllers: ['pkg/controllers'],
+    scheduler: ['pkg/scheduler'],
+    nodeagent: ['pkg/nodeagent'],
+  };
+  for (const daemon of Object.keys(folders) as GatedDaemon[]) {
+    const found = [...(await askedFor(folders[daemon]))].filter((name) => Object.hasOwn(table, name)).sort();
+    const known = Object.keys(table).filter((name) => table[name]?.actsIn?.includes(daemon));
+    t.same(found, known.sort(), `${daemon}: gates that the code asks for, and those with actsIn`);
+  }
+});
