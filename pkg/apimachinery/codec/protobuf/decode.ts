@@ -60,7 +60,7 @@ function readShape(context: Context, type: TypeInfo, known: unknown): unknown {
     case 'quantity':
       return readQuantity(context);
     case 'duration':
-      return formatDurationNanos(BigInt(readParts(context).numbers.get(1) ?? 0));
+      return readDuration(context.reader);
     case 'intOrString':
       return readIntOrString(context.reader);
     case 'rawJSON':
@@ -229,22 +229,16 @@ function readScalar(reader: Reader, scalar: Scalar): unknown {
   }
 }
 
-/** The varints and byte strings of a small message, by number. */
-function readParts(context: Context): { numbers: Map<number, number>; texts: Map<number, Buffer> } {
-  const { reader } = context;
-  const numbers = new Map<number, number>();
-  const texts = new Map<number, Buffer>();
+function readDuration(reader: Reader): string {
+  let nanos = 0;
   while (reader.at < reader.end) {
     const key = reader.uint32();
-    const wireType = key & 7;
-    if (wireType === wire.varint) numbers.set(key >>> 3, reader.int64(true));
-    else if (wireType === wire.delimited) texts.set(key >>> 3, reader.bytes());
-    else reader.skip(wireType);
+    if (key === tag(1, wire.varint)) nanos = reader.int64(true);
+    else reader.skip(key & 7);
   }
-  return { numbers, texts };
+  return formatDurationNanos(BigInt(nanos));
 }
 
-/** Earliest and latest second of a four-digit year. */
 const minSeconds = -62135596800;
 const maxSeconds = 253402300799;
 
@@ -301,10 +295,20 @@ function readQuantity({ reader }: Context): string {
 }
 
 function readRaw(context: Context): unknown {
-  const bytes = readParts(context).texts.get(1);
+  const { reader, texts } = context;
+  let bytes: Buffer | undefined;
+  while (reader.at < reader.end) {
+    const key = reader.uint32();
+    if (key === tag(1, wire.delimited)) bytes = reader.bytes();
+    else reader.skip(key & 7);
+  }
   if (bytes === undefined || bytes.length === 0) return undefined;
   const known = context.raw?.(bytes);
   if (known !== undefined) return known;
+  return texts === undefined ? parseRaw(bytes) : texts.raw(bytes, parseRaw);
+}
+
+function parseRaw(bytes: Buffer): unknown {
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'));
     checkDepth(value, maxDepth);

@@ -1,4 +1,5 @@
 /** What holds for every type: JSON and Protobuf carry the same, and no input makes a decoder do more than refuse. */
+import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
 import { decodeEnvelope } from '#apimachinery/codec/envelope.js';
@@ -214,6 +215,14 @@ t.test('texts that are shared are the same texts', (t) => {
       const bytes = Buffer.from(`<${word}>`);
       if (texts.text(bytes, 1, bytes.length - 1) !== word) t.fail(word);
     }
+  }
+  const parse = (bytes: Buffer): unknown => JSON.parse(bytes.toString());
+  const first = texts.raw(Buffer.from('{"a":{"b":[1]}}'), parse);
+  t.equal(texts.raw(Buffer.from('{"a":{"b":[1]}}'), parse), first);
+  t.ok(Object.isFrozen((first as { a: { b: unknown } }).a.b));
+  for (let i = 0; i < 2000; i++) {
+    const value = { i, pad: 'x'.repeat(i * 10) };
+    if (!isDeepStrictEqual(texts.raw(Buffer.from(JSON.stringify(value)), parse), value)) t.fail(`value ${i}`);
   }
   const make = (seconds: number) => `${seconds} s`;
   for (const seconds of [0, 1, 1024, 1025, -1, -1024, 1e10, 0]) t.equal(texts.instant(seconds, make), `${seconds} s`);

@@ -1,5 +1,5 @@
 /**
- * Strings that objects have in common, kept once: names of images and labels, the values of environments, instants. It
+ * What objects have in common, kept once: strings above all, names of images and labels, the values of environments, instants. It
  * saves most of the memory and of the time that decoding many objects takes. Of fixed size, whatever comes.
  */
 
@@ -8,7 +8,17 @@ const maxLength = 96;
 /** A power of two. A text that falls on another's slot takes its place. */
 const slots = 1 << 14;
 
+/** Raw JSON, of which objects that one program made have the same: fields of managers above all. */
+const maxRawBytes = 16 * 1024;
+const rawSlots = 1 << 8;
+
+interface RawValue {
+  readonly bytes: Buffer;
+  readonly value: unknown;
+}
+
 export class SharedTexts {
+  readonly #raw: (RawValue | undefined)[] = new Array(rawSlots);
   readonly #texts: (string | undefined)[] = new Array(slots);
   readonly #seconds = new Float64Array(slots >> 4);
   readonly #instants: (string | undefined)[] = new Array(slots >> 4);
@@ -32,6 +42,18 @@ export class SharedTexts {
     return text;
   }
 
+  /** What `parse` makes of the bytes; it is frozen, since the same bytes give the same value. */
+  raw(bytes: Buffer, parse: (bytes: Buffer) => unknown): unknown {
+    if (bytes.length > maxRawBytes) return parse(bytes);
+    const slot = sampledHash(bytes) & (rawSlots - 1);
+    const known = this.#raw[slot];
+    if (known?.bytes.equals(bytes) === true) return known.value;
+    const value = parse(bytes);
+    deepFreeze(value);
+    this.#raw[slot] = { bytes: Buffer.from(bytes), value };
+    return value;
+  }
+
   /** What `make` gives for that many seconds; the same seconds give the same string. */
   instant(seconds: number, make: (seconds: number) => string): string {
     const slot = ((seconds % this.#instants.length) + this.#instants.length) % this.#instants.length;
@@ -42,6 +64,20 @@ export class SharedTexts {
     this.#seconds[slot] = seconds;
     return text;
   }
+}
+
+/** Some bytes from all over are enough to tell most values apart; the rest is comparing. */
+function sampledHash(bytes: Buffer): number {
+  const step = Math.max(1, bytes.length >> 6);
+  let hash = bytes.length;
+  for (let i = 0; i < bytes.length; i += step) hash = Math.imul(hash ^ (bytes[i] as number), 0x01000193);
+  return hash ^ (hash >>> 13);
+}
+
+function deepFreeze(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  Object.freeze(value);
+  for (const member of Object.values(value)) deepFreeze(member);
 }
 
 function equals(text: string, buffer: Buffer, start: number): boolean {
