@@ -12,7 +12,7 @@ import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 export type JsonObject = Record<string, unknown>;
 
-/** Nesting of raw values and of schemas inside schemas; deeper input is refused. */
+/** Nesting of unknown members, of raw values and of schemas inside schemas; deeper input is refused. */
 export const maxDepth = 500;
 
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
@@ -24,6 +24,7 @@ export class JsonWalk {
   readonly #keepZeros: boolean;
   /** Names and indexes from the root to what is looked at. */
   readonly #path: (string | number)[] = [];
+  #root: TypeInfo | undefined;
   /** The message that the innermost named member belongs to. */
   #owner: TypeInfo | undefined;
 
@@ -39,6 +40,7 @@ export class JsonWalk {
 
   /** The value as an object of the type. May change and keep parts of `value`. Throws a DecodeError. */
   root(type: TypeInfo, value: unknown): unknown {
+    this.#root = type;
     return this.#message(type, value);
   }
 
@@ -116,10 +118,9 @@ export class JsonWalk {
       if (member === null) return undefined;
       throw this.#mismatch(member, 'string');
     }
-    if (type.preserveUnknown) {
-      checkDepth(member, maxDepth - this.#path.length);
-      return member;
-    }
+    // Also of what is dropped: deep input is refused wherever it stands.
+    checkDepth(member, maxDepth - this.#path.length);
+    if (type.preserveUnknown) return member;
     if (this.unknown !== undefined && this.unknown.length < this.#limit) this.unknown.push(this.#pathText());
     return undefined;
   }
@@ -227,9 +228,28 @@ export class JsonWalk {
     return text;
   }
 
+  /** The fields of the path, as Go tells them: without indexes and without keys of maps. */
+  #fieldNames(): string[] {
+    const names: string[] = [];
+    let type = this.#root;
+    let keyFollows = false;
+    for (const part of this.#path) {
+      if (typeof part === 'number') continue;
+      if (keyFollows) {
+        keyFollows = false;
+        continue;
+      }
+      names.push(part);
+      const field = type?.byName.get(part);
+      keyFollows = field?.container === 'map';
+      type = field?.type;
+    }
+    return names;
+  }
+
   /** In the words of Go's encoding/json. */
   #mismatch(value: unknown, goType: string): DecodeError {
-    const names = this.#path.filter((part) => typeof part === 'string');
+    const names = this.#fieldNames();
     const into =
       this.#owner === undefined || names.length === 0
         ? 'Go value'

@@ -126,11 +126,17 @@ export class HttpsServer {
   #build() {
     const { tls, maxConcurrentStreams = 0 } = this.#options;
     const streams = maxConcurrentStreams > 0 ? maxConcurrentStreams : defaultConcurrentStreams;
+    const serve = (request: { raw: unknown }, reply: { raw: unknown; hijack(): unknown }) => {
+      reply.hijack();
+      return this.#serve(request.raw as AnyRequest, reply.raw as AnyResponse);
+    };
     const app = fastify({
       http2: true,
       logger: false,
       forceCloseConnections: false,
       schemaController: schemaless,
+      // Paths that cannot be decoded are refused by the handler, as all other requests are.
+      frameworkErrors: (_error, request, reply) => void serve(request, reply),
       serverFactory: (listener) => {
         const server = createSecureServer(
           {
@@ -149,11 +155,7 @@ export class HttpsServer {
         return server as never;
       },
     });
-    app.addHook('onRequest', async (request, reply) => {
-      reply.hijack();
-      const raw = { request: request.raw as unknown as AnyRequest, response: reply.raw as unknown as AnyResponse };
-      await this.#serve(raw.request, raw.response);
-    });
+    app.addHook('onRequest', async (request, reply) => serve(request, reply));
     return app;
   }
 
