@@ -16,6 +16,7 @@ import { Discovery } from '#apiserver/discovery/discovery.js';
 import { Health, type HealthCheck } from '#apiserver/discovery/health.js';
 import { groupsOf } from '#apiserver/discovery/resource-list.js';
 import { versionDocument } from '#apiserver/discovery/version.js';
+import { ByteBudget } from '#apiserver/http/byte-budget.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiHandler, ApiRequest, ApiResponse, UpgradeHandler } from '#apiserver/http/exchange.js';
 import { RequestMetrics } from '#apiserver/http/metrics.js';
@@ -23,6 +24,7 @@ import { Pipeline } from '#apiserver/http/pipeline.js';
 import { Responder } from '#apiserver/http/respond.js';
 import { HttpsServer, type TLSMaterial } from '#apiserver/http/server.js';
 import { upgradeHandler } from '#apiserver/http/upgrade.js';
+import { ResponseWriter } from '#apiserver/http/write-response.js';
 import { OpenApi } from '#apiserver/openapi/openapi.js';
 import { conversionsOf } from '#apiserver/registry/conversions.js';
 import type { ConnectEndpoint, VirtualResource } from '#apiserver/registry/endpoints.js';
@@ -80,6 +82,10 @@ export interface ApiServerOptions {
   readonly requestTimeoutMs?: number;
   readonly minRequestTimeoutMs?: number;
   readonly maxBodyBytes?: number;
+  /** Memory that answers under way may hold together. */
+  readonly responseMemoryBytes?: number;
+  /** A client that takes nothing of its answer for so long is cut off. */
+  readonly stallMs?: number;
   readonly eventTTLSeconds?: number;
   /** Time for requests under way when the server closes. */
   readonly shutdownGraceMs?: number;
@@ -91,9 +97,15 @@ const defaults = {
   requestTimeoutMs: 60_000,
   minRequestTimeoutMs: 1_800_000,
   maxBodyBytes: 3 * 1024 * 1024,
+  responseMemoryBytes: 256 * 1024 * 1024,
+  stallMs: 60_000,
   eventTTLSeconds: 3600,
   shutdownGraceMs: 5000,
 } as const;
+
+/** Answers that wait for memory at most, and for how long; what they have read meanwhile is memory too. */
+const maxWaitingResponses = 100;
+const maxResponseWaitMs = 10_000;
 
 /** Documents that have no other form. */
 const jsonForm = { format: 'json', pretty: true } as const;
@@ -216,7 +228,8 @@ export class ApiServer implements Daemon {
       const { handler, upgrade } = this;
       const responder = this.#responder;
       const { maxBodyBytes } = this.#options;
-      this.#server = new HttpsServer({ ...listen, handler, upgrade, responder, log, maxBodyBytes });
+      const writer = this.#writer();
+      this.#server = new HttpsServer({ ...listen, handler, upgrade, responder, writer, log, maxBodyBytes });
       this.#address = await this.#server.listen();
       log.info({ host: listen.host, port: this.#address.port }, 'listening');
     }
@@ -225,6 +238,13 @@ export class ApiServer implements Daemon {
     log.info('serving');
     await caches;
     await this.close();
+  }
+
+  #writer(): ResponseWriter {
+    const { clock } = this.#deps;
+    const { requestTimeoutMs: limitMs, responseMemoryBytes: bytes, stallMs } = this.#options;
+    const budget = new ByteBudget({ clock, bytes, maxWaiting: maxWaitingResponses, maxWaitMs: maxResponseWaitMs });
+    return new ResponseWriter({ clock, budget, limitMs, stallMs });
   }
 
   #endpoint(router: ResourceRouter): (context: RequestContext) => Promise<ApiResponse> {

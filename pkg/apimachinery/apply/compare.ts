@@ -89,7 +89,7 @@ class Comparer {
   }
 
   #member(name: string, field: FieldInfo | undefined, { left, right }: { left: unknown; right: unknown }): void {
-    this.#below(`f:${name}`, left, right, structureOf(field));
+    this.#below(field === undefined ? `f:${name}` : edgeOf(field), left, right, structureOf(field));
   }
 
   #map(structure: Structure, left: JsonObject, right: JsonObject): void {
@@ -109,6 +109,18 @@ class Comparer {
     }
     for (const [key, value] of after) this.#below(key, undefined, value, element);
   }
+}
+
+/** Edges of declared fields: joined once, as they are compared and looked up again and again. */
+const edges = new WeakMap<FieldInfo, string>();
+
+function edgeOf(field: FieldInfo): string {
+  let edge = edges.get(field);
+  if (edge === undefined) {
+    edge = `f:${field.name}`;
+    edges.set(field, edge);
+  }
+  return edge;
 }
 
 /**

@@ -33,8 +33,9 @@ function edges(node: FieldSet): string[] {
 /** A node of these parts, undefined when there is nothing in it. */
 function makeNode(self: boolean, children: readonly (readonly [string, FieldSet])[]): FieldSet | undefined {
   if (children.length === 0) return self ? member : undefined;
-  const node = Object.fromEntries(children);
-  return self ? { '.': member, ...node } : node;
+  const node: Record<string, FieldSet> = self ? { '.': member } : {};
+  for (const [name, child] of children) node[name] = child;
+  return node;
 }
 
 interface Rule {
@@ -114,13 +115,34 @@ export function setsEqual(a: FieldSet, b: FieldSet): boolean {
 }
 
 const kindOrder = '.fkvi';
+const indexKind = 'i'.charCodeAt(0);
 
-/** The same set with its edges in the order in which release 1.24 writes them. */
+function byKind(a: string, b: string): number {
+  return kindOrder.indexOf(a.charAt(0)) - kindOrder.indexOf(b.charAt(0)) || (a < b ? -1 : 1);
+}
+
+/** The same set with its edges in the order in which release 1.24 writes them; gives the set itself where they are. */
 export function sorted(set: FieldSet): FieldSet {
   const names = Object.keys(set);
-  if (names.length === 0) return set;
-  names.sort((a, b) => kindOrder.indexOf(a.charAt(0)) - kindOrder.indexOf(b.charAt(0)) || (a < b ? -1 : 1));
-  return Object.fromEntries(names.map((name) => [name, sorted(set[name] ?? member)]));
+  let inOrder = true;
+  let indexed = false;
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i] as string;
+    if (name.charCodeAt(0) === indexKind) indexed = true;
+    if (i > 0 && name < (names[i - 1] as string)) inOrder = false;
+  }
+  // Only indices do not stand where the alphabet has them.
+  if (indexed) names.sort(byKind);
+  else if (!inOrder) names.sort();
+  let same = inOrder && !indexed;
+  const result: Record<string, FieldSet> = {};
+  for (const name of names) {
+    const child = set[name] ?? member;
+    const placed = sorted(child);
+    if (placed !== child) same = false;
+    result[name] = placed;
+  }
+  return same ? set : result;
 }
 
 /** Paths of all members, edges from the root on. */
@@ -166,42 +188,48 @@ export function setOfFields(names: readonly string[]): FieldSet {
   return builder.set;
 }
 
-/** A set that grows. */
+interface MutableSet extends FieldSet {
+  [element: string]: MutableSet;
+}
+
+/** A set that grows. Paths that follow each other in the order of a walk are put in fastest. */
 export class FieldSetBuilder {
-  readonly #root: MutableNode = { self: false, children: new Map() };
+  /** Along the path that was inserted last: the root, and the node behind each of its elements. */
+  readonly #nodes: MutableSet[] = [{}];
+  readonly #path: string[] = [];
 
   insert(path: readonly string[]): void {
-    let node = this.#root;
-    for (const element of path) {
-      let next = node.children.get(element);
+    const nodes = this.#nodes;
+    const known = this.#path;
+    let depth = 0;
+    while (depth < path.length && depth < known.length && known[depth] === path[depth]) depth++;
+    // What is behind the common part is forgotten, so the two stay equally long.
+    known.length = depth;
+    nodes.length = depth + 1;
+    let fresh = false;
+    for (; depth < path.length; depth++) {
+      const element = path[depth] as string;
+      const node = nodes[depth] as MutableSet;
+      let next = node[element];
       if (next === undefined) {
-        next = { self: false, children: new Map() };
-        node.children.set(element, next);
+        // A member that gets its first edge has to say from now on that it is one.
+        if (!fresh && depth > 0 && isEmptySet(node)) node['.'] = member;
+        next = {};
+        node[element] = next;
+        fresh = true;
       }
-      node = next;
+      known.push(element);
+      nodes.push(next);
     }
-    node.self = true;
+    const last = nodes[depth] as MutableSet;
+    if (depth > 0 && !isEmptySet(last)) last['.'] = member;
   }
 
+  /** As it is now; nothing may be inserted any more. */
   get set(): FieldSet {
-    return freezeNode({ ...this.#root, self: false }) ?? emptySet;
+    return this.#nodes[0] ?? emptySet;
   }
 }
-
-interface MutableNode {
-  self: boolean;
-  readonly children: Map<string, MutableNode>;
-}
-
-function freezeNode(node: MutableNode): FieldSet | undefined {
-  const children: [string, FieldSet][] = [];
-  for (const [name, child] of node.children) {
-    const frozen = freezeNode(child);
-    if (frozen !== undefined) children.push([name, frozen]);
-  }
-  return makeNode(node.self, children);
-}
-
 /** Nesting of sets that come from clients. */
 const maxDepth = 500;
 

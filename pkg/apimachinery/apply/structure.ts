@@ -12,7 +12,21 @@ export type Structure =
   /** Scalars, each at most once. */
   | { readonly kind: 'set' }
   /** Messages told apart by keys. */
-  | { readonly kind: 'list'; readonly type: TypeInfo; readonly keys: readonly string[]; readonly element: Structure };
+  | {
+      readonly kind: 'list';
+      readonly type: TypeInfo;
+      readonly keys: readonly string[];
+      readonly element: Structure;
+      readonly edge: readonly ListKey[];
+    };
+
+/** One of the keys that tell the elements of a list apart, as their edges write it. */
+interface ListKey {
+  readonly name: string;
+  /** The name as JSON, with the colon. */
+  readonly text: string;
+  readonly default: unknown;
+}
 
 const leaf: Structure = Object.freeze({ kind: 'leaf' });
 
@@ -22,8 +36,20 @@ export function elementStructure(field: FieldInfo): Structure {
   return type?.shape === 'struct' && !type.atomic ? { kind: 'struct', type } : leaf;
 }
 
+/** Derived from fields, which are made once. */
+const structures = new WeakMap<FieldInfo, Structure>();
+
 export function structureOf(field: FieldInfo | undefined): Structure {
   if (field === undefined || field.atomic) return leaf;
+  let structure = structures.get(field);
+  if (structure === undefined) {
+    structure = makeStructure(field);
+    structures.set(field, structure);
+  }
+  return structure;
+}
+
+function makeStructure(field: FieldInfo): Structure {
   switch (field.container) {
     case 'single':
       return elementStructure(field);
@@ -32,29 +58,38 @@ export function structureOf(field: FieldInfo | undefined): Structure {
     case 'list':
       if (field.listKind === 'set') return { kind: 'set' };
       if (field.listKind === 'map' && field.type?.shape === 'struct') {
-        return { kind: 'list', type: field.type, keys: field.listMapKeys, element: elementStructure(field) };
+        const { type, listMapKeys: keys } = field;
+        return { kind: 'list', type, keys, element: elementStructure(field), edge: listKeys(type, keys) };
       }
       return leaf;
   }
 }
 
-/** The edge to a list's element: its keys with their defaults, in the order of their names. */
-export function keyElement(type: TypeInfo, keys: readonly string[], element: unknown): string {
-  const object = element as JsonObject | null;
-  const values = [...keys].sort().map((key) => {
-    const value = typeof object === 'object' && object !== null ? object[key] : undefined;
-    return [key, value ?? type.byName.get(key)?.default];
-  });
-  return `k:${JSON.stringify(Object.fromEntries(values.filter(([, value]) => value !== undefined)))}`;
+/** In the order of their names. */
+function listKeys(type: TypeInfo, names: readonly string[]): ListKey[] {
+  return [...names]
+    .sort()
+    .map((name) => ({ name, text: `${JSON.stringify(name)}:`, default: type.byName.get(name)?.default }));
 }
 
-export function valueElement(value: unknown): string {
+/** The edge to a list's element: its keys with their defaults, in the order of their names. */
+function keyElement(keys: readonly ListKey[], element: unknown): string {
+  const object = asObject(element);
+  let text = '';
+  for (const key of keys) {
+    const value = object[key.name] ?? key.default;
+    if (value !== undefined) text += `${text === '' ? '' : ','}${key.text}${JSON.stringify(value)}`;
+  }
+  return `k:{${text}}`;
+}
+
+function valueElement(value: unknown): string {
   return `v:${JSON.stringify(value)}`;
 }
 
 /** The edge to an element of a list that is no leaf. */
 export function elementOf(structure: Structure, element: unknown): string {
-  return structure.kind === 'list' ? keyElement(structure.type, structure.keys, element) : valueElement(element);
+  return structure.kind === 'list' ? keyElement(structure.edge, element) : valueElement(element);
 }
 
 /** The structure of the elements of a list that is no leaf. */

@@ -32,6 +32,8 @@ export interface ApiRequest {
   readonly user?: UserInfo;
   /** Aborts when the client goes away. */
   readonly signal: AbortSignal;
+  /** Aborts `signal` for another reason: that the time is over. Absent: the signal is not the handler's to abort. */
+  readonly cancel?: (reason: unknown) => void;
 }
 
 export interface ApiResponse {

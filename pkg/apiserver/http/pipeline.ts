@@ -58,7 +58,16 @@ export class Pipeline {
     try {
       info = requestInfo(request);
       response = await this.#guarded(
-        { request, info, auditId, warnings, user: nobody, signal: request.signal },
+        {
+          request,
+          info,
+          auditId,
+          warnings,
+          user: nobody,
+          get signal() {
+            return request.signal;
+          },
+        },
         endpoint,
       );
     } catch (error) {
@@ -80,23 +89,20 @@ export class Pipeline {
   async #guarded(context: RequestContext, endpoint: Endpoint): Promise<ApiResponse> {
     if (isLongRunning(context.info)) return this.#authorized(context, endpoint);
     const limitMs = this.#timeLimit(context.info);
-    const controller = new AbortController();
-    const abort = () => controller.abort(context.request.signal.reason);
-    if (context.request.signal.aborted) abort();
-    else context.request.signal.addEventListener('abort', abort, { once: true });
+    const scope = cancellable(context.request);
     let timer: { cancel(): void } | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = this.#options.clock.setTimer(() => {
-        const error = timeout('request did not complete within the allotted timeout');
-        reject(error);
-        controller.abort(error);
-      }, limitMs);
-    });
     try {
-      return await Promise.race([this.#authorized({ ...context, signal: controller.signal }, endpoint), late]);
+      return await new Promise((resolve, reject) => {
+        timer = this.#options.clock.setTimer(() => {
+          const error = timeout('request did not complete within the allotted timeout');
+          reject(error);
+          scope.cancel(error);
+        }, limitMs);
+        this.#authorized(scope.limited(context), endpoint).then(resolve, reject);
+      });
     } finally {
       timer?.cancel();
-      context.request.signal.removeEventListener('abort', abort);
+      scope.release();
     }
   }
 
@@ -125,6 +131,29 @@ export class Pipeline {
   }
 }
 
+interface Cancellable {
+  /** The context with a signal that `cancel` aborts. */
+  limited(context: RequestContext): RequestContext;
+  cancel(reason: unknown): void;
+  release(): void;
+}
+
+/** The request's signal with the means to abort it; where the request does not give them, a signal that follows its own. */
+function cancellable(request: ApiRequest): Cancellable {
+  const { cancel } = request;
+  if (cancel !== undefined) return { limited: (context) => context, cancel, release: () => undefined };
+  const { signal } = request;
+  const controller = new AbortController();
+  const abort = () => controller.abort(signal.reason);
+  if (signal.aborted) abort();
+  else signal.addEventListener('abort', abort, { once: true });
+  return {
+    limited: (context) => ({ ...context, signal: controller.signal }),
+    cancel: (reason) => controller.abort(reason),
+    release: () => signal.removeEventListener('abort', abort),
+  };
+}
+
 /** Milliseconds of the `timeout` parameter. Throws 400 for what is no duration. */
 function parseTimeout(text: string): number {
   try {
@@ -137,8 +166,9 @@ function parseTimeout(text: string): number {
 
 /** The request with its body, which is read only now that its sender may send it. */
 async function withBody(context: RequestContext): Promise<RequestContext> {
+  if (context.request.readBody === undefined) return context;
   const { readBody, ...request } = context.request;
-  return readBody === undefined ? context : { ...context, request: { ...request, body: await readBody() } };
+  return { ...context, request: { ...request, body: await readBody() } };
 }
 
 /** RFC 7234 form; code 299 and no agent, as 1.24 writes it. */

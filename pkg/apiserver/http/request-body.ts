@@ -8,20 +8,39 @@ export class BodyTooLargeError extends Error {
 const empty = Buffer.alloc(0);
 
 /** Throws a BodyTooLargeError as soon as more than `maxBytes` are announced or arrive. */
-export async function readBody(
+export function readBody(
   request: Readable & { readonly method?: string | undefined; readonly headers: Record<string, unknown> },
   maxBytes: number,
 ): Promise<Buffer> {
   const announced = request.headers['content-length'];
-  if (announced === undefined && (request.method === 'GET' || request.method === 'HEAD')) return empty;
-  if (announced !== undefined && Number(announced) > maxBytes) throw new BodyTooLargeError();
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of request) {
-    const bytes = part as Buffer;
-    size += bytes.length;
-    if (size > maxBytes) throw new BodyTooLargeError();
-    parts.push(bytes);
-  }
-  return parts.length === 1 ? (parts[0] ?? empty) : Buffer.concat(parts, size);
+  if (announced === undefined && (request.method === 'GET' || request.method === 'HEAD')) return Promise.resolve(empty);
+  if (announced !== undefined && Number(announced) > maxBytes) return Promise.reject(new BodyTooLargeError());
+  if (request.destroyed) return Promise.reject(brokenOff());
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let size = 0;
+    let ended = false;
+    request.on('data', (part: Buffer) => {
+      size += part.length;
+      if (size <= maxBytes) {
+        parts.push(part);
+        return;
+      }
+      ended = true;
+      request.pause();
+      reject(new BodyTooLargeError());
+    });
+    request.on('end', () => {
+      ended = true;
+      resolve(parts.length === 1 ? (parts[0] ?? empty) : Buffer.concat(parts, size));
+    });
+    request.on('error', reject);
+    request.on('close', () => {
+      if (!ended) reject(brokenOff());
+    });
+  });
+}
+
+function brokenOff(): Error {
+  return new Error('the request was broken off');
 }

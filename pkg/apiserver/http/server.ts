@@ -13,14 +13,13 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContext, TLSSocket } from 'node:tls';
-import { type FastifyInstance, fastify } from 'fastify';
 import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';
 import type { ApiHandler, ApiRequest, UpgradeHandler } from '#apiserver/http/exchange.js';
+import { LazyAbort } from '#apiserver/http/lazy-abort.js';
 import { BodyTooLargeError, readBody } from '#apiserver/http/request-body.js';
 import type { Responder } from '#apiserver/http/respond.js';
-import { writeResponse } from '#apiserver/http/write-response.js';
+import { ConnectionLostError, type ResponseWriter } from '#apiserver/http/write-response.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { schemaless } from '#daemon/serving/schemaless.js';
 
 /** PEM texts. Given again to `reloadTLS` when the files change. */
 export interface TLSMaterial {
@@ -44,6 +43,7 @@ export interface ServerOptions {
   readonly handler: ApiHandler;
   readonly upgrade: UpgradeHandler;
   readonly responder: Responder;
+  readonly writer: ResponseWriter;
   readonly log: Logger;
   readonly maxBodyBytes: number;
   /** Streams that one HTTP/2 connection may have open; absent or 0: 1.24's 250. */
@@ -65,34 +65,47 @@ const tcpKeepAliveMs = 30_000;
 const maxHeaderBytes = 64 * 1024;
 const defaultConcurrentStreams = 250;
 
+/** Why the work for a request is stopped whose client is gone; one for all, since making errors is not cheap. */
+const clientGone = new Error('the client went away');
+
+const noBody = Buffer.alloc(0);
+
 export class HttpsServer {
   readonly #options: ServerOptions;
-  readonly #fastify: FastifyInstance;
   #tls: TLSMaterial;
-  #server: Http2SecureServer | undefined;
+  readonly #server: Http2SecureServer;
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<Http2Session>();
+  /** What each connection's client has shown, as long as the connection lasts. */
+  readonly #certificates = new WeakMap<TLSSocket, { readonly der: Buffer | undefined }>();
   #closing: Promise<void> | undefined;
 
   constructor(options: ServerOptions) {
     this.#options = options;
     this.#tls = options.tls;
-    this.#fastify = this.#build() as unknown as FastifyInstance;
+    this.#server = this.#build();
   }
 
   /** Resolves with the address once connections are accepted. */
   async listen(): Promise<AddressInfo> {
     const { host, port } = this.#options;
-    await this.#fastify.listen({ host, port });
-    const address = this.#server?.address();
-    if (address === null || address === undefined || typeof address === 'string') throw new Error('no TCP address');
+    const server = this.#server;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host, port }, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+    const address = server.address();
+    if (address === null || typeof address === 'string') throw new Error('no TCP address');
     return address;
   }
 
   /** New connections use the new certificate, key and authorities; open ones stay as they are. */
   reloadTLS(tls: TLSMaterial): void {
     this.#tls = tls;
-    this.#server?.setSecureContext(contextOf(tls));
+    this.#server.setSecureContext(contextOf(tls));
   }
 
   /**
@@ -106,7 +119,10 @@ export class HttpsServer {
 
   async #close(graceMs: number, sleep: (ms: number, signal: AbortSignal) => Promise<void>): Promise<void> {
     const done = new AbortController();
-    const closed = this.#fastify.close();
+    const closed = new Promise<void>((resolve) => {
+      // Fails only for a server that did not listen: there is nothing to wait for then.
+      this.#server.close(() => resolve());
+    });
     for (const session of this.#sessions) session.close();
     this.#closeIdle();
     const cut = sleep(graceMs, done.signal).then(() => {
@@ -119,48 +135,28 @@ export class HttpsServer {
   }
 
   #closeIdle(): void {
-    const server = this.#server as unknown as { closeIdleConnections?: () => void } | undefined;
-    server?.closeIdleConnections?.();
+    const server = this.#server as unknown as { closeIdleConnections?: () => void };
+    server.closeIdleConnections?.();
   }
 
-  #build() {
+  #build(): Http2SecureServer {
     const { tls, maxConcurrentStreams = 0 } = this.#options;
     const streams = maxConcurrentStreams > 0 ? maxConcurrentStreams : defaultConcurrentStreams;
-    const serve = (request: { raw: unknown }, reply: { raw: unknown; hijack(): unknown }) => {
-      reply.hijack();
-      return this.#serve(request.raw as AnyRequest, reply.raw as AnyResponse);
-    };
-    const app = fastify({
-      http2: true,
-      logger: false,
-      forceCloseConnections: false,
-      schemaController: schemaless,
-      // Paths that cannot be decoded are refused by the handler, as all other requests are.
-      frameworkErrors: (_error, request, reply) => void serve(request, reply),
-      serverFactory: (listener) => {
-        const server = createSecureServer(
-          {
-            ...contextOf(tls),
-            allowHTTP1: true,
-            requestCert: tls.clientCA !== undefined,
-            // Who may come in is decided by the authenticators, which also know other kinds of credentials.
-            rejectUnauthorized: false,
-            settings: { maxConcurrentStreams: streams, maxHeaderListSize: maxHeaderBytes },
-            // It outlives a change of certificates, unlike everything else that is said of them.
-            SNICallback: (serverName, done) => done(null, this.#tls.contextFor?.(serverName)),
-          },
-          listener as unknown as (request: Http2ServerRequest, response: Http2ServerResponse) => void,
-        );
-        this.#prepare(server);
-        return server as never;
+    const server = createSecureServer(
+      {
+        ...contextOf(tls),
+        allowHTTP1: true,
+        requestCert: tls.clientCA !== undefined,
+        // Who may come in is decided by the authenticators, which also know other kinds of credentials.
+        rejectUnauthorized: false,
+        settings: { maxConcurrentStreams: streams, maxHeaderListSize: maxHeaderBytes },
+        // It outlives a change of certificates, unlike everything else that is said of them.
+        SNICallback: (serverName, done) => done(null, this.#tls.contextFor?.(serverName)),
       },
-    });
-    app.addHook('onRequest', async (request, reply) => serve(request, reply));
-    return app;
-  }
-
-  #prepare(server: Http2SecureServer): void {
-    this.#server = server;
+      (request, response) => {
+        void this.#serve(request, response);
+      },
+    );
     // These hold for the HTTP/1.1 side; the type of an HTTP/2 server does not mention them.
     Object.assign(server, {
       keepAliveTimeout: keepAliveTimeoutMs,
@@ -181,6 +177,7 @@ export class HttpsServer {
     server.on('tlsClientError', (err, socket) => {
       this.#options.log.debug({ err, remote: socket.remoteAddress }, 'TLS handshake failed');
     });
+    return server;
   }
 
   #track(socket: Socket): void {
@@ -190,37 +187,97 @@ export class HttpsServer {
     socket.once('close', () => this.#sockets.delete(socket));
   }
 
+  /** Never rejects. */
   async #serve(raw: AnyRequest, response: AnyResponse): Promise<void> {
-    const { handler, responder, maxBodyBytes, log } = this.#options;
-    const gone = new AbortController();
-    response.once('close', () => gone.abort());
+    const { handler, writer, log } = this.#options;
+    const gone = new LazyAbort();
+    let done = false;
+    response.once('close', () => {
+      if (!done) gone.abort(clientGone);
+    });
+    if (this.#closing !== undefined && raw.httpVersionMajor === 1) response.setHeader('connection', 'close');
     try {
-      const answer = await handler({ ...toRequest(raw, gone.signal), readBody: () => bodyOf(raw, maxBodyBytes) });
-      await writeResponse(response, answer, raw.method === 'HEAD');
+      const answer = await handler(this.#request(raw, response, gone));
+      await writer.write(response, answer, raw.method === 'HEAD', gone);
     } catch (error) {
-      if (gone.signal.aborted) {
-        log.debug({ err: error, url: raw.url }, 'client went away');
-        return;
-      }
-      if (response.headersSent) {
-        log.warn({ err: error, url: raw.url }, 'answer broken off');
-        response.destroy();
-        return;
-      }
-      await writeResponse(response, responder.failure(undefined, error), raw.method === 'HEAD');
+      if (gone.reason === clientGone) log.debug({ err: error, url: raw.url }, 'client went away');
+      else await this.#failed(raw, response, error, gone);
+    } finally {
+      done = true;
+    }
+  }
+
+  /** What no handler has answered: an answer that cannot be written. Never rejects. */
+  async #failed(raw: AnyRequest, response: AnyResponse, error: unknown, gone: LazyAbort): Promise<void> {
+    const { responder, writer, log } = this.#options;
+    if (response.headersSent) {
+      const level = error instanceof ConnectionLostError ? 'info' : 'warn';
+      log[level]({ err: error, url: raw.url }, 'answer broken off');
+      response.destroy();
+      return;
+    }
+    try {
+      const answer = responder.failure(undefined, error);
+      await writer.write(response, answer, raw.method === 'HEAD', gone);
+    } catch (err) {
+      log.warn({ err, url: raw.url }, 'cannot answer');
+      response.destroy();
+    }
+  }
+
+  /** The body as the pipeline asks for it; what went wrong on the way is the client's doing. */
+  async #body(raw: AnyRequest, response: AnyResponse | undefined): Promise<Buffer> {
+    const { maxBodyBytes } = this.#options;
+    try {
+      return await readBody(raw, maxBodyBytes);
+    } catch (error) {
+      if (!(error instanceof BodyTooLargeError)) throw badRequest(String(error), error);
+      // What the client still sends is not read.
+      if (raw.httpVersionMajor === 1) response?.setHeader('connection', 'close');
+      throw requestEntityTooLarge(`limit is ${maxBodyBytes}`);
     }
   }
 
   async #upgrade(raw: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const gone = new AbortController();
-    socket.once('close', () => gone.abort());
+    const gone = new LazyAbort();
+    socket.once('close', () => gone.abort(clientGone));
     socket.on('error', (err) => this.#options.log.debug({ err, url: raw.url }, 'upgraded connection failed'));
     try {
-      await this.#options.upgrade(toRequest(raw, gone.signal), socket, head);
+      await this.#options.upgrade(this.#request(raw, undefined, gone), socket, head);
     } catch (err) {
       this.#options.log.error({ err, url: raw.url }, 'upgrade failed');
       socket.destroy();
     }
+  }
+
+  #request(raw: AnyRequest, response: AnyResponse | undefined, gone: LazyAbort): ApiRequest {
+    const socket = raw.socket as TLSSocket;
+    const clientCertificate = this.#certificate(socket);
+    return {
+      method: raw.method ?? 'GET',
+      url: raw.url ?? '/',
+      // Node.js gives names in lower case and joins what is repeated; only responses have headers that are lists.
+      headers: raw.headers as Record<string, string | undefined>,
+      body: noBody,
+      ...(hasBody(raw) ? { readBody: () => this.#body(raw, response) } : {}),
+      remoteAddress: socket.remoteAddress ?? '',
+      ...(clientCertificate === undefined ? {} : { clientCertificate }),
+      get signal() {
+        return gone.signal;
+      },
+      cancel: (reason) => gone.abort(reason),
+    };
+  }
+
+  /** The certificate as the client showed it; whether it is to be trusted is for the authenticator to say. */
+  #certificate(socket: TLSSocket): Buffer | undefined {
+    if (this.#options.tls.clientCA === undefined) return undefined;
+    let known = this.#certificates.get(socket);
+    if (known === undefined) {
+      known = { der: socket.getPeerX509Certificate?.()?.raw };
+      this.#certificates.set(socket, known);
+    }
+    return known.der;
   }
 }
 
@@ -235,40 +292,8 @@ function contextOf(tls: TLSMaterial) {
   };
 }
 
-const noBody = Buffer.alloc(0);
-
-/** The body as the pipeline asks for it; what went wrong on the way is the client's doing. */
-async function bodyOf(raw: AnyRequest, maxBytes: number): Promise<Buffer> {
-  try {
-    return await readBody(raw, maxBytes);
-  } catch (error) {
-    throw error instanceof BodyTooLargeError
-      ? requestEntityTooLarge(`limit is ${maxBytes}`)
-      : badRequest(String(error), error);
-  }
-}
-
-function toRequest(raw: AnyRequest, signal: AbortSignal): ApiRequest {
-  const headers: Record<string, string | undefined> = {};
-  for (const [name, value] of Object.entries(raw.headers)) {
-    // Names that start with a colon are HTTP/2's own.
-    if (!name.startsWith(':')) headers[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  const socket = raw.socket as TLSSocket;
-  const certificate = clientCertificate(socket);
-  return {
-    method: raw.method ?? 'GET',
-    url: raw.url ?? '/',
-    headers,
-    body: noBody,
-    remoteAddress: socket.remoteAddress ?? '',
-    ...(certificate === undefined ? {} : { clientCertificate: certificate }),
-    signal,
-  };
-}
-
-/** The certificate as the client showed it; whether it is to be trusted is for the authenticator to say. */
-function clientCertificate(socket: TLSSocket): Buffer | undefined {
-  const certificate = socket.getPeerX509Certificate?.();
-  return certificate?.raw;
+/** Whether anything of a body is to be expected. */
+function hasBody({ method, headers }: AnyRequest): boolean {
+  if (method !== 'GET' && method !== 'HEAD') return true;
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }

@@ -1,64 +1,317 @@
-/** Writes an ApiResponse to a Node.js response, with back-pressure. */
+/**
+ * Writes responses to Node.js's, with back-pressure, within a budget of memory that all share, and only as long as the
+ * client takes what it is sent.
+ */
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
+import type { Clock } from '#apimachinery/clock.js';
+import type { ByteBudget } from '#apiserver/http/byte-budget.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { PartsBody } from '#apiserver/http/parts-body.js';
+import { Turns } from '#apiserver/http/turns.js';
 
-type Target = ServerResponse | Http2ServerResponse;
+export type Target = ServerResponse | Http2ServerResponse;
 
-/** Rejects when the client goes away before the end; the source is told by ending its iteration. */
-export async function writeResponse(target: Target, response: ApiResponse, headOnly: boolean): Promise<void> {
-  const { status, headers, body } = response;
-  if (body === undefined || Buffer.isBuffer(body)) {
-    if (body !== undefined) headers['content-length'] = String(body.length);
-    target.writeHead(status, headers);
-    if (headOnly || body === undefined) target.end();
-    else target.end(body);
-    return;
-  }
-  target.writeHead(status, headers);
-  if (headOnly) {
-    target.end();
-    return;
-  }
-  // Clients of a watch wait for the headers before the first event.
-  if ('flushHeaders' in target) target.flushHeaders();
-  await pump(target, body);
-  target.end();
+export interface ResponseWriterOptions {
+  readonly clock: Clock;
+  readonly budget: ByteBudget;
+  /** A client that takes nothing for so long is cut off. */
+  readonly stallMs: number;
+  /** Longest time for a body that has an end. */
+  readonly limitMs: number;
 }
 
-async function pump(target: Target, body: AsyncIterable<Buffer>): Promise<void> {
-  const source = body[Symbol.asyncIterator]();
-  let closed = target.destroyed;
-  let wake: (() => void) | undefined;
-  const onClose = () => {
-    closed = true;
-    wake?.();
-    // Ends a source that is waiting for something to send.
-    void source.return?.();
-  };
-  const onDrain = () => wake?.();
-  target.once('close', onClose);
-  target.on('drain', onDrain);
-  try {
-    for (;;) {
-      const next = await source.next();
-      if (next.done === true) return;
-      if (closed) throw new Error('connection closed');
-      if (write(target, next.value)) continue;
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-        if (closed) resolve();
-      });
-      wake = undefined;
-      if (closed) throw new Error('connection closed');
+/** Tells when the client goes away; the signal is asked for only where there is something to wait for. */
+export interface Gone {
+  readonly signal: AbortSignal;
+}
+
+/** The connection is gone, or was cut because its client did not read. */
+export class ConnectionLostError extends Error {
+  override readonly name = 'ConnectionLostError';
+}
+
+/** Bytes of one piece: big enough to make a write's cost small, small enough to stay in the processor's cache. */
+const pieceBytes = 128 * 1024;
+/** Parts from here on are written as they are instead of being copied. */
+const directBytes = 64 * 1024;
+/** What one answer in pieces holds: two pieces, their encrypted form and what waits in the socket. */
+const piecesCost = 4 * pieceBytes;
+/** Whole answers below this size count for nothing: there are as few of them as requests under way. */
+const freeBytes = 32 * 1024;
+/** Longest turn of the event loop that one answer takes. */
+const maxTurnMs = 2;
+/** Pieces kept for the next answers. */
+const maxSpare = 16;
+
+export class ResponseWriter {
+  readonly #options: ResponseWriterOptions;
+  readonly #turns = new Turns();
+  readonly #spare: Buffer[] = [];
+
+  constructor(options: ResponseWriterOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Throws 429 before anything is written when the budget is used up, and a ConnectionLostError when the client goes away
+   * or stops reading before the end; the source is told by ending its iteration.
+   */
+  async write(target: Target, response: ApiResponse, headOnly: boolean, gone: Gone): Promise<void> {
+    const { status, headers, body } = response;
+    if (headOnly || body === undefined) {
+      const length = bodyLength(body);
+      if (length !== undefined) headers['content-length'] = String(length);
+      target.writeHead(status, headers);
+      target.end();
+      return;
     }
-  } finally {
-    target.off('close', onClose);
-    target.off('drain', onDrain);
-    await source.return?.();
+    if (Buffer.isBuffer(body)) {
+      headers['content-length'] = String(body.length);
+      if (body.length >= freeBytes) return this.#whole(target, response, body, gone);
+      target.writeHead(status, headers);
+      target.end(body);
+      return;
+    }
+    if (body instanceof PartsBody) return this.#parts(target, response, body, gone);
+    target.writeHead(status, headers);
+    // Clients of a watch wait for the headers before the first event.
+    if ('flushHeaders' in target) target.flushHeaders();
+    await this.#stream(target, body);
+  }
+
+  async #whole(target: Target, { status, headers }: ApiResponse, body: Buffer, gone: Gone): Promise<void> {
+    const give = await this.#options.budget.take(body.length, gone);
+    const flight = new Flight(target, this.#options);
+    try {
+      target.writeHead(status, headers);
+      flight.limit();
+      flight.end(body);
+      await flight.landed();
+    } finally {
+      flight.close();
+      give();
+    }
+  }
+
+  async #parts(target: Target, { status, headers }: ApiResponse, body: PartsBody, gone: Gone): Promise<void> {
+    const give = await this.#options.budget.take(Math.min(piecesCost, body.length ?? piecesCost), gone);
+    const flight = new Flight(target, this.#options);
+    const buffers = [this.#take(), this.#take()] as const;
+    try {
+      if (body.length !== undefined) headers['content-length'] = String(body.length);
+      target.writeHead(status, headers);
+      flight.limit();
+      const pieces = new Pieces({ flight, buffers, turns: this.#turns, clock: this.#options.clock });
+      if (Symbol.iterator in body.parts) {
+        for (const part of body.parts) {
+          const wait = pieces.add(part);
+          if (wait !== undefined) await wait;
+        }
+      } else for await (const part of body.parts) await pieces.add(part);
+      await pieces.end();
+      // A buffer of an answer that broke off may still be read by the socket, so only these come back.
+      for (const buffer of buffers) if (this.#spare.length < maxSpare) this.#spare.push(buffer);
+    } finally {
+      flight.close();
+      give();
+    }
+  }
+
+  async #stream(target: Target, body: AsyncIterable<Buffer>): Promise<void> {
+    const source = body[Symbol.asyncIterator]();
+    // Ends a source that is waiting for something to send.
+    const flight = new Flight(target, this.#options, () => void source.return?.());
+    try {
+      for (;;) {
+        const next = await source.next();
+        flight.check();
+        if (next.done === true) break;
+        if (!flight.push(next.value)) await flight.drained();
+      }
+      target.end();
+    } finally {
+      flight.close();
+      await source.return?.();
+    }
+  }
+
+  #take(): Buffer {
+    return this.#spare.pop() ?? Buffer.allocUnsafeSlow(pieceBytes);
   }
 }
 
-function write(target: Target, bytes: Buffer): boolean {
-  return (target as ServerResponse).write(bytes);
+function bodyLength(body: ApiResponse['body']): number | undefined {
+  return Buffer.isBuffer(body) || body instanceof PartsBody ? body.length : undefined;
+}
+
+interface PiecesOptions {
+  readonly flight: Flight;
+  /** Filled and sent by turns. */
+  readonly buffers: readonly [Buffer, Buffer];
+  readonly turns: Turns;
+  readonly clock: Clock;
+}
+
+/** Parts gathered into pieces: one is filled while the one before leaves. */
+class Pieces {
+  readonly #options: PiecesOptions;
+  #turn = 0;
+  #buffer: Buffer;
+  #used = 0;
+  #turnStarted: number;
+
+  constructor(options: PiecesOptions) {
+    this.#options = options;
+    this.#buffer = options.buffers[0];
+    this.#turnStarted = options.clock.monotonic();
+  }
+
+  /** A promise when the next part has to wait. */
+  add(part: Buffer): Promise<void> | undefined {
+    if (part.length <= this.#buffer.length - this.#used) {
+      this.#used += part.copy(this.#buffer, this.#used);
+      return undefined;
+    }
+    return part.length >= directBytes ? this.#direct(part) : this.#split(part);
+  }
+
+  /** Sends what is left and resolves when all of it has left. */
+  async end(): Promise<void> {
+    const { flight } = this.#options;
+    if (!flight.idle) await flight.landed();
+    flight.end(this.#buffer.subarray(0, this.#used));
+    await flight.landed();
+  }
+
+  async #direct(part: Buffer): Promise<void> {
+    if (this.#used > 0) await this.#next();
+    await this.#send(part);
+  }
+
+  async #split(part: Buffer): Promise<void> {
+    const copied = part.copy(this.#buffer, this.#used);
+    this.#used += copied;
+    await this.#next();
+    this.#used = part.copy(this.#buffer, 0, copied);
+  }
+
+  /** Sends the present buffer and goes on with the other one, which has left by then. */
+  async #next(): Promise<void> {
+    await this.#send(this.#buffer.subarray(0, this.#used));
+    this.#turn ^= 1;
+    this.#buffer = this.#options.buffers[this.#turn as 0 | 1];
+    this.#used = 0;
+  }
+
+  async #send(bytes: Buffer): Promise<void> {
+    const { flight, turns, clock } = this.#options;
+    if (!flight.idle) await flight.landed();
+    flight.send(bytes);
+    if (clock.monotonic() - this.#turnStarted < maxTurnMs) return;
+    await turns.next();
+    this.#turnStarted = clock.monotonic();
+  }
+}
+
+/** What one answer has handed to its connection, and whether that has left. */
+class Flight {
+  readonly #target: Target;
+  readonly #options: ResponseWriterOptions;
+  readonly #gone: (() => void) | undefined;
+  #flying = false;
+  #lost: ConnectionLostError | undefined;
+  #wake: (() => void) | undefined;
+  #limit: { cancel(): void } | undefined;
+
+  constructor(target: Target, options: ResponseWriterOptions, gone?: () => void) {
+    this.#target = target;
+    this.#options = options;
+    this.#gone = gone;
+    target.once('close', this.#closed);
+    if (gone !== undefined) target.on('drain', this.#landed);
+    if (target.destroyed) this.#lost = lost('connection closed');
+  }
+
+  /** Nothing is on its way. */
+  get idle(): boolean {
+    return !this.#flying && this.#lost === undefined;
+  }
+
+  /** From now on the answer has `limitMs`. */
+  limit(): void {
+    const { clock, limitMs } = this.#options;
+    this.#limit = clock.setTimer(() => this.#cut('the answer took too long'), limitMs);
+  }
+
+  /** One at a time. */
+  send(bytes: Buffer): void {
+    this.#flying = true;
+    (this.#target as ServerResponse).write(bytes, this.#landed);
+  }
+
+  /** The last one. */
+  end(bytes: Buffer): void {
+    this.#flying = true;
+    (this.#target as ServerResponse).end(bytes, this.#landed);
+  }
+
+  /** False when it would be better to wait until it is `drained`. */
+  push(bytes: Buffer): boolean {
+    const room = (this.#target as ServerResponse).write(bytes);
+    this.#flying = !room;
+    return room;
+  }
+
+  /** Resolves when what was sent has left. Throws a ConnectionLostError. */
+  async landed(): Promise<void> {
+    if (this.#flying && this.#lost === undefined) await this.#waited();
+    this.check();
+  }
+
+  drained(): Promise<void> {
+    return this.landed();
+  }
+
+  /** Throws when the connection is lost. */
+  check(): void {
+    if (this.#lost !== undefined) throw this.#lost;
+  }
+
+  close(): void {
+    this.#limit?.cancel();
+    this.#target.off('close', this.#closed);
+    this.#target.off('drain', this.#landed);
+  }
+
+  async #waited(): Promise<void> {
+    const { clock, stallMs } = this.#options;
+    const timer = clock.setTimer(() => this.#cut('the client does not read'), stallMs);
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    timer.cancel();
+  }
+
+  readonly #landed = (): void => {
+    this.#flying = false;
+    if (this.#target.destroyed) this.#lost ??= lost('connection closed');
+    this.#wake?.();
+  };
+
+  readonly #closed = (): void => {
+    this.#lost ??= lost('connection closed');
+    this.#wake?.();
+    this.#gone?.();
+  };
+
+  #cut(why: string): void {
+    this.#lost ??= lost(why);
+    this.#target.destroy();
+    this.#wake?.();
+  }
+}
+
+function lost(why: string): ConnectionLostError {
+  return new ConnectionLostError(why);
 }

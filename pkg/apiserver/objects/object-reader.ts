@@ -10,6 +10,11 @@ export type Freshness = 'cached' | 'latest';
 
 /** Told of every change of a resource, in order. */
 export interface Follower<T> {
+  /**
+   * False for objects that the follower need not be told of, by their JSON, which spares parsing them. What an object
+   * concerns once, it concerns for its whole life. Absent: all objects.
+   */
+  concerns?(json: Buffer): boolean;
   /** The whole state; called first, and again whenever the history in between was lost. */
   replaced(objects: readonly T[]): void;
   changed(object: T): void;

@@ -65,12 +65,13 @@ export class StorageObjectReader implements ObjectReader {
       try {
         await storage.waitReady(signal);
         const { entries, revision } = await storage.list({ scope: '', version: { kind: 'any' }, signal });
-        follower.replaced(entries.map((entry) => entry.object() as T));
+        const concerned = entries.filter((entry) => follower.concerns?.(entry.json()) !== false);
+        follower.replaced(concerned.map((entry) => entry.object() as T));
         synced();
         const version: ReadVersion = { kind: 'exact', revision };
         for await (const batch of storage.watch({ scope: '', version, bookmarks: false, signal }))
           for (const event of batch) {
-            if (event.type === 'BOOKMARK') continue;
+            if (event.type === 'BOOKMARK' || follower.concerns?.(event.entry.json()) === false) continue;
             const object = event.entry.object() as T;
             if (event.type === 'DELETED') follower.removed(object);
             else follower.changed(object);

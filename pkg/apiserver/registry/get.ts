@@ -19,7 +19,10 @@ export async function getObject(
   resource: ServedResource,
 ): Promise<ApiResponse> {
   const form = negotiateObject(registry, context, resource);
-  const entry = await readEntry(resource, context.info, getVersion(context.info.query), context.signal);
+  const version = getVersion(context.info.query);
+  // What is at hand is not waited for, and a signal is not free.
+  const signal = version.kind === 'any' ? undefined : context.signal;
+  const entry = await readEntry(resource, context.info, version, signal);
   return entryResponse(registry, context, { resource, entry, form });
 }
 
@@ -28,7 +31,7 @@ export async function readEntry(
   resource: ServedResource,
   { namespace, name }: ObjectName,
   version: ReadVersion,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<Entry> {
   const entry = await resource.storage.get(keyOf(resource, namespace, name), version, signal);
   if (entry === undefined) throw notFound(resource.qualified, name);

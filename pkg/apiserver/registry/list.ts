@@ -10,7 +10,13 @@ import { type ListRequest, listRequest } from '#apiserver/registry/list-options.
 import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
 import { selection } from '#apiserver/registry/selection.js';
 import { jsonOf, type ServedResource, scopeOf } from '#apiserver/registry/served-resource.js';
-import { compactParts, type ListDocument, prettyParts, yamlParts } from '#apiserver/representation/list-document.js';
+import {
+  compactLength,
+  compactParts,
+  type ListDocument,
+  prettyParts,
+  yamlParts,
+} from '#apiserver/representation/list-document.js';
 import { partialJson } from '#apiserver/representation/partial.js';
 import { protobufMessageOf } from '#apiserver/representation/protobuf-message.js';
 import { partsResponse } from '#apiserver/representation/streaming.js';
@@ -103,6 +109,9 @@ export async function listResponse(
     return partsResponse(await protobufParts(registry, resource, result, transform), contentType, gzip);
   }
   const document = listDocument(registry, context, resource, result, transform);
+  // Bytes that are there already need only be counted.
+  const plain = format === 'json' && !pretty && transform === undefined && resource.conversion === undefined;
+  if (plain) return partsResponse(compactParts(document), contentType, gzip, compactLength(document));
   const render = format === 'yaml' ? yamlParts : pretty ? prettyParts : compactParts;
   return partsResponse(render(document), contentType, gzip);
 }
@@ -154,6 +163,10 @@ function listDocument(
   return { head, itemsName: 'items', items: mapped(result.entries, (entry) => jsonOf(resource, entry)) };
 }
 
-function* mapped(entries: readonly Entry[], make: (entry: Entry) => Buffer): Generator<Buffer> {
-  for (const entry of entries) yield make(entry);
+function mapped(entries: readonly Entry[], make: (entry: Entry) => Buffer): Iterable<Buffer> {
+  return {
+    *[Symbol.iterator]() {
+      for (const entry of entries) yield make(entry);
+    },
+  };
 }

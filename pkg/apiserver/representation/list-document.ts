@@ -8,16 +8,32 @@ export interface ListDocument {
   /** Members before the items, in their order. */
   readonly head: Readonly<Record<string, unknown>>;
   readonly itemsName: 'items' | 'rows';
-  /** Each one's JSON. */
+  /** Each one's JSON; may be iterated more than once. */
   readonly items: Iterable<Buffer>;
 }
 
 const comma = Buffer.from(',');
 const compactEnd = Buffer.from(']}\n');
 
+function compactHead({ head, itemsName }: ListDocument): Buffer {
+  return Buffer.from(`${JSON.stringify(head).slice(0, -1)},"${itemsName}":[`);
+}
+
+/** Bytes of `compactParts`, for items that cost nothing to look at. */
+export function compactLength(document: ListDocument): number {
+  let length = compactHead(document).length + compactEnd.length;
+  let count = 0;
+  for (const item of document.items) {
+    length += item.length;
+    count++;
+  }
+  return length + Math.max(0, count - 1) * comma.length;
+}
+
 /** `{"kind":…,"items":[…]}`: the items' bytes as they are. */
-export function* compactParts({ head, itemsName, items }: ListDocument): Generator<Buffer> {
-  yield Buffer.from(`${JSON.stringify(head).slice(0, -1)},"${itemsName}":[`);
+export function* compactParts(document: ListDocument): Generator<Buffer> {
+  const { items } = document;
+  yield compactHead(document);
   let first = true;
   for (const item of items) {
     if (!first) yield comma;

@@ -2,6 +2,8 @@
  * One read shared by all who wait for it, without ever giving anybody an answer that was asked for before he came: a read
  * that is under way may miss a write that was acknowledged a moment ago, so late comers share the next one.
  */
+import { setImmediate as endOfTurn } from 'node:timers/promises';
+
 export class SharedRead<T> {
   readonly #read: () => Promise<T>;
   #running: Promise<T> | undefined;
@@ -12,8 +14,8 @@ export class SharedRead<T> {
   }
 
   read(): Promise<T> {
-    if (this.#running === undefined) return this.#start();
-    this.#next ??= this.#running.then(
+    // At the end of this turn of the event loop, so that all who come in it share one read.
+    this.#next ??= (this.#running ?? endOfTurn()).then(
       () => this.#startNext(),
       () => this.#startNext(),
     );

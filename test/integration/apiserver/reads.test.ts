@@ -118,7 +118,10 @@ t.test('big lists are streamed, compressed where the client takes it', async (t)
   await fill(server, 60, 8000);
   const plain = await callHttps(server, 'GET', path);
   t.equal(plain.json.items.length, 60);
-  t.notOk(plain.headers['content-length'], 'streamed');
+  t.equal(plain.headers['content-length'], String(Buffer.byteLength(plain.text)), 'its length is said before');
+  const pretty = await callHttps(server, 'GET', `${path}?pretty=true`);
+  t.same(pretty.json.items, plain.json.items);
+  t.notOk(pretty.headers['content-length'], 'made while it is sent');
   const compressed = await callHttps(server, 'GET', path, { headers: { 'accept-encoding': 'gzip' } });
   t.equal(compressed.headers['content-encoding'], 'gzip');
   t.ok(compressed.text.length < plain.text.length / 10);

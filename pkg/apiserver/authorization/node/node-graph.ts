@@ -3,36 +3,27 @@
  * volumes → their secrets.
  */
 import { persistentvolumes, pods } from '#api/core/v1/resources.gen.js';
-import type { PersistentVolume, Pod } from '#api/core/v1/types.gen.js';
+import type { PersistentVolume } from '#api/core/v1/types.gen.js';
 import { volumeattachments } from '#api/storage/v1/resources.gen.js';
 import type { VolumeAttachment } from '#api/storage/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { podReferences } from '#apiserver/authorization/node/pod-references.js';
+import { PodFollower, type PodNeeds } from '#apiserver/authorization/node/pod-needs.js';
 import { Mirror } from '#apiserver/objects/mirror.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 
 export type NeededResource = 'secrets' | 'configmaps' | 'persistentvolumeclaims' | 'serviceaccounts';
 
 export class NodeGraph {
-  readonly #dialect: Dialect;
   /** `resource/namespace/name` → node → how many of the node's pods need it. */
   readonly #needed = new Map<string, Map<string, number>>();
   /** `namespace/name` of a secret → names of volumes whose node needs it. */
   readonly #volumeSecrets = new Map<string, Set<string>>();
-  readonly #pods: Mirror<Pod>;
+  readonly #pods: PodFollower;
   readonly #volumes: Mirror<PersistentVolume>;
   readonly #attachments = new Mirror<VolumeAttachment>();
 
   constructor(dialect: Dialect) {
-    this.#dialect = dialect;
-    this.#pods = new Mirror<Pod>({
-      put: (pod, old) => {
-        if (old !== undefined && unchanged(pod, old)) return;
-        if (old !== undefined) this.#count(old, -1);
-        this.#count(pod, 1);
-      },
-      drop: (pod) => this.#count(pod, -1),
-    });
+    this.#pods = new PodFollower(dialect, (needs, by) => this.#count(needs, by));
     this.#volumes = new Mirror<PersistentVolume>({
       put: (volume, old) => {
         if (old !== undefined) this.#forgetSecrets(old);
@@ -47,7 +38,7 @@ export class NodeGraph {
 
   async start(reader: ObjectReader, signal: AbortSignal): Promise<void> {
     await Promise.all([
-      this.#pods.start(reader, pods, signal),
+      reader.follow(pods, this.#pods, signal),
       this.#volumes.start(reader, persistentvolumes, signal),
       this.#attachments.start(reader, volumeattachments, signal),
     ]);
@@ -72,15 +63,9 @@ export class NodeGraph {
     return this.#attachments.get('', name)?.spec?.nodeName === node;
   }
 
-  #count(pod: Pod, by: 1 | -1): void {
-    const node = pod.spec.nodeName;
-    // A mirror pod is written by the node itself, which must not give itself access by naming objects.
-    const mirror = pod.metadata.annotations?.[this.#dialect.annotations.configMirror] !== undefined;
-    if (node === undefined || node === '' || mirror) return;
-    const { metadata } = pod;
-    const references = podReferences(pod);
+  #count({ node, namespace, references }: PodNeeds, by: 1 | -1): void {
     const change = (resource: NeededResource, name: string) =>
-      this.#change(needKey(resource, metadata.namespace ?? '', name), node, by);
+      this.#change(needKey(resource, namespace, name), node, by);
     for (const name of references.secrets) change('secrets', name);
     for (const name of references.configMaps) change('configmaps', name);
     for (const name of references.claims) change('persistentvolumeclaims', name);
@@ -107,15 +92,6 @@ export class NodeGraph {
 
 const needKey = (resource: NeededResource, namespace: string, name: string): string =>
   `${resource}/${namespace}/${name}`;
-
-/** Most updates of pods are of their status: the references are the same. */
-function unchanged(pod: Pod, old: Pod): boolean {
-  return (
-    pod.metadata.uid === old.metadata.uid &&
-    pod.spec.nodeName === old.spec.nodeName &&
-    (pod.spec.ephemeralContainers?.length ?? 0) === (old.spec.ephemeralContainers?.length ?? 0)
-  );
-}
 
 /** `namespace/name` of the secrets that a node needs to mount the volume. */
 function volumeSecrets(volume: PersistentVolume): string[] {
