@@ -2,7 +2,7 @@
 DATA_DIR ?= /var/lib/orch
 FLAGS ?=
 
-.PHONY: help up down test lint generate build bench clean
+.PHONY: help up down test lint generate build bench fuzz clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -28,6 +28,9 @@ generate: ## Derive files from the schema declarations
 
 bench: ## Measure start-up, memory, throughput
 	@hack/bench.sh
+
+fuzz: ## Break JSON and Protobuf objects, ten minutes each
+	@hack/fuzz.sh
 
 clean: ## Remove what was built
 	@rm -rf dist .tap

@@ -30,7 +30,7 @@ t.test('values of etcd', async (t) => {
     metadata: { name: 'a', resourceVersion: '7' },
     spec: { nodeName: 'n' },
   };
-  t.same(JSON.parse(text(encodeStored(pod), { to: 'json' })), { ...pod, metadata: { name: 'a' } });
+  t.same(JSON.parse(text(encodeStored(pod), { to: 'json' })), { ...pod, metadata: { name: 'a' }, status: {} });
   const printed = Buffer.concat([
     Buffer.from('/registry/pods/default/x\n'),
     fixture('core.v1.Pod.pb'),

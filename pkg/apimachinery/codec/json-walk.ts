@@ -1,7 +1,8 @@
 /**
  * The one walk over parsed JSON that makes an object of the API out of it: types are checked, unknown members and
- * nulls dropped, quantities, times and durations brought into canonical form, and members that say nothing (zero
- * values of fields that are left out when empty) dropped, so that the same object always has the same form.
+ * nulls dropped, quantities, times and durations brought into canonical form, members that say nothing (zero values of
+ * fields that are left out when empty) dropped, and members that are always there added, so that the same object always
+ * has the same form: that of 1.24, but for nulls.
  */
 import { DecodeError } from '#apimachinery/codec/decode-error.js';
 import { canonicalMicroTime, canonicalTime } from '#apimachinery/codec/times.js';
@@ -29,8 +30,8 @@ export class JsonWalk {
   #owner: TypeInfo | undefined;
 
   /**
-   * `limit`: how many unknown members are collected at most. `keepZeros`: members that say nothing stay; metadata,
-   * spec and items are not added.
+   * `limit`: how many unknown members are collected at most. `keepZeros`: members that say nothing stay, and none are
+   * added.
    */
   constructor(options: { collectUnknown: boolean; limit: number; keepZeros?: boolean }) {
     this.unknown = options.collectUnknown ? [] : undefined;
@@ -108,7 +109,7 @@ export class JsonWalk {
     }
     this.#owner = outer;
     const result = dropped ? withoutUndefined(object) : object;
-    if (type.isKind && !this.#keepZeros) completeKind(type, result);
+    if (!this.#keepZeros) complete(type, result);
     return result;
   }
 
@@ -189,7 +190,7 @@ export class JsonWalk {
         break;
       case 'double':
       case 'float':
-        if (typeof value === 'number') return value;
+        if (Number.isFinite(value)) return value;
         break;
       case 'int32':
         if (isInt32(value)) return value;
@@ -298,15 +299,28 @@ function canonicalBase64(text: string): string {
   throw new DecodeError(`illegal base64 data at input byte ${illegal?.index ?? text.length}`);
 }
 
-/** What a null among a list's elements or a map's values becomes. */
+/** The zero of a field's value, or of its elements: also what a null among these becomes. */
 export function zeroElement(field: FieldInfo): unknown {
   if (field.type === undefined) {
     return field.scalar === 'string' || field.scalar === 'bytes' ? '' : field.scalar === 'bool' ? false : 0;
   }
-  if (field.type.shape === 'struct') return {};
-  if (field.type.shape === 'bareList') return [];
-  if (field.type.shape === 'quantity') return '0';
-  return field.type.shape === 'intOrString' ? 0 : null;
+  switch (field.type.shape) {
+    case 'struct': {
+      const object: JsonObject = {};
+      complete(field.type, object);
+      return object;
+    }
+    case 'bareList':
+      return [];
+    case 'quantity':
+      return '0';
+    case 'duration':
+      return '0s';
+    case 'intOrString':
+      return 0;
+    default:
+      return null;
+  }
 }
 
 /**
@@ -314,27 +328,15 @@ export function zeroElement(field: FieldInfo): unknown {
  * is on the wire either way.
  */
 export function saysNothing(field: FieldInfo, value: unknown): boolean {
-  return (field.omitempty || field.optional) && !field.pointer && isZero(field, value);
-}
-
-function isZero(field: FieldInfo, value: unknown): boolean {
+  if ((!field.omitempty && !field.optional) || field.pointer) return false;
   if (value === undefined) return true;
-  const type = field.container === 'single' ? field.type : undefined;
-  if (type !== undefined && type.shape !== 'struct') return false;
-  if (value === '' || value === 0 || value === false) return true;
-  if (typeof value !== 'object' || value === null) return false;
+  if (field.container === 'single') {
+    // Scalars that are never left out are always there, and so are messages.
+    return field.omitempty && field.type === undefined && (value === '' || value === 0 || value === false);
+  }
   if (Array.isArray(value)) return value.length === 0;
-  for (const key in value) if (type === undefined || !isZeroMember(type, key, (value as JsonObject)[key])) return false;
+  for (const _ in value as object) return false;
   return true;
-}
-
-/** A message is zero when all that it holds is. */
-function isZeroMember(type: TypeInfo, key: string, value: unknown): boolean {
-  const field = type.byName.get(key);
-  if (field === undefined || field.pointer) return false;
-  if (field.container === 'single' && field.type?.shape === 'quantity') return value === '0';
-  if (field.container === 'single' && field.type?.shape === 'intOrString') return value === 0;
-  return isZero(field, value);
 }
 
 function withoutUndefined(object: JsonObject): JsonObject {
@@ -343,19 +345,17 @@ function withoutUndefined(object: JsonObject): JsonObject {
   return result;
 }
 
-/** What every object of a kind has: metadata and spec where the kind declares them, items where it is a list. */
-export function completeKind(type: TypeInfo, object: JsonObject): void {
-  if (type.isList) {
-    object.items ??= [];
-    return;
-  }
-  if (object.metadata === undefined && type.byName.get('metadata')?.type?.name === 'meta.v1.ObjectMeta')
-    object.metadata = {};
-  if (object.spec === undefined && type.byName.has('spec')) object.spec = {};
+/** Adds, in place, what every object of the type has (`TypeInfo.always`); a list always has its items. */
+export function complete(type: TypeInfo, object: JsonObject): void {
+  for (const field of type.always ?? []) object[field.name] ??= zeroElement(field);
+  if (type.isList) object.items ??= [];
 }
 
-/** Throws a DecodeError for a value nested deeper than `left`. */
+/** Throws a DecodeError for a value nested deeper than `left`, and for numbers too large for JSON's writers. */
 export function checkDepth(value: unknown, left: number): void {
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    throw new DecodeError('json: cannot unmarshal number into Go value of type float64');
+  }
   if (typeof value !== 'object' || value === null) return;
   if (left <= 0) throw new DecodeError('exceeded max depth');
   for (const member of Object.values(value)) checkDepth(member, left - 1);

@@ -10,14 +10,27 @@ function decode(name: string, value: unknown, validation?: FieldValidation) {
   return decodeJSON(JSON.stringify(value), scheme.type(name), validation);
 }
 
+/** What a deployment's spec has even when nobody says anything. */
+const newDeployment = { template: { metadata: {}, spec: {} }, strategy: {} };
+
 t.test('canonical form', async (t) => {
   const rows: [string, string, unknown, unknown][] = [
     ['unknown members go', 'core.v1.PodSpec', { nodeName: 'a', foo: 1 }, { nodeName: 'a' }],
     ['nulls go', 'core.v1.PodSpec', { nodeName: null, hostname: 'h' }, { hostname: 'h' }],
     ['zero values without presence go', 'core.v1.PodSpec', { nodeName: '', hostNetwork: false, volumes: [] }, {}],
-    ['zero values with presence stay', 'apps.v1.DeploymentSpec', { replicas: 0, paused: false }, { replicas: 0 }],
-    ['empty messages without presence go', 'apps.v1.DeploymentSpec', { strategy: {}, selector: {} }, { selector: {} }],
-    ['required zero values stay', 'core.v1.ContainerStatus', { ready: false, state: {} }, { ready: false }],
+    [
+      'zero values with presence stay',
+      'apps.v1.DeploymentSpec',
+      { replicas: 0, paused: false },
+      { ...newDeployment, replicas: 0 },
+    ],
+    ['empty messages stay', 'apps.v1.DeploymentSpec', { selector: {} }, { ...newDeployment, selector: {} }],
+    [
+      'values that are always there',
+      'core.v1.ContainerStatus',
+      { ready: false, imageID: null },
+      { name: '', state: {}, lastState: {}, ready: false, restartCount: 0, image: '', imageID: '' },
+    ],
     [
       'quantities',
       'core.v1.ResourceRequirements',
@@ -59,8 +72,22 @@ t.test('canonical form', async (t) => {
       { items: [{ type: 'x' }], dependencies: { a: ['b'] } },
       { items: [{ type: 'x' }], dependencies: { a: ['b'] } },
     ],
-    ['metadata and spec are always there', 'core.v1.Pod', { kind: 'Pod' }, { kind: 'Pod', metadata: {}, spec: {} }],
-    ['items are always there', 'core.v1.PodList', { items: null }, { items: [] }],
+    [
+      'metadata, spec and status are always there',
+      'core.v1.Pod',
+      { kind: 'Pod', status: null },
+      { kind: 'Pod', metadata: {}, spec: {}, status: {} },
+    ],
+    [
+      'messages below messages are always there',
+      'core.v1.ServiceList',
+      { items: [{ spec: { ports: [{ port: 1 }] } }] },
+      {
+        metadata: {},
+        items: [{ metadata: {}, spec: { ports: [{ port: 1, targetPort: 0 }] }, status: { loadBalancer: {} } }],
+      },
+    ],
+    ['items are always there', 'core.v1.PodList', { items: null }, { items: [], metadata: {} }],
     [
       'line breaks in base64',
       'core.v1.Secret',
@@ -143,7 +170,7 @@ t.test('unknown and repeated members', async (t) => {
 t.test('hostile input', async (t) => {
   const deep = (open: string, close: string, n: number) => open.repeat(n) + close.repeat(n);
   t.throws(() => decodeJSON(deep('[', ']', 200_000), pod), { code: 400 });
-  t.strictSame(decodeJSON(`{"x":${deep('[', ']', 200_000)}}`, pod).object, { metadata: {}, spec: {} });
+  t.strictSame(decodeJSON(`{"x":${deep('[', ']', 200_000)}}`, pod).object, { metadata: {}, spec: {}, status: {} });
   const schema = scheme.type('apiextensions.v1.JSONSchemaProps');
   t.throws(() => decodeJSON(`${'{"not":'.repeat(5000)}{}${'}'.repeat(5000)}`, schema), /exceeded max depth/);
   t.throws(() => decodeJSON(`{"default":${deep('[', ']', 5000)}}`, schema), /exceeded max depth/);
@@ -157,7 +184,7 @@ t.test('hostile input', async (t) => {
 
 t.test('a parsed value', async (t) => {
   t.strictSame(decodeValue({ spec: { nodeName: 'a', x: 1 } }, pod, 'Warn'), {
-    object: { spec: { nodeName: 'a' }, metadata: {} },
+    object: { spec: { nodeName: 'a' }, metadata: {}, status: {} },
     warnings: ['unknown field "spec.x"'],
   });
 });

@@ -1,6 +1,7 @@
 /** Objects out of JSON texts. (Into JSON they go by JSON.stringify: in memory they have JSON's shape.) */
 import { DecodeError, decodeFailure } from '#apimachinery/codec/decode-error.js';
 import { duplicateKeys } from '#apimachinery/codec/duplicate-keys.js';
+import { parseJSONText } from '#apimachinery/codec/json-text.js';
 import { type JsonObject, JsonWalk } from '#apimachinery/codec/json-walk.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -54,7 +55,7 @@ export function decodeJSON(bytes: Buffer | string, type: TypeInfo, validation: F
   const text = typeof bytes === 'string' ? bytes : bytes.toString('utf8');
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJSONText(text);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw badRequest(

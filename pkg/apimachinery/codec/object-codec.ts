@@ -1,6 +1,7 @@
 /** Objects of a scheme in any encoding: what the API server and its clients read and write. */
 import { DecodeError } from '#apimachinery/codec/decode-error.js';
 import { decodeJSON, decodeValue, encodeJSON, type FieldValidation } from '#apimachinery/codec/json.js';
+import { parseJSONText } from '#apimachinery/codec/json-text.js';
 import type { JsonObject } from '#apimachinery/codec/json-walk.js';
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
 import { decodeProtobuf, encodeProtobuf, type KindNames } from '#apimachinery/codec/protobuf/protobuf.js';
@@ -127,7 +128,7 @@ export class ObjectCodec {
 
 function parseJSON(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJSONText(text);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw badRequest(`couldn't get version/kind; json parse error: ${reason}`, error);

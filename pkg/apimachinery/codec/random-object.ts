@@ -1,5 +1,5 @@
 /** Random canonical objects of any type, for tests that hold for all of them. */
-import { completeKind, saysNothing, zeroElement } from '#apimachinery/codec/json-walk.js';
+import { complete, saysNothing, zeroElement } from '#apimachinery/codec/json-walk.js';
 import { formatDurationNanos } from '#apimachinery/duration.js';
 import { canonicalQuantity } from '#apimachinery/quantity.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
@@ -48,7 +48,7 @@ export class RandomObjects {
       if (field.inline && field.type !== undefined) Object.assign(result, this.#struct(field.type, depth));
       else if (field.name !== '') this.#member(field, result, depth);
     }
-    if (type.isKind) completeKind(type, result);
+    complete(type, result);
     return result;
   }
 

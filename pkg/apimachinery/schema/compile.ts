@@ -155,6 +155,7 @@ class CompiledType implements TypeInfo {
   #fields: readonly FieldInfo[] | undefined;
   #byName: ReadonlyMap<string, FieldInfo> | undefined;
   #byNumber: ReadonlyMap<number, FieldInfo> | undefined;
+  #always: readonly FieldInfo[] | undefined;
 
   constructor(
     prefix: string,
@@ -196,6 +197,20 @@ class CompiledType implements TypeInfo {
     this.#byNumber ??= new Map(this.fields.map((field) => [field.number, field]));
     return this.#byNumber;
   }
+
+  get always(): readonly FieldInfo[] {
+    this.#always ??= [...this.byName.values()].filter(isAlways);
+    return this.#always;
+  }
+}
+
+/** Messages whose zero is written; that of the others (times, raw JSON) is null, which says the same as nothing. */
+const shapesWithZero: ReadonlySet<Shape> = new Set(['struct', 'quantity', 'intOrString', 'duration']);
+
+function isAlways(field: FieldInfo): boolean {
+  if (field.container !== 'single' || field.pointer) return false;
+  if (field.type !== undefined) return shapesWithZero.has(field.type.shape);
+  return !field.omitempty && field.scalar !== 'bytes';
 }
 
 /** `core.v1`, or `resource` for groups of wire types only. */

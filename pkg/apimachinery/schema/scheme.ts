@@ -125,7 +125,7 @@ export class Scheme {
    */
   kind(apiVersion: string, kind: string): KindInfo | undefined {
     const found = this.#kinds.get(key(apiVersion, kind));
-    if (found !== undefined || !sharedKinds.has(kind)) return found;
+    if (found !== undefined || apiVersion === '' || !sharedKinds.has(kind)) return found;
     const type = this.#types.get(`meta.v1.${kind}`);
     if (type === undefined) return undefined;
     const slash = apiVersion.indexOf('/');

@@ -83,6 +83,12 @@ export interface TypeInfo {
   readonly atomic: boolean;
   /** What the type is, for people. */
   readonly doc: string | undefined;
+  /**
+   * Fields that an object of the type always has, those of inline messages included: messages that are no pointers, and
+   * scalars that are not left out when zero. They are there with their zeros when nothing says otherwise, as in the JSON
+   * of 1.24. Absent: none (custom resources).
+   */
+  readonly always?: readonly FieldInfo[];
   /** Members that no field describes are kept (custom resources that ask for it). */
   readonly preserveUnknown: boolean;
 }

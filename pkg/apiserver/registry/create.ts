@@ -79,6 +79,7 @@ export async function insert(
   } as const;
   await mutatingAdmission(registry, context, resource, { ...call, name: object.metadata.name ?? '', object });
   strategy.prepareForCreate?.(object, strategyContext(registry, context));
+  registry.codec.complete(object);
   const { trackFields = true } = insertion;
   if (trackFields) registry.managedFields.written({ resource, object, manager: options.fieldManager, subresource: '' });
   for (let attempt = 1; ; attempt += 1) {

@@ -109,6 +109,7 @@ async function attempt(
   const attributes = { ...call, name: mutation.name, dryRun: options.dryRun, object, oldObject: old };
   await mutatingAdmission(registry, context, resource, attributes);
   profile.prepare(object, old, strategyContext(registry, context));
+  registry.codec.complete(object);
   if (mutation.trackFields !== false) {
     const { subresource } = profile;
     registry.managedFields.written({ resource, object, old, manager: options.fieldManager, subresource });

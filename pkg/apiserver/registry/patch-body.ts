@@ -1,6 +1,7 @@
 /** The patch in a request's body and what it makes of an object. */
 
 import { DecodeError } from '#apimachinery/codec/decode-error.js';
+import { parseJSONText } from '#apimachinery/codec/json-text.js';
 import { bareMediaType } from '#apimachinery/codec/negotiate.js';
 import { parseYAML } from '#apimachinery/codec/yaml.js';
 import { copyJson } from '#apimachinery/copy.js';
@@ -38,7 +39,7 @@ export function readPatch(context: RequestContext): Patch {
 
 function json(body: Buffer): unknown {
   try {
-    return JSON.parse(body.toString());
+    return parseJSONText(body.toString());
   } catch (error) {
     throw badRequest(`error decoding patch: ${error instanceof Error ? error.message : String(error)}`, error);
   }

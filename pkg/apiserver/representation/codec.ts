@@ -2,6 +2,7 @@
 import type { ApiObjectShape } from '#api/object.js';
 import { envelopeAround } from '#apimachinery/codec/envelope.js';
 import type { FieldValidation } from '#apimachinery/codec/json.js';
+import { complete, type JsonObject } from '#apimachinery/codec/json-walk.js';
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
 import { type DecodedObject, ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { encodeMessage } from '#apimachinery/codec/protobuf/encode.js';
@@ -40,6 +41,13 @@ export class Codec {
   /** The same for a value that is parsed already (a patch's result), which is taken over. Throws 400. */
   normalize(value: unknown, type: TypeRef, validation: FieldValidation): Decoded {
     return shaped(this.#objects.decodeValue(value, { expected: this.#kind(type), validation }));
+  }
+
+  /** Adds, in place, the parts that every object of its kind has and that a strategy has taken away as a whole. */
+  complete(object: ApiObjectShape): void {
+    const { apiVersion = '', kind = '' } = object;
+    const type = this.scheme.kind(apiVersion, kind)?.type;
+    if (type !== undefined) complete(type, object as unknown as JsonObject);
   }
 
   /** With prefix and envelope. Throws 406 for kinds without a Protobuf form. */

@@ -1,5 +1,5 @@
 /** The difference between two statuses, as the smallest strategic merge patch. */
-import type { PodCondition, PodStatus } from '#api/core/v1/types.gen.js';
+import type { ContainerStatus, PodCondition, PodStatus } from '#api/core/v1/types.gen.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 
 /** Fields that the node agent owns; all others of a status are somebody else's. */
@@ -17,6 +17,19 @@ const ownedFields = [
   'qosClass',
 ] as const satisfies readonly (keyof PodStatus)[];
 
+/** A container's state and last state are always there, if only empty, in what the API server answers. */
+function sameField(from: unknown, to: unknown): boolean {
+  const complete = (value: unknown): unknown =>
+    Array.isArray(value) && value.some(isContainerStatus)
+      ? value.map((status: ContainerStatus) => ({ state: {}, lastState: {}, ...status }))
+      : value;
+  return semanticEqual(complete(from), complete(to));
+}
+
+function isContainerStatus(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'restartCount' in value;
+}
+
 function changedConditions(from: readonly PodCondition[], to: readonly PodCondition[]): PodCondition[] {
   return to.filter((condition) => {
     const old = from.find((c) => c.type === condition.type);
@@ -31,7 +44,7 @@ function changedConditions(from: readonly PodCondition[], to: readonly PodCondit
 export function statusPatch(from: PodStatus | undefined, to: PodStatus): Record<string, unknown> | undefined {
   const patch: Record<string, unknown> = {};
   for (const field of ownedFields) {
-    if (semanticEqual(from?.[field], to[field])) continue;
+    if (sameField(from?.[field], to[field])) continue;
     if (to[field] === undefined && from?.[field] === undefined) continue;
     // Lists of statuses have no merge key and are replaced; addresses merge by `ip` unless told otherwise.
     if (field === 'podIPs' && to.podIPs !== undefined && from?.podIPs !== undefined) {

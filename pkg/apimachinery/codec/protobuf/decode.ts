@@ -1,8 +1,9 @@
 /** Objects out of Protobuf, in the same canonical form that the JSON decoder gives. */
 import { DecodeError } from '#apimachinery/codec/decode-error.js';
+import { parseJSONText } from '#apimachinery/codec/json-text.js';
 import {
   checkDepth,
-  completeKind,
+  complete,
   type JsonObject,
   maxDepth,
   saysNothing,
@@ -16,8 +17,10 @@ import { canonicalQuantity, QuantityError } from '#apimachinery/quantity.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
-/** Reads what raw fields may hold besides JSON; gives undefined for bytes that it does not know. */
-export type RawReader = (bytes: Buffer) => unknown;
+/**
+ * Reads what raw fields may hold besides JSON, `depth` messages deep; gives undefined for bytes that it does not know.
+ */
+export type RawReader = (bytes: Buffer, depth: number) => unknown;
 
 interface Context {
   readonly reader: Reader;
@@ -31,11 +34,14 @@ export interface MessageOptions {
   readonly raw?: RawReader | undefined;
   /** Where strings are shared with those of other messages; absent: each is its own. */
   readonly texts?: SharedTexts | undefined;
+  /** How many messages deep the message stands; default 0. */
+  readonly depth?: number;
 }
 
 /** The object of a message without an envelope. Throws a DecodeError. */
-export function decodeMessage(type: TypeInfo, bytes: Buffer, { raw, texts }: MessageOptions = {}): unknown {
-  return readMessage({ reader: new Reader(bytes, 0, texts), raw, texts, depth: 0 }, type, undefined);
+export function decodeMessage(type: TypeInfo, bytes: Buffer, options: MessageOptions = {}): unknown {
+  const { raw, texts, depth = 0 } = options;
+  return readMessage({ reader: new Reader(bytes, 0, texts), raw, texts, depth }, type, undefined);
 }
 
 /** The message between the reader's position and its end. `known` is what an earlier occurrence of the field gave. */
@@ -51,7 +57,7 @@ function readShape(context: Context, type: TypeInfo, known: unknown): unknown {
     case 'struct': {
       const object = (known as JsonObject | undefined) ?? {};
       readStruct(context, type, object, known === undefined);
-      if (type.isKind) completeKind(type, object);
+      complete(type, object);
       return object;
     }
     case 'time':
@@ -223,10 +229,16 @@ function readScalar(reader: Reader, scalar: Scalar): unknown {
     case 'uint64':
       return reader.int64(false);
     case 'double':
-      return reader.double();
+      return finite(reader.double());
     case 'float':
-      return reader.float();
+      return finite(reader.float());
   }
+}
+
+/** JSON has no other numbers. */
+function finite(value: number): number {
+  if (!Number.isFinite(value)) throw new DecodeError(`json: unsupported value: ${value}`);
+  return value;
 }
 
 function readDuration(reader: Reader): string {
@@ -303,16 +315,16 @@ function readRaw(context: Context): unknown {
     else reader.skip(key & 7);
   }
   if (bytes === undefined || bytes.length === 0) return undefined;
-  const known = context.raw?.(bytes);
+  const known = context.raw?.(bytes, context.depth);
   if (known !== undefined) return known;
   return texts === undefined ? parseRaw(bytes) : texts.raw(bytes, parseRaw);
 }
 
 function parseRaw(bytes: Buffer): unknown {
   try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    const value = parseJSONText(bytes.toString('utf8'));
     checkDepth(value, maxDepth);
-    return value;
+    return value ?? undefined;
   } catch (error) {
     if (error instanceof DecodeError) throw error;
     throw new DecodeError(`raw value is not JSON: ${error instanceof Error ? error.message : String(error)}`, {

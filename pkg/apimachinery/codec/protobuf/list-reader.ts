@@ -36,7 +36,7 @@ export class ProtobufListReader {
   #itemType: TypeInfo | undefined;
   /** Bytes of the list's message that are still to come. */
   #left = 0;
-  readonly #list: JsonObject = {};
+  readonly #list: JsonObject = { metadata: {} };
   readonly #items: unknown[] = [];
 
   constructor(scheme: Scheme, texts?: SharedTexts) {
@@ -118,7 +118,7 @@ export class ProtobufListReader {
     } else if (key === metadataKey) {
       const type = this.#kind?.type.byName.get('metadata')?.type;
       const metadata = type === undefined ? undefined : decodeMessage(type, bytes, this.#options);
-      if (metadata !== undefined && Object.keys(metadata as JsonObject).length > 0) this.#list['metadata'] = metadata;
+      if (metadata !== undefined) this.#list['metadata'] = metadata;
     }
   }
 

@@ -3,7 +3,7 @@
 import { DecodeError, decodeFailure } from '#apimachinery/codec/decode-error.js';
 import { decodeEnvelope, encodeEnvelope, envelopeAround, hasEnvelope } from '#apimachinery/codec/envelope.js';
 import type { JsonObject } from '#apimachinery/codec/json-walk.js';
-import { decodeMessage, type RawReader } from '#apimachinery/codec/protobuf/decode.js';
+import { decodeMessage, type MessageOptions, type RawReader } from '#apimachinery/codec/protobuf/decode.js';
 import { encodeMessage, writeMessage } from '#apimachinery/codec/protobuf/encode.js';
 import type { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { ReverseWriter, tag, wire } from '#apimachinery/codec/protobuf/writer.js';
@@ -47,12 +47,13 @@ export function encodeProtobufList(names: KindNames, metadata: unknown, items: r
 
 /** Reads enveloped objects in raw fields; their `apiVersion` and `kind` join the object. */
 export function rawReader(scheme: Scheme): RawReader {
-  return (bytes) => (hasEnvelope(bytes) ? decodeEnveloped(scheme, bytes, undefined).object : undefined);
+  return (bytes, depth) =>
+    hasEnvelope(bytes) ? decodeEnveloped(scheme, bytes, undefined, { depth }).object : undefined;
 }
 
 /**
- * An object out of enveloped bytes, with `apiVersion` and `kind` as its envelope says. An envelope that names no kind
- * holds an object of `expected`. `texts`: where strings are shared with other objects. Throws 400 BadRequest.
+ * An object out of enveloped bytes, with `apiVersion` and `kind` as its envelope says. What an envelope does not name is
+ * as `expected`. `texts`: where strings are shared with other objects. Throws 400 BadRequest.
  */
 export function decodeProtobuf(
   scheme: Scheme,
@@ -61,7 +62,7 @@ export function decodeProtobuf(
   texts?: SharedTexts,
 ): { kind: KindInfo; object: JsonObject } {
   try {
-    return decodeEnveloped(scheme, bytes, expected, texts);
+    return decodeEnveloped(scheme, bytes, expected, { texts });
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw expected === undefined ? badRequest(error.message, error) : decodeFailure(expected.type, error);
@@ -72,17 +73,19 @@ function decodeEnveloped(
   scheme: Scheme,
   bytes: Buffer,
   expected: KindInfo | undefined,
-  texts?: SharedTexts,
+  { texts, depth }: Pick<MessageOptions, 'texts' | 'depth'> = {},
 ): { kind: KindInfo; object: JsonObject } {
   const envelope = decodeEnvelope(bytes);
   if (!['', scheme.dialect.protobufMediaType, kubernetesDialect.protobufMediaType].includes(envelope.contentType)) {
     throw new DecodeError(`content type ${JSON.stringify(envelope.contentType)} inside Protobuf is not supported`);
   }
-  const { apiVersion, kind } = envelope;
-  const info = kind === '' && apiVersion === '' && expected !== undefined ? expected : scheme.kind(apiVersion, kind);
+  const apiVersion = envelope.apiVersion || (expected?.apiVersion ?? '');
+  const kind = envelope.kind || (expected?.kind ?? '');
+  const info = scheme.kind(apiVersion, kind);
   if (info === undefined)
     throw new DecodeError(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
-  const message = decodeMessage(info.type, envelope.raw, { raw: rawReader(scheme), texts }) as JsonObject;
+  const options = { raw: rawReader(scheme), texts, ...(depth === undefined ? {} : { depth }) };
+  const message = decodeMessage(info.type, envelope.raw, options) as JsonObject;
   if (!info.type.isKind) return { kind: info, object: message };
   return { kind: info, object: { kind: info.kind, apiVersion: info.apiVersion, ...message } };
 }

@@ -43,7 +43,15 @@ export function eventFromCore(event: CoreEvent, dialect: Dialect): Event {
 
 /** What is stored for the newer view of an event. Nested values are shared with the argument. */
 export function eventToCore(event: Event, dialect: Dialect): CoreEvent {
-  const result = { apiVersion: dialect.apiVersion('core', 'v1'), kind: 'Event', involvedObject: {} };
+  const result = {
+    apiVersion: dialect.apiVersion('core', 'v1'),
+    kind: 'Event',
+    // What the older kind always has and the newer one may leave out.
+    involvedObject: {},
+    source: {},
+    reportingComponent: '',
+    reportingInstance: '',
+  };
   copy(
     event,
     result,
