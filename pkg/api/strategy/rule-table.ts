@@ -18,6 +18,7 @@ const titles: Readonly<Record<string, string>> = {
   FieldValueDuplicate: 'Duplicate value',
   FieldValueForbidden: 'Forbidden',
   FieldValueInvalid: 'Invalid value',
+  FieldValueNotFound: 'Not found',
   FieldValueNotSupported: 'Unsupported value',
   FieldValueRequired: 'Required value',
   FieldValueTooLong: 'Too long',
@@ -30,10 +31,16 @@ export interface TableTest {
 }
 
 /** Every row on a create of the base object, which itself must be good; also that reasons and messages agree. */
-export function checkRules(t: TableTest, strategy: Strategy, base: Draft, rows: readonly RuleRow[]): void {
-  t.strictSame(createFailures(strategy, base), [], 'the base');
+export function checkRules(
+  t: TableTest,
+  strategy: Strategy,
+  base: Draft,
+  rows: readonly RuleRow[],
+  context = testContext,
+): void {
+  t.strictSame(createFailures(strategy, base, context), [], 'the base');
   for (const [path, value, ...failures] of rows) {
-    const found = strategy.validateCreate?.(created(strategy, withField(base, path, value)), testContext) ?? [];
+    const found = strategy.validateCreate?.(created(strategy, withField(base, path, value), context), context) ?? [];
     const name = `${path} = ${JSON.stringify(value)?.slice(0, 100)}`;
     t.strictSame(
       found.map(({ field, message }) => `${field}: ${message}`),
@@ -60,10 +67,11 @@ export function checkStatusRules(
   strategy: Strategy,
   { base, status = {} }: { readonly base: Draft; readonly status?: Draft },
   rows: readonly RuleRow[],
+  context = testContext,
 ): void {
   for (const [path, value, ...failures] of rows) {
     const next = withField({ status }, `status.${path}`, value)['status'];
     const name = `status.${path} = ${JSON.stringify(value)?.slice(0, 100)}`;
-    t.strictSame(statusFailures(strategy, base, { old: status, new: next }), failures, name);
+    t.strictSame(statusFailures(strategy, base, { old: status, new: next }, context), failures, name);
   }
 }

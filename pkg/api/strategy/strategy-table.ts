@@ -103,33 +103,3 @@ export function withField(draft: Draft, path: string, value: unknown): Draft {
   else Reflect.set(at, last, value);
   return copy;
 }
-
-/** Path in the draft, value put there, and the failures of creating that: none for what is accepted. */
-export type Row = readonly [path: string, value: unknown, ...failures: string[]];
-
-/** The rows whose creates fail otherwise than they say; the draft itself must be good. Nothing when all is well. */
-export function wrongCreates(strategy: Strategy, base: Draft, rows: readonly Row[], context = testContext): object[] {
-  const cases: readonly Row[] = [['metadata', base['metadata']], ...rows];
-  return cases.flatMap(([path, value, ...wanted]) => {
-    const found = createFailures(strategy, withField(base, path, value), context);
-    return JSON.stringify(found) === JSON.stringify(wanted) ? [] : [{ path, value, found, wanted }];
-  });
-}
-
-/** The rows whose updates of the draft fail otherwise than they say. */
-export function wrongUpdates(strategy: Strategy, base: Draft, rows: readonly Row[], context = testContext): object[] {
-  const cases: readonly Row[] = [['metadata', base['metadata']], ...rows];
-  return cases.flatMap(([path, value, ...wanted]) => {
-    const found = updateFailures(strategy, base, withField(base, path, value), context);
-    return JSON.stringify(found) === JSON.stringify(wanted) ? [] : [{ path, value, found, wanted }];
-  });
-}
-
-/** The rows whose status, put beside the draft, fails otherwise than they say; paths start below `status`. */
-export function wrongStatuses(strategy: Strategy, base: Draft, rows: readonly Row[], context = testContext): object[] {
-  return rows.flatMap(([path, value, ...wanted]) => {
-    const status = withField({ status: base['status'] ?? {} }, `status.${path}`, value)['status'];
-    const found = statusFailures(strategy, base, { old: base['status'] ?? {}, new: status }, context);
-    return JSON.stringify(found) === JSON.stringify(wanted) ? [] : [{ path, value, found, wanted }];
-  });
-}

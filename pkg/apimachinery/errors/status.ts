@@ -160,8 +160,8 @@ export interface FieldFailure {
 
 /** 422 Invalid, all failures at once. `kind` and `group` name the object's kind. */
 export function invalid(kind: { group: string; kind: string }, name: string, failures: FieldFailure[]): StatusError {
-  const texts = failures.map((f) => `${f.field}: ${f.message}`);
-  const body = texts.length === 1 ? (texts[0] ?? '') : `[${[...new Set(texts)].join(', ')}]`;
+  const texts = new Set(failures.map((f) => `${f.field}: ${f.message}`));
+  const body = texts.size === 1 ? [...texts].join('') : `[${[...texts].join(', ')}]`;
   const title = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
   const details: StatusDetails = {};
   if (name !== '') details.name = name;

@@ -11,12 +11,13 @@ import {
   validateWorkloadSelector,
   validateWorkloadTemplate,
 } from '#api/apps/v1/workload/validation.js';
+import { podOptions } from '#api/core/v1/pod/validation/options.js';
 import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import type { TableRowCells } from '#api/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import { containerCells, formatLabelSelector, formatLabels } from '#api/table/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -39,7 +40,7 @@ export const daemonSetStrategy: Strategy<DaemonSet> = kindStrategy<DaemonSet>(da
     const before = Number(old.metadata.annotations?.[templateGeneration] ?? '0') || 0;
     setTemplateGeneration(set, semanticEqual(set.spec.template, old.spec.template) ? before : before + 1);
   },
-  validate: (set, context) => validateDaemonSet(set, context.dialect),
+  validate: validateDaemonSet,
   validateUpdate: (set, old) => validateImmutable(set.spec.selector, old.spec.selector, specPath.child('selector')),
   validateStatusUpdate: (set, old) => validateStatus(set.status, old.status),
   warnings: (set, old, context) => podTemplateWarnings(set.spec.template, old?.spec.template, context.dialect),
@@ -63,14 +64,16 @@ function defaultDaemonSet(set: DaemonSet, dialect: Dialect): void {
   defaultPodTemplate(spec.template, dialect);
 }
 
-function validateDaemonSet(set: DaemonSet, dialect: Dialect): FieldFailure[] {
+function validateDaemonSet(set: DaemonSet, context: StrategyContext, old?: DaemonSet): FieldFailure[] {
+  const { dialect } = context;
+  const options = podOptions(set.spec.template, old?.spec.template, context);
   const { selector, template, minReadySeconds, revisionHistoryLimit, updateStrategy } = set.spec;
   return [
     // That it is there is not asked for by itself: an absent one selects no template.
     ...(selector === undefined ? [] : validateWorkloadSelector(selector, 'daemonset', specPath.child('selector'))),
     ...validateWorkloadTemplate(
       template,
-      { dialect, selector, kind: 'DaemonSet', emptyWhenAbsent: true, replicated: true },
+      { dialect, options, selector, kind: 'DaemonSet', emptyWhenAbsent: true, replicated: true },
       specPath.child('template'),
     ),
     ...checkNonNegative(specPath.child('minReadySeconds'), minReadySeconds),

@@ -36,7 +36,7 @@ export const deploymentStrategy: Strategy<Deployment> = kindStrategy<Deployment>
   generationFields: ['spec', 'metadata.annotations'],
   statusUpdateKeepsLabels: true,
   defaults: (deployment, context) => defaultDeployment(deployment, context.dialect),
-  validate: (deployment, context) => validateDeployment(deployment, context.dialect),
+  validate: validateDeployment,
   validateUpdate: (deployment, old) => validateImmutable(deployment.spec.selector, old.spec.selector, selectorPath),
   validateStatusUpdate: (deployment, old) => validateDeploymentStatus(deployment, old),
   warnings: (deployment, old, context) =>

@@ -10,7 +10,8 @@ import {
   validateWorkloadSelector,
   validateWorkloadTemplate,
 } from '#api/apps/v1/workload/validation.js';
-import type { Dialect } from '#apimachinery/dialect.js';
+import { podOptions } from '#api/core/v1/pod/validation/options.js';
+import type { StrategyContext } from '#api/strategy.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkNonNegative } from '#apimachinery/validation/checks.js';
 import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
@@ -19,7 +20,11 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 const specPath = FieldPath.of('spec');
 const statusPath = FieldPath.of('status');
 
-export function validateDeployment(deployment: Deployment, dialect: Dialect): FieldFailure[] {
+export function validateDeployment(
+  deployment: Deployment,
+  context: Pick<StrategyContext, 'dialect' | 'gate'>,
+  old?: Deployment,
+): FieldFailure[] {
   const { spec } = deployment;
   const minReady = spec.minReadySeconds ?? 0;
   const deadline = spec.progressDeadlineSeconds;
@@ -30,7 +35,8 @@ export function validateDeployment(deployment: Deployment, dialect: Dialect): Fi
     ...validateWorkloadTemplate(
       spec.template,
       {
-        dialect,
+        dialect: context.dialect,
+        options: podOptions(spec.template, old?.spec.template, context),
         selector: spec.selector,
         kind: 'ReplicaSet',
         emptyWhenAbsent: true,

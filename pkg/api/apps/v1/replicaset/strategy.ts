@@ -8,15 +8,15 @@ import {
   validateWorkloadSelector,
   validateWorkloadTemplate,
 } from '#api/apps/v1/workload/validation.js';
+import { podOptions } from '#api/core/v1/pod/validation/options.js';
 import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import type { TableRowCells } from '#api/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import { containerCells, formatLabelSelector } from '#api/table/text.js';
-import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkNonNegative } from '#apimachinery/validation/checks.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
@@ -33,7 +33,7 @@ export const replicaSetStrategy: Strategy<ReplicaSet> = kindStrategy<ReplicaSet>
   prepareForCreate(set) {
     set.status = { replicas: 0 };
   },
-  validate: (set, context) => validateReplicaSet(set, context.dialect),
+  validate: validateReplicaSet,
   validateUpdate: (set, old) => validateImmutable(set.spec.selector, old.spec.selector, specPath.child('selector')),
   validateStatusUpdate: (set) => validateReplicaSetStatus(set.status ?? { replicas: 0 }),
   selectableFields: (set) => ({ 'status.replicas': String(set.status?.replicas ?? 0) }),
@@ -41,8 +41,10 @@ export const replicaSetStrategy: Strategy<ReplicaSet> = kindStrategy<ReplicaSet>
   cells: (set, context) => replicaSetCells(set, context.now),
 });
 
-function validateReplicaSet(set: ReplicaSet, dialect: Dialect): FieldFailure[] {
+function validateReplicaSet(set: ReplicaSet, context: StrategyContext, old?: ReplicaSet): FieldFailure[] {
+  const { dialect } = context;
   const { replicas, minReadySeconds, selector, template } = set.spec;
+  const options = podOptions(template, old?.spec.template, context);
   return [
     ...checkNonNegative(specPath.child('replicas'), replicas),
     ...checkNonNegative(specPath.child('minReadySeconds'), minReadySeconds),
@@ -51,7 +53,7 @@ function validateReplicaSet(set: ReplicaSet, dialect: Dialect): FieldFailure[] {
     ...checkSelectorCompiles(selector, 'invalid label selector', specPath.child('selector')),
     ...validateWorkloadTemplate(
       template,
-      { dialect, selector, kind: 'ReplicaSet', emptyWhenAbsent: true, replicated: (replicas ?? 0) > 1 },
+      { dialect, options, selector, kind: 'ReplicaSet', emptyWhenAbsent: true, replicated: (replicas ?? 0) > 1 },
       specPath.child('template'),
     ),
   ];

@@ -18,13 +18,13 @@ import {
   validateWorkloadTemplate,
 } from '#api/apps/v1/workload/validation.js';
 import { defaultClaim } from '#api/core/v1/persistentvolumeclaim/defaults.js';
+import { podOptions } from '#api/core/v1/pod/validation/options.js';
 import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import { containerCells } from '#api/table/text.js';
-import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkNonNegative } from '#apimachinery/validation/checks.js';
@@ -40,7 +40,7 @@ export const statefulSetStrategy: Strategy<StatefulSet> = kindStrategy<StatefulS
   prepareForCreate(set) {
     set.status = { replicas: 0 };
   },
-  validate: (set, context) => validateStatefulSet(set, context.dialect),
+  validate: validateStatefulSet,
   validateUpdate: (set, old) => validateFixedFields(set.spec, old.spec),
   validateStatusUpdate: (set, old) => [
     ...validateStatusCounts(
@@ -98,7 +98,9 @@ function defaultStatefulSet(set: StatefulSet, { dialect, gate }: StrategyContext
   }
 }
 
-function validateStatefulSet(set: StatefulSet, dialect: Dialect): FieldFailure[] {
+function validateStatefulSet(set: StatefulSet, context: StrategyContext, old?: StatefulSet): FieldFailure[] {
+  const { dialect } = context;
+  const options = podOptions(set.spec.template, old?.spec.template, context);
   const { spec } = set;
   const failures: FieldFailure[] = [];
   const policy = spec.podManagementPolicy ?? '';
@@ -121,7 +123,7 @@ function validateStatefulSet(set: StatefulSet, dialect: Dialect): FieldFailure[]
     ...checkSelectorCompiles(spec.selector, '', specPath.child('selector')),
     ...validateWorkloadTemplate(
       withClaimVolumes(spec),
-      { dialect, selector: spec.selector, kind: 'StatefulSet', emptyWhenAbsent: true },
+      { dialect, options, selector: spec.selector, kind: 'StatefulSet', emptyWhenAbsent: true },
       specPath.child('template'),
     ),
   ];

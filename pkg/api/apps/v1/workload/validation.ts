@@ -1,4 +1,6 @@
 /** Rules that workloads share: selectors that match their templates, counts that fit each other. */
+
+import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { defaultPodTemplate, validatePodTemplate } from '#api/core/v1/podtemplate/template.js';
 import type { PodTemplateSpec, Volume } from '#api/core/v1/types.gen.js';
 import { isEmptySelector, validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
@@ -36,6 +38,8 @@ export function checkSelectorCompiles(
 
 export interface TemplateRules {
   readonly dialect: Dialect;
+  /** What feature gates and the stored template allow; absent: as the gates of release 1.24 stand. */
+  readonly options?: PodOptions;
   readonly selector: LabelSelector | undefined;
   /** Name of the kind in the message about deadlines. */
   readonly kind: string;
@@ -62,7 +66,7 @@ export function validateWorkloadTemplate(
   if (given === undefined && rules.emptyWhenAbsent !== true) return [required(path)];
   const template = completeTemplate(given, rules.dialect);
   const failures = templateMatchesSelector(template, rules.selector, path);
-  failures.push(...validatePodTemplate(template, rules.dialect, path));
+  failures.push(...validatePodTemplate(template, rules.dialect, path, rules.options));
   if (rules.replicated === true) {
     failures.push(...validateReplicatedVolumes(template.spec?.volumes ?? [], path.child('spec', 'volumes')));
   }

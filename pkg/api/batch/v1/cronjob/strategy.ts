@@ -4,14 +4,14 @@ import { isTimeZone, parseSchedule, ScheduleError } from '#api/batch/v1/cronjob/
 import { validateJobSpec } from '#api/batch/v1/job/validation.js';
 import { cronjobs } from '#api/batch/v1/resources.gen.js';
 import type { CronJob, CronJobSpec } from '#api/batch/v1/types.gen.js';
+import { podOptions } from '#api/core/v1/pod/validation/options.js';
 import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
 import type { TableRowCells } from '#api/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import { containerCells, formatLabelSelector, none } from '#api/table/text.js';
-import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkEnum, checkNonNegative } from '#apimachinery/validation/checks.js';
 import { invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
@@ -32,7 +32,7 @@ export const cronJobStrategy: Strategy<CronJob> = kindStrategy<CronJob>(cronjobs
     defaultPodTemplate(spec.jobTemplate?.spec?.template, context.dialect);
   },
   validate: (cronJob, context, old) => [
-    ...validateSpec(cronJob.spec, context.dialect, old?.spec),
+    ...validateSpec(cronJob.spec, context, old?.spec),
     ...(old === undefined ? validateNameLength(cronJob.metadata.name ?? '') : []),
   ],
   warnings: (cronJob, old, context) =>
@@ -50,7 +50,7 @@ function validateNameLength(name: string): FieldFailure[] {
   return [invalidValue(FieldPath.of('metadata', 'name'), name, `must be no more than ${maxNameLength} characters`)];
 }
 
-function validateSpec(spec: CronJobSpec, dialect: Dialect, old: CronJobSpec | undefined): FieldFailure[] {
+function validateSpec(spec: CronJobSpec, context: StrategyContext, old: CronJobSpec | undefined): FieldFailure[] {
   const schedule = spec.schedule ?? '';
   const failures: FieldFailure[] = [];
   if (schedule === '') failures.push(required(specPath.child('schedule')));
@@ -65,7 +65,14 @@ function validateSpec(spec: CronJobSpec, dialect: Dialect, old: CronJobSpec | un
   );
   const at = specPath.child('jobTemplate', 'spec');
   const jobSpec = spec.jobTemplate?.spec ?? { template: {} };
-  failures.push(...validateJobSpec(jobSpec, dialect, at));
+  failures.push(
+    ...validateJobSpec(
+      jobSpec,
+      context.dialect,
+      at,
+      podOptions(jobSpec.template, old?.jobTemplate?.spec?.template, context),
+    ),
+  );
   if (jobSpec.selector !== undefined) {
     failures.push(invalidValue(at.child('selector'), jobSpec.selector, '`selector` will be auto-generated'));
   }

@@ -9,6 +9,7 @@ import {
 } from '#api/batch/v1/job/validation.js';
 import { jobs } from '#api/batch/v1/resources.gen.js';
 import type { Job } from '#api/batch/v1/types.gen.js';
+import { podOptions } from '#api/core/v1/pod/validation/options.js';
 import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
 import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
@@ -41,9 +42,9 @@ export const jobStrategy: Strategy<Job> = kindStrategy<Job>(jobs, {
   prepareForUpdate(job, old, context) {
     if (!isTracked(old, context.dialect)) dropTrackingMark(job, context.dialect);
   },
-  validate: (job, context) => [
+  validate: (job, context, old) => [
     ...validateGeneratedSelector(job),
-    ...validateJobSpec(job.spec, context.dialect, specPath),
+    ...validateJobSpec(job.spec, context.dialect, specPath, podOptions(job.spec.template, old?.spec.template, context)),
     ...validateJobSelector(job.spec, specPath),
     ...validatePodHostnames(job),
   ],

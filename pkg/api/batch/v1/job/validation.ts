@@ -1,6 +1,7 @@
 /** Rules and defaults of jobs; cron jobs carry them in templates. */
 import { completeTemplate, templateMatchesSelector } from '#api/apps/v1/workload/validation.js';
 import type { Job, JobSpec, JobStatus } from '#api/batch/v1/types.gen.js';
+import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { validatePodTemplate } from '#api/core/v1/podtemplate/template.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -17,7 +18,12 @@ export const jobLabels = { controllerUID: 'controller-uid', name: 'job-name' } a
 const maxIndexedParallelism = 100_000;
 
 /** Everything but the selector. */
-export function validateJobSpec(spec: JobSpec, dialect: Dialect, path: FieldPath): FieldFailure[] {
+export function validateJobSpec(
+  spec: JobSpec,
+  dialect: Dialect,
+  path: FieldPath,
+  options?: PodOptions,
+): FieldFailure[] {
   const failures = (
     ['parallelism', 'completions', 'activeDeadlineSeconds', 'backoffLimit', 'ttlSecondsAfterFinished'] as const
   ).flatMap((field) => checkNonNegative(path.child(field), spec[field]));
@@ -33,7 +39,7 @@ export function validateJobSpec(spec: JobSpec, dialect: Dialect, path: FieldPath
   }
   const at = path.child('template');
   const template = completeTemplate(spec.template, dialect);
-  failures.push(...validatePodTemplate(template, dialect, at));
+  failures.push(...validatePodTemplate(template, dialect, at, options));
   return [...failures, ...validateRestartPolicy(template.spec?.restartPolicy ?? '', at.child('spec', 'restartPolicy'))];
 }
 

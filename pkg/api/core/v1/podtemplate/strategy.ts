@@ -1,4 +1,5 @@
 /** What is particular to pod templates as objects of their own. */
+import { podOptions } from '#api/core/v1/pod/validation/options.js';
 import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
 import { defaultPodTemplate, validatePodTemplate } from '#api/core/v1/podtemplate/template.js';
 import { podtemplates } from '#api/core/v1/resources.gen.js';
@@ -11,7 +12,13 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 export const podTemplateStrategy: Strategy<PodTemplate> = kindStrategy<PodTemplate>(podtemplates, {
   generationFields: ['template'],
   defaults: (object, context) => defaultPodTemplate(object.template, context.dialect),
-  validate: (object, context) => validatePodTemplate(object.template ?? {}, context.dialect, FieldPath.of('template')),
+  validate: (object, context, old) =>
+    validatePodTemplate(
+      object.template ?? {},
+      context.dialect,
+      FieldPath.of('template'),
+      podOptions(object.template, old?.template, context),
+    ),
   warnings: (object, old, context) =>
     podTemplateWarnings(object.template, old?.template, context.dialect, FieldPath.of('template')),
   cells: (object) => [

@@ -1,12 +1,13 @@
 /** What is particular to replication controllers. */
 
 import { validateStatusCounts, validateWorkloadTemplate } from '#api/apps/v1/workload/validation.js';
+import { podOptions } from '#api/core/v1/pod/validation/options.js';
 import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
 import { replicationcontrollers } from '#api/core/v1/resources.gen.js';
 import type { ReplicationController } from '#api/core/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import { containerCells, formatLabels } from '#api/table/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -27,7 +28,7 @@ export const replicationControllerStrategy: Strategy<ReplicationController> = ki
     prepareForCreate(controller) {
       controller.status = { replicas: 0 };
     },
-    validate: (controller, context) => validateController(controller, context.dialect),
+    validate: validateController,
     validateStatusUpdate: (controller) =>
       validateStatusCounts(
         controller.status ?? { replicas: 0 },
@@ -71,13 +72,23 @@ function defaultController(controller: ReplicationController, dialect: Dialect):
   defaultPodTemplate(spec.template, dialect);
 }
 
-function validateController(controller: ReplicationController, dialect: Dialect): FieldFailure[] {
+function validateController(
+  controller: ReplicationController,
+  context: StrategyContext,
+  old?: ReplicationController,
+): FieldFailure[] {
   const { replicas, minReadySeconds, selector, template } = controller.spec;
-  const failures = [
+  const rules = {
+    dialect: context.dialect,
+    options: podOptions(template, old?.spec.template, context),
+    selector: { matchLabels: selector ?? {} },
+    kind: 'ReplicationController',
+    replicated: (replicas ?? 0) > 1,
+  };
+  return [
     ...checkNonNegative(specPath.child('minReadySeconds'), minReadySeconds),
+    ...(isEmpty(selector) ? [required(specPath.child('selector'))] : []),
     ...checkNonNegative(specPath.child('replicas'), replicas),
+    ...validateWorkloadTemplate(template, rules, specPath.child('template')),
   ];
-  if (isEmpty(selector)) failures.push(required(specPath.child('selector')));
-  const rules = { dialect, selector: { matchLabels: selector ?? {} }, kind: 'ReplicationController' };
-  return [...failures, ...validateWorkloadTemplate(template, rules, specPath.child('template'))];
 }

@@ -2,17 +2,16 @@ import t from 'tap';
 import { podStrategy } from '#api/core/v1/pod/strategy.js';
 import { podTemplateStrategy } from '#api/core/v1/podtemplate/strategy.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
+import { checkRules, type RuleRow } from '#api/strategy/rule-table.js';
 import {
   created,
   createFailures,
   type Draft,
-  type Row,
   statusFailures,
   updated,
   updateFailures,
   withField,
   withGates,
-  wrongCreates,
 } from '#api/strategy/strategy-table.js';
 
 const base: Draft = { metadata: { name: 'p', namespace: 'ns' }, spec: { containers: [{ name: 'c', image: 'i' }] } };
@@ -23,13 +22,13 @@ const seccomp = 'seccomp.security.alpha.orch.io/pod';
 const ofContainer = 'container.seccomp.security.alpha.orch.io/c';
 const armor = 'container.apparmor.security.beta.orch.io/c';
 const tolerations = 'scheduler.alpha.orch.io/tolerations';
-const a = (key: string, value: string, ...failures: string[]): Row => [
+const a = (key: string, value: string, ...failures: string[]): RuleRow => [
   'metadata.annotations',
   { [key]: value },
   ...failures,
 ];
 
-const rows: Row[] = [
+const rows: RuleRow[] = [
   a(
     mirror,
     'x',
@@ -105,7 +104,7 @@ const rows: Row[] = [
 ];
 
 t.test('annotations of a pod', (t) => {
-  t.strictSame(wrongCreates(podStrategy, base, rows), []);
+  checkRules(t, podStrategy, base, rows);
   const placed = withField(annotated(mirror, 'x'), 'spec.nodeName', 'n');
   t.strictSame(createFailures(podStrategy, placed), []);
   const costly = annotated(cost, 'much');

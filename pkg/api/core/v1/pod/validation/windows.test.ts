@@ -1,16 +1,17 @@
 import t from 'tap';
 import { podStrategy } from '#api/core/v1/pod/strategy.js';
-import { type Draft, type Row, withField, wrongCreates } from '#api/strategy/strategy-table.js';
+import { checkRules, type RuleRow } from '#api/strategy/rule-table.js';
+import { createFailures, type Draft, withField } from '#api/strategy/strategy-table.js';
 
 const base: Draft = { metadata: { name: 'p', namespace: 'ns' }, spec: { containers: [{ name: 'c', image: 'i' }] } };
-const options = (windowsOptions: object, ...failures: string[]): Row => [
+const options = (windowsOptions: object, ...failures: string[]): RuleRow => [
   'spec.securityContext',
   { windowsOptions },
   ...failures,
 ];
 const ofContainer = 'spec.containers.0.securityContext';
 
-const rows: Row[] = [
+const rows: RuleRow[] = [
   options({ gmsaCredentialSpecName: 'a.b', gmsaCredentialSpec: '{}', runAsUserName: 'DOMAIN\\User' }),
   options({ runAsUserName: 'a.example.com\\User' }),
   options(
@@ -66,21 +67,18 @@ const rows: Row[] = [
 ];
 
 t.test('options of Windows', (t) => {
-  t.strictSame(wrongCreates(podStrategy, base, rows), []);
-  const long = options({
-    gmsaCredentialSpec: 'x'.repeat(65537),
-    runAsUserName: `${'d'.repeat(256)}\\${'u'.repeat(105)}`,
-  });
-  const wrong = wrongCreates(podStrategy, base, [long]);
-  t.match(wrong, [
-    {
-      found: [
-        /size must be under 64 KiB$/,
-        /Domain length must be under 256/,
-        /doesn't match the NetBios/,
-        /User length must not be longer than 104/,
-      ],
+  checkRules(t, podStrategy, base, rows);
+  const long = withField(base, 'spec.securityContext', {
+    windowsOptions: {
+      gmsaCredentialSpec: 'x'.repeat(65537),
+      runAsUserName: `${'d'.repeat(256)}\\${'u'.repeat(105)}`,
     },
+  });
+  t.match(createFailures(podStrategy, long), [
+    /size must be under 64 KiB$/,
+    /Domain length must be under 256/,
+    /doesn't match the NetBios/,
+    /User length must not be longer than 104/,
   ]);
   t.end();
 });
@@ -89,7 +87,7 @@ t.test('containers that are processes of the host', (t) => {
   const hosted = withField(withField(base, 'spec.hostNetwork', true), 'spec.securityContext', {
     windowsOptions: { hostProcess: true },
   });
-  const more: Row[] = [
+  const more: RuleRow[] = [
     [
       ofContainer,
       { windowsOptions: { hostProcess: false } },
@@ -98,19 +96,16 @@ t.test('containers that are processes of the host', (t) => {
     ['spec.initContainers', [{ name: 'a', image: 'i' }]],
     ['spec.initContainers', [{ name: 'a', image: 'i', securityContext: { windowsOptions: { hostProcess: true } } }]],
   ];
-  t.strictSame(wrongCreates(podStrategy, hosted, more), []);
+  checkRules(t, podStrategy, hosted, more);
   const some = withField(withField(base, 'spec.hostNetwork', true), ofContainer, {
     windowsOptions: { hostProcess: true },
   });
-  t.strictSame(
-    wrongCreates(podStrategy, some, [
-      [
-        'spec.initContainers',
-        [{ name: 'a', image: 'i' }],
-        'spec: Invalid value: "": If pod contains any hostProcess containers then all containers must be HostProcess containers',
-      ],
-    ]),
-    [],
-  );
+  checkRules(t, podStrategy, some, [
+    [
+      'spec.initContainers',
+      [{ name: 'a', image: 'i' }],
+      'spec: Invalid value: "": If pod contains any hostProcess containers then all containers must be HostProcess containers',
+    ],
+  ]);
   t.end();
 });
