@@ -57,21 +57,25 @@ export class DelegatedAuthenticator implements Authenticator {
     this.#tokens = new ExpiringCache({ clock, limit: cacheLimit, ttlMs: () => tokenTtlMs });
   }
 
-  /** Rejects with 401 Unauthorized for wrong credentials; with the client's errors when a token cannot be checked. */
+  /**
+   * One good credential is enough, whatever the others are. Rejects with 401 Unauthorized when there are only wrong ones;
+   * with the client's errors when a token cannot be checked.
+   */
   async authenticate(credentials: Credentials): Promise<ServingUser> {
     const certificate = this.#certificateUser(credentials);
-    if (certificate !== undefined) return authenticated(certificate);
+    if (certificate !== undefined && certificate !== 'unknown') return authenticated(certificate);
     const token = bearerToken(credentials.headers);
     if (token !== undefined && this.#options.reviewClient !== undefined) {
       const user = await this.#tokenUser(token, this.#options.reviewClient);
       if (user === undefined) throw unauthorized();
       return authenticated(user);
     }
-    if (this.#options.anonymous === false) throw unauthorized();
+    if (certificate === 'unknown' || this.#options.anonymous === false) throw unauthorized();
     return anonymousUser;
   }
 
-  #certificateUser({ headers, clientCertificate }: Credentials): ServingUser | undefined {
+  /** `unknown`: nobody here vouches for the certificate. */
+  #certificateUser({ headers, clientCertificate }: Credentials): ServingUser | 'unknown' | undefined {
     const { requestHeader, clientAuthorities, clock } = this.#options;
     if (clientCertificate === undefined || (requestHeader === undefined && clientAuthorities === undefined)) {
       return undefined;
@@ -82,8 +86,7 @@ export class DelegatedAuthenticator implements Authenticator {
       const spokenFor = headerUser(headers, certificate, requestHeader);
       if (spokenFor !== undefined) return spokenFor;
     }
-    if (clientAuthorities?.verifies(certificate, nowMs)) return subjectUser(certificate);
-    throw unauthorized();
+    return clientAuthorities?.verifies(certificate, nowMs) ? subjectUser(certificate) : 'unknown';
   }
 
   #tokenUser(token: string, client: ReviewClient): Promise<ServingUser | undefined> {

@@ -3,118 +3,22 @@ import { writeFile } from 'node:fs/promises';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:tls';
 import t, { type Test } from 'tap';
-import type { TokenReview } from '#api/authentication/v1/types.gen.js';
-import type { SubjectAccessReview } from '#api/authorization/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { orchDialect } from '#apimachinery/dialect.js';
-import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { Verbosity } from '#daemon/log/verbosity.js';
-import { createRegistry } from '#daemon/metrics/registry.js';
-import { delegatedAuthOptions } from '#daemon/options/groups/authentication.js';
-import { servingOptions } from '#daemon/options/groups/serving.js';
-import { parseOptions } from '#daemon/options/parse.js';
 import { createAuthority, issueCertificate, type KeyCertificate } from '#daemon/pki/certificate.js';
 import { createSelfSigned } from '#daemon/pki/self-signed.js';
 import { type CreateDaemonServerOptions, createDaemonServer } from '#daemon/serving/create-daemon-server.js';
 import { HealthChecks } from '#daemon/serving/health.js';
-import type { ReviewClient } from '#daemon/serving/user.js';
-
-const table = { ...servingOptions({ securePort: 10_259 }), ...delegatedAuthOptions({ tolerateLookupFailure: false }) };
-
-function valuesOf(...argv: string[]) {
-  const result = parseOptions(table, argv, { program: 'tester' });
-  if (result.kind !== 'run') throw new Error(result.kind);
-  return result.values;
-}
-
-/** An API server that knows the token `good` and lets only its user, and `cert-user`, read metrics. */
-class FakeReviews implements ReviewClient {
-  readonly asked: string[] = [];
-  down = false;
-  published: Record<string, string> = {};
-
-  request<R>(method: string, path: string, body?: unknown): Promise<R> {
-    this.asked.push(`${method} ${path}`);
-    if (this.down) return Promise.reject(serviceUnavailable('down'));
-    return Promise.resolve(this.#answer(path, body) as R);
-  }
-
-  count(part: string): number {
-    return this.asked.filter((line) => line.includes(part)).length;
-  }
-
-  #answer(path: string, body: unknown): unknown {
-    if (path.includes('configmaps')) return { metadata: {}, data: this.published };
-    if (path.includes('tokenreviews')) {
-      const good = (body as TokenReview).spec.token === 'good';
-      return {
-        status: good
-          ? { authenticated: true, user: { username: 'token-user', groups: ['g'] } }
-          : { authenticated: false },
-      };
-    }
-    const { user, groups, nonResourceAttributes } = (body as SubjectAccessReview).spec;
-    const known =
-      ['token-user', 'cert-user', 'spoken-for'].includes(user ?? '') && groups?.includes('system:authenticated');
-    return { status: { allowed: known === true && nonResourceAttributes?.path === '/metrics', reason: 'because' } };
-  }
-}
+import { FakeReviews, get, startServer, valuesOf } from '#daemon/serving/testing/server-fixture.js';
 
 async function setUp(t: Test, argv: string[] = [], options: Partial<CreateDaemonServerOptions> = {}) {
   const clock = new VirtualClock(realClock.now());
-  const reviews = new FakeReviews();
-  const server = await createDaemonServer({
-    name: 'tester',
-    values: valuesOf('--bind-address=127.0.0.1', ...argv),
-    port: 0,
-    dialect: orchDialect,
-    clock,
-    log: silentLogger,
-    health: new HealthChecks(),
-    metrics: createRegistry({ dialect: orchDialect }),
-    authenticationClient: reviews,
-    authorizationClient: reviews,
-    routes: (app) => {
-      app.get('/broken', () => Promise.reject(new Error('oops')));
-    },
-    ...options,
-  });
-  if (server === undefined) throw new Error('no server');
-  const { port } = await server.start();
-  t.teardown(() => server.close());
-  return { clock, reviews, server, port };
-}
-
-interface Answer {
-  status: number;
-  body: string;
-}
-
-async function get(
-  port: number,
-  path: string,
-  options: { headers?: Record<string, string>; identity?: KeyCertificate } = {},
-): Promise<Answer> {
-  const { headers = {}, identity } = options;
-  const request = httpsRequest({
-    host: '127.0.0.1',
-    port,
-    path,
-    headers,
-    agent: false,
-    rejectUnauthorized: false,
-    cert: identity?.certificate,
-    key: identity?.privateKey,
-  });
-  request.end();
-  const [response] = await once(request, 'response');
-  let body = '';
-  for await (const chunk of response) body += chunk;
-  return { status: response.statusCode, body };
+  return { clock, ...(await startServer(t, argv, { clock, ...options })) };
 }
 
 t.test('health needs no credentials, metrics do', async (t) => {
@@ -146,7 +50,7 @@ t.test('answers are kept for their time', async (t) => {
   reviews.down = true;
   t.equal((await ask()).status, 200, 'also while the API server is down');
   await clock.advance(11_000);
-  t.equal((await ask()).status, 500);
+  t.equal((await ask()).status, 401, 'whose token cannot be checked is not known');
   reviews.down = false;
   t.equal((await ask()).status, 200, 'failures are not kept');
 });

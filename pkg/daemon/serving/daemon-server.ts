@@ -17,6 +17,7 @@ import {
   type Status,
   type StatusError,
   statusOf,
+  unauthorized,
 } from '#apimachinery/errors/status.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -161,11 +162,8 @@ export class DaemonServer {
     const { auth, attributes = pathAttributes, log } = this.#options;
     const path = pathOf(request.url ?? '/');
     try {
-      const certificate = (request.socket as TLSSocket).getPeerX509Certificate?.();
-      const user = await auth.authenticator.authenticate({
-        headers: request.headers,
-        clientCertificate: certificate?.raw,
-      });
+      const user = await this.#authenticate(request);
+      if (user === undefined) return unauthorized();
       this.#users.set(request, user);
       const wanted = attributes(request.method ?? 'GET', path);
       const decision = await auth.authorizer.authorize(user, wanted);
@@ -175,9 +173,20 @@ export class DaemonServer {
       const why = `User "${user.name}" cannot ${wanted.verb} ${subject}${reason}`;
       return forbidden({ group: '', resource: '' }, '', why);
     } catch (error) {
-      if (statusOf(error)?.code === 401) return error as StatusError;
-      log.error({ err: error, path }, 'Could not authenticate or authorize');
+      log.error({ err: error, path }, 'Could not authorize');
       return internalError(error);
+    }
+  }
+
+  /** Undefined for wrong credentials, and for those that cannot be checked at the moment. */
+  async #authenticate(request: IncomingMessage): Promise<ServingUser | undefined> {
+    const { auth, log } = this.#options;
+    const certificate = (request.socket as TLSSocket).getPeerX509Certificate?.();
+    try {
+      return await auth.authenticator.authenticate({ headers: request.headers, clientCertificate: certificate?.raw });
+    } catch (error) {
+      if (statusOf(error)?.code !== 401) log.error({ err: error }, 'Unable to authenticate the request');
+      return undefined;
     }
   }
 

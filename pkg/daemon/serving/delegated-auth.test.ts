@@ -1,0 +1,134 @@
+/**
+ * Delegated authentication and authorization as a matrix: certificate, token, proxy headers, nobody × allowed, denied ×
+ * the API server there or away × asked for the first time, kept, run out × lookups that may fail or not.
+ */
+import t from 'tap';
+import { realClock } from '#apimachinery/clock.js';
+import { VirtualClock } from '#client/testing/virtual-clock.js';
+import { createAuthority, issueCertificate, type KeyCertificate } from '#daemon/pki/certificate.js';
+import { FakeReviews, get, startServer } from '#daemon/serving/testing/server-fixture.js';
+
+type Request = Parameters<typeof get>[2];
+
+interface Credential {
+  readonly name: string;
+  readonly user: string;
+  readonly request: Request;
+  /** Has to be asked about, and not only for its rights. */
+  readonly reviewed: boolean;
+}
+
+async function credentials(authority: KeyCertificate, proxies: KeyCertificate): Promise<readonly Credential[]> {
+  const now = realClock.now();
+  const issue = (by: KeyCertificate, commonName: string) =>
+    issueCertificate(by, { subject: { commonName, organizations: [] }, usages: ['client'], now });
+  return [
+    {
+      name: 'certificate',
+      user: 'cert-user',
+      request: { identity: await issue(authority, 'cert-user') },
+      reviewed: false,
+    },
+    { name: 'token', user: 'token-user', request: { headers: { authorization: 'Bearer good' } }, reviewed: true },
+    {
+      name: 'proxy headers',
+      user: 'spoken-for',
+      request: { identity: await issue(proxies, 'proxy'), headers: { 'x-remote-user': 'spoken-for' } },
+      reviewed: false,
+    },
+    { name: 'anonymous', user: 'system:anonymous', request: {}, reviewed: false },
+  ];
+}
+
+t.test('who × what × when', async (t) => {
+  const now = realClock.now();
+  const authority = await createAuthority({ commonName: 'ca', now });
+  const proxies = await createAuthority({ commonName: 'proxies', now });
+  const directory = t.testdir({ 'ca.crt': authority.certificate, 'proxies.crt': proxies.certificate });
+  const argv = [
+    `--client-ca-file=${directory}/ca.crt`,
+    `--requestheader-client-ca-file=${directory}/proxies.crt`,
+    '--authentication-token-webhook-cache-ttl=10s',
+    '--authorization-webhook-cache-authorized-ttl=30s',
+    '--authorization-webhook-cache-unauthorized-ttl=20s',
+  ];
+  for (const { name, user, request, reviewed } of await credentials(authority, proxies)) {
+    for (const allowed of [true, false]) {
+      const what = `${name}, ${allowed ? 'allowed' : 'denied'}`;
+      const clock = new VirtualClock(now);
+      const { port, reviews } = await startServer(t, argv, { clock });
+      reviews.readers.clear();
+      if (allowed) reviews.readers.add(user);
+      const status = allowed ? 200 : 403;
+      const ask = async () => (await get(port, '/metrics', request)).status;
+      const asked = () => [reviews.count('tokenreviews'), reviews.count('subjectaccessreviews')];
+
+      t.equal(await ask(), status, `${what}: asked for the first time`);
+      t.same(asked(), [reviewed ? 1 : 0, 1], what);
+      t.equal(await ask(), status, `${what}: kept`);
+      t.same(asked(), [reviewed ? 1 : 0, 1], `${what}: not asked again`);
+      reviews.down = true;
+      t.equal(await ask(), status, `${what}: kept while the API server is away`);
+      t.equal((await get(port, '/healthz', request)).status, 200, `${what}: needs no rights`);
+
+      await clock.advance(11_000);
+      t.equal(await ask(), reviewed ? 401 : status, `${what}: who it is has run out, what it may has not`);
+      await clock.advance(allowed ? 20_000 : 10_000);
+      t.equal(await ask(), reviewed ? 401 : 500, `${what}: all has run out while the API server is away`);
+      reviews.down = false;
+      t.equal(await ask(), status, `${what}: the API server is back`);
+    }
+  }
+});
+
+t.test('settings that cannot be looked up', async (t) => {
+  const now = realClock.now();
+  const authority = await createAuthority({ commonName: 'ca', now });
+  const proxies = await createAuthority({ commonName: 'proxies', now });
+  const published = {
+    'client-ca-file': authority.certificate,
+    'requestheader-client-ca-file': proxies.certificate,
+    'requestheader-username-headers': '["x-remote-user"]',
+    'requestheader-group-headers': '["x-remote-group"]',
+    'requestheader-extra-headers-prefix': '["x-remote-extra-"]',
+    'requestheader-allowed-names': '["proxy"]',
+  };
+  const clock = new VirtualClock(now);
+  const start = (down: boolean, argv: readonly string[]) => {
+    const reviews = new FakeReviews();
+    Object.assign(reviews, { down, published });
+    return startServer(t, argv, { clock, authenticationClient: reviews, authorizationClient: reviews }).then(
+      ({ port }) => ({ port, reviews }),
+    );
+  };
+  await t.rejects(start(true, []), /down/, 'away, and not tolerated');
+  const there = await start(false, []);
+  const tolerated = await start(true, ['--authentication-tolerate-lookup-failure']);
+  const skipped = await start(false, ['--authentication-skip-lookup']);
+  tolerated.reviews.down = false;
+  for (const { name, request } of await credentials(authority, proxies)) {
+    const status = async (port: number) => (await get(port, '/metrics', request)).status;
+    const known = name !== 'anonymous';
+    t.equal(await status(there.port), known ? 200 : 403, `${name}: looked up`);
+    // Without authorities nobody is asked for a certificate: only tokens tell who somebody is.
+    t.equal(await status(tolerated.port), name === 'token' ? 200 : 403, `${name}: tolerated`);
+    t.equal(await status(skipped.port), name === 'token' ? 200 : 403, `${name}: skipped`);
+  }
+});
+
+t.test('one good credential is enough', async (t) => {
+  const now = realClock.now();
+  const authority = await createAuthority({ commonName: 'ca', now });
+  const stranger = await createAuthority({ commonName: 'ca', now });
+  const directory = t.testdir({ 'ca.crt': authority.certificate });
+  const clock = new VirtualClock(now);
+  const { port } = await startServer(t, [`--client-ca-file=${directory}/ca.crt`], { clock });
+  const issue = (by: KeyCertificate) =>
+    issueCertificate(by, { subject: { commonName: 'cert-user', organizations: [] }, usages: ['client'], now });
+  const [known, unknown] = [await issue(authority), await issue(stranger)];
+  const status = async (identity: KeyCertificate, token: string) =>
+    (await get(port, '/metrics', { identity, headers: { authorization: `Bearer ${token}` } })).status;
+  t.equal(await status(known, 'bad'), 200);
+  t.equal(await status(unknown, 'good'), 200);
+  t.equal(await status(unknown, 'bad'), 401);
+});
