@@ -15,9 +15,23 @@ export function patternError(pattern: string): string | undefined {
     return undefined;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return `error parsing regexp: ${error.message}`;
+    const { message } = error;
+    const known = Object.keys(syntaxErrors).find((text) => message.includes(text));
+    const text = known === undefined ? 'invalid syntax' : (syntaxErrors[known] ?? '');
+    return `error parsing regexp: ${text}: \`${pattern}\``;
   }
 }
+
+/** What RE2 calls the mistakes that this platform finds. */
+const syntaxErrors: Readonly<Record<string, string>> = {
+  'Unterminated group': 'missing closing )',
+  'Unterminated character class': 'missing closing ]',
+  Unmatched: 'unexpected )',
+  'Nothing to repeat': 'missing argument to repetition operator',
+  'out of order in character class': 'invalid character class range',
+  'numbers out of order': 'invalid repeat count',
+  'at end of pattern': 'trailing backslash at end of expression',
+};
 
 const classes: Readonly<Record<string, string>> = {
   alnum: '0-9A-Za-z',

@@ -39,24 +39,27 @@ export function referenceFields(prefix: string, reference: ObjectReference | und
 }
 
 /**
- * An event lies in the namespace of what it is about; those about cluster-wide objects lie in the default one, newer
- * ones also in the system's.
+ * An event lies in the namespace of what it is about, and where it is about something cluster-wide, in the default one.
+ * Newer events may lie elsewhere, and those about something cluster-wide also in the system's namespace.
  */
 export function validateInvolvedNamespace(event: Event, dialect: Dialect): FieldFailure[] {
   const { default: usual, system } = dialect.namespaces;
   const namespace = event.metadata.namespace ?? '';
   const involved = event.involvedObject?.namespace ?? '';
   const newer = event.eventTime !== undefined;
-  if (involved === '' ? [newer ? system : '', usual].includes(namespace) : involved === namespace) return [];
+  if (involved === '' ? [newer ? system : '', usual].includes(namespace) : newer || involved === namespace) return [];
   return [invalidValue(FieldPath.of('involvedObject', 'namespace'), involved, 'does not match event.namespace')];
 }
 
 const maxWordLength = 128;
 const maxMessageLength = 1024;
 
-/** What an event that has the newer time also has, in whichever form it is written. */
-function validateNewFields(event: Event): FieldFailure[] {
-  const controllerPath = FieldPath.of('reportingComponent');
+/**
+ * What an event that has the newer time also has, in whichever form it is written; only the name of the controller's
+ * field differs.
+ */
+export function validateNewFields(event: Event, controllerField = 'reportingComponent'): FieldFailure[] {
+  const controllerPath = FieldPath.of(controllerField);
   const controller = event.reportingComponent ?? '';
   const failures = [...checkRequired(controllerPath, controller), ...checkQualifiedName(controllerPath, controller)];
   const tooLong = (field: string, max: number): FieldFailure =>

@@ -81,11 +81,8 @@ t.test('rules of the newer view', (t) => {
     ],
     ['deprecatedCount', 1, 'count: Invalid value: "": needs to be unset'],
     ['deprecatedFirstTimestamp', '2024-05-31T23:00:00Z', 'firstTimestamp: Invalid value: "": needs to be unset'],
-    [
-      'regarding.namespace',
-      'other',
-      'involvedObject.namespace: Invalid value: "other": does not match event.namespace',
-    ],
+    ['regarding.namespace', 'other'],
+    ['regarding.namespace', undefined, 'involvedObject.namespace: Invalid value: "": does not match event.namespace'],
   ];
   t.strictSame(createFailures(eventsV1Strategy, base), []);
   for (const [path, value, ...want] of rows) {

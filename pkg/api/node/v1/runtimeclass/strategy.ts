@@ -19,8 +19,7 @@ const schedulingPath = FieldPath.of('scheduling');
 
 export const runtimeClassStrategy: Strategy<RuntimeClass> = kindStrategy<RuntimeClass>(runtimeclasses, {
   allowUnconditionalUpdate: false,
-  // An update is held to nothing but its handler.
-  validate: (object, context, old) => (old === undefined ? validateRuntimeClass(object, context.dialect) : []),
+  validate: (object, context) => validateRuntimeClass(object, context.dialect),
   validateUpdate: (object, old) => validateImmutable(object.handler, old.handler, handlerPath),
   warnings: (object, _old, context) =>
     nodeLabelWarnings(object.scheduling?.nodeSelector, context.dialect, schedulingPath.child('nodeSelector')),
