@@ -116,14 +116,13 @@ export function validateAttachment(
 ): FieldFailure[] {
   const sourcePath = specPath.child('source');
   const failures = [
-    ...checkRequired(specPath.child('attacher'), spec.attacher),
+    ...validateDriverName(spec.attacher, specPath.child('attacher')),
     ...validateSource(spec.source ?? {}, context, sourcePath),
     ...checkDNSSubdomain(specPath.child('nodeName'), spec.nodeName ?? ''),
     ...validateMetadata(status?.attachmentMetadata, statusPath.child('attachmentMetadata')),
     ...validateError(status?.attachError, statusPath.child('attachError')),
     ...validateError(status?.detachError, statusPath.child('detachError')),
   ];
-  if ((spec.attacher ?? '') !== '') failures.push(...validateDriverName(spec.attacher, specPath.child('attacher')));
   const volume = spec.source?.persistentVolumeName ?? '';
   if (volume !== '') failures.push(...checkDNSSubdomain(sourcePath.child('persistentVolumeName'), volume));
   return failures;

@@ -39,11 +39,11 @@ function syncPodIPs(pod: Pod): void {
 
 /** A pod's spec, in a pod or in a template. */
 export function defaultPodSpec(spec: PodSpec, dialect: Dialect): void {
-  spec.dnsPolicy ??= 'ClusterFirst';
-  spec.restartPolicy ??= 'Always';
+  spec.dnsPolicy ||= 'ClusterFirst';
+  spec.restartPolicy ||= 'Always';
   spec.securityContext ??= {};
   spec.terminationGracePeriodSeconds ??= defaultGracePeriodSeconds;
-  spec.schedulerName ??= dialect.components.defaultScheduler;
+  spec.schedulerName ||= dialect.components.defaultScheduler;
   defaultServiceAccount(spec);
   for (const field of ['containers', 'initContainers', 'ephemeralContainers'] as const) {
     for (const container of spec[field] ?? []) {
