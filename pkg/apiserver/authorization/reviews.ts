@@ -12,6 +12,11 @@ import type { PolicyRule } from '#api/rbac/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest, type FieldFailure, invalid } from '#apimachinery/errors/status.js';
 import type { AuthorizationAttributes, Authorizer } from '#apiserver/authorization/authorizer.js';
+import {
+  validateAccessReview,
+  validateLocalAccessReview,
+  validateSelfAccessReview,
+} from '#apiserver/authorization/review-validation.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 import type { VirtualResource } from '#apiserver/registry/endpoints.js';
 
@@ -34,9 +39,10 @@ export function accessReviews(options: AccessReviewOptions): VirtualResource[] {
       resource: 'subjectaccessreviews',
       async handle({ object }) {
         const review = object as SubjectAccessReview;
+        refuse(options, 'SubjectAccessReview', validateAccessReview(review));
         return {
           ...review,
-          status: await reviewed(options, 'SubjectAccessReview', review.spec, subjectOf(review.spec)),
+          status: await answer(options, review.spec, subjectOf(review.spec)),
         };
       },
     },
@@ -45,11 +51,12 @@ export function accessReviews(options: AccessReviewOptions): VirtualResource[] {
       resource: 'localsubjectaccessreviews',
       async handle({ object, namespace }) {
         const review = object as LocalSubjectAccessReview;
+        refuse(options, 'LocalSubjectAccessReview', validateLocalAccessReview(review));
         if (review.spec?.resourceAttributes?.namespace !== namespace)
           throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${namespace}`);
         return {
           ...review,
-          status: await reviewed(options, 'LocalSubjectAccessReview', review.spec, subjectOf(review.spec)),
+          status: await answer(options, review.spec, subjectOf(review.spec)),
         };
       },
     },
@@ -58,7 +65,8 @@ export function accessReviews(options: AccessReviewOptions): VirtualResource[] {
       resource: 'selfsubjectaccessreviews',
       async handle({ object, context }) {
         const review = object as SelfSubjectAccessReview;
-        return { ...review, status: await reviewed(options, 'SelfSubjectAccessReview', review.spec, context.user) };
+        refuse(options, 'SelfSubjectAccessReview', validateSelfAccessReview(review));
+        return { ...review, status: await answer(options, review.spec, context.user) };
       },
     },
     {
@@ -79,44 +87,22 @@ function subjectOf(spec: SubjectAccessReviewSpec | undefined): UserInfo {
   return { name: user, groups, ...(uid === undefined ? {} : { uid }), ...(extra === undefined ? {} : { extra }) };
 }
 
-async function reviewed(
-  { authorizer, dialect }: AccessReviewOptions,
-  kind: string,
+/** Throws a 422 with all that is wrong with a review. */
+function refuse({ dialect }: AccessReviewOptions, kind: string, failures: FieldFailure[]): void {
+  if (failures.length > 0) throw invalid({ group: dialect.groupName('authorization'), kind }, '', failures);
+}
+
+async function answer(
+  { authorizer }: AccessReviewOptions,
   spec: SelfSubjectAccessReviewSpec | undefined,
   user: UserInfo,
 ): Promise<SubjectAccessReviewStatus> {
-  const failures = specFailures(spec, user);
-  if (failures.length > 0) throw invalid({ group: dialect.groupName('authorization'), kind }, '', failures);
-  const answer = await authorizer.authorize(attributesOf(spec ?? {}, user));
+  const found = await authorizer.authorize(attributesOf(spec ?? {}, user));
   return {
-    allowed: answer.decision === 'allow',
-    ...(answer.decision === 'deny' ? { denied: true } : {}),
-    ...(answer.reason === '' ? {} : { reason: answer.reason }),
+    allowed: found.decision === 'allow',
+    ...(found.decision === 'deny' ? { denied: true } : {}),
+    ...(found.reason === '' ? {} : { reason: found.reason }),
   };
-}
-
-function specFailures(spec: SelfSubjectAccessReviewSpec | undefined, user: UserInfo): FieldFailure[] {
-  const failures: FieldFailure[] = [];
-  const both = spec?.resourceAttributes !== undefined && spec.nonResourceAttributes !== undefined;
-  if (both)
-    failures.push({
-      field: 'spec.nonResourceAttributes',
-      reason: 'FieldValueInvalid',
-      message: 'Invalid value: cannot be specified in combination with resourceAttributes',
-    });
-  if (spec?.resourceAttributes === undefined && spec?.nonResourceAttributes === undefined)
-    failures.push({
-      field: 'spec.resourceAttributes',
-      reason: 'FieldValueInvalid',
-      message: 'Invalid value: "null": exactly one of nonResourceAttributes or resourceAttributes must be specified',
-    });
-  if (user.name === '' && user.groups.length === 0)
-    failures.push({
-      field: 'spec.user',
-      reason: 'FieldValueInvalid',
-      message: 'Invalid value: "": at least one of user or group must be specified',
-    });
-  return failures;
 }
 
 function attributesOf(spec: SelfSubjectAccessReviewSpec, user: UserInfo): AuthorizationAttributes {

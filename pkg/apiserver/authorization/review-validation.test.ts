@@ -1,0 +1,71 @@
+import t from 'tap';
+import {
+  validateAccessReview,
+  validateLocalAccessReview,
+  validateSelfAccessReview,
+} from '#apiserver/authorization/review-validation.js';
+
+type Validate = (review: never) => { field: string; message: string }[];
+const resource = { verb: 'get', resource: 'pods', namespace: 'ns' };
+const path = { verb: 'get', path: '/x' };
+
+t.test('rules of access reviews', (t) => {
+  const rows: [validate: Validate, review: object, ...failures: string[]][] = [
+    [validateAccessReview, { metadata: {}, spec: { user: 'u', resourceAttributes: resource } }],
+    [validateAccessReview, { metadata: { managedFields: [] }, spec: { groups: ['g'], nonResourceAttributes: path } }],
+    [
+      validateAccessReview,
+      { metadata: {}, spec: { user: 'u' } },
+      'spec.resourceAttributes: Invalid value: "null": exactly one of nonResourceAttributes or resourceAttributes must be specified',
+    ],
+    [
+      validateAccessReview,
+      { metadata: {}, spec: { user: 'u', resourceAttributes: resource, nonResourceAttributes: path } },
+      'spec.nonResourceAttributes: Invalid value: {"verb":"get","path":"/x"}: cannot be specified in combination with resourceAttributes',
+    ],
+    [
+      validateAccessReview,
+      { metadata: {}, spec: { resourceAttributes: resource } },
+      'spec.user: Invalid value: "": at least one of user or group must be specified',
+    ],
+    [
+      validateAccessReview,
+      { metadata: { name: 'a' }, spec: { user: 'u', resourceAttributes: resource } },
+      'metadata: Invalid value: {"name":"a"}: must be empty',
+    ],
+    [
+      validateAccessReview,
+      { metadata: { labels: { a: 'b' } } },
+      'spec.resourceAttributes: Invalid value: "null": exactly one of nonResourceAttributes or resourceAttributes must be specified',
+      'spec.user: Invalid value: "": at least one of user or group must be specified',
+      'metadata: Invalid value: {"labels":{"a":"b"}}: must be empty',
+    ],
+    [validateSelfAccessReview, { metadata: {}, spec: { resourceAttributes: resource } }],
+    [
+      validateSelfAccessReview,
+      { metadata: { name: 'a' }, spec: {} },
+      'spec.resourceAttributes: Invalid value: "null": exactly one of nonResourceAttributes or resourceAttributes must be specified',
+      'metadata: Invalid value: {"name":"a"}: must be empty',
+    ],
+    [validateLocalAccessReview, { metadata: { namespace: 'ns' }, spec: { user: 'u', resourceAttributes: resource } }],
+    [
+      validateLocalAccessReview,
+      { metadata: { namespace: 'other', name: 'a' }, spec: { user: 'u', resourceAttributes: resource } },
+      'metadata: Invalid value: {"name":"a"}: must be empty except for namespace',
+      'spec.resourceAttributes.namespace: Invalid value: "ns": must match metadata.namespace',
+    ],
+    [
+      validateLocalAccessReview,
+      { metadata: { namespace: 'ns' }, spec: { user: 'u', nonResourceAttributes: path } },
+      'spec.nonResourceAttributes: Invalid value: {"verb":"get","path":"/x"}: disallowed on this kind of request',
+    ],
+  ];
+  for (const [validate, review, ...failures] of rows) {
+    t.strictSame(
+      validate(review as never).map(({ field, message }) => `${field}: ${message}`),
+      failures,
+      JSON.stringify(review),
+    );
+  }
+  t.end();
+});
