@@ -4,6 +4,7 @@ import { pathNotFound } from '#apimachinery/errors/status.js';
 import { aggregatedForm, aggregatedGroups } from '#apiserver/discovery/aggregated.js';
 import { type GroupVersions, groupsOf, resourceDocuments } from '#apiserver/discovery/resource-list.js';
 import type { RequestContext } from '#apiserver/http/context.js';
+import { tagged } from '#apiserver/http/etag.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { Responder } from '#apiserver/http/respond.js';
 import type { ResourceTable } from '#apiserver/registry/resource-table.js';
@@ -26,9 +27,9 @@ export class Discovery {
   /** Undefined for paths that are none of discovery's. Throws 404 for groups and versions that are not served. */
   serve(context: RequestContext): Promise<ApiResponse> | undefined {
     const [root, ...rest] = context.info.path.split('/').filter((part) => part !== '');
-    if (root === 'api') return this.#core(context, rest);
-    if (root === 'apis') return this.#groups(context, rest);
-    return undefined;
+    if (root !== 'api' && root !== 'apis') return undefined;
+    const answer = root === 'api' ? this.#core(context, rest) : this.#groups(context, rest);
+    return answer.then((response) => tagged(context.request, response));
   }
 
   #core(context: RequestContext, [version, ...more]: string[]): Promise<ApiResponse> {

@@ -5,6 +5,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { notAcceptable, pathNotFound } from '#apimachinery/errors/status.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { RequestContext } from '#apiserver/http/context.js';
+import { etagOf, hasEntity } from '#apiserver/http/etag.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { acceptsGzip } from '#apiserver/http/respond.js';
 import { documentV2, documentV3 } from '#apiserver/openapi/documents.js';
@@ -132,18 +133,16 @@ export class OpenApi {
     const known = this.#made.get(name);
     if (known !== undefined) return known;
     const body = make();
-    const made = { body, etag: digest(body) };
+    const made = { body, etag: etagOf(body) };
     this.#made.set(name, made);
     return made;
   }
 
   #answer(context: RequestContext, contentType: string, { body, etag }: Made): ApiResponse {
-    const tag = `"${etag}"`;
-    if (context.request.headers['if-none-match'] === tag)
-      return { status: 304, headers: { etag: tag }, body: undefined };
+    const headers = { etag, vary: 'Accept-Encoding, Accept' };
+    if (hasEntity(context.request, etag)) return { status: 304, headers, body: undefined };
     const response = partsResponse([body], contentType, acceptsGzip(context.request));
-    response.headers['etag'] = tag;
-    response.headers['vary'] = 'Accept-Encoding, Accept';
+    Object.assign(response.headers, headers);
     return response;
   }
 }
