@@ -8,10 +8,12 @@ import { createRegistry, metricsText } from '#daemon/metrics/registry.js';
 t.test('build, process and runtime', async (t) => {
   const registry = createRegistry({ dialect: orchDialect, process });
   const text = await metricsText(registry);
-  t.match(text, 'orch_build_info{major="1",minor="24",git_version="v1.24.0"} 1');
+  t.match(text, /^orch_build_info\{.*,git_version="v1.24.0",.*major="1",minor="24",platform="\w+\/\w+"\} 1$/m);
   t.match(text, /^process_cpu_seconds_total \d/m);
   t.match(text, /^process_resident_memory_bytes \d{7,}/m);
   t.match(text, /^process_open_fds \d/m);
+  t.match(text, /^process_virtual_memory_bytes \d{8,}/m);
+  t.match(text, /^process_virtual_memory_max_bytes \d/m);
   t.match(text, /^nodejs_eventloop_utilization \d/m);
   const first = Number(/^process_cpu_seconds_total (\S+)/m.exec(text)?.[1]);
   const second = Number(/^process_cpu_seconds_total (\S+)/m.exec(await metricsText(registry))?.[1]);

@@ -59,8 +59,28 @@ function registerCpu(registry: Registry, facts: ProcessFacts): void {
   });
 }
 
+/** What Go's 64-bit runtime reports for no limit. */
+const unlimitedBytes = 2 ** 64;
+
 /** From /proc; where there is none the series are missing. */
 function registerFiles(registry: Registry): void {
+  gauge(registry, {
+    name: 'process_virtual_memory_bytes',
+    help: 'Virtual memory in bytes',
+    async collect() {
+      const match = /^VmSize:\s+(\d+) kB/m.exec((await orMissing(readFile('/proc/self/status', 'utf8'))) ?? '');
+      if (match !== null) this.set(Number(match[1]) * 1024);
+    },
+  });
+  gauge(registry, {
+    name: 'process_virtual_memory_max_bytes',
+    help: 'Largest amount of virtual memory in bytes',
+    async collect() {
+      const limits = await orMissing(readFile('/proc/self/limits', 'utf8'));
+      const match = /^Max address space\s+(\S+)/m.exec(limits ?? '');
+      if (match !== null) this.set(match[1] === 'unlimited' ? unlimitedBytes : Number(match[1]));
+    },
+  });
   gauge(registry, {
     name: 'process_open_fds',
     help: 'Open file descriptors',

@@ -15,12 +15,22 @@ export interface CreateRegistryOptions {
 /** A registry with the build info and, if asked for, the process's and the runtime's series. */
 export function createRegistry(options: CreateRegistryOptions): Registry {
   const registry = new Registry();
-  const { major, minor, gitVersion } = versionInfo(options.dialect);
-  const labels = { major, minor, git_version: gitVersion };
+  const version = versionInfo(options.dialect);
+  const labels = {
+    build_date: version.buildDate,
+    compiler: version.compiler,
+    git_commit: version.gitCommit,
+    git_tree_state: version.gitTreeState,
+    git_version: version.gitVersion,
+    go_version: version.goVersion,
+    major: version.major,
+    minor: version.minor,
+    platform: version.platform,
+  };
   gauge(registry, {
     name: `${options.dialect.product}_build_info`,
     help: 'Always 1; the labels tell version and build',
-    labelNames: ['major', 'minor', 'git_version'],
+    labelNames: Object.keys(labels),
   }).set(labels, 1);
   if (options.process !== undefined) registerProcessMetrics(registry, options.process);
   return registry;
