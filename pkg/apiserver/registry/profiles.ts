@@ -47,6 +47,8 @@ export function ephemeralContainersProfile(): UpdateProfile {
       const next = prepareEphemeralContainersUpdate(object as Pod, old as Pod, context);
       keepAllBut(object, old, []);
       Reflect.set(object, 'spec', next.spec);
+      const { managedFields } = object.metadata;
+      object.metadata = { ...next.metadata, ...(managedFields && { managedFields }) };
     },
     validate: (object, old, context) => validateEphemeralContainers(object as Pod, old as Pod, context),
   };

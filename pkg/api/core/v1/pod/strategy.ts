@@ -87,7 +87,7 @@ export function podGracePeriodSeconds(pod: Pod, requested: number | undefined): 
 export function prepareEphemeralContainersUpdate(pod: Pod, old: Pod, context: StrategyContext): Pod {
   const next = structuredClone(old);
   copyField(next.spec, pod.spec, 'ephemeralContainers');
-  copyField(next.metadata, pod.metadata, 'resourceVersion');
+  for (const field of ['name', 'namespace', 'uid', 'resourceVersion']) copyField(next.metadata, pod.metadata, field);
   defaultPod(next, context.dialect);
   return next;
 }
