@@ -16,6 +16,10 @@ export interface SharedInformerFactoryOptions {
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics?: Registry;
+  /** Handlers see all objects again after this long to twice as long; 0 or absent: never. */
+  readonly resyncMs?: number;
+  /** Whether to have initial states streamed, where the server does that, instead of listing. */
+  readonly streamInitialState?: boolean;
   /** For informers that name no transform of their own, e.g. to drop managedFields. */
   readonly transform?: <T extends ApiObject>(object: T) => T;
 }
@@ -88,7 +92,7 @@ export class SharedInformerFactory implements InformerFactory {
   }
 
   #create<T extends ApiObject>(id: string, type: ResourceType<T>, options: InformerOptions<T>): Informer<T> {
-    const { client, clock, random, log, metrics } = this.#options;
+    const { client, clock, random, log, metrics, resyncMs = 0, streamInitialState = false } = this.#options;
     const transform = options.transform ?? this.#options.transform;
     const informer = new SharedInformer<T>(
       type,
@@ -98,6 +102,9 @@ export class SharedInformerFactory implements InformerFactory {
         clock,
         random,
         log,
+        streamInitialState,
+        // Not all at the same moment.
+        resyncMs: resyncMs * (1 + random()),
         ...(metrics === undefined
           ? {}
           : { metrics: (size: () => number) => reflectorMetrics(metrics, type.resource, size) }),

@@ -3,7 +3,7 @@ import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
-import { SharedInformerFactory } from '#client/informer/factory.js';
+import { SharedInformerFactory, type SharedInformerFactoryOptions } from '#client/informer/factory.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
 import { FakeApi } from '#client/testing/fake-api.js';
 import { settle, VirtualClock } from '#client/testing/virtual-clock.js';
@@ -13,10 +13,11 @@ function pod(name: string, labels: Record<string, string> = {}): Pod {
   return { metadata: { name, namespace: 'default', labels }, spec: { containers: [{ name: 'c' }] } } as Pod;
 }
 
-function setUp(t: Test) {
+function setUp(t: Test, options: Partial<SharedInformerFactoryOptions> = {}) {
   const clock = new VirtualClock();
   const api = new FakeApi({ dialect: orchDialect, clock, resources: [pods] });
-  const factory = new SharedInformerFactory({ client: api.client, clock, random: () => 0.5, log: silentLogger });
+  const dependencies = { client: api.client, clock, random: () => 0.5, log: silentLogger };
+  const factory = new SharedInformerFactory({ ...dependencies, ...options });
   const stop = new AbortController();
   const events: string[] = [];
   const informer = factory.informer(pods);
@@ -233,4 +234,63 @@ t.test('waiting for sync ends with its signal', async (t) => {
   const waiting = factory.waitForSync(stop.signal);
   stop.abort(new Error('stopped'));
   await t.rejects(waiting, { message: 'stopped' });
+});
+
+t.test('the initial state is streamed where the server does that', async (t) => {
+  const { api, start, phase, seen, verbs, informer, clock } = setUp(t, { streamInitialState: true });
+  api.seed(pods, pod('a'));
+  api.seed(pods, pod('b'));
+  await start();
+  t.same(await seen(), ['add a initially', 'add b initially']);
+  t.same(verbs(), ['watch']);
+  phase('a', 'x');
+  t.same(await seen(), ['update a ->x'], 'the same watch goes on');
+  api.dropWatches();
+  await clock.advance(2000);
+  t.same(verbs(), ['watch']);
+  api.dropWatches();
+  api.remove(pods, 'default/b');
+  api.compact();
+  await clock.advance(10_000);
+  t.same(await seen(), ['delete b -']);
+  t.ok(verbs().every((verb) => verb === 'watch'));
+  t.equal(informer.size, 1);
+});
+
+t.test('a server that does not stream is listed, and not asked again', async (t) => {
+  const { api, start, seen, verbs, clock } = setUp(t, { streamInitialState: true });
+  api.streamsInitialState = false;
+  api.seed(pods, pod('a'));
+  await start();
+  t.same(await seen(), ['add a initially']);
+  t.same(verbs(), ['watch', 'list', 'watch']);
+  api.compact();
+  api.dropWatches();
+  api.seed(pods, pod('b'));
+  api.compact();
+  await clock.advance(10_000);
+  t.same(await seen(), ['add b']);
+  t.notOk(api.calls.some((call) => call.verb === 'list' && call.name !== undefined));
+});
+
+t.test('handlers that want it see everything again from time to time', async (t) => {
+  const { api, start, seen, informer, clock } = setUp(t, { resyncMs: 1000 });
+  api.seed(pods, pod('a'));
+  const often: string[] = [];
+  const remove = informer.addHandler(
+    { onUpdate: (object, old) => often.push(object === old ? 'same' : 'other') },
+    { resyncMs: 400 },
+  );
+  informer.addHandler({ onUpdate: () => t.fail('never') }, { resyncMs: 0 });
+  await start();
+  await seen();
+  await clock.advance(1499);
+  t.same(often, ['same', 'same', 'same']);
+  t.same(await seen(), []);
+  await clock.advance(1);
+  t.same(await seen(), ['update a ->-']);
+  remove();
+  await clock.advance(1500);
+  t.equal(often.length, 3);
+  t.same(await seen(), ['update a ->-']);
 });

@@ -13,6 +13,11 @@ export interface EventHandler<T> {
   onDelete?(object: T): void;
 }
 
+export interface HandlerOptions {
+  /** 0: never. What the factory says unless told. */
+  readonly resyncMs?: number;
+}
+
 /** Read side of an informer. Objects are shared: copy before changing. */
 export interface Lister<T> {
   get(key: ObjectKey): T | undefined;
@@ -33,8 +38,11 @@ export interface InformerOptions<T> {
 }
 
 export interface Informer<T extends ApiObject> extends Lister<T> {
-  /** Handlers added late get an onAdd for each object that is there already. Returns the function that removes it. */
-  addHandler(handler: EventHandler<T>): () => void;
+  /**
+   * Handlers added late get an onAdd for each object that is there already. Returns the function that removes it.
+   * With `resyncMs` the handler gets an onUpdate for each object, old and new being the same, that often.
+   */
+  addHandler(handler: EventHandler<T>, options?: HandlerOptions): () => void;
   /** Adds indexes; may be called at any time. */
   addIndexers(indexers: Record<string, (object: T) => readonly string[]>): void;
   hasSynced(): boolean;

@@ -1,6 +1,19 @@
 import t from 'tap';
-import { expired, forbidden, serviceUnavailable, tooLargeResourceVersion } from '#apimachinery/errors/status.js';
-import { initialState, nextState, type ReflectorInput, type ReflectorState } from '#client/informer/reflector-state.js';
+import {
+  expired,
+  forbidden,
+  invalid,
+  serviceUnavailable,
+  tooLargeResourceVersion,
+} from '#apimachinery/errors/status.js';
+import {
+  cannotStream,
+  initialState,
+  nextState,
+  type ReflectorInput,
+  type ReflectorState,
+  streaming,
+} from '#client/informer/reflector-state.js';
 import { TransportError } from '#client/rest/transport-error.js';
 
 const watching: ReflectorState = { phase: 'watch', resourceVersion: '5' };
@@ -49,4 +62,23 @@ t.test('transitions', async (t) => {
   ];
   for (const [name, state, input, wanted, backOff] of rows)
     t.same(nextState(state, input), { state: wanted, backOff }, name);
+});
+
+t.test('streams in the place of lists', async (t) => {
+  const stream = streaming(initialState);
+  t.same(stream, { phase: 'stream', resourceVersion: '0' });
+  t.equal(streaming(watching), watching);
+  const refused = invalid({ group: '', kind: 'ListOptions' }, '', []);
+  const rows: [unknown, ReflectorState, boolean, boolean][] = [
+    [reset, initialState, true, false],
+    [expired(''), fresh, false, false],
+    [refused, initialState, false, true],
+    [denied, initialState, true, false],
+  ];
+  for (const [error, state, backOff, refuses] of rows) {
+    const input: ReflectorInput = { kind: 'streamFailed', error };
+    t.same(nextState(stream, input), { state, backOff });
+    t.equal(cannotStream(input), refuses);
+  }
+  t.notOk(cannotStream({ kind: 'listFailed', error: refused }));
 });

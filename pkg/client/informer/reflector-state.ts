@@ -2,7 +2,8 @@
  * The list/watch protocol as a state machine: which request comes next, given how the last one ended. Pure.
  *
  * Flow: list (from the cache first, in pages) → watch from the list's version → on a clean or broken end, watch again
- * from the last version seen → on 410, list again from the most recent state.
+ * from the last version seen → on 410, list again from the most recent state. Where the server streams the initial state,
+ * a watch that begins with it stands for each list and goes on as a watch.
  *
  * Guarantees: a version is only resumed from when everything up to it has been handed on; a version that the server
  * does not know any more is never asked for again.
@@ -15,12 +16,14 @@ export type ReflectorState =
    * `resourceVersion: '0'` takes whatever state the server has at hand, but never older than one seen before;
    * absent, the most recent one.
    */
-  | { readonly phase: 'list'; readonly resourceVersion: string | undefined }
+  | { readonly phase: 'list' | 'stream'; readonly resourceVersion: string | undefined }
   | { readonly phase: 'watch'; readonly resourceVersion: string };
 
 export type ReflectorInput =
   | { readonly kind: 'listed'; readonly resourceVersion: string }
   | { readonly kind: 'listFailed'; readonly error: unknown }
+  /** A stream ended before the initial state was complete. */
+  | { readonly kind: 'streamFailed'; readonly error: unknown }
   /** The watch ended; `resourceVersion` is the last one seen in it, `error` absent when it ended cleanly. */
   | { readonly kind: 'watchEnded'; readonly resourceVersion: string; readonly error?: unknown };
 
@@ -32,12 +35,26 @@ export interface Transition {
 
 export const initialState: ReflectorState = { phase: 'list', resourceVersion: '0' };
 
+/** The state with a stream in the place of a list. */
+export function streaming(state: ReflectorState): ReflectorState {
+  return state.phase === 'list' ? { ...state, phase: 'stream' } : state;
+}
+
+/** True for a failed stream of a server that does not stream: it is not to be asked again. */
+export function cannotStream(input: ReflectorInput): boolean {
+  if (input.kind !== 'streamFailed') return false;
+  return (['Invalid', 'BadRequest', 'MethodNotAllowed'] as const).some((reason) => hasReason(input.error, reason));
+}
+
+/** With lists only: see `streaming`. */
 export function nextState(state: ReflectorState, input: ReflectorInput): Transition {
   switch (input.kind) {
     case 'listed':
       return { state: { phase: 'watch', resourceVersion: input.resourceVersion }, backOff: false };
+    case 'streamFailed':
     case 'listFailed': {
-      const version = state.phase === 'list' ? state.resourceVersion : undefined;
+      const version = state.phase === 'watch' ? undefined : state.resourceVersion;
+      if (cannotStream(input)) return { state: { phase: 'list', resourceVersion: version }, backOff: false };
       // The version asked for is gone, or not reached by this server (a restored or lagging one): take what there is.
       const lost = isExpired(input.error) || isTooLargeVersion(input.error);
       if (lost && version !== undefined)

@@ -4,7 +4,15 @@ import { isExpired } from '#apimachinery/errors/status.js';
 import { Backoff } from '#client/backoff.js';
 import type { ApiObject, ListOptions, ResourceClient, WatchEvent } from '#client/client.js';
 import type { ReflectorMetrics } from '#client/informer/metrics.js';
-import { initialState, nextState, type ReflectorInput, type ReflectorState } from '#client/informer/reflector-state.js';
+import {
+  cannotStream,
+  initialState,
+  nextState,
+  type ReflectorInput,
+  type ReflectorState,
+  streaming,
+} from '#client/informer/reflector-state.js';
+import { objectKey } from '#client/informer/store.js';
 import { TransportError } from '#client/rest/transport-error.js';
 import type { Logger } from '#daemon/log/logger.js';
 
@@ -25,6 +33,11 @@ export interface ReflectorOptions<T extends ApiObject> {
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics: ReflectorMetrics;
+  /**
+   * The annotation of the bookmark that ends the initial state of a stream: it is asked for instead of lists, until a
+   * server says that it does not stream. Absent: lists.
+   */
+  readonly initialEventsEnd?: string | undefined;
 }
 
 /** client-go's page size. Only lists of the most recent state are paged: others come from the server's memory. */
@@ -40,9 +53,11 @@ export class Reflector<T extends ApiObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #backoff: Backoff;
   #lastVersion = '';
+  #streams: boolean;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
+    this.#streams = options.initialEventsEnd !== undefined;
     this.#backoff = new Backoff({ initialMs: 800, maxMs: 30_000, jitter: 1, random: options.random });
   }
 
@@ -54,13 +69,15 @@ export class Reflector<T extends ApiObject> {
   /** Works until `signal` aborts. Never rejects for a failure of the server: it waits and goes on. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
-    let state = initialState;
+    let state = this.#streams ? streaming(initialState) : initialState;
     while (!signal.aborted) {
       const startedAt = clock.monotonic();
-      const input = state.phase === 'list' ? await this.#list(state, signal) : await this.#watch(state, signal);
+      const input =
+        state.phase === 'list' ? await this.#list(state.resourceVersion, signal) : await this.#watch(state, signal);
       if (signal.aborted) return;
       const transition = nextState(state, input);
-      state = transition.state;
+      if (cannotStream(input)) this.#streams = false;
+      state = this.#streams ? streaming(transition.state) : transition.state;
       const failure = 'error' in input ? input.error : undefined;
       if (failure === undefined && state.phase === 'watch') this.#backoff.reset();
       if (!transition.backOff) {
@@ -82,12 +99,12 @@ export class Reflector<T extends ApiObject> {
     return this.#options.clock.sleep(this.#backoff.nextMs(), signal);
   }
 
-  async #list(state: ReflectorState & { phase: 'list' }, signal: AbortSignal): Promise<ReflectorInput> {
+  async #list(version: string | undefined, signal: AbortSignal): Promise<ReflectorInput> {
     const { sink, clock, metrics } = this.#options;
     const startedAt = clock.monotonic();
     metrics.listStarted();
     try {
-      const { objects, resourceVersion } = await this.#pages(state.resourceVersion, signal);
+      const { objects, resourceVersion } = await this.#pages(version, signal);
       if (signal.aborted) return { kind: 'listFailed', error: new TransportError('Aborted', 'list aborted') };
       sink.replace(objects);
       this.#lastVersion = resourceVersion;
@@ -122,9 +139,11 @@ export class Reflector<T extends ApiObject> {
     return { objects, resourceVersion };
   }
 
-  async #watch(state: ReflectorState & { phase: 'watch' }, signal: AbortSignal): Promise<ReflectorInput> {
-    const { client, scope, sink, clock, metrics, random } = this.#options;
-    let { resourceVersion } = state;
+  /** Watches; for the phase 'stream' what the watch begins with is the complete state. */
+  async #watch(state: ReflectorState, signal: AbortSignal): Promise<ReflectorInput> {
+    const { client, scope, sink, clock, metrics, random, initialEventsEnd = '' } = this.#options;
+    let resourceVersion = state.resourceVersion ?? '';
+    let initial = state.phase === 'stream' ? new Map<string, T>() : undefined;
     const timeoutSeconds = Math.floor(minWatchSeconds * (1 + random()));
     const controller = new AbortController();
     const abort = () => controller.abort();
@@ -132,30 +151,49 @@ export class Reflector<T extends ApiObject> {
     const timer = clock.setTimer(abort, timeoutSeconds * 1000 + watchGraceMs);
     metrics.watchStarted();
     let events = 0;
+    const ended = (error?: unknown): ReflectorInput => {
+      if (initial === undefined)
+        return { kind: 'watchEnded', resourceVersion, ...(error === undefined ? {} : { error }) };
+      const early = new TransportError('Protocol', 'the watch ended before its initial events');
+      return { kind: 'streamFailed', error: error ?? early };
+    };
     try {
       const watch = client.watch({
         ...scope,
-        resourceVersion,
+        ...(resourceVersion === '' ? {} : { resourceVersion }),
+        ...(initial === undefined ? {} : { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }),
         allowWatchBookmarks: true,
         timeoutSeconds,
         signal: controller.signal,
       });
       for await (const event of watch) {
         if (signal.aborted) break;
-        if (event.type !== 'BOOKMARK') sink.apply(event);
+        events += 1;
+        if (initial !== undefined) {
+          const isEnd = event.object.metadata.annotations?.[initialEventsEnd] === 'true';
+          if (event.type !== 'BOOKMARK') collect(initial, event);
+          if (event.type !== 'BOOKMARK' || !isEnd) continue;
+          sink.replace([...initial.values()]);
+          initial = undefined;
+        } else if (event.type !== 'BOOKMARK') sink.apply(event);
         // Only now: a version is resumed from when everything up to it was handed on.
         resourceVersion = event.object.metadata.resourceVersion ?? resourceVersion;
         this.#lastVersion = resourceVersion;
         metrics.seen(resourceVersion);
-        events += 1;
       }
-      return { kind: 'watchEnded', resourceVersion };
+      return ended();
     } catch (error) {
-      return { kind: 'watchEnded', resourceVersion, error };
+      return ended(error);
     } finally {
       timer.cancel();
       signal.removeEventListener('abort', abort);
       metrics.watchFinished(events);
     }
   }
+}
+
+/** One event of a state that is not complete yet. */
+function collect<T extends ApiObject>(state: Map<string, T>, { type, object }: WatchEvent<T>): void {
+  if (type === 'DELETED') state.delete(objectKey(object));
+  else state.set(objectKey(object), object);
 }

@@ -1,9 +1,9 @@
 /** One resource's store, kept by one reflector, and the handlers of its changes. */
-import type { Clock } from '#apimachinery/clock.js';
+import type { Clock, Timer } from '#apimachinery/clock.js';
 import { type Deferred, deferred } from '#apimachinery/deferred.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client, WatchEvent } from '#client/client.js';
-import type { EventHandler, Informer, InformerOptions, ObjectKey } from '#client/informer/informer.js';
+import type { EventHandler, HandlerOptions, Informer, InformerOptions, ObjectKey } from '#client/informer/informer.js';
 import { noReflectorMetrics, type ReflectorMetrics } from '#client/informer/metrics.js';
 import { Reflector, type ReflectorSink } from '#client/informer/reflector.js';
 import { type IndexFunction, objectKey, Store } from '#client/informer/store.js';
@@ -16,11 +16,18 @@ export interface SharedInformerDependencies {
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics?: (size: () => number) => ReflectorMetrics;
+  /** Of handlers that say nothing of it; 0 or absent: never. */
+  readonly resyncMs?: number;
+  /** Whether to have the initial state streamed, where the server does that. */
+  readonly streamInitialState?: boolean;
 }
 
 export class SharedInformer<T extends ApiObject> implements Informer<T>, ReflectorSink<T> {
   readonly #store: Store<T>;
   readonly #handlers = new Set<EventHandler<T>>();
+  readonly #resyncs = new Map<EventHandler<T>, Timer>();
+  readonly #clock: Clock;
+  readonly #resyncMs: number;
   readonly #transformer: ((object: T) => T) | undefined;
   readonly #log: Logger;
   readonly #metrics: ReflectorMetrics;
@@ -31,6 +38,8 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
   constructor(type: ResourceType<T>, options: InformerOptions<T>, dependencies: SharedInformerDependencies) {
     const { client, clock, random, log, metrics } = dependencies;
     const { namespace, labelSelector, fieldSelector } = options;
+    this.#clock = clock;
+    this.#resyncMs = dependencies.resyncMs ?? 0;
     this.#store = new Store(options.indexers);
     this.#transformer = options.transform;
     this.#log = log.child({ resource: type.resource });
@@ -47,6 +56,7 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
       random,
       log: this.#log,
       metrics: this.#metrics,
+      initialEventsEnd: dependencies.streamInitialState === true ? client.dialect.bookmarkAnnotation : undefined,
     });
   }
 
@@ -84,7 +94,7 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
     return this.#synced.promise;
   }
 
-  addHandler(handler: EventHandler<T>): () => void {
+  addHandler(handler: EventHandler<T>, { resyncMs = this.#resyncMs }: HandlerOptions = {}): () => void {
     // A handler object added twice is two registrations.
     const registered: EventHandler<T> = {
       onAdd: (object, initial) => handler.onAdd?.(object, initial),
@@ -93,12 +103,30 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
     };
     for (const object of this.#store.list()) this.#call(registered, (h) => h.onAdd?.(object, true));
     this.#handlers.add(registered);
-    return () => this.#handlers.delete(registered);
+    if (resyncMs > 0) this.#scheduleResync(registered, resyncMs);
+    return () => {
+      this.#handlers.delete(registered);
+      this.#resyncs.get(registered)?.cancel();
+      this.#resyncs.delete(registered);
+    };
+  }
+
+  #scheduleResync(handler: EventHandler<T>, ms: number): void {
+    const resync = () => {
+      for (const object of this.#store.list()) this.#call(handler, (h) => h.onUpdate?.(object, object));
+      if (this.#handlers.has(handler)) this.#scheduleResync(handler, ms);
+    };
+    this.#resyncs.set(handler, this.#clock.setTimer(resync, ms));
   }
 
   /** Works until `signal` aborts. Called once, by the factory. */
-  run(signal: AbortSignal): Promise<void> {
-    return this.#reflector.run(signal);
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#reflector.run(signal);
+    } finally {
+      for (const timer of this.#resyncs.values()) timer.cancel();
+      this.#resyncs.clear();
+    }
   }
 
   /** The difference between the store and the complete state becomes events: deletions first, then the rest in order. */

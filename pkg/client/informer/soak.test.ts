@@ -4,7 +4,10 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
+import { InProcessTransport } from '#client/rest/in-process-transport.js';
+import { RestClient } from '#client/rest/rest-client.js';
 import { FakeApi } from '#client/testing/fake-api.js';
+import { FaultyTransport } from '#client/testing/faulty-transport.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { silentLogger } from '#daemon/log/logger.js';
 
@@ -60,15 +63,30 @@ class Checker {
   }
 }
 
-async function soak(seed: number): Promise<string[]> {
+/** What a schedule met, so that the whole run can be seen to have met everything. */
+type Fault = 'kill' | 'restart' | 'partition' | 'compact' | 'slow' | 'overload';
+
+interface Outcome {
+  readonly problems: readonly string[];
+  readonly faults: ReadonlySet<Fault>;
+}
+
+async function soak(seed: number): Promise<Outcome> {
   const random = generator(seed);
   const clock = new VirtualClock();
   const api = new FakeApi({ dialect: orchDialect, clock, resources: [pods] });
+  // Servers that stream the initial state, those that could but are not asked, and those that refuse.
+  const streamInitialState = random(2) === 0;
+  api.streamsInitialState = random(3) > 0;
+  const inner = new InProcessTransport({ handler: (request) => api.handle(request) });
+  const network = new FaultyTransport({ inner, clock, random });
+  const client = new RestClient({ transport: network, dialect: orchDialect, clock });
   const factory = new SharedInformerFactory({
-    client: api.client,
+    client,
     clock,
     random: () => random(1000) / 1000,
     log: silentLogger,
+    streamInitialState,
   });
   const informer = factory.informer(pods);
   const checker = new Checker();
@@ -77,64 +95,100 @@ async function soak(seed: number): Promise<string[]> {
     onUpdate: (object, old) => checker.update(object, old),
     onDelete: (object) => checker.delete(object),
   });
-  let down = false;
-  api.intercept(() => (down ? serviceUnavailable('down') : undefined));
+  let overloaded = false;
+  api.intercept(() => (overloaded ? serviceUnavailable('overloaded') : undefined));
   const stop = new AbortController();
   const running = factory.start(stop.signal);
+  const faults = new Set<Fault>();
   for (let step = 0; step < 60; step += 1) {
     const name = `p${random(6)}`;
     const exists = api.get(pods, `default/${name}`) !== undefined;
-    switch (random(9)) {
+    switch (random(14)) {
       case 0:
       case 1:
       case 2:
+      case 3:
         if (exists) {
           api.change(pods, `default/${name}`, (object) => {
             object.status = { phase: `${step}` };
           });
         } else api.seed(pods, pod(name));
         break;
-      case 3:
+      case 4:
         if (exists) api.remove(pods, `default/${name}`);
         break;
-      case 4:
-        api.dropWatches();
-        break;
       case 5:
-        api.compact();
+        // Killed: every connection breaks where it is, and for a time nobody listens.
+        faults.add('kill');
+        network.set('down');
+        network.breakAll();
         break;
       case 6:
-        down = !down;
-        if (down) api.dropWatches();
+        // Restarted in good order: watches end, and the server is there again.
+        faults.add('restart');
+        api.dropWatches();
+        network.set('up');
+        overloaded = false;
         break;
       case 7:
+        faults.add('partition');
+        network.set('partitioned');
+        break;
+      case 8:
+        faults.add('compact');
+        api.compact();
+        break;
+      case 9:
+        faults.add('slow');
+        network.set('slow');
+        break;
+      case 10:
+        faults.add('overload');
+        overloaded = !overloaded;
+        break;
+      case 11:
         api.bookmark();
+        break;
+      case 12:
+        // Longer than any watch lives: what hangs is given up.
+        await clock.advance(random(2) === 0 ? 1_000_000 : random(90_000));
         break;
       default:
         await clock.advance(random(20_000));
     }
   }
-  down = false;
-  await clock.advance(120_000);
+  overloaded = false;
+  // What the partition held comes through, or its connections are found dead.
+  if (random(2) === 0) network.breakAll();
+  network.set('up');
+  await clock.advance(1_000_000);
+  const problems = [...checker.problems];
   const print = (list: Pod[]) =>
     list
       .map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`)
       .sort()
       .join();
-  if (print(informer.list()) !== print(api.list(pods))) checker.problems.push('did not converge');
-  if (checker.known.size !== informer.size) checker.problems.push('handlers know something else than the store');
+  if (print(informer.list()) !== print(api.list(pods))) problems.push('did not converge');
+  if (checker.known.size !== informer.size) problems.push('handlers know something else than the store');
   stop.abort();
   await clock.advance(1);
   await running;
-  return checker.problems;
+  if (clock.pendingTimers > 0) problems.push(`${clock.pendingTimers} timers left`);
+  return { problems, faults };
 }
 
 t.test('whatever fails, the store converges and handlers see an orderly story', async (t) => {
+  t.setTimeout(240_000);
   const first = 20_220_503;
   const count = 1000;
   t.comment(`seeds ${first} to ${first + count - 1}`);
+  const met = new Map<Fault, number>();
   for (let seed = first; seed < first + count; seed += 1) {
-    const problems = await soak(seed);
+    const { problems, faults } = await soak(seed);
     if (problems.length > 0) t.fail(`seed ${seed}: ${problems.join('; ')}`);
+    for (const fault of faults) met.set(fault, (met.get(fault) ?? 0) + 1);
+  }
+  for (const fault of ['kill', 'restart', 'partition', 'compact', 'slow', 'overload'] as const) {
+    t.ok((met.get(fault) ?? 0) > count / 2, `${fault} in ${met.get(fault) ?? 0} of ${count} schedules`);
   }
 });

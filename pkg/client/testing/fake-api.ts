@@ -10,6 +10,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import {
   conflict,
   internalError,
+  invalid,
   methodNotAllowed,
   pathNotFound,
   type Qualified,
@@ -57,6 +58,8 @@ interface Route {
 
 export class FakeApi {
   readonly client: RestClient;
+  /** Whether watches may begin with the present state. */
+  streamsInitialState = true;
   /** Every request, in order. */
   readonly calls: FakeCall[] = [];
   readonly #dialect: Dialect;
@@ -221,12 +224,23 @@ export class FakeApi {
   #watch({ q, call, query }: Route, signal: AbortSignal): InProcessResponse {
     const selected = selects(query, call.namespace);
     const version = query.get('resourceVersion') ?? '';
+    const streams = query.get('sendInitialEvents') === 'true';
+    if (streams && !this.streamsInitialState) {
+      throw invalid({ group: '', kind: 'ListOptions' }, '', [
+        {
+          reason: 'FieldValueForbidden',
+          field: 'sendInitialEvents',
+          message: 'Forbidden: sendInitialEvents is forbidden',
+        },
+      ]);
+    }
     const watch = new WatchBody(query.get('allowWatchBookmarks') === 'true');
     const send = ({ type, object }: TrackedEvent) => {
       if (selected(object)) watch.send({ type, object });
     };
-    const fromNow = version === '' || version === '0';
+    const fromNow = streams || version === '' || version === '0';
     if (fromNow) for (const object of this.#tracker.list(q)) send({ type: 'ADDED', object, revision: 0 });
+    if (streams) watch.bookmark(this.#tracker.revision, { [this.#dialect.bookmarkAnnotation]: 'true' });
     const unlisten = this.#tracker.listen(q, fromNow ? this.#tracker.revision : Number(version), send);
     this.#watches.add(watch);
     watch.onEnd(() => {

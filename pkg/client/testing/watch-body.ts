@@ -17,9 +17,10 @@ export class WatchBody implements AsyncIterable<Buffer> {
     this.raw(`${JSON.stringify(event)}\n`);
   }
 
-  bookmark(revision: number): void {
+  bookmark(revision: number, annotations?: Record<string, string>): void {
     if (!this.#bookmarks) return;
-    const object: ApiObject = { metadata: { resourceVersion: String(revision) } };
+    const metadata = { resourceVersion: String(revision), ...(annotations === undefined ? {} : { annotations }) };
+    const object: ApiObject = { metadata };
     this.send({ type: 'BOOKMARK', object });
   }
 

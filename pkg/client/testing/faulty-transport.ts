@@ -1,0 +1,103 @@
+/** A network and a server that fail in every way that there is, when they are told to. */
+import type { Clock } from '#apimachinery/clock.js';
+import { type Deferred, deferred } from '#apimachinery/deferred.js';
+import type { Transport, TransportRequest, TransportResponse } from '#client/rest/transport.js';
+import { TransportError } from '#client/rest/transport-error.js';
+
+export type NetworkState =
+  /** Answers come at once. */
+  | 'up'
+  /** Nobody listens. */
+  | 'down'
+  /** Nothing comes through, in neither direction, and nobody is told. */
+  | 'partitioned'
+  /** Each answer and each part of a stream takes its time. */
+  | 'slow';
+
+export interface FaultyTransportOptions {
+  readonly inner: Transport;
+  readonly clock: Clock;
+  /** Below the number. */
+  readonly random: (below: number) => number;
+}
+
+const maxDelayMs = 5000;
+
+export class FaultyTransport implements Transport {
+  readonly #options: FaultyTransportOptions;
+  readonly #connections = new Set<AbortController>();
+  #state: NetworkState = 'up';
+  #changed: Deferred<void> = deferred<void>();
+
+  constructor(options: FaultyTransportOptions) {
+    this.#options = options;
+  }
+
+  set(state: NetworkState): void {
+    this.#state = state;
+    this.#changed.resolve();
+    this.#changed = deferred<void>();
+  }
+
+  /** Breaks every connection, wherever it is in what it carries. */
+  breakAll(): void {
+    for (const connection of [...this.#connections]) connection.abort();
+  }
+
+  async request(request: TransportRequest): Promise<TransportResponse> {
+    if (this.#state === 'down') throw new TransportError('ConnectionRefused', 'nobody listens');
+    const broken = new AbortController();
+    const ends = request.signal === undefined ? broken.signal : AbortSignal.any([broken.signal, request.signal]);
+    this.#connections.add(broken);
+    try {
+      await this.#pass(ends);
+      const response = await this.#options.inner.request({ ...request, signal: ends });
+      // The server has acted; whether the client learns of it is another matter.
+      await this.#pass(ends);
+      return { ...response, body: this.#body(response.body, broken, ends) };
+    } catch (error) {
+      this.#connections.delete(broken);
+      throw this.#explain(error, broken);
+    }
+  }
+
+  close(): Promise<void> {
+    this.breakAll();
+    return this.#options.inner.close();
+  }
+
+  async *#body(body: AsyncIterable<Buffer>, broken: AbortController, ends: AbortSignal): AsyncGenerator<Buffer> {
+    try {
+      for await (const chunk of body) {
+        await this.#pass(ends);
+        // A connection may break inside of a line.
+        const half = chunk.length >> 1;
+        yield chunk.subarray(0, half);
+        if (ends.aborted) throw new Error('broken');
+        yield chunk.subarray(half);
+      }
+    } catch (error) {
+      throw this.#explain(error, broken);
+    } finally {
+      this.#connections.delete(broken);
+    }
+  }
+
+  #explain(error: unknown, broken: AbortController): unknown {
+    return broken.signal.aborted
+      ? new TransportError('ConnectionReset', 'the connection broke', { cause: error })
+      : error;
+  }
+
+  /** Takes as long as the network does. */
+  async #pass(ends: AbortSignal): Promise<void> {
+    const { clock, random } = this.#options;
+    if (this.#state === 'slow') await clock.sleep(random(maxDelayMs), ends);
+    while (this.#state === 'partitioned' && !ends.aborted) await Promise.race([this.#changed.promise, aborted(ends)]);
+    if (ends.aborted) throw new TransportError('Aborted', 'request aborted');
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
