@@ -55,6 +55,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
         random,
         log,
         metrics: schedulerMetrics(metrics),
+        registry: metrics,
         maxUnschedulableMs: values['pod-max-in-unschedulable-pods-duration'],
         initialBackoffMs: settings.podInitialBackoffMs,
         maxBackoffMs: settings.podMaxBackoffMs,

@@ -2,6 +2,7 @@
  * The scheduler at work: informers → queue → decision → assume → bind. One pod is decided at a time; bindings run
  * beside it. A loop runs once: whoever leads again begins with a new one, which knows nothing of the old.
  */
+import type { Registry } from 'prom-client';
 import { nodes, pods } from '#api/core/v1/resources.gen.js';
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import { type Clock, formatTime } from '#apimachinery/clock.js';
@@ -27,6 +28,8 @@ export interface SchedulingLoopOptions {
   client: Client;
   /** Caches shared with others, which whoever made them starts. Absent: the scheduler has its own. */
   informers?: InformerFactory;
+  /** Where the loop's own caches count. */
+  readonly registry?: Registry;
   recorder: EventRecorder;
   dialect: Dialect;
   clock: Clock;
@@ -73,7 +76,15 @@ export class SchedulingLoop {
     this.#binder = options.binder ?? apiBinder(options.client);
     const { client, clock, random, log } = options;
     this.#informers =
-      options.informers ?? new SharedInformerFactory({ client, clock, random, log, transform: dropManagedFields });
+      options.informers ??
+      new SharedInformerFactory({
+        client,
+        clock,
+        random,
+        log,
+        transform: dropManagedFields,
+        ...(options.registry === undefined ? {} : { metrics: options.registry }),
+      });
     this.#pods = this.#informers.informer(pods);
     this.#nodes = this.#informers.informer(nodes);
   }

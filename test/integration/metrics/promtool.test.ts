@@ -144,9 +144,9 @@ t.test('promtool accepts the metrics of every daemon', { skip: missingTool() }, 
   const managerPort = await loop('orch-controller-manager');
   const schedulerPort = await loop('orch-scheduler');
   const rows: [daemon: string, port: number, metric: string][] = [
-    ['controller manager', managerPort, 'workqueue_adds_total{'],
-    ['scheduler', schedulerPort, 'rest_client_requests_total{'],
-    ['node agent', agentPort, 'rest_client_requests_total{'],
+    ['controller manager', managerPort, 'workqueue_work_duration_seconds_bucket{'],
+    ['scheduler', schedulerPort, 'reflector_lists_total{'],
+    ['node agent', agentPort, 'reflector_lists_total{'],
     ['API server', apiPort, 'request_duration_seconds_bucket{'],
   ];
   for (const [daemon, port, metric] of rows) {
