@@ -35,6 +35,7 @@ import { ResourceRouter } from '#apiserver/registry/router.js';
 import { serveResources } from '#apiserver/registry/serve-resources.js';
 import type { ResourceStorages } from '#apiserver/registry/storages.js';
 import { Codec } from '#apiserver/representation/codec.js';
+import { CompressedLists } from '#apiserver/representation/compressed-lists.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
@@ -107,6 +108,9 @@ const defaults = {
 const maxWaitingResponses = 100;
 const maxResponseWaitMs = 10_000;
 
+/** Memory for lists that were compressed once: about ten times as much of JSON. */
+const compressedListBytes = 32 * 1024 * 1024;
+
 /** Documents that have no other form. */
 const jsonForm = { format: 'json', pretty: true } as const;
 
@@ -149,6 +153,7 @@ export class ApiServer implements Daemon {
       metrics,
       gate: dependencies.gate ?? ((name) => new FeatureGates().enabled(name as FeatureGateName)),
       responder: this.#responder,
+      compressed: new CompressedLists(compressedListBytes),
       authorizer: dependencies.authorizer,
       admission: dependencies.admission ?? [],
       hooks: dependencies.hooks ?? [],

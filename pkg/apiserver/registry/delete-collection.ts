@@ -40,7 +40,7 @@ export async function deleteCollection(
     ...(match === undefined ? {} : { match }),
   });
   await removeAll(registry, context, resource, { entries: result.entries, options });
-  if (!answersWithStatus(resource)) return listResponse(registry, context, resource, result, form);
+  if (!answersWithStatus(resource)) return listResponse(registry, context, resource, { result, form, whole: false });
   const details = { ...(resource.group === '' ? {} : { group: resource.group }), kind: resource.declaration.resource };
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
   return registry.responder.object(context, status);

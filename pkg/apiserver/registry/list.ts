@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { expired, isExpired } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
@@ -10,17 +9,13 @@ import { type ListRequest, listRequest } from '#apiserver/registry/list-options.
 import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
 import { selection } from '#apiserver/registry/selection.js';
 import { jsonOf, type ServedResource, scopeOf } from '#apiserver/registry/served-resource.js';
-import {
-  compactLength,
-  compactParts,
-  type ListDocument,
-  prettyParts,
-  yamlParts,
-} from '#apiserver/representation/list-document.js';
+import { compactParts, type ListDocument, prettyParts, yamlParts } from '#apiserver/representation/list-document.js';
 import { partialJson } from '#apiserver/representation/partial.js';
-import { protobufMessageOf } from '#apiserver/representation/protobuf-message.js';
+import { protobufItems } from '#apiserver/representation/protobuf-message.js';
+import { type ReadyList, readyListResponse } from '#apiserver/representation/ready-list.js';
 import { partsResponse } from '#apiserver/representation/streaming.js';
 import { includeObject, rowJson, tableMembers } from '#apiserver/representation/table.js';
+import { yielding } from '#storage/cache/turns.js';
 import type { Entry, ListResult } from '#storage/resource-storage.js';
 
 const listTransforms: readonly Transform['kind'][] = ['Table', 'PartialObjectMetadataList'];
@@ -37,7 +32,7 @@ export async function listObjects(
   const match = selection(resource, query, name);
   const request = listRequest(registry.dialect, query, scope);
   const result = await readPage(resource, scope, request, match, context.signal);
-  return listResponse(registry, context, resource, result, form);
+  return listResponse(registry, context, resource, { result, form, whole: match === undefined });
 }
 
 /** The form that a list is wanted in; 406 when there is none. */
@@ -94,48 +89,82 @@ export function listMetadata(result: ListResult): Record<string, unknown> {
   return metadata;
 }
 
+export interface ListAnswer {
+  readonly result: ListResult;
+  readonly form: Negotiated;
+  /** The page has all objects of its range of keys. */
+  readonly whole: boolean;
+}
+
 /** One page as an answer. */
 export async function listResponse(
   registry: RegistryContext,
   context: RequestContext,
   resource: ServedResource,
-  result: ListResult,
-  form: Negotiated,
+  { result, form, whole }: ListAnswer,
 ): Promise<ApiResponse> {
   const { format, transform, pretty } = form;
   const contentType = mediaTypeOf(format, registry.dialect);
   const gzip = acceptsGzip(context.request);
+  const compressed = gzip && whole ? registry.compressed : undefined;
   if (format === 'protobuf') {
-    return partsResponse(await protobufParts(registry, resource, result, transform), contentType, gzip);
+    const list = await protobufList(registry, resource, result, transform);
+    return readyListResponse(list, { contentType, compressed });
+  }
+  if (format === 'json' && !pretty && transform === undefined) {
+    return readyListResponse(jsonList(resource, result), { contentType, compressed });
   }
   const document = listDocument(registry, context, resource, result, transform);
-  // Bytes that are there already need only be counted.
-  const plain = format === 'json' && !pretty && transform === undefined && resource.conversion === undefined;
-  if (plain) return partsResponse(compactParts(document), contentType, gzip, compactLength(document));
   const render = format === 'yaml' ? yamlParts : pretty ? prettyParts : compactParts;
   return partsResponse(render(document), contentType, gzip);
 }
 
-/** Entries encoded between two turns of the event loop. */
-const encodedAtOnce = 200;
+const comma = Buffer.from(',');
+const nothing = Buffer.alloc(0);
+const jsonTail = Buffer.from(']}\n');
+
+function jsonHead(resource: ServedResource, result: ListResult) {
+  return { kind: `${resource.declaration.kind}List`, apiVersion: resource.apiVersion, metadata: listMetadata(result) };
+}
+
+function jsonList(resource: ServedResource, result: ListResult): ReadyList {
+  return {
+    form: `json ${resource.apiVersion}`,
+    head: Buffer.from(`${JSON.stringify(jsonHead(resource, result)).slice(0, -1)},"items":[`),
+    entries: result.entries,
+    bytesOf: (entry) => jsonOf(resource, entry),
+    separator: comma,
+    tail: jsonTail,
+  };
+}
 
 /** The length of the whole comes first, so all items are encoded before anything is sent. */
-async function protobufParts(
+async function protobufList(
   registry: RegistryContext,
   resource: ServedResource,
   result: ListResult,
   transform: Transform | undefined,
-): Promise<Buffer[]> {
-  const items: Buffer[] = [];
+): Promise<ReadyList> {
+  const { codec, clock } = registry;
+  const { name, itemOf } = protobufItems(codec, resource, transform);
+  const turn = yielding(clock);
+  let size = 0;
   for (const entry of result.entries) {
-    items.push(protobufMessageOf(registry.codec, resource, entry, transform));
-    if (items.length % encodedAtOnce === 0) await setImmediate();
+    size += itemOf(entry).length;
+    const wait = turn();
+    if (wait !== undefined) await wait;
   }
   const type =
     transform === undefined
       ? { apiVersion: resource.apiVersion, kind: `${resource.declaration.kind}List` }
       : { apiVersion: `${transform.group}/${transform.version}`, kind: transform.kind };
-  return registry.codec.protobufList(type, listMetadata(result), items);
+  return {
+    form: name,
+    ...codec.protobufListEnds(type, listMetadata(result), size),
+    entries: result.entries,
+    bytesOf: itemOf,
+    separator: nothing,
+  };
 }
 
 function listDocument(
@@ -159,8 +188,11 @@ function listDocument(
     const head = { kind: transform.kind, apiVersion: `${transform.group}/${transform.version}`, metadata };
     return { head, itemsName: 'items', items: mapped(result.entries, (e) => partialJson(resource, e, transform)) };
   }
-  const head = { kind: `${resource.declaration.kind}List`, apiVersion: resource.apiVersion, metadata };
-  return { head, itemsName: 'items', items: mapped(result.entries, (entry) => jsonOf(resource, entry)) };
+  return {
+    head: jsonHead(resource, result),
+    itemsName: 'items',
+    items: mapped(result.entries, (entry) => jsonOf(resource, entry)),
+  };
 }
 
 function mapped(entries: readonly Entry[], make: (entry: Entry) => Buffer): Iterable<Buffer> {

@@ -12,6 +12,7 @@ import type { Responder } from '#apiserver/http/respond.js';
 import type { ManagedFields } from '#apiserver/registry/managed-fields.js';
 import type { ResourceTable } from '#apiserver/registry/resource-table.js';
 import type { Codec } from '#apiserver/representation/codec.js';
+import type { CompressedLists } from '#apiserver/representation/compressed-lists.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 /** Takes back what a hook did, because the write did not happen. */
@@ -44,6 +45,7 @@ export interface RegistryContext {
   readonly gate: (name: string) => boolean;
   readonly codec: Codec;
   readonly responder: Responder;
+  readonly compressed: CompressedLists;
   /** Asked again where a request turns out to do something else than its method says. */
   readonly authorizer: Authorizer;
   readonly admission: readonly AdmissionPlugin[];

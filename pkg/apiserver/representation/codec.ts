@@ -6,7 +6,7 @@ import { complete, type JsonObject } from '#apimachinery/codec/json-walk.js';
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
 import { type DecodedObject, ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { encodeMessage } from '#apimachinery/codec/protobuf/encode.js';
-import { encodeProtobuf, encodeProtobufList } from '#apimachinery/codec/protobuf/protobuf.js';
+import { encodeProtobuf, protobufListEnds } from '#apimachinery/codec/protobuf/protobuf.js';
 import { encodeWatchFrame, watchFrameHead } from '#apimachinery/codec/watch-frames.js';
 import { badRequest, notAcceptable } from '#apimachinery/errors/status.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
@@ -60,9 +60,9 @@ export class Codec {
     return encodeMessage(this.#kindOf(object).type, object);
   }
 
-  /** A list out of messages that are encoded already: the buffers that make it up. */
-  protobufList(list: TypeRef, metadata: object, items: readonly Buffer[]): Buffer[] {
-    return encodeProtobufList(this.#kind(list), metadata, items);
+  /** What stands before and behind the items of a list, which take `itemBytes` with their heads. */
+  protobufListEnds(list: TypeRef, metadata: object, itemBytes: number): { head: Buffer; tail: Buffer } {
+    return protobufListEnds(this.#kind(list), metadata, itemBytes);
   }
 
   /** One frame of a Protobuf watch around a message that is encoded already: the buffers that make it up. */

@@ -4,36 +4,36 @@ import { createGzip } from 'node:zlib';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { PartsBody } from '#apiserver/http/parts-body.js';
 
-/** An answer that fits in so many bytes is sent whole, with its length. */
-const wholeBytes = 128 * 1024;
+/** Smaller answers are sent whole, with their length, and not compressed; 1.24 takes the same bound for gzip. */
+export const gzipThresholdBytes = 128 * 1024;
 
-const gzipLevel = 4;
+/** zlib level: 1.24's choice between speed and size. */
+export const gzipLevel = 4;
 
-/** An answer made of parts, of `length` bytes if that is known. Compressed when it is big and `gzip` is set. */
-export function partsResponse(
-  parts: Iterable<Buffer>,
-  contentType: string,
-  gzip: boolean,
-  length?: number,
-): ApiResponse {
+export const gzipHeaders = { 'content-encoding': 'gzip', vary: 'Accept-Encoding' } as const;
+
+/** An answer made of parts. Compressed when it is big and `gzip` is set. */
+export function partsResponse(parts: Iterable<Buffer>, contentType: string, gzip: boolean): ApiResponse {
   const headers: Record<string, string> = { 'content-type': contentType };
   const source = parts[Symbol.iterator]();
   const first: Buffer[] = [];
   let size = 0;
-  while (size < wholeBytes) {
+  while (size < gzipThresholdBytes) {
     const next = source.next();
     if (next.done === true) return { status: 200, headers, body: Buffer.concat(first, size) };
     first.push(next.value);
     size += next.value.length;
   }
-  const body = new PartsBody(chained(first, source), length);
+  const body = new PartsBody(chained(first, source));
   if (!gzip) return { status: 200, headers, body };
-  headers['content-encoding'] = 'gzip';
-  headers['vary'] = 'Accept-Encoding';
-  const compressed = createGzip({ level: gzipLevel });
+  return { status: 200, headers: { ...headers, ...gzipHeaders }, body: new PartsBody(compressed(body)) };
+}
+
+async function* compressed(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
+  const gzip = createGzip({ level: gzipLevel });
   // A failure of the source, or of the client to read on, reaches whoever reads the compressed stream.
-  pipeline(Readable.from(body), compressed, () => undefined);
-  return { status: 200, headers, body: compressed };
+  pipeline(Readable.from(body), gzip, () => undefined);
+  yield* gzip as AsyncIterable<Buffer>;
 }
 
 function* chained(first: readonly Buffer[], rest: Iterator<Buffer>): Generator<Buffer> {

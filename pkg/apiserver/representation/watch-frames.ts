@@ -7,7 +7,7 @@ import type { Transform } from '#apiserver/http/media-type.js';
 import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
 import { jsonOf, type ServedResource } from '#apiserver/registry/served-resource.js';
 import { partialJson, partialOf } from '#apiserver/representation/partial.js';
-import { protobufMessageOf } from '#apiserver/representation/protobuf-message.js';
+import { protobufItems, protobufMessageOf } from '#apiserver/representation/protobuf-message.js';
 import { type IncludeObject, rowJson, tableHead } from '#apiserver/representation/table.js';
 import type { Entry, ResourceEvent } from '#storage/resource-storage.js';
 
@@ -100,11 +100,12 @@ export function protobufFrames(
     transform === undefined
       ? { apiVersion: resource.apiVersion, kind: resource.declaration.kind }
       : { apiVersion: `${transform.group}/${transform.version}`, kind: 'PartialObjectMetadata' };
+  const items = protobufItems(codec, resource, transform);
   return {
     event(event) {
       if (event.type === 'BOOKMARK')
         return [codec.protobufEvent('BOOKMARK', bookmarkObject(registry, resource, event))];
-      return codec.protobufEventParts(event.type, type, protobufMessageOf(codec, resource, event.entry, transform));
+      return codec.protobufEventParts(event.type, type, protobufMessageOf(items, event.entry));
     },
     error: (status) => [codec.protobufEvent('ERROR', status)],
   };

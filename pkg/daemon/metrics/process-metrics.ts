@@ -1,6 +1,9 @@
-/** Series about the process and the runtime, computed when they are read: no timer, no observer. */
+/**
+ * Series about the process and the runtime, computed when they are read. Nothing runs in between, but for the observer of
+ * the event loop's delay, which begins with the first reading: an idle process that nobody watches is not woken by it.
+ */
 import { readdir, readFile } from 'node:fs/promises';
-import { performance } from 'node:perf_hooks';
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { Registry } from 'prom-client';
 import { counter, gauge } from '#daemon/metrics/metric.js';
 
@@ -38,6 +41,7 @@ export function registerProcessMetrics(registry: Registry, facts: ProcessFacts):
   single('process_uptime_seconds', 'Seconds since the process began', () => facts.uptime());
   registerFiles(registry);
   registerLoop(registry);
+  registerDelay(registry);
   gauge(registry, {
     name: 'nodejs_version_info',
     help: 'Always 1; the label tells the version of the runtime',
@@ -111,6 +115,32 @@ function registerLoop(registry: Registry): void {
       last = now;
       this.set(Number.isFinite(utilization) ? utilization : 0);
     },
+  });
+}
+
+/** How often the observer looks; delays include it. */
+const delayResolutionMs = 10;
+
+/** Delays of the event loop since the last reading; zero at the first one, which begins the observation. */
+function registerDelay(registry: Registry): void {
+  const delays = monitorEventLoopDelay({ resolution: delayResolutionMs });
+  const series = (name: string, help: string, nanoseconds: () => number) =>
+    gauge(registry, {
+      name,
+      help,
+      collect() {
+        this.set(delays.enable() || delays.count === 0 ? 0 : nanoseconds() / 1e9);
+      },
+    });
+  series('nodejs_eventloop_lag_p50_seconds', 'Median delay of the event loop', () => delays.percentile(50));
+  series('nodejs_eventloop_lag_p99_seconds', '99th percentile of the delays of the event loop', () =>
+    delays.percentile(99),
+  );
+  series('nodejs_eventloop_lag_max_seconds', 'Longest delay of the event loop', () => {
+    const { max } = delays;
+    // The last of the three: the next reading begins anew.
+    delays.reset();
+    return max;
   });
 }
 

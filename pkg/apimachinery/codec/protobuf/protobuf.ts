@@ -6,7 +6,7 @@ import type { JsonObject } from '#apimachinery/codec/json-walk.js';
 import { decodeMessage, type MessageOptions, type RawReader } from '#apimachinery/codec/protobuf/decode.js';
 import { encodeMessage, writeMessage } from '#apimachinery/codec/protobuf/encode.js';
 import type { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
-import { ReverseWriter, tag, wire } from '#apimachinery/codec/protobuf/writer.js';
+import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
@@ -24,25 +24,39 @@ export function encodeProtobuf(names: KindNames, object: unknown): Buffer {
   return encodeEnvelope(names.apiVersion, names.kind, (writer) => writeMessage(writer, names.type, object));
 }
 
-/**
- * An enveloped list out of its metadata and of items that `encodeMessage` has encoded: the buffers, in order, that
- * make it up. Items are not copied.
- */
-export function encodeProtobufList(names: KindNames, metadata: unknown, items: readonly Buffer[]): Buffer[] {
+/** What stands before and behind the items of an enveloped list, whose items take `itemBytes` with their heads. */
+export function protobufListEnds(
+  names: KindNames,
+  metadata: unknown,
+  itemBytes: number,
+): { readonly head: Buffer; readonly tail: Buffer } {
   const head = encodeMessage(names.type, { metadata });
-  const keys = items.map((item) => {
-    const writer = new ReverseWriter();
-    writer.varint(item.length);
-    writer.varint(tag(2, wire.delimited));
-    return writer.finish();
-  });
-  let size = head.length;
-  for (const [i, item] of items.entries()) size += item.length + (keys[i]?.length ?? 0);
-  const { before, after } = envelopeAround(names.apiVersion, names.kind, size);
-  const parts = [before, head];
-  for (const [i, item] of items.entries()) parts.push(keys[i] ?? Buffer.alloc(0), item);
-  parts.push(after);
-  return parts;
+  const { before, after } = envelopeAround(names.apiVersion, names.kind, head.length + itemBytes);
+  return { head: Buffer.concat([before, head]), tail: after };
+}
+
+const itemKey = tag(2, wire.delimited);
+
+/** A message as lists hold it, behind its key and its length, in memory of its own. */
+export function protobufItem(message: Buffer): Buffer {
+  let head = 2;
+  for (let rest = message.length; rest >= 0x80; rest = Math.floor(rest / 0x80)) head++;
+  // Not from Node's shared pool: items are kept for long.
+  const item = Buffer.allocUnsafeSlow(head + message.length);
+  let at = 0;
+  item[at++] = itemKey;
+  let rest = message.length;
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) item[at++] = (rest % 0x80) | 0x80;
+  item[at] = rest;
+  message.copy(item, head);
+  return item;
+}
+
+/** The message that `protobufItem` has made an item of. */
+export function protobufItemMessage(item: Buffer): Buffer {
+  let at = 1;
+  while (((item[at] ?? 0) & 0x80) !== 0) at++;
+  return item.subarray(at + 1);
 }
 
 /** Reads enveloped objects in raw fields; their `apiVersion` and `kind` join the object. */

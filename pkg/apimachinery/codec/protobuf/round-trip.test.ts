@@ -7,7 +7,13 @@ import { decodeJSON } from '#apimachinery/codec/json.js';
 import { decodeMessage } from '#apimachinery/codec/protobuf/decode.js';
 import { encodeMessage } from '#apimachinery/codec/protobuf/encode.js';
 import { ProtobufListReader } from '#apimachinery/codec/protobuf/list-reader.js';
-import { decodeProtobuf, encodeProtobuf, encodeProtobufList } from '#apimachinery/codec/protobuf/protobuf.js';
+import {
+  decodeProtobuf,
+  encodeProtobuf,
+  protobufItem,
+  protobufItemMessage,
+  protobufListEnds,
+} from '#apimachinery/codec/protobuf/protobuf.js';
 import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { RandomObjects, seededRandom } from '#apimachinery/codec/random-object.js';
 import { encodeWatchFrame, WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
@@ -152,12 +158,11 @@ t.test('lists out of encoded items', async (t) => {
       metadata: { name: `c${i}` },
       data: { a: 'x'.repeat(i) },
     }));
-    const parts = encodeProtobufList(
-      list,
-      metadata,
-      items.map((object) => encodeMessage(item.type, object)),
-    );
-    t.ok(Buffer.concat(parts).equals(encodeProtobuf(list, { metadata, items })), `${count} items`);
+    const messages = items.map((object) => encodeMessage(item.type, object));
+    const encoded = messages.map(protobufItem);
+    const { head, tail } = protobufListEnds(list, metadata, Buffer.concat(encoded).length);
+    t.ok(Buffer.concat([head, ...encoded, tail]).equals(encodeProtobuf(list, { metadata, items })), `${count} items`);
+    t.ok(encoded.every((bytes, i) => protobufItemMessage(bytes).equals(messages[i] ?? bytes)));
   }
 });
 

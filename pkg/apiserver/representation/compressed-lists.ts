@@ -1,0 +1,174 @@
+/**
+ * Lists as gzip, block by block: what has been compressed once is sent again as long as its objects stay the same.
+ *
+ * A list is one gzip member. Its blocks are compressed apart from each other, each up to a byte boundary, so that they can
+ * be put together in any order and number; the checksum of the whole is computed from theirs. Blocks begin at objects that
+ * are chosen by their keys, so that a change makes one block anew and leaves those behind it as they are.
+ */
+import { promisify } from 'node:util';
+import { constants, crc32, deflateRaw } from 'node:zlib';
+import { PartsBody } from '#apiserver/http/parts-body.js';
+import { combineCrc32 } from '#apiserver/representation/crc32-combine.js';
+import type { ReadyList } from '#apiserver/representation/ready-list.js';
+import { gzipLevel } from '#apiserver/representation/streaming.js';
+import type { Entry } from '#storage/resource-storage.js';
+
+interface Block {
+  /** Which objects in which versions. */
+  readonly versions: Float64Array;
+  readonly last: string;
+  readonly compressed: Promise<Compressed>;
+}
+
+interface Compressed {
+  readonly bytes: Buffer;
+  /** Of what was compressed. */
+  readonly crc: number;
+  readonly length: number;
+}
+
+/** One object in so many begins a block; a power of two. */
+const blockObjects = 64;
+/** A block ends here at the latest; small enough that two of them under way cost little memory. */
+const maxBlockBytes = 1024 * 1024;
+
+const deflate = promisify(deflateRaw);
+const options = { level: gzipLevel, finishFlush: constants.Z_FULL_FLUSH };
+/** No name, no time, no operating system. */
+const memberHead = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
+/** An empty last block. */
+const lastBlock = Buffer.from([3, 0]);
+
+export class CompressedLists {
+  readonly #maxBytes: number;
+  /** In the order of their last use, by form and first key. */
+  readonly #blocks = new Map<string, Block & { size: number }>();
+  #bytes = 0;
+
+  /** `maxBytes`: compressed bytes that are kept. */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Compressed bytes that are kept now. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /**
+   * The list as a gzip body, compressed as it is read. `list` must have all objects of a range of keys: versions tell two
+   * lists apart only where none is left out.
+   */
+  body(list: ReadyList): PartsBody {
+    return new PartsBody(this.#parts(list));
+  }
+
+  async *#parts(list: ReadyList): AsyncGenerator<Buffer, void, void> {
+    yield memberHead;
+    let crc = 0;
+    let length = 0;
+    const add = (part: Compressed) => {
+      crc = combineCrc32(crc, part.crc, part.length);
+      length += part.length;
+      return part.bytes;
+    };
+    yield add(await compress([list.head]));
+    // While one is sent, the next is compressed.
+    let ahead: Promise<Compressed> | undefined;
+    for (const entries of blocksOf(list)) {
+      const next = this.#compressed(list, entries);
+      if (ahead !== undefined) yield add(await ahead);
+      ahead = next;
+    }
+    if (ahead !== undefined) yield add(await ahead);
+    yield add(await compress([list.tail]));
+    const trailer = Buffer.alloc(lastBlock.length + 8);
+    lastBlock.copy(trailer);
+    trailer.writeUInt32LE(crc, lastBlock.length);
+    trailer.writeUInt32LE(length % 2 ** 32, lastBlock.length + 4);
+    yield trailer;
+  }
+
+  #compressed(list: ReadyList, entries: readonly Entry[]): Promise<Compressed> {
+    const first = entries[0]?.key ?? '';
+    const last = entries[entries.length - 1]?.key ?? '';
+    // The last object of a list has no separator behind it.
+    const isEnd = entries[entries.length - 1] === list.entries[list.entries.length - 1];
+    const name = `${list.form}${isEnd ? '$' : ''} ${first}`;
+    const known = this.#blocks.get(name);
+    if (known !== undefined && known.last === last && sameVersions(known.versions, entries)) {
+      this.#blocks.delete(name);
+      this.#blocks.set(name, known);
+      return known.compressed;
+    }
+    const parts: Buffer[] = [];
+    for (const [i, entry] of entries.entries()) {
+      parts.push(list.bytesOf(entry));
+      if (!isEnd || i < entries.length - 1) parts.push(list.separator);
+    }
+    const compressed = compress(parts);
+    this.#keep(name, { versions: Float64Array.from(entries, ({ revision }) => Number(revision)), last, compressed });
+    return compressed;
+  }
+
+  #keep(name: string, block: Block): void {
+    this.#drop(name);
+    const kept = { ...block, size: 0 };
+    this.#blocks.set(name, kept);
+    block.compressed.then(
+      ({ bytes }) => {
+        if (this.#blocks.get(name) !== kept) return;
+        kept.size = bytes.length;
+        this.#bytes += kept.size;
+        for (const oldest of this.#blocks.keys()) {
+          if (this.#bytes <= this.#maxBytes) break;
+          this.#drop(oldest);
+        }
+      },
+      // Whoever awaits the block hears of it.
+      () => this.#drop(name),
+    );
+  }
+
+  #drop(name: string): void {
+    const block = this.#blocks.get(name);
+    if (block === undefined) return;
+    this.#blocks.delete(name);
+    this.#bytes -= block.size;
+  }
+}
+
+async function compress(parts: readonly Buffer[]): Promise<Compressed> {
+  const [only] = parts;
+  const text = parts.length === 1 && only !== undefined ? only : Buffer.concat(parts);
+  return { bytes: await deflate(text, options), crc: crc32(text), length: text.length };
+}
+
+function* blocksOf({ entries, bytesOf }: ReadyList): Generator<readonly Entry[]> {
+  let from = 0;
+  let bytes = 0;
+  for (let i = 0; i < entries.length; i++) {
+    const entry = entries[i] as Entry;
+    if (i > from && (bytes >= maxBlockBytes || beginsBlock(entry.key))) {
+      yield entries.slice(from, i);
+      from = i;
+      bytes = 0;
+    }
+    bytes += bytesOf(entry).length;
+  }
+  if (from < entries.length) yield entries.slice(from);
+}
+
+/** The same for a key in every list. FNV-1a, mixed so that keys that differ in their last digits spread. */
+function beginsBlock(key: string): boolean {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  return ((hash ^ (hash >>> 13)) & (blockObjects - 1)) === 0;
+}
+
+function sameVersions(versions: Float64Array, entries: readonly Entry[]): boolean {
+  if (versions.length !== entries.length) return false;
+  for (let i = 0; i < entries.length; i++) if (versions[i] !== Number((entries[i] as Entry).revision)) return false;
+  return true;
+}

@@ -1,0 +1,40 @@
+/** The CRC-32 of two texts put together, out of theirs: as zlib's `crc32_combine`, whose method this follows. */
+
+/** The polynomial of CRC-32, lowest power at the highest bit. */
+const polynomial = 0xedb88320;
+/** x⁰ in that order of bits. */
+const one = 0x80000000;
+
+/** a·b modulo the polynomial. */
+function multiply(a: number, b: number): number {
+  let product = 0;
+  let power = b;
+  for (let bit = one; bit !== 0; bit >>>= 1) {
+    if ((a & bit) !== 0) product ^= power;
+    power = (power & 1) !== 0 ? (power >>> 1) ^ polynomial : power >>> 1;
+  }
+  return product >>> 0;
+}
+
+/** x to the power of 2ⁿ for n up to 31, by squaring; the powers repeat after that. */
+const squares: readonly number[] = (() => {
+  const powers = [0x40000000];
+  for (let n = 1; n < 32; n++) powers.push(multiply(powers[n - 1] as number, powers[n - 1] as number));
+  return powers;
+})();
+
+/** x to the power of 8·`bytes`: what `bytes` more bytes do to a checksum. */
+function shiftBy(bytes: number): number {
+  let shift = one;
+  let n = 3;
+  for (let rest = bytes; rest > 0; rest = Math.floor(rest / 2)) {
+    if (rest % 2 === 1) shift = multiply(squares[n % 32] as number, shift);
+    n++;
+  }
+  return shift >>> 0;
+}
+
+/** The checksum of `a` followed by `b`, where `b` has `bytes` bytes. */
+export function combineCrc32(a: number, b: number, bytes: number): number {
+  return (multiply(shiftBy(bytes), a) ^ b) >>> 0;
+}
