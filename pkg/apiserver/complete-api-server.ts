@@ -26,6 +26,7 @@ import type { TLSMaterial } from '#apiserver/http/server.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ApiServerValues } from '#apiserver/options.js';
 import type { Client } from '#client/client.js';
+import { ApiEventRecorder } from '#client/events/recorder.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import type { Daemon } from '#daemon/daemon.js';
@@ -197,7 +198,15 @@ export class CompleteApiServer implements Daemon {
   async #keep(signal: AbortSignal): Promise<void> {
     const { reader, network, values, dependencies, storageMetrics } = this.#parts;
     const { clock, log, storages } = dependencies;
-    const repair = new RangeRepair({ ...network.options, reader, clock, log });
+    const recorder = this.#recorder();
+    const repair = new RangeRepair({
+      ...network.options,
+      reader,
+      clock,
+      log,
+      report: ({ service, reason, message }) =>
+        recorder.record({ apiVersion: 'v1', kind: 'Service', ...service }, 'Warning', reason, message),
+    });
     const periodMs = values['etcd-compaction-interval'];
     const root = values['etcd-prefix'].replace(/\/$/, '');
     const service = this.#apiService();
@@ -223,7 +232,13 @@ export class CompleteApiServer implements Daemon {
       ),
       aborted(signal),
     ]);
+    await recorder.close();
     await this.#leave(service);
+  }
+
+  #recorder(): ApiEventRecorder {
+    const { clock, log, random } = this.#parts.dependencies;
+    return new ApiEventRecorder({ client: this.#client, source: { component: this.name }, clock, random, log });
   }
 
   /** Out of the endpoints, if the store answers soon. */

@@ -78,7 +78,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
   const reader = new StorageObjectReader({ storageOf: (resource) => storages.find(resource), clock, log });
   const authentication = await buildAuthentication({ values, dialect, clock, reader });
   const authorization = buildAuthorization(dialect, reader, values['authorization-mode']);
-  const network = buildServiceNetwork(values, store, random);
+  const network = buildServiceNetwork({ values, store, random, dialect, metrics });
   const { authorizer } = authorization;
   const reviews: VirtualResource[] = accessReviews({ dialect, authorizer, rules: authorization.rbac?.authorizer });
   const admission = buildAdmission(setup, reader, authorization);

@@ -32,6 +32,13 @@ export class Bitmap {
     return this.#search(reserved, this.size, random) ?? this.#search(0, Math.min(reserved, this.size), random);
   }
 
+  /** How many are taken. */
+  get count(): number {
+    let count = 0;
+    for (let offset = 0; offset < this.size; offset += 1) if (this.has(offset)) count += 1;
+    return count;
+  }
+
   toBuffer(): Buffer {
     return Buffer.from(this.#bytes);
   }

@@ -6,6 +6,7 @@
  * repair loop gives it back), but never the other way round.
  */
 import { Bitmap } from '#apiserver/allocators/bitmap.js';
+import type { RangeMetrics } from '#apiserver/allocators/range-metrics.js';
 import type { Revision, Store } from '#storage/store.js';
 
 export interface RangeRegistryOptions {
@@ -19,6 +20,7 @@ export interface RangeRegistryOptions {
   readonly reserved: number;
   /** Uniform in [0, 1). */
   readonly random: () => number;
+  readonly metrics?: RangeMetrics;
 }
 
 interface Loaded {
@@ -59,8 +61,10 @@ export class RangeRegistry {
   }
 
   /** Takes that number; false when somebody has it. */
-  take(offset: number): Promise<boolean> {
-    return this.#change((bitmap) => ({ result: !bitmap.has(offset), changed: bitmap.take(offset) }));
+  async take(offset: number): Promise<boolean> {
+    const taken = await this.#change((bitmap) => ({ result: !bitmap.has(offset), changed: bitmap.take(offset) }));
+    this.#told(taken);
+    return taken;
   }
 
   /** Takes any free number. Throws RangeFullError. */
@@ -70,6 +74,7 @@ export class RangeRegistry {
       const offset = bitmap.next(random, reserved);
       return { result: offset, changed: offset !== undefined && bitmap.take(offset) };
     });
+    this.#told(taken !== undefined);
     if (taken === undefined) throw new RangeFullError(`range ${range} is full`);
     return taken;
   }
@@ -82,9 +87,16 @@ export class RangeRegistry {
     });
   }
 
+  #told(taken: boolean): void {
+    const { metrics } = this.#options;
+    if (taken) metrics?.took();
+    else metrics?.failed();
+  }
+
   /** What is taken now, as the store has it. */
   async snapshot(): Promise<Bitmap> {
     const loaded = await this.#load();
+    this.#count(loaded.bitmap);
     return new Bitmap(this.#options.size, loaded.bitmap.toBuffer());
   }
 
@@ -124,8 +136,17 @@ export class RangeRegistry {
     const bytes = Buffer.from(JSON.stringify(document));
     this.#last = undefined;
     const written = await (expected === undefined ? store.create(key, bytes) : store.update(key, bytes, expected));
-    if (written.ok) this.#last = { bitmap, revision: written.revision };
-    return written.ok;
+    if (!written.ok) return false;
+    this.#last = { bitmap, revision: written.revision };
+    this.#count(bitmap);
+    return true;
+  }
+
+  #count(bitmap: Bitmap): void {
+    const { metrics, size } = this.#options;
+    if (metrics === undefined) return;
+    const { count } = bitmap;
+    metrics.counted(count, size - count);
   }
 
   async #load(): Promise<Loaded> {

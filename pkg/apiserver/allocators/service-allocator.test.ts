@@ -7,6 +7,7 @@ import { IpRange } from '#apiserver/allocators/ip-range.js';
 import { NodePortRange } from '#apiserver/allocators/node-ports.js';
 import { RangeFullError, RangeRegistry } from '#apiserver/allocators/range-registry.js';
 import { RangeRepair } from '#apiserver/allocators/repair.js';
+import { type HeldNumbers, heldAddresses, heldNodePorts } from '#apiserver/allocators/repair-findings.js';
 import { ServiceAllocator } from '#apiserver/allocators/service-allocator.js';
 import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
 import { silentLogger } from '#daemon/log/logger.js';
@@ -188,13 +189,49 @@ t.test('repair takes what is held and gives back what is not, at the second look
   const reader = new MemoryObjectReader();
   reader.put(services, service({ type: 'NodePort', clusterIP: '10.0.0.5', ports: [{ port: 1, nodePort: 30_004 }] }));
   await ips[0]?.registry.take(9);
-  const repair = new RangeRepair({ reader, clock: realClock, log: silentLogger, ips, nodePorts });
+  const reasons: string[] = [];
+  const report = ({ reason }: { reason: string }) => reasons.push(reason);
+  const repair = new RangeRepair({ reader, clock: realClock, log: silentLogger, ips, nodePorts, report });
   const has = async (offset: number) => (await ips[0]?.registry.snapshot())?.has(offset);
   await repair.pass();
+  t.same(reasons, ['ClusterIPNotAllocated', 'PortNotAllocated']);
   t.equal(await has(4), true);
   t.equal((await nodePorts.registry.snapshot()).has(4), true);
   t.equal(await has(9), true, 'its Service may be on its way');
   await repair.pass();
   t.equal(await has(9), false);
   t.equal(await has(4), true);
+});
+
+t.test('what nobody can repair is found', (t) => {
+  const named = (name: string, spec: ServiceSpec): Service => ({
+    metadata: { name },
+    spec: { type: 'NodePort', ...spec },
+  });
+  const all = [
+    named('a', {
+      clusterIP: '10.0.0.5',
+      ports: [
+        { port: 1, nodePort: 30_004 },
+        { port: 1, nodePort: 30_004 },
+      ],
+    }),
+    named('b', { clusterIPs: ['10.0.0.5', 'fd00::5'], ports: [{ port: 1, nodePort: 30_004 }] }),
+    named('c', { clusterIPs: ['10.9.0.5', 'fd00::5'], ports: [{ port: 1, nodePort: 80 }] }),
+    named('d', { clusterIP: 'None' }),
+  ];
+  const told = ({ findings }: HeldNumbers) =>
+    findings.map(({ service: { metadata }, reason, message }) => `${metadata.name} ${reason}: ${message}`);
+  t.same(told(heldAddresses(all, new IpRange('10.0.0.0/28'))), [
+    'b ClusterIPAlreadyAllocated: Cluster IP [IPv4]:10.0.0.5 was assigned to multiple services; please recreate service',
+    'c ClusterIPOutOfRange: Cluster IP [IPv4]:10.9.0.5 is not within the service CIDR 10.0.0.0/28; please recreate service',
+  ]);
+  t.same(told(heldAddresses(all, new IpRange('fd00::/120'))), [
+    'c ClusterIPAlreadyAllocated: Cluster IP [IPv6]:fd00::5 was assigned to multiple services; please recreate service',
+  ]);
+  t.same(told(heldNodePorts(all, new NodePortRange('30000-30009'))), [
+    'b PortAlreadyAllocated: Port 30004 was assigned to multiple services; please recreate service',
+    'c PortOutOfRange: Port 80 is not within the port range 30000-30009; please recreate service',
+  ]);
+  t.end();
 });

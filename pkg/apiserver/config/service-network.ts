@@ -1,6 +1,9 @@
 /** From options to the allocation of cluster IPs and node ports. */
+import type { Registry } from 'prom-client';
+import type { Dialect } from '#apimachinery/dialect.js';
 import { IpRange } from '#apiserver/allocators/ip-range.js';
 import { NodePortRange } from '#apiserver/allocators/node-ports.js';
+import { clusterIPMetrics, type RangeMetrics } from '#apiserver/allocators/range-metrics.js';
 import { RangeRegistry, reservedPart } from '#apiserver/allocators/range-registry.js';
 import { ServiceAllocator, type ServiceAllocatorOptions } from '#apiserver/allocators/service-allocator.js';
 import { forOption } from '#apiserver/config/files.js';
@@ -18,8 +21,18 @@ export interface ServiceNetwork {
 const defaultRange = '10.0.0.0/24';
 const maxFamilies = 2;
 
+export interface ServiceNetworkSetup {
+  readonly values: ApiServerValues;
+  readonly store: Store;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly dialect: Dialect;
+  readonly metrics: Registry;
+}
+
 /** Throws OptionsError. */
-export function buildServiceNetwork(values: ApiServerValues, store: Store, random: () => number): ServiceNetwork {
+export function buildServiceNetwork(setup: ServiceNetworkSetup): ServiceNetwork {
+  const { values, store, random, dialect, metrics } = setup;
   const option = 'service-cluster-ip-range';
   const text = values[option] ?? '';
   const ranges = (text === '' ? defaultRange : text)
@@ -28,15 +41,21 @@ export function buildServiceNetwork(values: ApiServerValues, store: Store, rando
   const families = new Set(ranges.map(({ family }) => family));
   if (ranges.length > maxFamilies || families.size < ranges.length)
     throw new OptionsError([`--${option}: must be one CIDR, or two of different families`]);
-  const registry = (name: string, range: string, size: number) => {
+  const registry = (name: string, range: string, size: number, told?: RangeMetrics) => {
     const key = `${values['etcd-prefix'].replace(/\/$/, '')}/ranges/${name}`;
-    return new RangeRegistry({ store, key, range, size, random, reserved: reservedPart(size) });
+    const reserved = reservedPart(size);
+    return new RangeRegistry({ store, key, range, size, random, reserved, ...(told && { metrics: told }) });
   };
   const ports = forOption('service-node-port-range', () => new NodePortRange(values['service-node-port-range']));
   const options: ServiceAllocatorOptions = {
     ips: ranges.map((range, i) => ({
       range,
-      registry: registry(i === 0 ? 'serviceips' : 'secondaryserviceips', range.cidr, range.size),
+      registry: registry(
+        i === 0 ? 'serviceips' : 'secondaryserviceips',
+        range.cidr,
+        range.size,
+        clusterIPMetrics(metrics, dialect, range.cidr),
+      ),
     })),
     nodePorts: {
       range: ports,
