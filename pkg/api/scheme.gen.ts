@@ -7,7 +7,7 @@ import { declaration as admissionregistrationV1Shared } from '#api/admissionregi
 import { declaration as admissionregistrationV1Validatingwebhookconfiguration } from '#api/admissionregistration/v1/validatingwebhookconfiguration.js';
 import { declaration as apiextensionsV1Customresourcedefinition } from '#api/apiextensions/v1/customresourcedefinition.js';
 import { declaration as apiregistrationV1Apiservice } from '#api/apiregistration/v1/apiservice.js';
-import { declaration as apiserverinternalV1alpha1Shared } from '#api/apiserverinternal/v1alpha1/shared.js';
+import { declaration as apiserverinternalV1alpha1Storageversion } from '#api/apiserverinternal/v1alpha1/storageversion.js';
 import { declaration as appsV1Controllerrevision } from '#api/apps/v1/controllerrevision.js';
 import { declaration as appsV1Daemonset } from '#api/apps/v1/daemonset.js';
 import { declaration as appsV1Deployment } from '#api/apps/v1/deployment.js';
@@ -91,7 +91,7 @@ export const groupVersions: readonly GroupVersionDeclaration[] = [
   { group: 'admissionregistration', version: 'v1', kinds: [admissionregistrationV1Mutatingwebhookconfiguration, admissionregistrationV1Shared, admissionregistrationV1Validatingwebhookconfiguration] },
   { group: 'apiextensions', version: 'v1', kinds: [apiextensionsV1Customresourcedefinition] },
   { group: 'apiregistration', version: 'v1', kinds: [apiregistrationV1Apiservice] },
-  { group: 'apiserverinternal', version: 'v1alpha1', kinds: [apiserverinternalV1alpha1Shared] },
+  { group: 'apiserverinternal', version: 'v1alpha1', kinds: [apiserverinternalV1alpha1Storageversion] },
   { group: 'apps', version: 'v1', kinds: [appsV1Controllerrevision, appsV1Daemonset, appsV1Deployment, appsV1Replicaset, appsV1Statefulset] },
   { group: 'authentication', version: 'v1', kinds: [authenticationV1Tokenreview] },
   { group: 'authorization', version: 'v1', kinds: [authorizationV1Localsubjectaccessreview, authorizationV1Selfsubjectaccessreview, authorizationV1Selfsubjectrulesreview, authorizationV1Shared, authorizationV1Subjectaccessreview] },

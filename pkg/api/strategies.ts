@@ -5,6 +5,7 @@ import {
 } from '#api/admissionregistration/v1/webhook/strategy.js';
 import { customResourceDefinitionStrategy } from '#api/apiextensions/v1/customresourcedefinition/strategy.js';
 import { apiServiceStrategy } from '#api/apiregistration/v1/apiservice/strategy.js';
+import { storageVersionStrategy } from '#api/apiserverinternal/v1alpha1/storageversion/strategy.js';
 import { controllerRevisionStrategy } from '#api/apps/v1/controllerrevision/strategy.js';
 import { daemonSetStrategy } from '#api/apps/v1/daemonset/strategy.js';
 import { deploymentStrategy } from '#api/apps/v1/deployment/strategy.js';
@@ -60,6 +61,7 @@ const own: ReadonlyMap<string, Strategy> = new Map<string, Strategy>([
   ['admissionregistration/v1/validatingwebhookconfigurations', validatingWebhookConfigurationStrategy],
   ['apiextensions/v1/customresourcedefinitions', customResourceDefinitionStrategy],
   ['apiregistration/v1/apiservices', apiServiceStrategy],
+  ['apiserverinternal/v1alpha1/storageversions', storageVersionStrategy],
   ['apps/v1/controllerrevisions', controllerRevisionStrategy],
   ['apps/v1/daemonsets', daemonSetStrategy],
   ['apps/v1/deployments', deploymentStrategy],

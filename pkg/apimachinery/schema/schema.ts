@@ -98,6 +98,8 @@ export interface ResourceDeclaration {
   readonly categories?: readonly string[];
   readonly subresources?: readonly SubresourceDeclaration[];
   readonly columns?: readonly ColumnDeclaration[];
+  /** The resource is there only while this gate is on. */
+  readonly featureGate?: string;
 }
 
 /** A resource with the TypeScript type of its objects: what clients are given. */

@@ -3,6 +3,7 @@ import type { Strategy } from '#api/strategy.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import { EmptyStorage } from '#apiserver/registry/empty-storage.js';
+import { isServed } from '#apiserver/registry/gated-resource.js';
 import type { Conversion, ServedResource } from '#apiserver/registry/served-resource.js';
 import type { ResourceStorages } from '#apiserver/registry/storages.js';
 
@@ -13,10 +14,14 @@ export interface ServeOptions {
   /** Between a served version and the stored one; undefined where their objects are the same. */
   readonly conversionFor: (served: ResourceInfo, stored: ResourceInfo) => Conversion | undefined;
   readonly eventTTLSeconds: number;
+  /** True when the feature gate is on. */
+  readonly gate: (name: string) => boolean;
 }
 
 export function serveResources(options: ServeOptions): ServedResource[] {
-  return options.scheme.resources.map((info) => serve(options, info));
+  return options.scheme.resources
+    .filter(({ declaration }) => isServed(declaration, options.gate))
+    .map((info) => serve(options, info));
 }
 
 function serve(options: ServeOptions, info: ResourceInfo): ServedResource {

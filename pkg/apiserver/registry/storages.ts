@@ -8,6 +8,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
+import { isServed } from '#apiserver/registry/gated-resource.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { lookBack } from '#storage/cache/look-back.js';
 import { WatchCache } from '#storage/cache/watch-cache.js';
@@ -29,6 +30,8 @@ export interface ResourceStoragesOptions {
   readonly prefix?: string;
   /** How values are stored, by the resource's name with its group (`secrets`, `deployments.apps`); others are stored as they are. */
   readonly transformers?: ReadonlyMap<string, ValueTransformer>;
+  /** True when the feature gate is on; absent: as the release has them. Resources of features that are off are not kept. */
+  readonly gate?: (name: string) => boolean;
 }
 
 /** Resources that are served in several forms: which one is stored. */
@@ -54,7 +57,7 @@ export class ResourceStorages {
   readonly #log: Logger;
 
   constructor(options: ResourceStoragesOptions) {
-    const { prefix = '/registry', transformers, ...rest } = options;
+    const { prefix = '/registry', transformers, gate, ...rest } = options;
     this.store = options.store;
     this.#root = prefix;
     this.#log = options.log;
@@ -63,6 +66,7 @@ export class ResourceStorages {
     const versions = new Map<string, ResourceInfo[]>();
     for (const info of schemeFor(options.dialect).resources) {
       const { resource: name, verbs } = info.declaration;
+      if (!isServed(info.declaration, gate)) continue;
       if (verbs.includes('list') && !notStored.has(name)) versions.set(name, [...(versions.get(name) ?? []), info]);
     }
     this.#stored = new Map(

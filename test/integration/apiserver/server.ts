@@ -54,6 +54,7 @@ export async function runServer(start: StartOptions = {}): Promise<{ server: Api
     random: Math.random,
     log: silentLogger,
     metrics: storageMetrics,
+    ...(start.dependencies?.gate === undefined ? {} : { gate: start.dependencies.gate }),
     transformers: resourceEncryption(rules, {
       reserved,
       random: randomBytes,

@@ -14,8 +14,10 @@ export interface ServerStorageVersion {
 
 /** Versions of a resource that the API servers write and read. */
 export interface StorageVersion {
+  apiVersion?: string;
+  kind?: string;
   /** Name, labels, annotations and other data that every object has. */
-  metadata?: ObjectMeta;
+  metadata: ObjectMeta;
   /** Empty. */
   spec: StorageVersionSpec;
   /** What was last observed of the object. Written by the system, never by users. */

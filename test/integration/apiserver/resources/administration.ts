@@ -4,6 +4,7 @@ import {
 } from '#api/admissionregistration/v1/resources.gen.js';
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
+import { storageversions } from '#api/apiserverinternal/v1alpha1/resources.gen.js';
 import { certificatesigningrequests } from '#api/certificates/v1/resources.gen.js';
 import { flowschemas, prioritylevelconfigurations } from '#api/flowcontrol/v1beta2/resources.gen.js';
 import { clusterrolebindings, clusterroles, rolebindings, roles } from '#api/rbac/v1/resources.gen.js';
@@ -178,5 +179,12 @@ export const administrationCases: readonly AnyCase[] = [
     example: () => ({ metadata, rules }),
     defaults: {},
     invalid: { change: { 'rules.0.nonResourceURLs': ['/x'] }, causes: ['rules[0].nonResourceURLs'] },
+  }),
+  resourceCase({
+    resource: storageversions,
+    example: () => ({ metadata: { name: 'apps.deployments' }, spec: {}, status: {} }),
+    defaults: {},
+    invalid: { change: { 'metadata.name': 'deployments' }, causes: ['metadata.name'] },
+    cells: { CommonEncodingVersion: '<unset>' },
   }),
 ];
