@@ -168,6 +168,7 @@ export class ApiServer implements Daemon {
       strategyFor,
       conversionFor: conversionsOf(dialect),
       eventTTLSeconds: this.#options.eventTTLSeconds,
+      gate: registry.gate,
     });
     for (const resource of served) this.resources.add(resource);
     const pipeline = new Pipeline({

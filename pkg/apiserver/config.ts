@@ -62,6 +62,8 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
   const store = setup.store ?? (await openStore(values, { clock, random, log, metrics: storageMetrics }));
   const prefix = values['etcd-prefix'].replace(/\/$/, '');
   const transformers = await buildEncryption(values, { dialect, clock, metrics: storageMetrics });
+  const gates = new FeatureGates(values['feature-gates']);
+  const gate = (name: string): boolean => gates.enabled(name as FeatureGateName);
   const storages = new ResourceStorages({
     dialect,
     store,
@@ -71,6 +73,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
     metrics: storageMetrics,
     prefix,
     transformers,
+    gate,
   });
   for (const resource of storages.unknown(transformers.keys())) {
     log.warn({ resource }, 'The encryption config names a resource that is not stored here');
@@ -83,7 +86,6 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
   const reviews: VirtualResource[] = accessReviews({ dialect, authorizer, rules: authorization.rbac?.authorizer });
   const admission = buildAdmission(setup, reader, authorization);
   const nodeAgents = await buildNodeAgents(values, reader);
-  const gates = new FeatureGates(values['feature-gates']);
   const options = await serverOptions(setup, authentication);
   return new CompleteApiServer({
     options,
@@ -110,7 +112,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
         ...proxies({ dialect, reader, nodeAgents, random }),
       ],
       paths: { ...discoveryPaths(values, authentication), ...debugPaths(values, metrics, setup.debug) },
-      gate: (name) => gates.enabled(name as FeatureGateName),
+      gate,
     },
     closeStore: setup.store === undefined,
     servingFiles: options.listen === undefined ? [] : servingFiles(values),
