@@ -27,10 +27,18 @@ export function schedulerMetrics(registry: Registry): SchedulerMetrics {
     buckets: attemptBuckets,
     registers,
   });
+  const endToEndSeconds = new Histogram({
+    name: 'scheduler_e2e_scheduling_duration_seconds',
+    help: 'The same as scheduler_scheduling_attempt_duration_seconds, under its name up to 1.23.',
+    labelNames: ['result', 'profile'],
+    buckets: attemptBuckets,
+    registers,
+  });
   return {
     attempt(result, profile, durationMs) {
       attempts.inc({ result, profile });
       attemptSeconds.observe({ result, profile }, durationMs / 1000);
+      endToEndSeconds.observe({ result, profile }, durationMs / 1000);
     },
     algorithmSeconds: new Histogram({
       name: 'scheduler_scheduling_algorithm_duration_seconds',

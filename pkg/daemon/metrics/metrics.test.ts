@@ -4,6 +4,8 @@ import { orchDialect } from '#apimachinery/dialect.js';
 import { labelAllowList } from '#daemon/metrics/label-allow-list.js';
 import { counter, exponentialBuckets, gauge } from '#daemon/metrics/metric.js';
 import { createRegistry, metricsText } from '#daemon/metrics/registry.js';
+import { metricsView } from '#daemon/metrics/view.js';
+import type { MetricsValues } from '#daemon/options/groups/metrics.js';
 
 t.test('build, process and runtime', async (t) => {
   const registry = createRegistry({ dialect: orchDialect, process });
@@ -58,4 +60,15 @@ t.test('labels are kept within their list', async (t) => {
   t.match(text, 's_bucket{le="1",verb="unexpected"} 1\ns_bucket{le="+Inf",verb="unexpected"} 2\n');
   t.match(text, 's_count{verb="unexpected"} 2');
   t.match(text, 'orch_build_info{');
+});
+
+t.test('hidden metrics are shown when asked for, and never when disabled', async (t) => {
+  const registry = createRegistry({ dialect: orchDialect });
+  const name = 'scheduler_e2e_scheduling_duration_seconds';
+  gauge(registry, { name, help: 'Old' }).set(1);
+  const text = async (argv: Partial<MetricsValues>) => metricsText(registry, metricsView(argv));
+  t.notMatch(await text({}), name);
+  t.match(await text({ 'show-hidden-metrics-for-version': '1.23' }), `${name} 1`);
+  t.notMatch(await text({ 'show-hidden-metrics-for-version': '1.23', 'disabled-metrics': [name] }), name);
+  t.match(await text({}), /orch_build_info/);
 });

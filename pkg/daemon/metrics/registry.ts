@@ -40,18 +40,23 @@ export interface MetricsView {
   /** Names of metrics that are left out. */
   readonly disabled?: ReadonlySet<string>;
   readonly labels?: LabelAllowList;
+  /** Also those that the previous minor version still had, which this one hides. */
+  readonly showHidden?: boolean;
 }
+
+/** Deprecated in 1.23, so hidden in 1.24 unless asked for, and gone in the next. */
+const hiddenMetrics: ReadonlySet<string> = new Set(['scheduler_e2e_scheduling_duration_seconds']);
 
 /** The registry's text as the options want it seen. */
 export async function metricsText(registry: Registry, view: MetricsView = {}): Promise<string> {
-  const { disabled = new Set(), labels = new Map() } = view;
-  if (disabled.size === 0 && labels.size === 0) return registry.metrics();
+  const { disabled = new Set(), labels = new Map(), showHidden = false } = view;
   const metrics = registry.getMetricsAsArray() as unknown as readonly {
     readonly name: string;
     get?(): Promise<unknown>;
   }[];
   const texts = metrics
-    .filter(({ name }) => !disabled.has(name))
+    // What is disabled stays away whoever asks for it.
+    .filter(({ name }) => !disabled.has(name) && (showHidden || !hiddenMetrics.has(name)))
     .map(async (metric) => {
       const allowed = labels.get(metric.name);
       if (allowed === undefined || metric.get === undefined) return registry.getSingleMetricAsString(metric.name);

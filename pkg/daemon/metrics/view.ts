@@ -7,5 +7,6 @@ export function metricsView(values: Partial<MetricsValues>): MetricsView {
   return {
     disabled: new Set(values['disabled-metrics'] ?? []),
     labels: labelAllowList(values['allow-metric-labels'] ?? {}),
+    showHidden: (values['show-hidden-metrics-for-version'] ?? '') !== '',
   };
 }
