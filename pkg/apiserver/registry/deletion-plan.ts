@@ -32,7 +32,7 @@ export interface DeletionInput {
 const endOfTime = Date.UTC(9999, 11, 31, 23, 59, 59);
 
 export function planDeletion(input: DeletionInput): DeletionPlan {
-  const { object, options, dialect, now, graceSeconds } = input;
+  const { object, dialect, now, graceSeconds } = input;
   const { metadata } = object;
   const marked = metadata.deletionTimestamp;
   if (marked !== undefined && metadata.deletionGracePeriodSeconds !== undefined && graceSeconds !== undefined) {
@@ -48,7 +48,7 @@ export function planDeletion(input: DeletionInput): DeletionPlan {
     next.metadata.deletionTimestamp = formatTime(Math.min(now + grace * 1000, endOfTime));
     next.metadata.deletionGracePeriodSeconds = grace;
     if ((metadata.generation ?? 0) > 0) next.metadata.generation = (metadata.generation ?? 0) + 1;
-  } else if (sameFinalizers(metadata.finalizers ?? [], finalizers) && options.preconditions === undefined) {
+  } else if (sameFinalizers(metadata.finalizers ?? [], finalizers)) {
     return { action: 'pending' };
   }
   return { action: 'mark', object: next };

@@ -2,7 +2,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiObjectShape } from '#api/object.js';
 import type { StrategyContext } from '#api/strategy.js';
-import { conflict, type FieldFailure, invalid, notFound, optimisticLockMessage } from '#apimachinery/errors/status.js';
+import {
+  conflict,
+  type FieldFailure,
+  invalid,
+  isAlreadyExists,
+  notFound,
+  optimisticLockMessage,
+} from '#apimachinery/errors/status.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import { mutatingAdmission, validatingAdmission } from '#apiserver/registry/admit.js';
 import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
@@ -98,7 +105,15 @@ async function attempt(
   const { profile, options } = mutation;
   if (known === undefined) {
     if (mutation.create === undefined) throw notFound(resource.qualified, mutation.name);
-    return { written: { entry: await mutation.create(), created: true } };
+    try {
+      return { written: { entry: await mutation.create(), created: true } };
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      // Somebody else made it meanwhile: it is a change after all.
+      const raced = await resource.storage.get(key, { kind: 'latest' }, context.signal);
+      if (raced === undefined) throw error;
+      return { raced };
+    }
   }
   const old = objectOf(resource, known);
   const object = await mutation.change(old);

@@ -1,0 +1,144 @@
+/**
+ * Several clients do random things with the same few objects through two API servers over one etcd. Each round of
+ * concurrent requests must have some order in which a small model gives the very same answers; at the end both servers'
+ * watches must have told the same history, and every list must have been the state of its version in it.
+ *
+ *     node dist/test/integration/apiserver/model/model.test.js operations=100000 seed=7
+ */
+import { isDeepStrictEqual } from 'node:util';
+import t from 'tap';
+import { checkLists, checkOrder, type SeenList, selected } from '#test/integration/apiserver/model/history.js';
+import {
+  namespace,
+  type Operation,
+  randomOperation,
+  unknownVersion,
+} from '#test/integration/apiserver/model/operations.js';
+import type { State } from '#test/integration/apiserver/model/state.js';
+import {
+  configMaps,
+  type Response,
+  type SpecClient,
+  serveOver,
+  startSpec,
+  withEtcd,
+} from '#test/integration/apiserver/spec/spec-server.js';
+
+const argument = (name: string, otherwise: number): number =>
+  Number(process.argv.find((text) => text.startsWith(`${name}=`))?.slice(name.length + 1) ?? otherwise);
+
+const operations = argument('operations', 10_000);
+const seed = argument('seed', Math.floor(Math.random() * 2 ** 31));
+const clientsPerServer = 2;
+const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+
+/** Numbers that the seed alone decides (mulberry32). */
+function numbers(start: number): () => number {
+  let state = start;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+interface Done {
+  readonly operation: Operation;
+  readonly answer: Response;
+}
+
+/** The state after all of them in some order that explains every answer; undefined when there is none. */
+function explain(state: State, done: readonly Done[]): State | undefined {
+  if (done.length === 0) return state;
+  for (const [i, { operation, answer }] of done.entries()) {
+    const next = operation.after(state, answer);
+    if (next === undefined) continue;
+    const end = explain(next, [...done.slice(0, i), ...done.slice(i + 1)]);
+    if (end !== undefined) return end;
+  }
+  return undefined;
+}
+
+/** Reads the versions that no answer has told. */
+async function learned(client: SpecClient, state: State): Promise<State> {
+  const next = new Map(state);
+  for (const [name, thing] of state) {
+    if (thing.version !== unknownVersion) continue;
+    const { json } = await client.get(`${configMaps(namespace)}/${name}`);
+    next.set(name, { ...thing, version: json.metadata.resourceVersion });
+  }
+  return next;
+}
+
+t.test(`random operations, seed ${seed}`, { ...withEtcd, timeout: 3_600_000 }, async (t) => {
+  t.comment(`seed=${seed} operations=${operations}`);
+  const { client: first, etcd } = await startSpec(t);
+  const { client: second } = await serveOver(t, etcd);
+  const servers = [first, second];
+  const path = configMaps(namespace);
+  const start = (await first.get(path)).json.metadata.resourceVersion;
+  const watches = await Promise.all(
+    servers.map((client) => client.watch(t, `${path}?watch=1&resourceVersion=${start}`)),
+  );
+  const selecting = await second.watch(t, `${path}?watch=1&resourceVersion=${start}&labelSelector=tier=a`);
+
+  const random = numbers(seed);
+  const lists: SeenList[] = [];
+  let state: State = new Map();
+  for (let count = 0, round = 0; count < operations; round += 1) {
+    const known = [...names, ...[...state.keys()].filter((name) => name.startsWith('g-'))];
+    const chosen: { operation: Operation; client: SpecClient }[] = [];
+    for (const [i, client] of servers.entries()) {
+      for (let j = 0; j < clientsPerServer; j += 1) {
+        const manager = `c${i}${j}`;
+        chosen.push({ operation: randomOperation({ random, state, names: known, manager }), client });
+      }
+    }
+    const lonely = chosen.find(({ operation }) => operation.alone === true);
+    const now = lonely === undefined ? chosen : [lonely];
+    const done = await Promise.all(
+      now.map(async ({ operation, client }) => ({ operation, answer: await operation.run(client) })),
+    );
+    count += done.length;
+    const next = explain(state, done);
+    if (next === undefined) {
+      const told = done.map(({ operation, answer }) => `${operation.text}\n  → ${answer.status} ${answer.text}`);
+      const before = [...state].map(([name, { owners, ...thing }]) => {
+        const owned = [...owners].map(([field, who]) => `${field}: ${[...who].join(' ')}`);
+        return `${name} ${JSON.stringify(thing)} ${owned.join(', ')}`;
+      });
+      t.fail(`seed ${seed}, round ${round}: no order explains the answers`, { told, before });
+      return;
+    }
+    for (const { operation, answer } of done) {
+      if (!operation.text.startsWith('list')) continue;
+      const selector = /tier%20in%20\((.)\)/.exec(operation.text)?.[1];
+      const { items, metadata } = answer.json;
+      lists.push({ version: metadata.resourceVersion, selector, items, text: operation.text });
+    }
+    state = await learned(first, next);
+  }
+
+  const end = (await first.get(path)).json;
+  lists.push({ version: end.metadata.resourceVersion, selector: undefined, items: end.items, text: 'the end' });
+  const last = (await first.post(path, { kind: 'ConfigMap', metadata: { name: 'z-last', labels: { tier: 'a' } } }))
+    .json;
+  for (const watch of [...watches, selecting]) {
+    let told = 0;
+    while (watch.events.at(-1)?.object.metadata.uid !== last.metadata.uid) {
+      told += 1;
+      await watch.until(Math.max(told, watch.events.length + 1));
+    }
+  }
+  const [one, other] = watches.map(({ events }) => events);
+  t.ok(one !== undefined && isDeepStrictEqual(one, other), 'both servers tell the same history');
+  t.doesNotThrow(() => checkOrder(one ?? []), 'versions grow, and types fit');
+  t.doesNotThrow(() => checkLists(one ?? [], lists), 'every list is the state of its version');
+  t.same(
+    selecting.events.map(({ type, object }) => `${type} ${object.metadata.name} ${object.metadata.resourceVersion}`),
+    selected(one ?? [], 'a'),
+    'a selecting watch tells what starts and stops to match',
+  );
+  t.comment(`${one?.length} changes, ${lists.length} lists`);
+});

@@ -1,0 +1,174 @@
+/**
+ * What config maps are and become, as simply as it can be said: a map from names to small values. Reading and writing it is
+ * what the model-based test compares real API servers with. Nothing here is shared with the servers.
+ */
+
+export type Texts = Readonly<Record<string, string>>;
+
+/**
+ * One object. `owners`: field (`data.x`, `labels.y`, or `data.` for the map itself) → managers (`Update:c1`, `Apply:a0`) that
+ * own it.
+ */
+export interface Thing {
+  readonly uid: string;
+  readonly version: string;
+  readonly labels: Texts;
+  readonly data: Texts;
+  readonly finalizers: readonly string[];
+  readonly deleting: boolean;
+  readonly owners: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+export type State = ReadonlyMap<string, Thing>;
+
+/** The part that clients choose. */
+export type Content = Pick<Thing, 'labels' | 'data' | 'finalizers'>;
+
+/** Why a write is refused; undefined: it is not. */
+export type Refusal = 'AlreadyExists' | 'Conflict' | 'Invalid' | 'NotFound';
+
+export interface Change {
+  readonly content: Content;
+  readonly owners: Thing['owners'];
+}
+
+export const sameTexts = (a: Texts, b: Texts): boolean => {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
+};
+
+export const sameContent = (a: Content, b: Content): boolean =>
+  sameTexts(a.labels, b.labels) && sameTexts(a.data, b.data) && a.finalizers.join() === b.finalizers.join();
+
+/** The fields that have owners, with their values. */
+function fields({ labels, data }: Pick<Content, 'labels' | 'data'>): Map<string, string> {
+  const all = new Map<string, string>();
+  for (const [key, value] of Object.entries(labels)) all.set(`labels.${key}`, value);
+  for (const [key, value] of Object.entries(data)) all.set(`data.${key}`, value);
+  return all;
+}
+
+function contentOf(values: ReadonlyMap<string, string>, finalizers: readonly string[]): Content {
+  const labels: Record<string, string> = {};
+  const data: Record<string, string> = {};
+  for (const [field, value] of values) {
+    const [kind, key = ''] = field.split('.');
+    if (kind === 'labels') labels[key] = value;
+    else data[key] = value;
+  }
+  return { labels, data, finalizers };
+}
+
+const nobody: Thing['owners'] = new Map();
+
+const maps = ['labels', 'data'] as const;
+const isEmpty = (texts: Texts): boolean => Object.keys(texts).length === 0;
+
+/** A new object belongs to who made it, with the maps in it. */
+export function created(content: Content, manager: string): Change {
+  const parents = maps.filter((map) => !isEmpty(content[map])).map((map) => `${map}.`);
+  const all = [...fields(content).keys(), ...parents];
+  return { content, owners: new Map(all.map((field) => [field, new Set([manager])])) };
+}
+
+/** Whoever changes a field owns it alone. */
+export function updated(old: Thing, content: Content, manager: string): Change {
+  const before = fields(old);
+  const owners = new Map<string, ReadonlySet<string>>();
+  for (const [field, value] of fields(content)) {
+    const same = before.get(field) === value;
+    owners.set(field, same ? (old.owners.get(field) ?? new Set()) : new Set([manager]));
+  }
+  for (const map of maps) {
+    const field = `${map}.`;
+    const held = old.owners.get(field);
+    const [was, is] = [!isEmpty(old[map]), !isEmpty(content[map])];
+    if (is && !was) owners.set(field, new Set([manager]));
+    else if (held !== undefined && was === is) owners.set(field, held);
+  }
+  return { content, owners };
+}
+
+export interface Applied {
+  /** Fields that others own and that would change. */
+  readonly conflicts: readonly string[];
+  readonly change: Change;
+}
+
+/** Server-side apply: the manager owns just what it applies, and what it no longer applies goes unless others own it. */
+export function applied(old: Thing | undefined, wanted: Pick<Content, 'labels' | 'data'>, manager: string): Applied {
+  const before = old === undefined ? new Map<string, string>() : fields(old);
+  const owned = old?.owners ?? nobody;
+  const config = fields(wanted);
+  const values = new Map(before);
+  const owners = new Map<string, ReadonlySet<string>>();
+  const conflicts: string[] = [];
+  for (const [field, value] of config) {
+    const others = [...(owned.get(field) ?? [])].filter((owner) => owner !== manager);
+    const same = before.get(field) === value;
+    if (!same && before.has(field)) for (const _ of others) conflicts.push(field);
+    values.set(field, value);
+    owners.set(field, new Set(same ? [...others, manager] : [manager]));
+  }
+  for (const map of maps) {
+    const field = `${map}.`;
+    const others = [...(owned.get(field) ?? [])];
+    const appears = !isEmpty(wanted[map]) && (old === undefined || isEmpty(old[map]));
+    // The map itself may still belong to somebody although what was in it has gone.
+    if (appears) conflicts.push(...others.map(() => field));
+    else if (others.length > 0) owners.set(field, new Set(others));
+  }
+  for (const [field, managers] of owned) {
+    if (config.has(field) || field.endsWith('.')) continue;
+    const others = [...managers].filter((owner) => owner !== manager);
+    if (others.length === 0 && managers.has(manager)) values.delete(field);
+    else owners.set(field, new Set(others));
+  }
+  return { conflicts, change: { content: contentOf(values, old?.finalizers ?? []), owners } };
+}
+
+/** An object that is going gets no new finalizers. */
+export const addsFinalizers = (old: Thing, content: Content): boolean =>
+  old.deleting && content.finalizers.some((finalizer) => !old.finalizers.includes(finalizer));
+
+/** The state with that object written, or without it when nothing holds it any more. */
+export function written(state: State, name: string, thing: Thing): State {
+  const next = new Map(state);
+  if (thing.deleting && thing.finalizers.length === 0) next.delete(name);
+  else next.set(name, thing);
+  return next;
+}
+
+export function removed(state: State, name: string): State {
+  const next = new Map(state);
+  next.delete(name);
+  return next;
+}
+
+/** In the order of the store. */
+export const inOrder = (state: State): [string, Thing][] => [...state].sort(([a], [b]) => (a < b ? -1 : 1));
+
+/** What an object says on the wire, without what the system alone decides. */
+export function readThing(object: {
+  metadata: { uid: string; resourceVersion: string; labels?: Texts; finalizers?: string[]; deletionTimestamp?: string };
+  data?: Texts;
+}): Omit<Thing, 'owners'> {
+  const { uid, resourceVersion, labels = {}, finalizers = [], deletionTimestamp } = object.metadata;
+  const deleting = deletionTimestamp !== undefined;
+  return { uid, version: resourceVersion, labels, data: object.data ?? {}, finalizers, deleting };
+}
+
+/** True when the object on the wire is that one. */
+export function isThing(
+  object: Parameters<typeof readThing>[0],
+  thing: Thing,
+  options: { version?: boolean } = {},
+): boolean {
+  const read = readThing(object);
+  return (
+    read.uid === thing.uid &&
+    (options.version === false || read.version === thing.version) &&
+    read.deleting === thing.deleting &&
+    sameContent(read, thing)
+  );
+}
