@@ -76,7 +76,7 @@ export const coreCases: readonly AnyCase[] = [
     resource: nodes,
     example: () => ({ metadata, spec: { taints: [{ key: 'example.com/dedicated', effect: 'NoSchedule' }] } }),
     defaults: {},
-    invalid: { change: { 'spec.taints.0.effect': 'Never' }, causes: ['spec.taints[0].effect'] },
+    invalid: { change: { 'spec.taints.0.effect': 'Never' }, causes: ['metadata.taints[0].effect'] },
     cells: { Status: 'Unknown', Roles: '<none>', Version: '', 'Internal-IP': '<none>' },
   }),
   resourceCase({
