@@ -362,6 +362,40 @@ t.test('logs and streams reach the node agent', async (t) => {
     open({ authorization: 'Bearer alice-token' }).on('error', (error) => resolve(error.message));
   });
   t.match(refused, /403/);
+
+  const connect = (path: string) =>
+    new Promise<string>((resolve) => {
+      const headers = { authorization: 'Bearer admin-token' };
+      const address = `wss://127.0.0.1:${server.address?.port}${base}/${path}`;
+      const stream = new WebSocket(address, ['v4.channel.k8s.io'], { ca: pki.authority.certificate, headers });
+      stream.on('error', (error) => resolve(error.message));
+      stream.on('open', () => {
+        stream.close();
+        resolve(seen.at(-1) ?? '');
+      });
+    });
+  t.equal(await connect('attach?stdin=1&stderr=true'), '/attach/default/web/c?input=1&error=1 -');
+  t.equal(await connect('attach?stdout=1&container=init'), '/attach/default/web/init?output=1 -');
+  t.equal(await connect('portforward?ports=80&ports=443'), '/portForward/default/web?port=80&port=443 -');
+  for (const bad of [
+    'exec?stdout=1',
+    'exec?command=sh',
+    'exec?command=sh&stdout=1&container=none',
+    'attach',
+    'attach?stderr=1&tty=1',
+    'portforward?ports=0',
+    'portforward?ports=web',
+  ]) {
+    t.match(await connect(bad), /400/, bad);
+  }
+  for (const subresource of ['exec?command=sh&stdout=1', 'attach?stdout=1', 'portforward']) {
+    t.match(await get(`${base}/${subresource}`), { status: 400, text: /Upgrade request required/ }, subresource);
+  }
+  t.match(await get(`${base.replace('web', 'none')}/log`), { status: 404 });
+  t.match(await get(`${base}/proxy/`), { status: 400, text: /address not allowed/ }, 'it has no address yet');
+  t.match(await get(`${base}/proxy`), { status: 301 });
+  t.match(await get('/api/v1/namespaces/default/services/none/proxy/'), { status: 404 });
+  t.match(await get('/api/v1/nodes/none/proxy/'), { status: 404 });
 });
 
 t.test('two servers on one store agree', async (t) => {
