@@ -6,6 +6,7 @@ import type { Leadership } from '#client/control-loop/leader-loop.js';
 import type { Connection } from '#client/rest/connection.js';
 import type { RestClient } from '#client/rest/rest-client.js';
 import { ServiceAccountToken } from '#client/rest/service-account-token.js';
+import { controllerMetrics } from '#controllers/framework/metrics.js';
 import { ControllerManager, type ControllerManagerDependencies } from '#controllers/manager.js';
 import { serviceAccountOf } from '#controllers/names.js';
 import {
@@ -55,6 +56,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     openEtcdLock: (where) => openLeaderLock({ values, clock, random, ...where }),
     create: (dependencies) => {
       const { recorder } = dependencies;
+      const series = controllerMetrics(metrics);
       const make: MakeManager = ({ client, connection, leadership, owns }) =>
         new ControllerManager(values, {
           client,
@@ -65,6 +67,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
           log,
           events: recorder,
           metrics,
+          series,
           ...(leadership === undefined ? {} : { leadership }),
           ...(owns === undefined ? {} : { owns }),
           ...(rootCA === undefined ? {} : { rootCA }),

@@ -9,7 +9,7 @@ import { SharedInformerFactory } from '#client/informer/factory.js';
 import type { InformerFactory } from '#client/informer/informer.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
 import type { Controller, ControllerContext, EventSink } from '#controllers/framework/context.js';
-import { controllerMetrics } from '#controllers/framework/metrics.js';
+import { type ControllerMetrics, controllerMetrics } from '#controllers/framework/metrics.js';
 import { selectControllers } from '#controllers/names.js';
 import type { ControllerManagerValues } from '#controllers/options/options.js';
 import { controllerFactories } from '#controllers/registry.js';
@@ -29,6 +29,8 @@ export interface ControllerManagerDependencies {
   readonly log: Logger;
   readonly events: EventSink;
   readonly metrics?: Registry;
+  /** Of all controllers, where another manager of this process has some too; absent: made from `metrics`. */
+  readonly series?: ControllerMetrics;
   /** Caches shared with others, which whoever made them starts. Absent: the manager has its own. */
   readonly informers?: InformerFactory;
   /** Absent: leads always. */
@@ -124,7 +126,7 @@ export class ControllerManager implements Daemon {
   }
 
   async #runControllers(informers: InformerFactory, signal: AbortSignal): Promise<void> {
-    const { client, dialect, clock, random, log, events, metrics } = this.#dependencies;
+    const { client, dialect, clock, random, log, events, metrics, series } = this.#dependencies;
     const context: ControllerContext = {
       client,
       informers,
@@ -133,7 +135,7 @@ export class ControllerManager implements Daemon {
       random,
       log,
       events,
-      metrics: controllerMetrics(metrics),
+      metrics: series ?? controllerMetrics(metrics),
     };
     const controllers = this.#makeControllers(context);
     const running: Promise<void>[] = [];

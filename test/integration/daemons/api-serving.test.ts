@@ -11,6 +11,8 @@ import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { createSelfSigned } from '#daemon/pki/self-signed.js';
 import { startApi, until } from '#test/integration/daemons/api.js';
 
+t.setTimeout(120_000);
+
 t.test('certificates by server name, and streams', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'serving-'));
   t.teardown(() => rm(folder, { recursive: true }));

@@ -17,6 +17,8 @@ import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { startEtcd } from '#test/etcd.js';
 import { type DaemonTest, ended, freePort, startApi, until } from '#test/integration/daemons/api.js';
 
+t.setTimeout(180_000);
+
 const system = dialect.namespaces.system;
 const common = ['--secure-port=0', '--controllers=serviceaccount,namespace'];
 

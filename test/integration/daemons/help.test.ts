@@ -9,6 +9,8 @@ import { apiServerOptions, otherDefaults } from '#test/integration/daemons/speci
 import { nodeAgentTypes } from '#test/integration/daemons/specified/node-agent.js';
 import { schedulerOptions } from '#test/integration/daemons/specified/scheduler.js';
 
+t.setTimeout(120_000);
+
 interface Shown {
   readonly type: string;
   readonly default: string;

@@ -12,6 +12,8 @@ import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { startEtcd } from '#test/etcd.js';
 import { type DaemonTest, startApi } from '#test/integration/daemons/api.js';
 
+t.setTimeout(120_000);
+
 const namespace = dialect.namespaces.system;
 const time = '2022-05-03T00:00:00.000000Z';
 const over = { message: /the term of the leader that asks for this write is over/, reason: 'Conflict' };

@@ -10,6 +10,8 @@ import { validateOptions } from '#daemon/options/validate.js';
 import { nodeAgentOptionRules, nodeAgentOptionTable } from '#nodeagent/options/options.js';
 import { schedulerOptions, schedulerRules } from '#scheduler/options.js';
 
+t.setTimeout(120_000);
+
 interface Daemon {
   readonly name: string;
   readonly table: (dialect: Dialect) => OptionTable;

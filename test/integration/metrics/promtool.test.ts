@@ -8,6 +8,8 @@ import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { simulatedEndpoint } from '#nodeagent/cri/simulated/node.js';
 import { freePort, startApi, until } from '#test/integration/daemons/api.js';
 
+t.setTimeout(120_000);
+
 function read(
   port: number,
   path: string,
