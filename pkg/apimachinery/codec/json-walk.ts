@@ -292,11 +292,19 @@ function elementName(field: FieldInfo): string {
 
 /** Canonical base64. Line breaks are passed over, as Go does. */
 function canonicalBase64(text: string): string {
-  if (text.length % 4 === 0 && base64.test(text)) return text;
+  if (text.length % 4 === 0 && base64.test(text)) return withCanonicalEnd(text);
   const bare = text.replace(/[\r\n]/g, '');
-  if (bare.length % 4 === 0 && base64.test(bare)) return bare;
+  if (bare.length % 4 === 0 && base64.test(bare)) return withCanonicalEnd(bare);
   const illegal = /[^A-Za-z0-9+/\r\n]/.exec(text);
   throw new DecodeError(`illegal base64 data at input byte ${illegal?.index ?? text.length}`);
+}
+
+/** The last letter before the padding may have bits that mean nothing; Go reads over them. */
+function withCanonicalEnd(text: string): string {
+  if (!text.endsWith('=')) return text;
+  const end = text.slice(-4);
+  const canonical = Buffer.from(end, 'base64').toString('base64');
+  return canonical === end ? text : text.slice(0, -4) + canonical;
 }
 
 /** The zero of a field's value, or of its elements: also what a null among these becomes. */

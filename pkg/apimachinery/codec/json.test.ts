@@ -89,6 +89,18 @@ t.test('canonical form', async (t) => {
     ],
     ['items are always there', 'core.v1.PodList', { items: null }, { items: [], metadata: {} }],
     [
+      'bits behind the end in base64',
+      'core.v1.Secret',
+      { data: { a: 'aGVsbG9=', b: 'YR==' } },
+      { data: { a: 'aGVsbG8=', b: 'YQ==' }, metadata: {} },
+    ],
+    [
+      'halves of surrogate pairs become the replacement character',
+      'core.v1.Secret',
+      { type: '\ud800', stringData: { a: '\\ud800', b: '\udc00\ud83d\ude80' } },
+      { type: '\ufffd', stringData: { a: '\\ud800', b: '\ufffd\ud83d\ude80' }, metadata: {} },
+    ],
+    [
       'line breaks in base64',
       'core.v1.Secret',
       { data: { a: 'aGVs\nbG8=' } },
