@@ -64,25 +64,30 @@ function change(
   });
 }
 
+/** Who applies, and whether also against others. Throws 422 where nobody is named. */
+export function applyOptions(
+  registry: RegistryContext,
+  context: RequestContext,
+): { readonly manager: string; readonly force: boolean } {
+  const { query } = context.info;
+  const manager = query.get('fieldManager') ?? '';
+  if (manager === '') {
+    throw invalidOptions(registry.dialect, 'PatchOptions', [
+      required(FieldPath.of('fieldManager'), 'is required for apply patch'),
+    ]);
+  }
+  return { manager, force: flag(query, 'force') };
+}
+
 function apply(
   registry: RegistryContext,
   context: RequestContext,
   resource: ServedResource,
   { patch, profile, options }: PatchRun,
 ): Promise<Mutated> {
-  const { query, namespace, name } = context.info;
-  if ((query.get('fieldManager') ?? '') === '') {
-    throw invalidOptions(registry.dialect, 'PatchOptions', [
-      required(FieldPath.of('fieldManager'), 'is required for apply patch'),
-    ]);
-  }
-  const request = {
-    resource,
-    configuration: patch.body,
-    manager: options.fieldManager,
-    force: flag(query, 'force'),
-    subresource: profile.subresource,
-  };
+  const { namespace, name } = context.info;
+  const { manager, force } = applyOptions(registry, context);
+  const request = { resource, configuration: patch.body, manager, force, subresource: profile.subresource };
   return mutate(registry, context, resource, {
     namespace,
     name,

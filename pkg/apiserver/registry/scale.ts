@@ -10,6 +10,7 @@ import { readBody } from '#apiserver/registry/body.js';
 import { readEntry } from '#apiserver/registry/get.js';
 import { getVersion } from '#apiserver/registry/list-options.js';
 import { mutate } from '#apiserver/registry/mutate.js';
+import { applyOptions } from '#apiserver/registry/patch.js';
 import { applyPatch, readPatch } from '#apiserver/registry/patch-body.js';
 import { mainProfile } from '#apiserver/registry/profiles.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
@@ -49,14 +50,18 @@ export async function serveScale(
     name,
     options: change.options,
     profile: { ...mainProfile(resource), subresource: 'scale' },
-    change: (current) => scaled(resource, current, change.apply(scaleOf(resource, current, type))),
+    ...(change.trackFields === undefined ? {} : { trackFields: change.trackFields }),
+    change: (current) => change.apply(current),
   });
   return registry.responder.object(context, scaleOf(resource, objectOf(resource, entry), type), 200, form);
 }
 
 interface ScaleChange {
   readonly options: WriteOptions;
-  readonly apply: (scale: Scale) => Scale;
+  /** False: managedFields are set already. */
+  readonly trackFields?: false;
+  /** The scaled object. */
+  readonly apply: (current: ApiObjectShape) => ApiObjectShape;
 }
 
 function wantedScale(
@@ -69,20 +74,51 @@ function wantedScale(
     const options = writeOptions(registry.dialect, context, 'UpdateOptions');
     const scale = readBody(registry, context, type, options.fieldValidation);
     requireOwnName(resource, scale, context.info);
-    return { options, apply: () => scale };
+    return { options, apply: (current) => scaled(resource, current, scale) };
   }
   if (context.info.verb !== 'patch') throw methodNotServed(resource.qualified, context.info.verb);
   const options = writeOptions(registry.dialect, context, 'PatchOptions');
   const patch = readPatch(context);
+  const normalized = (value: unknown) => {
+    const { object, warnings } = registry.codec.normalize(value, type, options.fieldValidation);
+    for (const text of warnings) warn(context, text);
+    return object;
+  };
+  if (patch.kind === 'apply') {
+    const { manager, force } = applyOptions(registry, context);
+    const wanted = normalized(copyJson(patch.body as object));
+    requireOwnName(resource, wanted, context.info);
+    const application = {
+      resource,
+      configuration: configurationOf(resource, wanted),
+      manager,
+      force,
+      subresource: 'scale',
+    };
+    return {
+      options,
+      trackFields: false,
+      apply(live) {
+        const merged = registry.managedFields.apply({ ...application, live });
+        return scaled(resource, merged as ApiObjectShape, wanted, live);
+      },
+    };
+  }
   return {
     options,
-    apply(scale) {
-      const patched = applyPatch(patch, scale, registry.codec.typeOf(type));
-      const { object, warnings } = registry.codec.normalize(patched, type, options.fieldValidation);
-      for (const text of warnings) warn(context, text);
-      return object;
+    apply(current) {
+      const patched = applyPatch(patch, scaleOf(resource, current, type), registry.codec.typeOf(type));
+      return scaled(resource, current, normalized(patched));
     },
   };
+}
+
+/** What applying a Scale means for the object that it scales. */
+function configurationOf({ apiVersion, declaration }: ServedResource, scale: Scale): object {
+  const { name, namespace } = scale.metadata;
+  const replicas = scale.spec?.replicas;
+  const spec = replicas === undefined ? {} : { spec: { replicas } };
+  return { apiVersion, kind: declaration.kind, metadata: { name, namespace }, ...spec };
 }
 
 function scaleOf(resource: ServedResource, object: ApiObjectShape, type: TypeRef): Scale {
@@ -111,11 +147,12 @@ function selectorText(resource: ServedResource, selector: Record<string, unknown
   return selectorFromObject(object as Parameters<typeof selectorFromObject>[0]).toString();
 }
 
-function scaled(resource: ServedResource, current: ApiObjectShape, scale: Scale): ApiObjectShape {
+/** `current` with the replicas of `scale`, whose version, when it has one, must be that of `live`. */
+function scaled(resource: ServedResource, current: ApiObjectShape, scale: Scale, live = current): ApiObjectShape {
   const { metadata, spec } = scale;
   const name = current.metadata.name ?? '';
   const version = metadata.resourceVersion ?? '';
-  if (version !== '' && version !== current.metadata.resourceVersion) {
+  if (version !== '' && version !== live.metadata.resourceVersion) {
     throw conflict(resource.qualified, name, optimisticLockMessage);
   }
   const replicas = spec?.replicas ?? 0;

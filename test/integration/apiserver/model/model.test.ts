@@ -71,7 +71,10 @@ async function learned(client: SpecClient, state: State): Promise<State> {
   return next;
 }
 
-t.test(`random operations, seed ${seed}`, { ...withEtcd, timeout: 3_600_000 }, async (t) => {
+const patienceMs = 3_600_000;
+t.setTimeout(patienceMs);
+
+t.test(`random operations, seed ${seed}`, { ...withEtcd, timeout: patienceMs }, async (t) => {
   t.comment(`seed=${seed} operations=${operations}`);
   const { client: first, etcd } = await startSpec(t);
   const { client: second } = await serveOver(t, etcd);
