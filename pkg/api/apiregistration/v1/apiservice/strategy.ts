@@ -115,5 +115,6 @@ function serviceText(spec: APIServiceSpec): string {
 function availability(object: APIService): string {
   const condition = getCondition(object.status?.conditions, 'Available');
   if (condition === undefined) return 'Unknown';
-  return condition.status === 'True' ? 'True' : `${condition.status} (${condition.reason ?? ''})`;
+  const { status, reason = '' } = condition;
+  return status === 'True' || reason === '' ? status : `${status} (${reason})`;
 }

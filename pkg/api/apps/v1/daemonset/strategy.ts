@@ -35,9 +35,9 @@ const templateGeneration = 'deprecated.daemonset.template.generation';
 export const daemonSetStrategy: Strategy<DaemonSet> = kindStrategy<DaemonSet>(daemonsets, {
   generationFields: ['spec'],
   defaults: (set, context) => defaultDaemonSet(set, context.dialect),
-  prepareForCreate: (set) => setTemplateGeneration(set, 1),
+  prepareForCreate: (set) => setTemplateGeneration(set, Math.max(1, templateGenerationOf(set))),
   prepareForUpdate(set, old) {
-    const before = Number(old.metadata.annotations?.[templateGeneration] ?? '0') || 0;
+    const before = templateGenerationOf(old);
     setTemplateGeneration(set, semanticEqual(set.spec.template, old.spec.template) ? before : before + 1);
   },
   validate: validateDaemonSet,
@@ -46,6 +46,12 @@ export const daemonSetStrategy: Strategy<DaemonSet> = kindStrategy<DaemonSet>(da
   warnings: (set, old, context) => podTemplateWarnings(set.spec.template, old?.spec.template, context.dialect),
   cells: (set, context) => daemonSetCells(set, context.now),
 });
+
+/** 0 when there is none, or none that is a number. */
+function templateGenerationOf(set: DaemonSet): number {
+  const generation = Number(set.metadata.annotations?.[templateGeneration] ?? '0');
+  return Number.isSafeInteger(generation) ? generation : 0;
+}
 
 function setTemplateGeneration(set: DaemonSet, generation: number): void {
   set.metadata.annotations = { ...set.metadata.annotations, [templateGeneration]: String(generation) };

@@ -35,15 +35,23 @@ export const cronJobStrategy: Strategy<CronJob> = kindStrategy<CronJob>(cronjobs
     ...validateSpec(cronJob.spec, context, old?.spec),
     ...(old === undefined ? validateNameLength(cronJob.metadata.name ?? '') : []),
   ],
-  warnings: (cronJob, old, context) =>
-    podTemplateWarnings(
+  warnings: (cronJob, old, context) => [
+    ...scheduleWarnings(cronJob.spec.schedule ?? '', old?.spec.schedule),
+    ...podTemplateWarnings(
       cronJob.spec.jobTemplate?.spec?.template,
       old?.spec.jobTemplate?.spec?.template,
       context.dialect,
       FieldPath.of('spec', 'jobTemplate', 'spec', 'template'),
     ),
+  ],
   cells: (cronJob, context) => cronJobCells(cronJob, context.now),
 });
+
+/** A zone in the schedule works, but nobody promised that it goes on doing so. */
+function scheduleWarnings(schedule: string, old: string | undefined): string[] {
+  if (!schedule.includes('TZ') || schedule === old) return [];
+  return [`CRON_TZ or TZ used in ${specPath.child('schedule')} is not officially supported`];
+}
 
 function validateNameLength(name: string): FieldFailure[] {
   if (name.length <= maxNameLength) return [];

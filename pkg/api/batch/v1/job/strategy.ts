@@ -23,7 +23,7 @@ import { parseTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { invalidValue } from '#apimachinery/validation/failure.js';
+import { forbiddenField, invalidValue } from '#apimachinery/validation/failure.js';
 import { dns1123LabelErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -37,18 +37,18 @@ export const jobStrategy: Strategy<Job> = kindStrategy<Job>(jobs, {
   // Clients of this version expect a job's pods to outlive it.
   defaultPropagation: 'Orphan',
   defaults: (job, context) => defaultJob(job, context.dialect),
-  prepareForCreate: (job, context) => dropTrackingMark(job, context.dialect),
+  prepareForCreate: markTracking,
   completeCreate: generateSelector,
-  prepareForUpdate(job, old, context) {
-    if (!isTracked(old, context.dialect)) dropTrackingMark(job, context.dialect);
-  },
   validate: (job, context, old) => [
     ...validateGeneratedSelector(job),
     ...validateJobSpec(job.spec, context.dialect, specPath, podOptions(job.spec.template, old?.spec.template, context)),
     ...validateJobSelector(job.spec, specPath),
     ...validatePodHostnames(job),
   ],
-  validateUpdate: (job, old, context) => validateFixedFields(job, old, context),
+  validateUpdate: (job, old, context) => [
+    ...validateFixedFields(job, old, context),
+    ...validateTrackingMark(job, old, context.dialect),
+  ],
   validateStatusUpdate: (job) => validateJobStatus(job.status ?? {}, FieldPath.of('status')),
   selectableFields: (job) => ({ 'status.successful': String(job.status?.succeeded ?? 0) }),
   warnings: (job, old, context) => podTemplateWarnings(job.spec.template, old?.spec.template, context.dialect),
@@ -77,8 +77,18 @@ function isTracked(job: Job, dialect: Dialect): boolean {
   return job.metadata.annotations?.[trackingMark(dialect)] !== undefined;
 }
 
-function dropTrackingMark(job: Job, dialect: Dialect): void {
-  if (job.metadata.annotations !== undefined) delete job.metadata.annotations[trackingMark(dialect)];
+/** Every new job has the mark while the feature is on, and none has it while it is off. */
+function markTracking({ metadata }: Job, { dialect, gate }: StrategyContext): void {
+  const mark = trackingMark(dialect);
+  if (gate('JobTrackingWithFinalizers')) metadata.annotations = { ...metadata.annotations, [mark]: '' };
+  else if (metadata.annotations !== undefined) delete metadata.annotations[mark];
+}
+
+/** A job that was not counted so from the start cannot be counted so later. */
+function validateTrackingMark(job: Job, old: Job, dialect: Dialect): FieldFailure[] {
+  if (!isTracked(job, dialect) || isTracked(old, dialect)) return [];
+  const path = FieldPath.of('metadata', 'annotations').key(trackingMark(dialect));
+  return [forbiddenField(path, 'cannot add this annotation')];
 }
 
 /**

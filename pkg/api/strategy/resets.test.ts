@@ -1,0 +1,150 @@
+/** What the server resets when objects are created and updated, and what makes a new generation, for every kind with a spec. */
+import t from 'tap';
+import type { ApiObjectShape } from '#api/object.js';
+import { schemeFor } from '#api/scheme.js';
+import { strategyFor } from '#api/strategies.js';
+import { testContext } from '#api/strategy/strategy-table.js';
+import { orchDialect } from '#apimachinery/dialect.js';
+
+type Loose = ApiObjectShape & { spec?: Record<string, unknown>; status?: Record<string, unknown> };
+
+/** Kinds of 1.24 that count the generations of their specs. */
+const counting = new Set([
+  'cronjobs',
+  'customresourcedefinitions',
+  'daemonsets',
+  'deployments',
+  'flowschemas',
+  'ingressclasses',
+  'ingresses',
+  'jobs',
+  'mutatingwebhookconfigurations',
+  'networkpolicies',
+  'poddisruptionbudgets',
+  'priorityclasses',
+  'prioritylevelconfigurations',
+  'replicasets',
+  'statefulsets',
+  'validatingwebhookconfigurations',
+]);
+
+/** Groups that this table speaks of. */
+const groups = new Set([
+  'admissionregistration',
+  'apiextensions',
+  'apiregistration',
+  'apiserverinternal',
+  'apps',
+  'autoscaling',
+  'batch',
+  'certificates',
+  'coordination',
+  'events',
+  'flowcontrol',
+  'networking',
+  'node',
+  'policy',
+  'rbac',
+  'scheduling',
+]);
+
+/** Kinds whose status is not the client's but is there from the start. */
+const ownStatus: Readonly<Record<string, object>> = {
+  apiservices: { conditions: [{ type: 'Available', status: 'True', reason: 'Local' }] },
+  customresourcedefinitions: { storedVersions: [] },
+  replicasets: { replicas: 0 },
+  statefulsets: { replicas: 0 },
+  storageversions: {},
+};
+
+const resources = schemeFor(orchDialect)
+  .resources.map(({ declaration }) => declaration)
+  .filter(({ group, verbs }) => groups.has(group) && verbs.includes('create') && verbs.includes('update'));
+
+function draft(): Loose {
+  return {
+    metadata: { name: 'a', uid: 'u', generation: 7 },
+    spec: { scaleTargetRef: {}, podSelector: {}, names: {} },
+    status: { foo: 1 },
+  } as unknown as Loose;
+}
+
+t.test('what is created', (t) => {
+  for (const resource of resources) {
+    const strategy = strategyFor(resource);
+    const object = draft();
+    strategy.defaults?.(object, testContext);
+    strategy.prepareForCreate?.(object, testContext);
+    const hasStatus = resource.subresources?.some(({ name }) => name === 'status') === true;
+    const name = `${resource.group} ${resource.resource}`;
+    const own = ownStatus[resource.resource];
+    if (hasStatus && own === undefined) t.equal(object.status, undefined, `${name}: status`);
+    if (own !== undefined) t.match(object.status, own, `${name}: its own status`);
+    if (counting.has(resource.resource)) t.equal(object.metadata.generation, 1, `${name}: generation`);
+  }
+  t.end();
+});
+
+t.test('what is updated', (t) => {
+  for (const resource of resources) {
+    const strategy = strategyFor(resource);
+    const name = `${resource.group} ${resource.resource}`;
+    const old = draft();
+    strategy.defaults?.(old, testContext);
+    strategy.prepareForCreate?.(old, testContext);
+    old.status = { replicas: 1, storedVersions: ['v1'] };
+    const next = structuredClone(old);
+    next.status = { replicas: 2 };
+    next.metadata.generation = 99;
+    strategy.prepareForUpdate?.(next, old, testContext);
+    if (resource.subresources?.some((subresource) => subresource.name === 'status') === true) {
+      t.match(next.status, { replicas: 1 }, `${name}: status stays`);
+    }
+    t.equal(next.metadata.generation, old.metadata.generation, `${name}: generation stays while nothing changes`);
+    if (strategy.prepareForStatusUpdate === undefined) continue;
+    const reported = structuredClone(old);
+    Object.assign(reported, { spec: { other: true }, status: { replicas: 3 } });
+    strategy.prepareForStatusUpdate(reported, old, testContext);
+    t.strictSame(reported.spec, old.spec, `${name}: a status update leaves the spec`);
+    t.match(reported.status, { replicas: 3 }, `${name}: a status update changes the status`);
+  }
+  t.end();
+});
+
+t.test('a change of the spec makes a new generation', (t) => {
+  for (const resource of resources) {
+    if (!counting.has(resource.resource) || resource.resource === 'priorityclasses') continue;
+    const strategy = strategyFor(resource);
+    const old = draft();
+    strategy.defaults?.(old, testContext);
+    strategy.prepareForCreate?.(old, testContext);
+    const next = structuredClone(old);
+    Object.assign(next, { webhooks: [{ name: 'x' }] });
+    Object.assign(next.spec ?? {}, { minReadySeconds: 5, policyTypes: ['Egress'] });
+    strategy.prepareForUpdate?.(next, old, testContext);
+    t.equal(next.metadata.generation, 2, `${resource.group} ${resource.resource}`);
+  }
+  t.end();
+});
+
+/** Kinds that are overwritten only by who has seen them, as 1.24 has it. */
+const conditional = new Set([
+  'apiservices',
+  'customresourcedefinitions',
+  'leases',
+  'mutatingwebhookconfigurations',
+  'poddisruptionbudgets',
+  'runtimeclasses',
+  'storageversions',
+  'validatingwebhookconfigurations',
+]);
+
+t.test('updates without a resource version, and of what is not there', (t) => {
+  for (const resource of resources) {
+    const { allowUnconditionalUpdate, allowCreateOnUpdate = false } = strategyFor(resource);
+    const name = `${resource.group} ${resource.resource}`;
+    t.equal(allowUnconditionalUpdate, !conditional.has(resource.resource), `${name}: unconditional`);
+    t.equal(allowCreateOnUpdate, ['events', 'leases'].includes(resource.resource), `${name}: creates`);
+  }
+  t.end();
+});
