@@ -1,17 +1,20 @@
-/** From command line and configuration file to a connection. */
+/** From command line and configuration files to a connection. */
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
+import { Dialer } from '#client/http/dialer.js';
+import { childProcessPlugins } from '#client/kubeconfig/exec-plugin.js';
+import type { Cluster, User } from '#client/kubeconfig/file.js';
+import { type LoadOptions, loadKubeconfig, loadKubeconfigs } from '#client/kubeconfig/load.js';
 import type { ClientConfig } from '#client/rest/client-config.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
-import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { Api, type WebSocketTarget } from '#cmd/orchctl/api/api.js';
 import { CommandError, type Terminal, type Values } from '#cmd/orchctl/command.js';
 
-/** Candidates in order; the first that exists is used. */
-function configFile(values: Values, env: Terminal['env']): string {
-  const named = values.string('config') ?? env['ORCHCONFIG'] ?? env['KUBECONFIG']?.split(':')[0];
-  if (named !== undefined && named !== '') return named;
+/** The files of the environment, else the first of the usual ones that exists. */
+function configFiles(env: Terminal['env']): string[] {
+  const named = env['ORCHCONFIG'] || env['KUBECONFIG'] || '';
+  if (named !== '') return named.split(delimiter);
   const home = env['HOME'] ?? homedir();
   const usual = [join(home, '.orch', 'config'), join(home, '.kube', 'config')];
   const found = usual.find((path) => existsSync(path));
@@ -20,17 +23,59 @@ function configFile(values: Values, env: Terminal['env']): string {
       `no client configuration: give --config FILE or set ORCHCONFIG (a cluster made by \`orch up\` has one at DIR/client.config)`,
     );
   }
-  return found;
+  return [found];
 }
 
 export async function connectionOf(values: Values, terminal: Terminal): Promise<ClientConfig> {
-  const context = values.string('context');
-  const server = values.string('server');
-  return loadKubeconfig(configFile(values, terminal.env), {
-    clock: terminal.clock,
-    ...(context === undefined ? {} : { context }),
-    ...(server === undefined ? {} : { server }),
-  });
+  const options = loadOptions(values, terminal);
+  const file = values.string('config') ?? '';
+  return file === '' ? loadKubeconfigs(configFiles(terminal.env), options) : loadKubeconfig(file, options);
+}
+
+function loadOptions(values: Values, { clock, env, stdin }: Terminal): LoadOptions {
+  const entries = Object.fromEntries(
+    (['context', 'server', 'cluster', 'user'] as const).flatMap((name) => {
+      const value = values.string(name);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+  return {
+    clock,
+    env,
+    plugins: childProcessPlugins(env, stdin.isTTY === true),
+    clusterFields: clusterFields(values),
+    userFields: userFields(values),
+    ...entries,
+  };
+}
+
+/** What the command line says instead of the cluster's entry. Its paths are relative to where it was typed. */
+function clusterFields(values: Values): Cluster {
+  const ca = values.string('certificate-authority');
+  const name = values.string('tls-server-name');
+  return {
+    ...(ca === undefined ? {} : { 'certificate-authority': resolve(ca) }),
+    ...(name === undefined ? {} : { 'tls-server-name': name }),
+    ...(values.given('insecure-skip-tls-verify')
+      ? { 'insecure-skip-tls-verify': values.bool('insecure-skip-tls-verify') }
+      : {}),
+  };
+}
+
+/** The same for the user's entry. */
+function userFields(values: Values): User {
+  const fields: User = {};
+  for (const name of ['token', 'username', 'password', 'as', 'as-uid'] as const) {
+    const value = values.string(name);
+    if (value !== undefined) fields[name] = value;
+  }
+  for (const name of ['client-certificate', 'client-key'] as const) {
+    const value = values.string(name);
+    if (value !== undefined) fields[name] = resolve(value);
+  }
+  const groups = values.strings('as-group');
+  if (groups.length > 0) fields['as-groups'] = [...groups];
+  return fields;
 }
 
 export function apiOf(config: ClientConfig, values: Values, terminal: Terminal): Api {
@@ -41,22 +86,21 @@ export function apiOf(config: ClientConfig, values: Values, terminal: Terminal):
     clock: terminal.clock,
     ...(timeoutMs > 0 ? { timeoutMs } : {}),
   });
-  return new Api({ transport, signal: terminal.signal, webSocket: (path) => webSocketTarget(config, path) });
+  return new Api({ transport, signal: terminal.signal, webSocket: (path) => webSocketTarget(config, path, terminal) });
 }
 
-async function webSocketTarget(config: ClientConfig, path: string): Promise<WebSocketTarget> {
-  const url = new URL(config.server);
-  const material = await config.tls?.current();
-  const token = await config.token?.token();
+async function webSocketTarget(config: ClientConfig, path: string, { clock }: Terminal): Promise<WebSocketTarget> {
+  const { serverName, insecureSkipVerify, proxy } = config;
+  const server = new URL(config.server);
+  const [material, token] = await Promise.all([config.tls?.current(), config.token?.token()]);
+  const dialer = new Dialer({ server, serverName, insecureSkipVerify, proxy, clock, tunnel: true }, material);
   return {
-    url: `${url.protocol === 'https:' ? 'wss' : 'ws'}://${url.host}${url.pathname.replace(/\/$/, '')}${path}`,
-    headers: { ...config.headers, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
-    tls: {
-      ...(material?.ca === undefined ? {} : { ca: material.ca }),
-      ...(material?.cert === undefined ? {} : { cert: material.cert }),
-      ...(material?.key === undefined ? {} : { key: material.key }),
-      ...(config.serverName === undefined ? {} : { servername: config.serverName }),
-      rejectUnauthorized: config.insecureSkipVerify !== true,
+    // TLS, where there is any, is the dialer's.
+    url: `ws://${server.host}${server.pathname.replace(/\/$/, '')}${path}`,
+    headers: {
+      ...config.headers,
+      ...(token === undefined || token === '' ? {} : { authorization: `Bearer ${token}` }),
     },
+    dial: async () => (await dialer.dial(['http/1.1'])).socket,
   };
 }

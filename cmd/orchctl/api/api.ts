@@ -1,4 +1,5 @@
 /** The API server as the commands see it: generic requests on any resource it serves. */
+import type { Socket } from 'node:net';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { type Status, StatusError, statusOf } from '#apimachinery/errors/status.js';
 import type { ApiObject } from '#client/client.js';
@@ -43,9 +44,9 @@ export interface WatchMessage<T> {
 /** Opens the streams of exec, attach and port-forward. */
 export interface WebSocketTarget {
   readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Options of the TLS connection. */
-  readonly tls: Readonly<Record<string, unknown>>;
+  readonly headers: Readonly<Record<string, string | string[]>>;
+  /** Connects to the server, through its proxy where it has one. */
+  dial(): Promise<Socket>;
 }
 
 /** Asks for a Table in either dialect's name, and for the objects where there is none. */

@@ -5,10 +5,11 @@
 import type { ClientRequest } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
-import { createWebSocketStream, WebSocket } from 'ws';
+import { createWebSocketStream } from 'ws';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import type { WebSocketTarget } from '#cmd/orchctl/api/api.js';
 import { opened } from '#cmd/orchctl/streams/remote.js';
+import { openWebSocket } from '#cmd/orchctl/streams/web-socket.js';
 import { SpdySession } from '#nodeagent/streaming/spdy/session.js';
 
 export interface PortForward {
@@ -42,12 +43,7 @@ function negotiate(request: ClientRequest): void {
 /** Resolves when the connection to the cluster ends. Rejects when it, or no listener at all, can be had. */
 export async function forwardPort(forward: PortForward): Promise<void> {
   const { target, signal } = forward;
-  const socket = new WebSocket(target.url, {
-    headers: target.headers,
-    ...target.tls,
-    perMessageDeflate: false,
-    finishRequest: negotiate,
-  });
+  const socket = openWebSocket(target, [], { finishRequest: negotiate });
   await opened(socket);
   const session = new SpdySession(createWebSocketStream(socket), 'client');
   const over = new Promise<void>((resolve) => session.once('close', resolve));

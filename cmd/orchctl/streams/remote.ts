@@ -3,11 +3,12 @@
  * byte of each binary message names the channel. Version 5 adds a message that closes one channel (RFC-less; described
  * in KEP-4006).
  */
-import { WebSocket } from 'ws';
+import type { WebSocket } from 'ws';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import type { Status } from '#apimachinery/errors/status.js';
 import type { WebSocketTarget } from '#cmd/orchctl/api/api.js';
 import { CommandError, type Output } from '#cmd/orchctl/command.js';
+import { openWebSocket } from '#cmd/orchctl/streams/web-socket.js';
 
 export interface RemoteStreams {
   readonly stdin: NodeJS.ReadStream | undefined;
@@ -25,11 +26,7 @@ const highWaterMark = 1024 * 1024;
 
 /** Resolves with the exit code of the remote program. */
 export async function runRemote(target: WebSocketTarget, streams: RemoteStreams): Promise<number> {
-  const socket = new WebSocket(target.url, protocols, {
-    headers: target.headers,
-    ...target.tls,
-    perMessageDeflate: false,
-  });
+  const socket = openWebSocket(target, protocols);
   let restore: (() => void) | undefined;
   try {
     await opened(socket);

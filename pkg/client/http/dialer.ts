@@ -13,6 +13,8 @@ export interface DialerOptions {
   readonly serverName?: string | undefined;
   readonly insecureSkipVerify?: boolean | undefined;
   readonly proxy?: URL | undefined;
+  /** Goes through an HTTP proxy to an HTTP server in a tunnel too: for connections that do not stay HTTP. */
+  readonly tunnel?: boolean;
   readonly clock: Clock;
 }
 
@@ -94,7 +96,8 @@ export class Dialer {
     }
     if (proxy.protocol.startsWith('socks5')) await socks5(socket, proxy, target);
     // To an HTTP server the proxy speaks itself: the request names the whole URL.
-    else if (this.#options.server.protocol === 'https:') await tunnel(socket, proxy, target);
+    else if (this.#options.tunnel === true || this.#options.server.protocol === 'https:')
+      await tunnel(socket, proxy, target);
     return socket;
   }
 
