@@ -158,7 +158,7 @@ function scaled(resource: ServedResource, current: ApiObjectShape, scale: Scale,
   const replicas = spec?.replicas ?? 0;
   if (replicas < 0) {
     const message = `Invalid value: ${replicas}: must be greater than or equal to 0`;
-    throw invalid({ group: '', kind: 'Scale' }, name, [
+    throw invalid({ group: 'autoscaling', kind: 'Scale' }, name, [
       { field: 'spec.replicas', reason: 'FieldValueInvalid', message },
     ]);
   }
