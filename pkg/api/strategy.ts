@@ -21,6 +21,8 @@ export interface StrategyContext {
   readonly now: number;
   /** True when the feature gate is on. */
   readonly gate: (name: string) => boolean;
+  /** False: the cluster refuses privileged containers. */
+  readonly allowPrivileged?: boolean;
   /** Given for writes; reads have no use for it. */
   readonly user?: Requester;
 }

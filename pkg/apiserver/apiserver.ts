@@ -82,6 +82,8 @@ export interface ApiServerOptions {
   readonly maxMutatingRequestsInFlight?: number;
   readonly requestTimeoutMs?: number;
   readonly minRequestTimeoutMs?: number;
+  /** Whether containers may be privileged. */
+  readonly allowPrivileged?: boolean;
   readonly maxBodyBytes?: number;
   /** Memory that answers under way may hold together. */
   readonly responseMemoryBytes?: number;
@@ -97,6 +99,7 @@ const defaults = {
   maxMutatingRequestsInFlight: 200,
   requestTimeoutMs: 60_000,
   minRequestTimeoutMs: 1_800_000,
+  allowPrivileged: true,
   maxBodyBytes: 3 * 1024 * 1024,
   responseMemoryBytes: 256 * 1024 * 1024,
   stallMs: 60_000,
@@ -160,6 +163,7 @@ export class ApiServer implements Daemon {
       managedFields: new ManagedFields({ dialect, clock, codec }),
       resources: this.resources,
       minWatchTimeoutMs: this.#options.minRequestTimeoutMs,
+      allowPrivileged: this.#options.allowPrivileged,
       closing: this.#closing.signal,
     };
     const served = serveResources({

@@ -180,6 +180,7 @@ async function serverOptions(
     maxMutatingRequestsInFlight: values['max-mutating-requests-inflight'],
     requestTimeoutMs: values['request-timeout'],
     minRequestTimeoutMs: values['min-request-timeout'] * 1000,
+    allowPrivileged: values['allow-privileged'],
     eventTTLSeconds: Math.floor(values['event-ttl'] / 1000),
   };
   if (values['secure-port'] === 0 && !listenOnAnyPort) return common;

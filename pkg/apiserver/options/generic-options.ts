@@ -148,7 +148,6 @@ export const genericServerOptions = {
   'allow-privileged': {
     type: 'bool',
     default: true,
-    inert: true,
     section: misc,
     meaning: 'Admit privileged containers.',
   },

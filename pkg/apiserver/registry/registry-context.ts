@@ -55,12 +55,15 @@ export interface RegistryContext {
   readonly resources: ResourceTable;
   /** A watch without timeoutSeconds lives between this long and twice as long. */
   readonly minWatchTimeoutMs: number;
+  /** Whether containers may be privileged. */
+  readonly allowPrivileged: boolean;
   /** Aborts when the server closes: ends all watches. */
   readonly closing: AbortSignal;
 }
 
 /** What strategies are given; `request` for writes, which may depend on who makes them. */
 export function strategyContext(registry: RegistryContext, request?: Pick<RequestContext, 'user'>): StrategyContext {
-  const context = { dialect: registry.dialect, now: registry.clock.now(), gate: registry.gate };
+  const { dialect, clock, gate, allowPrivileged } = registry;
+  const context = { dialect, now: clock.now(), gate, allowPrivileged };
   return request === undefined ? context : { ...context, user: request.user };
 }

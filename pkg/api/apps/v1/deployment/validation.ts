@@ -22,7 +22,7 @@ const statusPath = FieldPath.of('status');
 
 export function validateDeployment(
   deployment: Deployment,
-  context: Pick<StrategyContext, 'dialect' | 'gate'>,
+  context: StrategyContext,
   old?: Deployment,
 ): FieldFailure[] {
   const { spec } = deployment;

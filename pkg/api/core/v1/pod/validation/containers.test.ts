@@ -280,6 +280,15 @@ t.test('rules behind gates, and what is stored already', (t) => {
   t.end();
 });
 
+t.test('a cluster may refuse privileged containers', (t) => {
+  const privileged = withField(base, 'spec.containers.0.securityContext', { privileged: true });
+  t.strictSame(createFailures(podStrategy, privileged), []);
+  t.strictSame(createFailures(podStrategy, privileged, { ...testContext, allowPrivileged: false }), [
+    'spec.containers[0].securityContext.privileged: Forbidden: disallowed by cluster policy',
+  ]);
+  t.end();
+});
+
 t.test('ephemeral containers', (t) => {
   const old = created(podStrategy, withField(base, 'spec.volumes', [{ name: 'v' }])) as Pod;
   const e = 'spec.ephemeralContainers[0]';

@@ -155,7 +155,7 @@ function validateContainer(container: Container, facts: PodFacts, path: FieldPat
     ...validateVolumeDevices(devices, container.volumeMounts ?? [], facts, path.child('volumeDevices')),
     ...checkEnum(path.child('imagePullPolicy'), container.imagePullPolicy, ['Always', 'IfNotPresent', 'Never']),
     ...validateResourceRequirements(container.resources, facts.dialect, path.child('resources'), facts.options),
-    ...validateSecurityContext(container.securityContext, path.child('securityContext')),
+    ...validateSecurityContext(container.securityContext, facts.options, path.child('securityContext')),
   ];
 }
 

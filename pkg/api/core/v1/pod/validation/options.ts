@@ -3,6 +3,7 @@ import { containersOf } from '#api/core/v1/pod/containers.js';
 import { isDivisibleHugePages, isHugePages } from '#api/core/v1/resource-names.js';
 import type { PodSpec, ResourceFieldSelector } from '#api/core/v1/types.gen.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
+import type { StrategyContext } from '#api/strategy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
 export interface PodOptions {
@@ -14,6 +15,8 @@ export interface PodOptions {
   readonly anyDeletionCost: boolean;
   /** More and longer search domains. */
   readonly expandedDNS: boolean;
+  /** Containers may be privileged. */
+  readonly privileged: boolean;
   /** Claims of ephemeral volumes may be for one pod only. */
   readonly singlePodVolumes: boolean;
 }
@@ -24,6 +27,7 @@ export const defaultPodOptions: PodOptions = {
   indivisibleHugePages: false,
   anyDeletionCost: false,
   expandedDNS: false,
+  privileged: true,
   singlePodVolumes: false,
 };
 
@@ -40,7 +44,7 @@ export const searchLimits = { paths: 6, characters: 256 } as const;
 export function podOptions(
   pod: PodLike | undefined,
   old: PodLike | undefined,
-  context: { readonly gate: (name: string) => boolean; readonly dialect: Dialect },
+  context: Pick<StrategyContext, 'gate' | 'dialect' | 'allowPrivileged'>,
 ): PodOptions {
   const { gate, dialect } = context;
   return {
@@ -48,6 +52,7 @@ export function podOptions(
     indivisibleHugePages: hasIndivisibleHugePages(old?.spec),
     anyDeletionCost: !gate('PodDeletionCost') || hasBadDeletionCost(old?.metadata, dialect),
     expandedDNS: gate('ExpandedDNSConfig') || keepsExpandedDNS(pod?.spec, old?.spec),
+    privileged: context.allowPrivileged ?? true,
     singlePodVolumes: gate('ReadWriteOncePod'),
   };
 }

@@ -1,11 +1,19 @@
 /** Rules of security contexts. */
 
 import { relativeDescending } from '#api/core/v1/pod/validation/file-paths.js';
+import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { validateWindowsOptions } from '#api/core/v1/pod/validation/windows.js';
 import type { PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Sysctl } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkOptionalEnum, checkRequired } from '#apimachinery/validation/checks.js';
-import { duplicate, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import {
+  duplicate,
+  forbiddenField,
+  invalidEach,
+  invalidValue,
+  notSupported,
+  required,
+} from '#apimachinery/validation/failure.js';
 import { userOrGroupErrors } from '#apimachinery/validation/identifiers.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -14,9 +22,15 @@ const sysctlPattern = '([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9
 const sysctlSegment = /^[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
 
 /** A container's own context. */
-export function validateSecurityContext(context: SecurityContext | undefined, path: FieldPath): FieldFailure[] {
+export function validateSecurityContext(
+  context: SecurityContext | undefined,
+  options: PodOptions,
+  path: FieldPath,
+): FieldFailure[] {
   if (context === undefined) return [];
+  const refused = context.privileged === true && !options.privileged;
   const failures = [
+    ...(refused ? [forbiddenField(path.child('privileged'), 'disallowed by cluster policy')] : []),
     ...checkUserOrGroup(path.child('runAsUser'), context.runAsUser),
     ...checkUserOrGroup(path.child('runAsGroup'), context.runAsGroup),
     ...checkOptionalEnum(path.child('procMount'), context.procMount, ['Default', 'Unmasked']),

@@ -61,7 +61,7 @@ export function validatePodSpec(spec: PodSpec, rules: PodSpecRules, path: FieldP
       checkQualifiedName(path.child('readinessGates').index(i).child('conditionType'), gate.conditionType ?? ''),
     ),
     ...validateTopologySpread(spec.topologySpreadConstraints, path.child('topologySpreadConstraints')),
-    ...validateHostProcesses(spec, path),
+    ...validateHostProcesses(spec, options, path),
     ...validateNames(spec, path),
     ...validateActiveDeadline(spec.activeDeadlineSeconds, path.child('activeDeadlineSeconds')),
     ...validateTolerations(spec.tolerations, path.child('tolerations')),

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { podStrategy } from '#api/core/v1/pod/strategy.js';
 import { checkRules, type RuleRow } from '#api/strategy/rule-table.js';
-import { createFailures, type Draft, withField } from '#api/strategy/strategy-table.js';
+import { createFailures, type Draft, testContext, withField } from '#api/strategy/strategy-table.js';
 
 const base: Draft = { metadata: { name: 'p', namespace: 'ns' }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 const options = (windowsOptions: object, ...failures: string[]): RuleRow => [
@@ -97,6 +97,9 @@ t.test('containers that are processes of the host', (t) => {
     ['spec.initContainers', [{ name: 'a', image: 'i', securityContext: { windowsOptions: { hostProcess: true } } }]],
   ];
   checkRules(t, podStrategy, hosted, more);
+  t.match(createFailures(podStrategy, hosted, { ...testContext, allowPrivileged: false }), [
+    'spec: Forbidden: hostProcess containers are disallowed by cluster policy',
+  ]);
   const some = withField(withField(base, 'spec.hostNetwork', true), ofContainer, {
     windowsOptions: { hostProcess: true },
   });

@@ -1,8 +1,9 @@
 /** Rules of what only containers of Windows have. */
 import { containersOf } from '#api/core/v1/pod/containers.js';
+import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import type { PodSpec, WindowsSecurityContextOptions } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { invalidEach, invalidValue } from '#apimachinery/validation/failure.js';
+import { forbiddenField, invalidEach, invalidValue } from '#apimachinery/validation/failure.js';
 import { dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -61,7 +62,7 @@ function userNameErrors(text: string): string[] {
 }
 
 /** Containers that are processes of the host: all of a pod's or none, and in the host's network. */
-export function validateHostProcesses(spec: PodSpec, path: FieldPath): FieldFailure[] {
+export function validateHostProcesses(spec: PodSpec, options: PodOptions, path: FieldPath): FieldFailure[] {
   const ofPod = spec.securityContext?.windowsOptions?.hostProcess;
   const failures: FieldFailure[] = [];
   let hosted = 0;
@@ -83,6 +84,9 @@ export function validateHostProcesses(spec: PodSpec, path: FieldPath): FieldFail
   if (spec.hostNetwork !== true) {
     const text = 'hostNetwork must be true if pod contains any hostProcess containers';
     failures.push(invalidValue(path.child('hostNetwork'), false, text));
+  }
+  if (!options.privileged) {
+    failures.push(forbiddenField(path, 'hostProcess containers are disallowed by cluster policy'));
   }
   return failures;
 }
