@@ -34,17 +34,44 @@ export interface TestEtcdOptions {
 const binary = '/usr/bin/etcd';
 const startTimeoutMs = 30_000;
 
+/** Where one member listens. */
+interface Ports {
+  readonly client: number;
+  readonly peer: number;
+  readonly metrics: number;
+}
+
 /** Resolves when etcd answers. */
 export async function startEtcd(options: TestEtcdOptions = {}): Promise<TestEtcd> {
+  const [ports] = await memberPorts(1);
+  return startMember(options, 0, ports === undefined ? [] : [ports]);
+}
+
+/** Several members of one cluster, each with its own data; resolves when all of them answer. */
+export async function startEtcdCluster(size: number): Promise<TestEtcd[]> {
+  const all = await memberPorts(size);
+  return Promise.all(all.map((_, at) => startMember({}, at, all)));
+}
+
+async function memberPorts(size: number): Promise<Ports[]> {
+  const free = await freePorts(3 * size);
+  return Array.from({ length: size }, (_, at) => {
+    const [client = 0, peer = 0, metrics = 0] = free.slice(3 * at);
+    return { client, peer, metrics };
+  });
+}
+
+async function startMember(options: TestEtcdOptions, at: number, members: readonly Ports[]): Promise<TestEtcd> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'etcd-test-')));
-  const [clientPort, peerPort, metricsPort] = await freePorts(3);
-  const endpoint = `${options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${clientPort}`;
-  const health = `http://127.0.0.1:${metricsPort}`;
+  const { client = 0, peer: peerPort = 0, metrics = 0 } = members[at] ?? {};
+  const endpoint = `${options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${client}`;
+  const health = `http://127.0.0.1:${metrics}`;
   const peer = `http://127.0.0.1:${peerPort}`;
+  const cluster = members.map((member, i) => `test${i}=http://127.0.0.1:${member.peer}`).join(',');
   const args = [
-    ...['--name', 'test', '--data-dir', dataDir, '--log-level', 'error', '--logger', 'zap'],
+    ...['--name', `test${at}`, '--data-dir', dataDir, '--log-level', 'error', '--logger', 'zap'],
     ...['--listen-client-urls', endpoint, '--advertise-client-urls', endpoint],
-    ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', `test=${peer}`],
+    ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', cluster],
     ...['--listen-metrics-urls', health],
     ...(options.tls === undefined ? [] : await tlsArgs(dataDir, options.tls)),
     ...(options.args ?? []),
