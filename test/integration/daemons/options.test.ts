@@ -1,4 +1,6 @@
 /** Every option of every daemon: that it is read, refused and warned about as its declaration says, and held to bounds. */
+import { readdir, readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { apiServerOptions, apiServerProgramRules } from '#apiserver/options.js';
@@ -21,12 +23,18 @@ interface Daemon {
   readonly needed?: readonly string[];
   /** Numbers and durations that may be negative. */
   readonly negative: string;
+  /** Where its values are read, beside what all daemons share. */
+  readonly sources: readonly string[];
+  /** Options with one allowed value, or none that matters: there is nothing to act on. */
+  readonly settled?: readonly string[];
 }
 
 const daemons: readonly Daemon[] = [
   {
     name: 'API server',
     table: apiServerOptions,
+    sources: ['pkg/apiserver', 'cmd/orch-apiserver'],
+    settled: ['storage-backend', 'storage-media-type'],
     validate: (parsed) => validateOptions(parsed, apiServerProgramRules as never),
     needed: [
       '--etcd-servers=https://127.0.0.1:2379',
@@ -44,6 +52,7 @@ const daemons: readonly Daemon[] = [
   {
     name: 'controller manager',
     table: controllerManagerOptions,
+    sources: ['pkg/controllers', 'cmd/orch-controller-manager'],
     validate: (parsed) => validateOptions(parsed, controllerManagerRules as never),
     // No limit of the rate; nothing is logged beyond warnings; zero or less turns the collection off.
     negative: 'orch-api-qps orch-api-burst v terminated-pod-gc-threshold',
@@ -51,12 +60,16 @@ const daemons: readonly Daemon[] = [
   {
     name: 'scheduler',
     table: schedulerOptions,
+    sources: ['pkg/scheduler', 'cmd/orch-scheduler'],
+    // Read by the names that both have in common.
+    settled: ['lock-object-name', 'lock-object-namespace'],
     validate: (parsed) => validateOptions(parsed, schedulerRules as never),
     negative: 'orch-api-qps orch-api-burst v',
   },
   {
     name: 'node agent',
     table: nodeAgentOptionTable,
+    sources: ['pkg/nodeagent', 'cmd/nodeagent'],
     validate: (parsed) => validateOptions(parsed, nodeAgentOptionRules as never),
     // Each has a meaning below zero, or is of a logger or a collector that is gone.
     negative: `eviction-max-pod-grace-period oom-score-adj pod-max-pids node-status-max-images volume-stats-agg-period
@@ -101,7 +114,34 @@ function sampleOf({ type, oneOf }: OptionDeclaration): readonly [text: string, v
   return [first, type === 'strings' ? [first] : first];
 }
 
+/** The sources that read options: not their declarations, their rules or their tests. */
+async function readers(folders: readonly string[]): Promise<string> {
+  // Tests run compiled, below dist.
+  const root = new URL('../../../../', import.meta.url);
+  const texts: string[] = [];
+  for (const folder of [...folders, 'pkg/daemon', 'pkg/client', 'pkg/storage']) {
+    const directory = new URL(`${folder}/`, root);
+    for (const file of await readdir(fileURLToPath(directory), { recursive: true })) {
+      const declares =
+        /(^|\/)(groups|options)\/|options\.ts$|rules\.ts$|fields\.ts$|specified|\.test\.ts$|\.gen\.ts$/.test(file);
+      if (file.endsWith('.ts') && !declares) texts.push(await readFile(new URL(file, directory), 'utf8'));
+    }
+  }
+  return texts.join('\n');
+}
+
 for (const daemon of daemons) {
+  t.test(`${daemon.name}: an option that nothing reads says so`, async (t) => {
+    const text = await readers(daemon.sources);
+    const silent = Object.entries(daemon.table(orchDialect))
+      .filter(([name, { inert }]) => inert !== true && daemon.settled?.includes(name) !== true)
+      .filter(
+        ([name]) => !new RegExp(`['"\`]${name}['"\`]|values\\??\\.${name}\\b|[{,] ${name}\\b[^\\n]* = `).test(text),
+      )
+      .map(([name]) => name);
+    t.same(silent, []);
+  });
+
   t.test(`${daemon.name}: every option is read by each of its names, and warned about where it must be`, async (t) => {
     for (const dialect of [orchDialect, kubernetesDialect]) {
       for (const [name, declaration] of Object.entries(daemon.table(dialect))) {
