@@ -72,7 +72,8 @@ export class EventCorrelator {
     const group = `${object}\0${type}\0${reason}`;
     const combined = this.#isCombined(group, occurrence.message, nowMs);
     const message = combined ? `(combined from similar events): ${occurrence.message}` : occurrence.message;
-    const key = combined ? `${group}\0` : `${group}\0${message}`;
+    // No message begins with that character.
+    const key = combined ? `${group}\0\0` : `${group}\0${message}`;
     const timestamp = formatTime(nowMs);
     const known = this.#series.get(key);
     if (known !== undefined) {

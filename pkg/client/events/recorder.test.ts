@@ -123,7 +123,9 @@ t.test('an unreachable server is tried again, a refusal is not; both are counted
   recorder.record(pod, 'Normal', 'B', 'x');
   await clock.advance(300_000);
   down();
-  api.intercept(() => forbidden({ group: '', resource: 'events' }, '', 'the namespace is being terminated'));
+  const refusing = api.intercept(() =>
+    forbidden({ group: '', resource: 'events' }, '', 'the namespace is being terminated'),
+  );
   api.calls.length = 0;
   recorder.record(pod, 'Normal', 'C', 'x');
   await clock.advance(300_000);
@@ -131,6 +133,12 @@ t.test('an unreachable server is tried again, a refusal is not; both are counted
   const text = await registry.metrics();
   t.match(text, 'event_recorder_dropped_total{cause="unreachable"} 1');
   t.match(text, 'event_recorder_dropped_total{cause="rejected"} 1');
+  refusing();
+  recorder.record(pod, 'Normal', 'B', 'x');
+  recorder.record(pod, 'Normal', 'C', 'x');
+  await settle();
+  const counts = api.list(events).map(({ reason, count }) => `${reason} ${count}`);
+  t.same(counts, ['A 1', 'B 2', 'C 2'], 'what was given up is counted when there is a next time');
 });
 
 t.test('closing writes what waits, and does not wait long', async (t) => {
@@ -147,8 +155,45 @@ t.test('closing writes what waits, and does not wait long', async (t) => {
   const other = setUp(t);
   other.api.intercept(() => serviceUnavailable('down'));
   other.recorder.record(pod, 'Normal', 'A', 'x');
+  other.recorder.record(pod, 'Normal', 'B', 'x');
   const closing = other.recorder.close();
   await other.clock.advance(1000);
   await closing;
   t.equal(other.clock.pendingTimers, 0);
+  other.recorder.record(pod, 'Normal', 'C', 'x');
+  t.match(await other.registry.metrics(), 'event_recorder_dropped_total{cause="closed"} 3', 'each loss is told');
+});
+
+t.test('a flood of everything loses no reason and no count (random floods)', async (t) => {
+  const first = Math.floor(Math.random() * 2 ** 31);
+  t.comment(`seeds from ${first}`);
+  for (let seed = first; seed < first + 6; seed += 1) {
+    let state = seed >>> 0;
+    const random = (below: number) => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      return Math.floor((state / 2 ** 32) * below);
+    };
+    const { api, recorder, clock } = setUp(t);
+    let down = false;
+    api.intercept(() => (down ? serviceUnavailable('down') : undefined));
+    const recorded = new Map<string, number>();
+    for (let i = 0; i < 400; i += 1) {
+      const name = `p${random(3)}`;
+      const reason = `Reason${random(8)}`;
+      const key = `${name} ${reason}`;
+      recorder.record({ kind: 'Pod', namespace: 'ns', name }, 'Warning', reason, `message ${random(30)}`);
+      recorded.set(key, (recorded.get(key) ?? 0) + 1);
+      if (random(20) === 0) down = !down;
+      if (random(4) === 0) await clock.advance(random(3000));
+    }
+    down = false;
+    await clock.advance(100_000_000);
+    const written = new Map<string, number>();
+    for (const { involvedObject, reason, count } of api.list(events)) {
+      const key = `${involvedObject.name} ${reason}`;
+      written.set(key, (written.get(key) ?? 0) + (count ?? 0));
+    }
+    for (const [key, count] of recorded) if (written.get(key) !== count) t.fail(`seed ${seed}: ${key}`);
+    await recorder.close();
+  }
 });

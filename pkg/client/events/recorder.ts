@@ -75,11 +75,14 @@ export class ApiEventRecorder implements EventRecorder {
   }
 
   record(target: EventTarget, type: EventType, reason: string, message: string): void {
-    if (this.#closing) return;
     const text = message.length > maxMessageLength ? `${message.slice(0, maxMessageLength - 3)}...` : message;
     const involvedObject = referenceTo(target);
     this.#options.log.debug({ involvedObject, type, reason, eventMessage: text }, 'Event');
     const { series, waitMs } = this.#correlator.correlate({ involvedObject, type, reason, message: text });
+    if (this.#closing) {
+      this.#giveUp(series, 'closed', undefined);
+      return;
+    }
     if (waitMs === Number.POSITIVE_INFINITY) return;
     series.dirty = true;
     if (waitMs <= 0) this.#enqueue(series);
@@ -100,6 +103,8 @@ export class ApiEventRecorder implements EventRecorder {
     await Promise.race([sending, this.#options.clock.sleep(drainMs, done.signal)]);
     this.#stop.abort();
     await sending;
+    for (const series of this.#queue) this.#giveUp(series, 'closed', undefined);
+    this.#queue.clear();
   }
 
   #enqueue(series: EventSeriesState): void {
@@ -139,7 +144,10 @@ export class ApiEventRecorder implements EventRecorder {
         await this.#write(series);
         return;
       } catch (error) {
-        if (this.#stop.signal.aborted) return;
+        if (this.#stop.signal.aborted) {
+          this.#giveUp(series, 'closed', error);
+          return;
+        }
         const code = statusOf(error)?.code;
         const passing = code === undefined || code === 429 || code >= 500;
         if (!passing || tries >= maxTries) {
@@ -149,6 +157,7 @@ export class ApiEventRecorder implements EventRecorder {
         await this.#options.clock.sleep(backoff.nextMs(), this.#stop.signal);
       }
     }
+    this.#giveUp(series, 'closed', undefined);
   }
 
   async #write(series: EventSeriesState): Promise<void> {
@@ -182,6 +191,7 @@ export class ApiEventRecorder implements EventRecorder {
     return `${series.involvedObject.name ?? ''}.${stamp.toString(16)}`;
   }
 
+  /** The series goes on: what could not be written is in its count when it is written next. */
   #giveUp(series: EventSeriesState, cause: string, error: unknown): void {
     this.#dropped(cause);
     const { involvedObject, type, reason, message, count } = series;
