@@ -1,5 +1,5 @@
 /** The API server as a program of its own. */
-import { networkInterfaces } from 'node:os';
+import { networkInterfaces, totalmem } from 'node:os';
 import { buildApiServer } from '#apiserver/config.js';
 import { apiServerOptions, apiServerProgramRules } from '#apiserver/options.js';
 import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
@@ -8,8 +8,18 @@ import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import type { Program } from '#daemon/run.js';
 
+interface MemoryLimit {
+  /** Bytes that the system lets the process have; 0 or more than there are without a limit. */
+  constrainedMemory(): number;
+}
+
+function availableBytes(limit: MemoryLimit): number {
+  const bytes = limit.constrainedMemory();
+  return bytes > 0 ? Math.min(bytes, totalmem()) : totalmem();
+}
+
 /** `facts`: what the metrics tell of the process. */
-export function apiServerProgram(facts: ProcessFacts): Program<ReturnType<typeof apiServerOptions>> {
+export function apiServerProgram(facts: ProcessFacts & MemoryLimit): Program<ReturnType<typeof apiServerOptions>> {
   return {
     name: (dialect) => dialect.components.apiServer,
     description:
@@ -31,6 +41,7 @@ export function apiServerProgram(facts: ProcessFacts): Program<ReturnType<typeof
           configz: { [dialect.components.apiServer]: values },
           ...(values.profiling ? { profiler: new InspectorProfilerSource({ clock }) } : {}),
         }),
+        memoryBytes: availableBytes(facts),
         machineAddresses: Object.values(networkInterfaces()).flatMap((addresses = []) =>
           addresses.filter(({ internal }) => !internal).map(({ address }) => address),
         ),

@@ -87,6 +87,8 @@ export interface ApiServerOptions {
   readonly maxBodyBytes?: number;
   /** Memory that answers under way may hold together. */
   readonly responseMemoryBytes?: number;
+  /** Longest time that an answer waits for such memory. */
+  readonly responseWaitMs?: number;
   /** A client that takes nothing of its answer for so long is cut off. */
   readonly stallMs?: number;
   readonly eventTTLSeconds?: number;
@@ -102,14 +104,14 @@ const defaults = {
   allowPrivileged: true,
   maxBodyBytes: 3 * 1024 * 1024,
   responseMemoryBytes: 256 * 1024 * 1024,
+  responseWaitMs: 10_000,
   stallMs: 60_000,
   eventTTLSeconds: 3600,
   shutdownGraceMs: 5000,
 } as const;
 
-/** Answers that wait for memory at most, and for how long; what they have read meanwhile is memory too. */
+/** Answers that wait for memory at most: what they have read meanwhile is memory too. */
 const maxWaitingResponses = 100;
-const maxResponseWaitMs = 10_000;
 
 /** Memory for lists that were compressed once: about ten times as much of JSON. */
 const compressedListBytes = 32 * 1024 * 1024;
@@ -128,6 +130,7 @@ export class ApiServer implements Daemon {
   readonly #closing = new AbortController();
   readonly #ready = deferred();
   readonly #responder: Responder;
+  readonly #writer: ResponseWriter;
   #server: HttpsServer | undefined;
   #address: AddressInfo | undefined;
   #started: Promise<void> | undefined;
@@ -146,6 +149,7 @@ export class ApiServer implements Daemon {
       registry: dependencies.metrics,
       isServed: (info) => this.resources.serves(info.group, info.version, info.resource, info.subresource),
     });
+    this.#writer = this.#makeWriter(metrics);
     const registry: RegistryContext = {
       dialect,
       clock,
@@ -238,7 +242,7 @@ export class ApiServer implements Daemon {
       const { handler, upgrade } = this;
       const responder = this.#responder;
       const { maxBodyBytes } = this.#options;
-      const writer = this.#writer();
+      const writer = this.#writer;
       this.#server = new HttpsServer({ ...listen, handler, upgrade, responder, writer, log, maxBodyBytes });
       this.#address = await this.#server.listen();
       log.info({ host: listen.host, port: this.#address.port }, 'listening');
@@ -250,10 +254,13 @@ export class ApiServer implements Daemon {
     await this.close();
   }
 
-  #writer(): ResponseWriter {
+  #makeWriter(metrics: RequestMetrics): ResponseWriter {
     const { clock } = this.#deps;
-    const { requestTimeoutMs: limitMs, responseMemoryBytes: bytes, stallMs } = this.#options;
-    const budget = new ByteBudget({ clock, bytes, maxWaiting: maxWaitingResponses, maxWaitMs: maxResponseWaitMs });
+    const { requestTimeoutMs: limitMs, responseMemoryBytes: bytes, responseWaitMs: maxWaitMs, stallMs } = this.#options;
+    let made: ByteBudget | undefined;
+    const refused = metrics.responseMemory(() => made);
+    const budget = new ByteBudget({ clock, bytes, maxWaiting: maxWaitingResponses, maxWaitMs, refused });
+    made = budget;
     return new ResponseWriter({ clock, budget, limitMs, stallMs });
   }
 

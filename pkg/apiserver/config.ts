@@ -50,6 +50,8 @@ export interface ApiServerSetup {
   readonly debug?: DebugEndpoints;
   /** Addresses of the machine's interfaces, for an advertised address that the options leave open. */
   readonly machineAddresses?: readonly string[];
+  /** Memory that the process may use; what answers may hold of it is a part of this unless an option says it. */
+  readonly memoryBytes?: number;
   /** Listen on a port that the system picks, whatever the options say. */
   readonly listenOnAnyPort?: boolean;
 }
@@ -172,7 +174,7 @@ async function buildNodeAgents(values: ApiServerValues, reader: StorageObjectRea
 }
 
 async function serverOptions(
-  { values, clock, listenOnAnyPort = false }: ApiServerSetup,
+  { values, clock, memoryBytes, listenOnAnyPort = false }: ApiServerSetup,
   { clientAuthorities }: AuthenticationParts,
 ): Promise<ApiServerOptions> {
   const common: ApiServerOptions = {
@@ -182,10 +184,23 @@ async function serverOptions(
     minRequestTimeoutMs: values['min-request-timeout'] * 1000,
     allowPrivileged: values['allow-privileged'],
     eventTTLSeconds: Math.floor(values['event-ttl'] / 1000),
+    ...responseMemory(values['response-memory-mb'], memoryBytes),
   };
   if (values['secure-port'] === 0 && !listenOnAnyPort) return common;
   const host = values['bind-address'] === '' ? '0.0.0.0' : values['bind-address'];
   const tls = await loadServing({ values, clock, clientAuthorities });
   const maxConcurrentStreams = values['http2-max-streams-per-connection'];
   return { ...common, listen: { host, port: listenOnAnyPort ? 0 : values['secure-port'], tls, maxConcurrentStreams } };
+}
+
+const mebibyte = 1024 * 1024;
+
+/** What answers may hold: as the option says, or a part of all memory; nothing where neither is known. */
+function responseMemory(
+  megabytes: number,
+  memoryBytes: number | undefined,
+): Pick<ApiServerOptions, 'responseMemoryBytes'> {
+  if (megabytes > 0) return { responseMemoryBytes: megabytes * mebibyte };
+  if (memoryBytes === undefined) return {};
+  return { responseMemoryBytes: Math.min(512 * mebibyte, Math.max(64 * mebibyte, Math.floor(memoryBytes / 16))) };
 }

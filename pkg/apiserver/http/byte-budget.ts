@@ -13,6 +13,8 @@ export interface ByteBudgetOptions {
   readonly maxWaiting: number;
   /** Longest wait of one. */
   readonly maxWaitMs: number;
+  /** Called for each answer that is refused. */
+  readonly refused?: () => void;
 }
 
 interface Waiting {
@@ -51,7 +53,7 @@ export class ByteBudget {
     const { bytes: budget, maxWaiting } = this.#options;
     const part = Math.min(bytes, budget);
     if (this.#line.size === 0 && this.#used + part <= budget) this.#used += part;
-    else if (this.#line.size >= maxWaiting) throw busy();
+    else if (this.#line.size >= maxWaiting) throw this.#busy();
     else await this.#wait(part, gone.signal);
     return () => this.#give(part);
   }
@@ -77,7 +79,7 @@ export class ByteBudget {
         this.#admit();
       };
       const abort = () => refuse(signal.reason);
-      const timer = this.#options.clock.setTimer(() => refuse(busy()), this.#options.maxWaitMs);
+      const timer = this.#options.clock.setTimer(() => refuse(this.#busy()), this.#options.maxWaitMs);
       this.#line.add(waiting);
       if (signal.aborted) abort();
       else signal.addEventListener('abort', abort, { once: true });
@@ -96,11 +98,12 @@ export class ByteBudget {
       admit();
     }
   }
-}
 
-function busy(): Error {
-  return tooManyRequests(
-    'The server is sending as much as its memory allows, please try again later.',
-    retryAfterSeconds,
-  );
+  #busy(): Error {
+    this.#options.refused?.();
+    return tooManyRequests(
+      'The server is sending as much as its memory allows, please try again later.',
+      retryAfterSeconds,
+    );
+  }
 }

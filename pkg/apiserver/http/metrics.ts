@@ -19,6 +19,7 @@ export interface RequestMetricsOptions {
 }
 
 export class RequestMetrics {
+  readonly #registry: Registry;
   readonly #isServed: (info: RequestInfo) => boolean;
   readonly #requests: Counter<Place | 'code'>;
   readonly #seconds: Histogram<Place>;
@@ -26,6 +27,7 @@ export class RequestMetrics {
   readonly #inFlight: Gauge<'request_kind'>;
 
   constructor({ registry, isServed }: RequestMetricsOptions) {
+    this.#registry = registry;
     this.#isServed = isServed;
     const registers = [registry];
     this.#requests = new Counter({
@@ -72,6 +74,32 @@ export class RequestMetrics {
     const labels = this.#labels('GET', info);
     this.#longRunning.inc(labels);
     return () => this.#longRunning.dec(labels);
+  }
+
+  /** Tells of the memory that answers share; the result counts one that was refused. */
+  responseMemory(budget: () => { readonly used: number; readonly waiting: number } | undefined): () => void {
+    const registers = [this.#registry];
+    const series = (name: string, help: string, value: () => number) =>
+      new Gauge({
+        name,
+        help,
+        registers,
+        collect() {
+          this.set(value());
+        },
+      });
+    series(
+      'apiserver_response_memory_bytes',
+      'Memory that answers on their way to clients hold, in bytes.',
+      () => budget()?.used ?? 0,
+    );
+    series('apiserver_waiting_responses', 'Answers that wait for memory.', () => budget()?.waiting ?? 0);
+    const refused = new Counter({
+      name: 'apiserver_refused_responses_total',
+      help: 'Answers refused because too many waited for memory, or for too long.',
+      registers,
+    });
+    return () => refused.inc();
   }
 
   #labels(method: string, info: RequestInfo | undefined): Record<Place, string> {

@@ -88,6 +88,13 @@ export const genericServerOptions = {
     section,
     meaning: 'Longest time of a request that is not a watch or another long one.',
   },
+  'response-memory-mb': {
+    type: 'int',
+    default: 0,
+    section,
+    meaning:
+      'Megabytes that answers on their way to clients may hold together. Further ones wait for a while, and are then refused with 429. 0: a sixteenth of the memory that the process may use, between 64 and 512.',
+  },
   'shutdown-delay-duration': {
     type: 'duration',
     inert: true,

@@ -76,9 +76,9 @@ export class CompressedLists {
     // While one is sent, the next is compressed.
     let ahead: Promise<Compressed> | undefined;
     for (const entries of blocksOf(list)) {
-      const next = this.#compressed(list, entries);
-      if (ahead !== undefined) yield add(await ahead);
-      ahead = next;
+      const ready = ahead === undefined ? undefined : await ahead;
+      ahead = this.#compressed(list, entries);
+      if (ready !== undefined) yield add(ready);
     }
     if (ahead !== undefined) yield add(await ahead);
     yield add(await compress([list.tail]));
