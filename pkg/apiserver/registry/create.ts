@@ -33,15 +33,16 @@ export async function createObject(
   return entryResponse(registry, context, { resource, entry, form, status: 201 });
 }
 
-/** A new object by way of an update or an apply, which takes the right to create it. Throws 403. */
+/** A new object by way of an update or an apply, which takes the right to create it; undefined when it is there. Throws 403. */
 export async function createInstead(
   registry: RegistryContext,
   context: RequestContext,
   resource: ServedResource,
   insertion: Insertion,
-): Promise<Entry> {
+): Promise<Entry | undefined> {
   await authorize(registry.authorizer, { ...attributesOf(context.info, context.user), verb: 'create' });
-  return insert(registry, context, resource, insertion);
+  const outcome = await tryInsert(registry, context, resource, insertion);
+  return 'entry' in outcome ? outcome.entry : undefined;
 }
 
 export interface Insertion {
@@ -53,13 +54,24 @@ export interface Insertion {
   readonly trackFields?: boolean;
 }
 
-/** Puts a new object through admission, defaults, validation and into the store. */
+/** Puts a new object through admission, defaults, validation and into the store. Throws 409 when its name is taken. */
 export async function insert(
   registry: RegistryContext,
   context: RequestContext,
   resource: ServedResource,
   insertion: Insertion,
 ): Promise<Entry> {
+  const outcome = await tryInsert(registry, context, resource, insertion);
+  if ('taken' in outcome) throw outcome.taken;
+  return outcome.entry;
+}
+
+async function tryInsert(
+  registry: RegistryContext,
+  context: RequestContext,
+  resource: ServedResource,
+  insertion: Insertion,
+): Promise<{ readonly entry: Entry } | { readonly taken: StatusError }> {
   const { object, options } = insertion;
   requireNamespace(resource, object, insertion.namespace);
   if ((object.metadata.resourceVersion ?? '') !== '') {
@@ -92,14 +104,14 @@ export async function insert(
       const entry = await write(registry, context, resource, { object, dryRun: options.dryRun });
       if (entry !== undefined) {
         if (options.dryRun) await undoAll(registry, undo);
-        return entry;
+        return { entry };
       }
-      if (!generated || attempt === nameAttempts) throw taken(resource, object, generated);
     } catch (error) {
       await undoAll(registry, undo);
       throw error;
     }
     await undoAll(registry, undo);
+    if (!generated || attempt === nameAttempts) return { taken: taken(resource, object, generated) };
   }
 }
 

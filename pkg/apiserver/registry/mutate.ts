@@ -2,14 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiObjectShape } from '#api/object.js';
 import type { StrategyContext } from '#api/strategy.js';
-import {
-  conflict,
-  type FieldFailure,
-  invalid,
-  isAlreadyExists,
-  notFound,
-  optimisticLockMessage,
-} from '#apimachinery/errors/status.js';
+import { conflict, type FieldFailure, invalid, notFound, optimisticLockMessage } from '#apimachinery/errors/status.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import { mutatingAdmission, validatingAdmission } from '#apiserver/registry/admit.js';
 import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
@@ -36,8 +29,8 @@ export interface Mutation {
   readonly options: WriteOptions;
   /** The wanted object. Its metadata.resourceVersion, when set, must be the current one. Not called for a missing object. */
   change(current: ApiObjectShape): ApiObjectShape | Promise<ApiObjectShape>;
-  /** Creates the missing object; absent: 404. */
-  readonly create?: () => Promise<Entry>;
+  /** Creates the missing object, undefined when somebody else was faster; absent: 404. */
+  readonly create?: () => Promise<Entry | undefined>;
   /** False: the caller has set managedFields itself (server-side apply). */
   readonly trackFields?: boolean;
 }
@@ -105,15 +98,10 @@ async function attempt(
   const { profile, options } = mutation;
   if (known === undefined) {
     if (mutation.create === undefined) throw notFound(resource.qualified, mutation.name);
-    try {
-      return { written: { entry: await mutation.create(), created: true } };
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-      // Somebody else made it meanwhile: it is a change after all.
-      const raced = await resource.storage.get(key, { kind: 'latest' }, context.signal);
-      if (raced === undefined) throw error;
-      return { raced };
-    }
+    const entry = await mutation.create();
+    if (entry !== undefined) return { written: { entry, created: true } };
+    // Somebody else made it meanwhile: it is a change after all, or it is gone again.
+    return { raced: await resource.storage.get(key, { kind: 'latest' }, context.signal) };
   }
   const old = objectOf(resource, known);
   const object = await mutation.change(old);

@@ -7,11 +7,11 @@ import {
   created,
   inOrder,
   isThing,
+  isUnchanged,
   type Refusal,
   readThing,
   removed,
   type State,
-  sameContent,
   type Texts,
   type Thing,
   updated,
@@ -89,8 +89,11 @@ function accepted(state: State, answer: Response, { name, dryRun }: Write, { con
   if (old !== undefined && read.uid !== old.uid) return undefined;
   if (old === undefined && [...state.values()].some(({ uid }) => uid === read.uid)) return undefined;
   if (dryRun) return state;
-  const newer = old === undefined || BigInt(version) > BigInt(old.version);
-  if (old !== undefined && !newer && (version !== old.version || !sameContent(old, content))) return undefined;
+  if (old !== undefined) {
+    // What changes nothing makes no version; everything else makes a newer one.
+    const unchanged = isUnchanged(old, { content, owners });
+    if (unchanged ? version !== old.version : BigInt(version) <= BigInt(old.version)) return undefined;
+  }
   return written(state, name, thing);
 }
 

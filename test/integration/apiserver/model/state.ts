@@ -148,27 +148,73 @@ export function removed(state: State, name: string): State {
 /** In the order of the store. */
 export const inOrder = (state: State): [string, Thing][] => [...state].sort(([a], [b]) => (a < b ? -1 : 1));
 
-/** What an object says on the wire, without what the system alone decides. */
-export function readThing(object: {
-  metadata: { uid: string; resourceVersion: string; labels?: Texts; finalizers?: string[]; deletionTimestamp?: string };
-  data?: Texts;
-}): Omit<Thing, 'owners'> {
+/** An object on the wire, as far as the model knows objects. */
+export interface Wire {
+  readonly metadata: {
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly labels?: Texts;
+    readonly finalizers?: string[];
+    readonly deletionTimestamp?: string;
+    readonly managedFields?: readonly {
+      readonly manager: string;
+      readonly operation: string;
+      readonly fieldsV1: { readonly 'f:data'?: object; readonly 'f:metadata'?: { readonly 'f:labels'?: object } };
+    }[];
+  };
+  readonly data?: Texts;
+}
+
+/** What it says, without what the system alone decides. */
+export function readThing(object: Wire): Thing {
   const { uid, resourceVersion, labels = {}, finalizers = [], deletionTimestamp } = object.metadata;
   const deleting = deletionTimestamp !== undefined;
-  return { uid, version: resourceVersion, labels, data: object.data ?? {}, finalizers, deleting };
+  const owners = ownersOf(object);
+  return { uid, version: resourceVersion, labels, data: object.data ?? {}, finalizers, deleting, owners };
+}
+
+/** What managedFields say of labels and data. */
+function ownersOf({ metadata }: Wire): Thing['owners'] {
+  const owners = new Map<string, Set<string>>();
+  for (const { manager, operation, fieldsV1 } of metadata.managedFields ?? []) {
+    const sets = { labels: fieldsV1['f:metadata']?.['f:labels'], data: fieldsV1['f:data'] };
+    for (const map of maps) {
+      const set = sets[map];
+      if (set === undefined) continue;
+      const members = Object.keys(set);
+      // The map itself is `.` among its members, and an empty set where nothing else of it is owned.
+      const owned = members.length === 0 ? ['.'] : members;
+      for (const member of owned) {
+        const field = member === '.' ? `${map}.` : `${map}.${member.slice(2)}`;
+        owners.set(field, (owners.get(field) ?? new Set()).add(`${operation}:${manager}`));
+      }
+    }
+  }
+  return owners;
+}
+
+function sameOwners(a: Thing['owners'], b: Thing['owners']): boolean {
+  const text = (owners: Thing['owners']) =>
+    [...owners]
+      .filter(([, managers]) => managers.size > 0)
+      .map(([field, managers]) => `${field}=${[...managers].sort().join('+')}`)
+      .sort()
+      .join();
+  return text(a) === text(b);
 }
 
 /** True when the object on the wire is that one. */
-export function isThing(
-  object: Parameters<typeof readThing>[0],
-  thing: Thing,
-  options: { version?: boolean } = {},
-): boolean {
+export function isThing(object: Wire, thing: Thing, options: { version?: boolean } = {}): boolean {
   const read = readThing(object);
   return (
     read.uid === thing.uid &&
     (options.version === false || read.version === thing.version) &&
     read.deleting === thing.deleting &&
-    sameContent(read, thing)
+    sameContent(read, thing) &&
+    sameOwners(read.owners, thing.owners)
   );
 }
+
+/** True when there is nothing to write. */
+export const isUnchanged = (old: Thing, { content, owners }: Change): boolean =>
+  sameContent(old, content) && sameOwners(old.owners, owners);
