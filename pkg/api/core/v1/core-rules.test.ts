@@ -3,9 +3,12 @@ import { configMapStrategy } from '#api/core/v1/configmap/strategy.js';
 import { endpointsStrategy } from '#api/core/v1/endpoints/strategy.js';
 import { eventStrategy } from '#api/core/v1/event/strategy.js';
 import { namespaceStrategy, prepareFinalize, validateFinalize } from '#api/core/v1/namespace/strategy.js';
+import { persistentVolumeStrategy } from '#api/core/v1/persistentvolume/strategy.js';
+import { persistentVolumeClaimStrategy } from '#api/core/v1/persistentvolumeclaim/strategy.js';
 import { podTemplateStrategy } from '#api/core/v1/podtemplate/strategy.js';
 import { replicationControllerStrategy } from '#api/core/v1/replicationcontroller/strategy.js';
 import { secretStrategy } from '#api/core/v1/secret/strategy.js';
+import { serviceStrategy } from '#api/core/v1/service/strategy.js';
 import { serviceAccountStrategy } from '#api/core/v1/serviceaccount/strategy.js';
 import type { Namespace, ServiceAccount } from '#api/core/v1/types.gen.js';
 import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/strategy/rule-table.js';
@@ -19,6 +22,7 @@ import {
   withField,
   withGates,
 } from '#api/strategy/strategy-table.js';
+import type { Strategy } from '#api/strategy.js';
 
 const metadata = { name: 'x', namespace: 'ns' };
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -358,5 +362,25 @@ t.test('replication controllers', (t) => {
     spec: { replicas: 1, selector: { a: 'b' } },
     status: { replicas: 0 },
   });
+  t.end();
+});
+
+t.test('cells', (t) => {
+  const cellsOf = (strategy: Strategy, draft: Draft) => strategy.cells?.(created(strategy, draft), testContext);
+  const annotated = { name: 'v', namespace: 'ns', annotations: { 'volume.beta.orch.io/storage-class': 'old' } };
+  const spec = { accessModes: ['ReadWriteOnce'], storageClassName: 'new' };
+  t.match(cellsOf(persistentVolumeStrategy as unknown as Strategy, { metadata: annotated, spec }), { 6: 'old' });
+  t.match(cellsOf(persistentVolumeClaimStrategy as unknown as Strategy, { metadata: annotated, spec }), { 5: 'old' });
+  t.match(cellsOf(persistentVolumeClaimStrategy as unknown as Strategy, { metadata, spec }), { 5: 'new' });
+  const ingress = [{ ip: '10.0.0.2' }, { hostname: 'a.b' }, { ip: '10.0.0.1' }, { ip: '10.0.0.2' }];
+  const service = created(serviceStrategy as unknown as Strategy, {
+    metadata,
+    spec: { type: 'LoadBalancer', externalIPs: ['1.2.3.4'], ports: [{ port: 80 }] },
+  });
+  Object.assign(service, { status: { loadBalancer: { ingress } } });
+  t.match(serviceStrategy.cells?.(service as never, testContext), { 3: '10.0.0.1,10.0.0.2,a.b,1.2.3.4' });
+  const unready = { metadata, subsets: [{ notReadyAddresses: [{ ip: '10.0.0.1' }] }] };
+  t.match(cellsOf(endpointsStrategy as unknown as Strategy, unready), { 1: '' });
+  t.match(cellsOf(endpointsStrategy as unknown as Strategy, { metadata }), { 1: '<none>' });
   t.end();
 });

@@ -74,7 +74,7 @@ function formatEndpoints(object: Endpoints): string {
     if ((subset.ports ?? []).length === 0) return addresses;
     return (subset.ports ?? []).flatMap((port) => addresses.map((ip) => joinHostPort(ip, port.port)));
   });
-  if (all.length === 0) return none;
+  if ((object.subsets ?? []).length === 0) return none;
   const list = all.slice(0, shownInTable).join(',');
   return all.length > shownInTable ? `${list} + ${all.length - shownInTable} more...` : list;
 }

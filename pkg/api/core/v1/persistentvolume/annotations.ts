@@ -13,6 +13,14 @@ export function mountOptionsAnnotation(dialect: Dialect): string {
   return `volume.beta.${dialect.labelDomain}/mount-options`;
 }
 
+/** Name of the storage class, in the annotation or, failing that, in the field; empty when there is none. */
+export function storageClassOf(
+  { metadata, spec }: { metadata: ObjectMeta; spec: { storageClassName?: string } },
+  dialect: Dialect,
+): string {
+  return metadata.annotations?.[storageClassAnnotation(dialect)] ?? spec.storageClassName ?? '';
+}
+
 /** What to tell who still writes the older annotation. */
 export function storageClassWarnings(metadata: ObjectMeta, dialect: Dialect): string[] {
   const key = storageClassAnnotation(dialect);

@@ -1,14 +1,14 @@
 /** What is particular to persistent volumes. */
 import { nodeSelectorTermWarnings } from '#api/core/v1/node/deprecated-labels.js';
 import { formatAccessModes, knownAccessModes } from '#api/core/v1/persistentvolume/access-modes.js';
-import { storageClassWarnings } from '#api/core/v1/persistentvolume/annotations.js';
+import { storageClassOf, storageClassWarnings } from '#api/core/v1/persistentvolume/annotations.js';
 import { validateVolume, validateVolumeUpdate } from '#api/core/v1/persistentvolume/validation.js';
 import { defaultStorageSystems } from '#api/core/v1/pod/volume-defaults.js';
 import { persistentvolumes } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolume } from '#api/core/v1/types.gen.js';
 import type { TableRowCells } from '#api/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -34,10 +34,10 @@ export const persistentVolumeStrategy: Strategy<PersistentVolume> = kindStrategy
       nodeSelectorTermWarnings(term, dialect, termsPath.index(i)),
     ),
   ],
-  cells: (volume, context) => volumeCells(volume, context.now),
+  cells: (volume, context) => volumeCells(volume, context),
 });
 
-function volumeCells(volume: PersistentVolume, now: number): TableRowCells {
+function volumeCells(volume: PersistentVolume, { dialect, now }: StrategyContext): TableRowCells {
   const { metadata, spec, status } = volume;
   const claim = spec.claimRef;
   return [
@@ -47,7 +47,7 @@ function volumeCells(volume: PersistentVolume, now: number): TableRowCells {
     spec.persistentVolumeReclaimPolicy ?? '',
     metadata.deletionTimestamp === undefined ? (status?.phase ?? '') : 'Terminating',
     claim === undefined ? '' : `${claim.namespace ?? ''}/${claim.name ?? ''}`,
-    spec.storageClassName ?? '',
+    storageClassOf(volume, dialect),
     status?.reason ?? '',
     age(metadata.creationTimestamp, now),
     spec.volumeMode ?? '<unset>',

@@ -1,6 +1,6 @@
 /** What is particular to persistent volume claims. */
 import { formatAccessModes, knownAccessModes } from '#api/core/v1/persistentvolume/access-modes.js';
-import { storageClassWarnings } from '#api/core/v1/persistentvolume/annotations.js';
+import { storageClassOf, storageClassWarnings } from '#api/core/v1/persistentvolume/annotations.js';
 import { alignDataSources, dropUnknownDataSource } from '#api/core/v1/persistentvolumeclaim/data-source.js';
 import { defaultClaim } from '#api/core/v1/persistentvolumeclaim/defaults.js';
 import { validateClaimSpec } from '#api/core/v1/persistentvolumeclaim/spec-validation.js';
@@ -9,7 +9,7 @@ import { persistentvolumeclaims } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
 import type { TableRowCells } from '#api/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -30,11 +30,11 @@ export const persistentVolumeClaimStrategy: Strategy<PersistentVolumeClaim> = ki
     validateUpdate: validateClaimUpdate,
     validateStatusUpdate: (claim, _old, context) => validateClaimStatus(claim, context),
     warnings: ({ metadata }, _old, { dialect }) => storageClassWarnings(metadata, dialect),
-    cells: (claim, context) => claimCells(claim, context.now),
+    cells: (claim, context) => claimCells(claim, context),
   },
 );
 
-function claimCells(claim: PersistentVolumeClaim, now: number): TableRowCells {
+function claimCells(claim: PersistentVolumeClaim, { dialect, now }: StrategyContext): TableRowCells {
   const { metadata, spec, status } = claim;
   const bound = (spec.volumeName ?? '') !== '';
   return [
@@ -43,7 +43,7 @@ function claimCells(claim: PersistentVolumeClaim, now: number): TableRowCells {
     spec.volumeName ?? '',
     bound ? (status?.capacity?.['storage'] ?? '') : '',
     bound ? formatAccessModes(status?.accessModes) : '',
-    spec.storageClassName ?? '',
+    storageClassOf(claim, dialect),
     age(metadata.creationTimestamp, now),
     spec.volumeMode ?? '<unset>',
   ];

@@ -60,7 +60,8 @@ function externalAddress(service: Service): string {
       return orNone(externalIPs.join(','));
     case 'LoadBalancer': {
       const balancers = (status?.loadBalancer?.ingress ?? []).map((ingress) => ingress.ip || ingress.hostname || '');
-      const all = [...balancers.filter((address) => address !== ''), ...externalIPs];
+      const known = new Set(balancers.filter((address) => address !== ''));
+      const all = [...[...known].sort(), ...externalIPs];
       return all.length > 0 ? all.join(',') : '<pending>';
     }
     case 'ExternalName':

@@ -44,8 +44,8 @@ export const storageClassStrategy: Strategy<StorageClass> = kindStrategy<Storage
     `${object.metadata.name ?? ''}${isDefaultClass(object, context.dialect) ? ' (default)' : ''}`,
     object.provisioner ?? '',
     object.reclaimPolicy ?? 'Delete',
-    object.volumeBindingMode ?? '<unset>',
-    String(object.allowVolumeExpansion ?? false),
+    object.volumeBindingMode ?? 'Immediate',
+    object.allowVolumeExpansion ?? false,
     age(object.metadata.creationTimestamp, context.now),
   ],
 });
