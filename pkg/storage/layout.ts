@@ -42,18 +42,19 @@ export function spliceOffset(bytes: Buffer): number {
 }
 
 /**
- * The bytes to serve, in memory of their own (a buffer from the network may be part of a much larger one). Bytes that are
- * not in the stored layout come back as they are.
+ * The bytes to serve, in memory of their own (a buffer from the network may be part of a much larger one), with `behind`,
+ * an ASCII text, at their end. Bytes that are not in the stored layout come back as they are.
  */
-export function splice(stored: Buffer, revision: Revision): Buffer {
+export function splice(stored: Buffer, revision: Revision, behind = ''): Buffer {
   const at = spliceOffset(stored);
   const text = at < 0 ? '' : `"resourceVersion":"${revision}"${stored[at] === closingBrace ? '' : ','}`;
   const cut = Math.max(at, 0);
   // Not from Node's shared pool: one long-lived object would keep a whole slab of it alive.
-  const served = Buffer.allocUnsafeSlow(stored.length + text.length);
+  const served = Buffer.allocUnsafeSlow(stored.length + text.length + behind.length);
   stored.copy(served, 0, 0, cut);
   served.write(text, cut, 'latin1');
   stored.copy(served, cut + text.length, cut);
+  served.write(behind, stored.length + text.length, 'latin1');
   return served;
 }
 

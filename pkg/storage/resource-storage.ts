@@ -16,6 +16,8 @@ export interface Entry {
   readonly stale?: boolean;
   /** JSON as served: with metadata.resourceVersion spliced in; made once. */
   json(): Buffer;
+  /** `json()` with a line feed behind it, as answers end. */
+  line(): Buffer;
   /** The parsed object with metadata.resourceVersion; parsed once, shared, not to be modified. */
   object(): unknown;
   /** Bytes of another representation, made once per entry by `make` and kept under `name` (bounded by the entry's life). */

@@ -1,5 +1,5 @@
 /** Takes the token out of a request and asks the kinds of tokens about it. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { unauthorized } from '#apimachinery/errors/status.js';
@@ -39,9 +39,7 @@ export class BearerTokenAuthenticator implements Authenticator, TokenAuthenticat
   async authenticateToken(token: string, audiences?: readonly string[]): Promise<UserInfo | undefined> {
     if (token.length > maxTokenLength) return undefined;
     // Tokens are secrets: only their digests are kept.
-    const key = createHash('sha256')
-      .update(JSON.stringify([token, audiences ?? null]))
-      .digest('base64');
+    const key = hash('sha256', audiences === undefined ? `own ${token}` : JSON.stringify([token, audiences]), 'base64');
     const known = this.#cache.get(key);
     if (known !== undefined) return known;
     let failure: { readonly error: unknown } | undefined;
@@ -60,6 +58,10 @@ export class BearerTokenAuthenticator implements Authenticator, TokenAuthenticat
   }
 }
 
+/** How a WebSocket subprotocol begins that is no protocol but a token. It is never answered with. */
+export const tokenSubprotocolPrefix = (dialect: Dialect): string =>
+  `base64url.bearer.authorization.${dialect.apiDomain}.`;
+
 /**
  * From `Authorization: Bearer …`, or, as browsers cannot set that header on WebSockets, from the subprotocol
  * `base64url.bearer.authorization.<domain>.<token in base64url>`.
@@ -68,7 +70,7 @@ export function bearerToken(request: Pick<ApiRequest, 'headers'>, dialect: Diale
   const match = /^bearer +(\S+) *$/i.exec(request.headers['authorization'] ?? '');
   if (match !== null) return match[1];
   if (request.headers['upgrade']?.toLowerCase() !== 'websocket') return undefined;
-  const prefix = `base64url.bearer.authorization.${dialect.apiDomain}.`;
+  const prefix = tokenSubprotocolPrefix(dialect);
   const protocols = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((part) => part.trim());
   const encoded = protocols.find((protocol) => protocol.startsWith(prefix))?.slice(prefix.length);
   if (encoded === undefined || encoded === '') return undefined;

@@ -24,7 +24,6 @@ export class RequestMetrics {
   readonly #requests: Counter<Place | 'code'>;
   readonly #seconds: Histogram<Place>;
   readonly #longRunning: Gauge<Place>;
-  readonly #inFlight: Gauge<'request_kind'>;
 
   constructor({ registry, isServed }: RequestMetricsOptions) {
     this.#registry = registry;
@@ -49,13 +48,6 @@ export class RequestMetrics {
       labelNames: place,
       registers,
     });
-    this.#inFlight = new Gauge({
-      name: 'apiserver_current_inflight_requests',
-      help: 'Requests that are being worked on, reads and writes apart.',
-      labelNames: ['request_kind'],
-      registers,
-    });
-    this.inFlight({ readOnly: 0, mutating: 0 });
   }
 
   observe(request: ApiRequest, info: RequestInfo | undefined, code: number, elapsedMs: number): void {
@@ -64,9 +56,19 @@ export class RequestMetrics {
     this.#seconds.observe(labels, elapsedMs / 1000);
   }
 
-  inFlight(counts: { readonly readOnly: number; readonly mutating: number }): void {
-    this.#inFlight.set({ request_kind: 'readOnly' }, counts.readOnly);
-    this.#inFlight.set({ request_kind: 'mutating' }, counts.mutating);
+  /** Tells how many requests are being worked on; asked when the series are read. */
+  inFlight(counts: () => { readonly readOnly: number; readonly mutating: number }): void {
+    new Gauge({
+      name: 'apiserver_current_inflight_requests',
+      help: 'Requests that are being worked on, reads and writes apart.',
+      labelNames: ['request_kind'],
+      registers: [this.#registry],
+      collect() {
+        const { readOnly, mutating } = counts();
+        this.set({ request_kind: 'readOnly' }, readOnly);
+        this.set({ request_kind: 'mutating' }, mutating);
+      },
+    });
   }
 
   /** Counts an open watch; the result ends the count. */

@@ -45,6 +45,7 @@ export class Pipeline {
   constructor(options: PipelineOptions) {
     this.#options = options;
     this.#inFlight = new MaxInFlight(options.limits, options.dialect.groups.masters);
+    options.metrics.inFlight(() => this.#inFlight.current);
   }
 
   /** Never rejects. */
@@ -107,19 +108,17 @@ export class Pipeline {
   }
 
   async #authorized(context: RequestContext, endpoint: Endpoint): Promise<ApiResponse> {
-    const { authenticator, authorizer, dialect, metrics } = this.#options;
+    const { authenticator, authorizer, dialect } = this.#options;
     const { request, info } = context;
     const user = request.user ?? (await authenticator.authenticate(request));
     if (user === undefined) throw unauthorized();
     context.user = await impersonate(request, user, authorizer, dialect);
     const leave = this.#inFlight.enter(context);
-    metrics.inFlight(this.#inFlight.current);
     try {
       await authorize(authorizer, attributesOf(info, context.user));
       return await endpoint(await withBody(context));
     } finally {
       leave();
-      metrics.inFlight(this.#inFlight.current);
     }
   }
 

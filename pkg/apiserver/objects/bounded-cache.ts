@@ -20,9 +20,13 @@ export class BoundedCache<V> {
   get(key: string): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
-    this.#entries.delete(key);
-    if (entry.until <= this.#options.clock.monotonic()) return undefined;
-    this.#entries.set(key, entry);
+    const { clock, size } = this.#options;
+    const old = entry.until <= clock.monotonic();
+    // As long as there is much room the order does not matter.
+    const crowded = this.#entries.size * 2 > size;
+    if (old || crowded) this.#entries.delete(key);
+    if (old) return undefined;
+    if (crowded) this.#entries.set(key, entry);
     return entry.value;
   }
 

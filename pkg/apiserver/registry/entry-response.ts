@@ -40,6 +40,9 @@ export async function entryResponse(
   const { responder } = registry;
   const { format, pretty, transform } = form;
   if (format === 'json' && !pretty) {
+    if (transform === undefined && resource.conversion === undefined) {
+      return responder.bytes(context, entry.line(), 'json', status);
+    }
     const json =
       transform === undefined
         ? jsonOf(resource, entry)

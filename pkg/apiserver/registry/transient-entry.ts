@@ -4,6 +4,8 @@ import { splice } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';
 import type { Revision } from '#storage/store.js';
 
+const lineFeed = Buffer.from('\n');
+
 export class TransientEntry implements Entry {
   readonly key: string;
   readonly revision: Revision;
@@ -18,6 +20,10 @@ export class TransientEntry implements Entry {
 
   json(): Buffer {
     return this.revision === 0n ? this.stored : splice(this.stored, this.revision);
+  }
+
+  line(): Buffer {
+    return Buffer.concat([this.json(), lineFeed]);
   }
 
   object(): ApiObjectShape {

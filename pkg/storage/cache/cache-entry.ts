@@ -11,6 +11,8 @@ export type Decode = (json: Buffer) => object;
 /** JSON as it is. */
 export const decodeJson: Decode = (json) => JSON.parse(json.toString('utf8')) as object;
 
+const lineFeed = '\n';
+
 export class CacheEntry implements Entry {
   readonly key: string;
   readonly revision: Revision;
@@ -30,7 +32,8 @@ export class CacheEntry implements Entry {
     this.revision = modRevision;
     this.stale = stale;
     this.unreadable = unreadable ?? (isStoredLayout(value) ? undefined : 'the stored data is not an object in JSON');
-    this.#json = splice(value, modRevision);
+    const line = splice(value, modRevision, lineFeed);
+    this.#json = line.subarray(0, line.length - lineFeed.length);
     this.#decode = decode;
   }
 
@@ -41,6 +44,11 @@ export class CacheEntry implements Entry {
   json(): Buffer {
     this.checkReadable();
     return this.#json;
+  }
+
+  line(): Buffer {
+    const { buffer, byteOffset, length } = this.json();
+    return Buffer.from(buffer, byteOffset, length + lineFeed.length);
   }
 
   object(): unknown {
