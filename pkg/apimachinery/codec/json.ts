@@ -23,9 +23,11 @@ const maxFindings = 100;
 const summaryBytes = 30;
 
 function summary(text: string): string {
-  return Buffer.from(text.slice(0, summaryBytes))
-    .toString('hex')
-    .slice(0, 2 * summaryBytes);
+  if (text === '') return '<empty>';
+  const bytes = Buffer.from(text.slice(0, summaryBytes + 1));
+  const encoding = text.startsWith('{') ? 'utf8' : 'hex';
+  const shown = bytes.toString(encoding, 0, Math.min(bytes.length, summaryBytes));
+  return bytes.length > summaryBytes ? `${shown} ...` : shown;
 }
 
 function finish(type: TypeInfo, value: unknown, duplicates: string[], validation: FieldValidation): Decoded {
@@ -57,7 +59,11 @@ export function decodeJSON(bytes: Buffer | string, type: TypeInfo, validation: F
   try {
     value = parseJSONText(text);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    // Of the parser's words only those for a text that stops too early are the same as Go's.
+    const reason = (error instanceof Error ? error.message : String(error)).replace(
+      /^Unexpected end/,
+      'unexpected end',
+    );
     throw badRequest(
       `the object provided is unrecognized (must be of type ${type.shortName}): couldn't get version/kind; json parse error: ${reason} (${summary(text)})`,
       error,

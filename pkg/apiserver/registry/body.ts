@@ -2,7 +2,6 @@
 import type { ApiObjectShape } from '#api/object.js';
 import type { FieldValidation } from '#apimachinery/codec/json.js';
 import { type Encoding, requestEncoding } from '#apimachinery/codec/negotiate.js';
-import { badRequest } from '#apimachinery/errors/status.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import type { TypeRef } from '#apiserver/representation/codec.js';
@@ -23,7 +22,6 @@ export function readBody(
   fieldValidation: FieldValidation,
 ): ApiObjectShape {
   const encoding = bodyEncoding(registry, context);
-  if (context.request.body.length === 0) throw badRequest('EOF');
   const { object, warnings } = registry.codec.decode(context.request.body, encoding, expected, fieldValidation);
   for (const text of warnings) warn(context, text);
   return object;

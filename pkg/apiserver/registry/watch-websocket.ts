@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
 import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { badRequest } from '#apimachinery/errors/status.js';
+import { tokenSubprotocolPrefix } from '#apiserver/authentication/bearer-token.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import type { ServedResource } from '#apiserver/registry/served-resource.js';
@@ -22,7 +23,12 @@ export async function watchOverWebSocket(
   const form = negotiateWatch(registry, context, resource);
   const frames = await openWatch(registry, context, resource, form);
   const { method, url, headers } = context.request;
-  const server = new WebSocketServer({ noServer: true, maxPayload: maxPayloadBytes });
+  const prefix = tokenSubprotocolPrefix(registry.dialect);
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: maxPayloadBytes,
+    handleProtocols: (protocols) => [...protocols].find((protocol) => !protocol.startsWith(prefix)) ?? false,
+  });
   // Only these three are looked at.
   const request = { method, url, headers } as IncomingMessage;
   const client = await new Promise<WebSocket>((resolve, reject) => {

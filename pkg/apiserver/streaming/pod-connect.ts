@@ -1,6 +1,7 @@
 /** `pods/exec`, `pods/attach`, `pods/portforward`: tunnels to the node agent. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
+import { tokenSubprotocolPrefix } from '#apiserver/authentication/bearer-token.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import { flag } from '#apiserver/http/request-info.js';
 import type { ConnectEndpoint } from '#apiserver/registry/endpoints.js';
@@ -54,7 +55,7 @@ function connectEndpoint(
       const pod = await findPod(reader, info.namespace, info.name);
       const path = agentPath(context, () => chooseContainer(pod, info.query.get('container') ?? ''));
       const backend = await nodeAgents.backend(nodeOfPod(pod));
-      const tokenProtocolPrefix = `base64url.bearer.authorization.${dialect.apiDomain}.`;
+      const tokenProtocolPrefix = tokenSubprotocolPrefix(dialect);
       await openTunnel({ backend, request, path, tokenProtocolPrefix, socket, head, signal: request.signal });
     },
   };

@@ -3,6 +3,7 @@ import { isIPv4 } from 'node:net';
 import { endpoints, pods, services } from '#api/core/v1/resources.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest, notFound, serviceUnavailable } from '#apimachinery/errors/status.js';
+import { tokenSubprotocolPrefix } from '#apiserver/authentication/bearer-token.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
@@ -57,7 +58,7 @@ function proxyEndpoint({ dialect }: ProxyOptions, resource: string, locate: Loca
       const { request } = context;
       const { path, query } = targetPath(request.url, resource);
       const backend = await locate(context);
-      const tokenProtocolPrefix = `base64url.bearer.authorization.${dialect.apiDomain}.`;
+      const tokenProtocolPrefix = tokenSubprotocolPrefix(dialect);
       const target = (path === '' ? '/' : path) + query;
       await openTunnel({ backend, request, path: target, tokenProtocolPrefix, socket, head, signal: request.signal });
     },

@@ -24,7 +24,11 @@ t.test('failures', withEtcd, async (t) => {
 
   await covers(t, ['7 400'], 'what cannot be understood', async (t) => {
     const rows: [string, () => Promise<Response>, string | RegExp][] = [
-      ['no body', () => client.post(path, ''), 'EOF'],
+      [
+        'no body',
+        () => client.post(path, ''),
+        "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: unexpected end of JSON input (<empty>)",
+      ],
       [
         'no JSON',
         () => client.post(path, '{'),

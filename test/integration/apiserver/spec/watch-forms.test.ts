@@ -44,6 +44,9 @@ function open(t: Test, { client }: SpecServer, path: string, options: { accept?:
   return socket;
 }
 
+// Many of these wait for a watch's time to be over.
+t.setTimeout(120_000);
+
 t.test('forms of watches', withEtcd, async (t) => {
   const spec = await startSpec(t);
   const { server, client } = spec;
@@ -85,6 +88,10 @@ t.test('forms of watches', withEtcd, async (t) => {
     await once(socket, 'open');
     t.equal(socket.protocol, 'base64.binary.k8s.io', 'the one asked for');
     await once(socket, 'close');
+    const token = `base64url.bearer.authorization.${dialect.apiDomain}.c2VjcmV0`;
+    const browser = open(t, spec, `${path}?watch=1`, { protocols: [token, 'base64.binary.k8s.io'] });
+    await once(browser, 'open');
+    t.equal(browser.protocol, 'base64.binary.k8s.io', 'a token is no protocol');
     const refused = open(t, spec, `${path}?watch=1&labelSelector=a%20b`);
     refused.on('error', () => undefined);
     const [, response] = (await once(refused, 'unexpected-response')) as [unknown, { statusCode: number }];

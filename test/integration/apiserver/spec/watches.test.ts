@@ -15,6 +15,9 @@ import {
 
 const shown = (events: readonly WatchedEvent[]) => events.map(({ type, object }) => `${type} ${object.metadata.name}`);
 
+// Many of these wait for a watch's time to be over.
+t.setTimeout(120_000);
+
 t.test('watches', withEtcd, async (t) => {
   const { client: a, etcd } = await startSpec(t);
   const { client: b } = await serveOver(t, etcd);
