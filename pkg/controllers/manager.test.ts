@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
-import { namespaces, serviceaccounts } from '#api/core/v1/resources.gen.js';
+import { namespaces, nodes, pods, serviceaccounts } from '#api/core/v1/resources.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import type { Leadership } from '#client/control-loop/leader-loop.js';
 import { FakeApi } from '#client/testing/fake-api.js';
@@ -8,6 +8,7 @@ import { settle, VirtualClock } from '#client/testing/virtual-clock.js';
 import { ControllerManager } from '#controllers/manager.js';
 import { controllerManagerValues } from '#controllers/options/options.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
+import { HealthChecks } from '#daemon/serving/health.js';
 
 function setUp(t: Test, controllers: readonly string[], leadership?: Leadership) {
   const clock = new VirtualClock();
@@ -75,6 +76,40 @@ t.test('waits for leadership, and stops when it is lost', async (t) => {
   t.equal(api.list(serviceaccounts).length, 1);
   lose();
   await failed;
+});
+
+t.test('starts one after the other, only its own, and tells the health of each', async (t) => {
+  const clock = new VirtualClock();
+  const api = new FakeApi({ dialect, clock, resources: [namespaces, serviceaccounts, nodes, pods] });
+  const chosen = { controllers: ['podgc', 'serviceaccount', 'namespace'], 'controller-start-interval': 5000 };
+  const manager = new ControllerManager(controllerManagerValues(dialect, chosen), {
+    client: api.client,
+    dialect,
+    clock,
+    random: () => 0.5,
+    log,
+    events: { record() {} },
+    owns: (controller) => controller !== 'namespace',
+  });
+  const stop = new AbortController();
+  const running = manager.start(stop.signal);
+  await clock.advance(4900);
+  t.same(
+    [...manager.states()],
+    [
+      ['podgc', 'running'],
+      ['serviceaccount', 'waiting'],
+    ],
+  );
+  await clock.advance(200);
+  t.same([...manager.states().values()], ['running', 'running']);
+  const checks = new HealthChecks([() => manager.checks()]);
+  const { body } = await checks.respond('healthz', new URLSearchParams('verbose'));
+  t.match(body, '[+]podgc ok\n[+]serviceaccount ok\n');
+  stop.abort();
+  await clock.advance(1000);
+  await running;
+  t.same(manager.checks(), [], 'none of those that have ended');
 });
 
 t.test('close before start', async (t) => {

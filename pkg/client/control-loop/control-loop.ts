@@ -22,7 +22,7 @@ import type { ServingValues } from '#daemon/options/groups/serving.js';
 import type { ProgramContext } from '#daemon/run.js';
 import { createDaemonServer } from '#daemon/serving/create-daemon-server.js';
 import type { DaemonServer } from '#daemon/serving/daemon-server.js';
-import { type HealthCheck, HealthChecks, type HealthCheckSource } from '#daemon/serving/health.js';
+import { type HealthCheck, type HealthCheckSource, HealthChecks } from '#daemon/serving/health.js';
 
 export type ControlLoopValues = ServingValues &
   DelegatedAuthValues &
@@ -95,7 +95,8 @@ export async function createControlLoop(options: ControlLoopOptions): Promise<Da
   const elections: Election[] = [];
   const elect = async (lock: LockChoice): Promise<Election> => {
     const { openEtcdLock } = options;
-    const election = await createElection({ lock, values, connection, openEtcdLock, clock, random, log, metrics });
+    const shared = { values, connection, openEtcdLock, recorder, dialect, clock, random, log, metrics };
+    const election = await createElection({ lock, ...shared });
     elections.push(election);
     return election;
   };

@@ -2,8 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Registry } from 'prom-client';
+import type { ObjectReference } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import type { Leadership } from '#client/control-loop/leader-loop.js';
+import type { EventRecorder } from '#client/events/recorder.js';
 import { createLock } from '#client/leaderelection/create-lock.js';
 import { LeaderElector } from '#client/leaderelection/leader-elector.js';
 import type { LeaderLock } from '#client/leaderelection/lock.js';
@@ -33,6 +36,9 @@ export interface ElectionOptions {
   /** To the API server, for the lock and for the work. */
   readonly connection: Connection;
   readonly openEtcdLock: OpenEtcdLock | undefined;
+  /** Tells of each term, with the lock's object. */
+  readonly recorder: EventRecorder;
+  readonly dialect: Dialect;
   readonly clock: Clock;
   /** Returns [0, 1). */
   readonly random: () => number;
@@ -52,9 +58,14 @@ export interface Election {
 export async function createElection(options: ElectionOptions): Promise<Election> {
   const { values, connection, clock, random, log, metrics } = options;
   const { lock, close } = await openLock(options);
+  const identity = `${hostname()}_${randomUUID()}`;
+  const object = objectOf(options);
   const elector = new LeaderElector({
     lock,
-    identity: `${hostname()}_${randomUUID()}`,
+    identity,
+    onTerm: (what) => {
+      if (object !== undefined) options.recorder.record(object, 'Normal', 'LeaderElection', `${identity} ${what}`);
+    },
     leaseDurationMs: values['leader-elect-lease-duration'],
     renewDeadlineMs: values['leader-elect-renew-deadline'],
     retryPeriodMs: values['leader-elect-retry-period'],
@@ -70,6 +81,21 @@ export async function createElection(options: ElectionOptions): Promise<Election
     connection: connection.fenced(() => elector.fence()),
     close,
   };
+}
+
+/** What the events of release 1.24 are about; a lock in etcd has no object. */
+function objectOf({ lock, dialect }: ElectionOptions): ObjectReference | undefined {
+  const { namespace, name } = lock;
+  switch (lock.kind) {
+    case 'endpointsleases':
+      return { apiVersion: 'v1', kind: 'Endpoints', namespace, name };
+    case 'configmapsleases':
+      return { apiVersion: 'v1', kind: 'ConfigMap', namespace, name };
+    case 'etcdleases':
+      return undefined;
+    default:
+      return { apiVersion: dialect.apiVersion('coordination', 'v1'), kind: 'Lease', namespace, name };
+  }
 }
 
 async function openLock(options: ElectionOptions): Promise<{ readonly lock: LeaderLock; readonly close: () => void }> {

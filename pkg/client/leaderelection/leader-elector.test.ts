@@ -172,6 +172,7 @@ t.test('of many candidates with faults never two lead (random faults)', async (t
 
 t.test('work that ends releases the lock and ends the run', async (t) => {
   const { api, clock } = setUp(t);
+  const terms: string[] = [];
   const make = (identity: string) =>
     new LeaderElector({
       lock: new LeaseLock({ client: api.client, namespace: 'sys', name: 'lock' }),
@@ -182,6 +183,7 @@ t.test('work that ends releases the lock and ends the run', async (t) => {
       clock,
       random: () => 0,
       log: silentLogger,
+      onTerm: (what) => terms.push(`${identity} ${what}`),
     });
   const never = new AbortController().signal;
   await make('a').run(() => Promise.resolve(), never);
@@ -192,6 +194,7 @@ t.test('work that ends releases the lock and ends the run', async (t) => {
   );
   t.equal(api.get(leases, key)?.spec.holderIdentity, '');
   t.equal(clock.pendingTimers, 0);
+  t.same(terms, ['a became leader', 'a stopped leading', 'b became leader', 'b stopped leading']);
 });
 
 t.test('who loses the lead stops, and leads again when it can', async (t) => {

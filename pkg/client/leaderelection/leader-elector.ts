@@ -46,6 +46,8 @@ export interface LeaderElectorOptions {
   readonly random: () => number;
   readonly log: Logger;
   readonly onNewLeader?: (identity: string) => void;
+  /** Told when a term begins and when it ends, `became leader` and `stopped leading`. */
+  readonly onTerm?: (what: 'became leader' | 'stopped leading') => void;
   readonly metrics?: Registry;
   /** Label of the series. */
   readonly name?: string;
@@ -142,6 +144,7 @@ export class LeaderElector {
         return;
       }
       this.#options.log.info({ lock: this.#options.lock.description }, 'Became leader');
+      this.#options.onTerm?.('became leader');
       if ((await this.#lead(work, signal)) === 'workEnded') return;
     }
   }
@@ -183,6 +186,7 @@ export class LeaderElector {
       this.#renewedAtMs = undefined;
       this.#term = undefined;
       this.#setMaster(false);
+      this.#options.onTerm?.('stopped leading');
       await this.#release();
     }
   }
