@@ -6,9 +6,10 @@ import t, { type Test } from 'tap';
 import { serviceaccounts } from '#api/core/v1/resources.gen.js';
 import { schemeFor } from '#api/scheme.js';
 import type { DialectName } from '#apimachinery/dialect.js';
+import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
 import { type Cluster, startCluster } from '#cmd/orch/start-cluster.js';
 import { eventually, kubectls, type RunResult, run } from '#test/e2e/harness.js';
-import { everyCase } from '#test/integration/apiserver/resources/every-case.js';
+import { ungatedCases } from '#test/integration/apiserver/resources/every-case.js';
 import type { AnyCase } from '#test/integration/apiserver/resources/resource-case.js';
 import { workloadCases } from '#test/integration/apiserver/resources/workloads.js';
 
@@ -34,10 +35,10 @@ t.test('kubernetes dialect', { skip: programs.length === 0, timeout: 300_000 }, 
   await each(t, sessions, 'explain', (t, session) => explain(t, session, []));
   await each(t, sessions, 'explain --recursive', (t, session) => explain(t, session, ['--recursive']));
   await each(t, sessions, 'create --dry-run=server', (t, session) =>
-    submit(t, session, everyCase, ['create', '--dry-run=server']),
+    submit(t, session, ungatedCases, ['create', '--dry-run=server']),
   );
   await each(t, sessions, 'apply', (t, session) =>
-    submit(t, session, lasting(everyCase), ['apply', '--validate=strict']),
+    submit(t, session, lasting(ungatedCases), ['apply', '--validate=strict']),
   );
   await each(t, sessions, 'mistakes', mistakes);
 });
@@ -83,13 +84,18 @@ async function open(t: Test, dialect: DialectName): Promise<ReadonlyMap<string, 
   return new Map(programs.map((program) => [program, session(program)]));
 }
 
+/** What a server has whose gates are as the release has them. */
+function served({ dialect }: Cluster): readonly ResourceInfo[] {
+  return schemeFor(dialect).resources.filter(({ declaration }) => declaration.featureGate === undefined);
+}
+
 async function apiResources(t: Test, { cluster, kubectl }: Session): Promise<void> {
   const { code, stdout, stderr } = await kubectl('api-resources', '--no-headers');
   t.equal(code, 0, stderr);
   const rows = stdout.split('\n').map((line) => line.trim().split(/\s+/));
   const shown = new Set(rows.map((row) => [row[0], ...row.slice(-3)].join(' ')));
   // One version of a group is shown: the preferred one.
-  const { resources } = schemeFor(cluster.dialect);
+  const resources = served(cluster);
   const preferred = resources.filter(({ apiVersion }) => apiVersion !== 'autoscaling/v1');
   for (const { declaration, apiVersion } of preferred) {
     const { resource, namespaced, kind } = declaration;
@@ -98,7 +104,7 @@ async function apiResources(t: Test, { cluster, kubectl }: Session): Promise<voi
 }
 
 async function explain(t: Test, { cluster, kubectl, isThorough }: Session, options: readonly string[]): Promise<void> {
-  const { resources } = schemeFor(cluster.dialect);
+  const resources = served(cluster);
   const asked = isThorough ? resources : resources.filter((_, index) => index % sampling === 0);
   await inParallel(asked, async ({ declaration: { resource, kind, version }, apiVersion }) => {
     const { code, stdout, stderr } = await kubectl('explain', resource, `--api-version=${apiVersion}`, ...options);

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import type { SubresourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ApiServer } from '#apiserver/apiserver.js';
-import { everyCase } from '#test/integration/apiserver/resources/every-case.js';
+import { everyCase, gateFor } from '#test/integration/apiserver/resources/every-case.js';
 import type { AnyCase } from '#test/integration/apiserver/resources/resource-case.js';
 import { type Answer, call, startServer } from '#test/integration/apiserver/server.js';
 
@@ -176,7 +176,7 @@ async function approval(t: Test, fixture: Fixture): Promise<void> {
 }
 
 t.test('views of the stored object', async (t) => {
-  const server = await startServer(t, { dialect });
+  const server = await startServer(t, { dialect, dependencies: { gate: gateFor(everyCase) } });
   const views = new Set(['status', 'scale', 'approval', 'finalize', 'ephemeralcontainers']);
   for (const given of everyCase) {
     const { resource, version, subresources = [] } = given.resource;

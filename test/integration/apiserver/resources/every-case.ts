@@ -1,4 +1,6 @@
 /** The rows of all resources that keep objects. */
+import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { administrationCases } from '#test/integration/apiserver/resources/administration.js';
 import { clusterCases } from '#test/integration/apiserver/resources/cluster.js';
 import { coreCases } from '#test/integration/apiserver/resources/core.js';
@@ -6,3 +8,13 @@ import type { AnyCase } from '#test/integration/apiserver/resources/resource-cas
 import { workloadCases } from '#test/integration/apiserver/resources/workloads.js';
 
 export const everyCase: readonly AnyCase[] = [...coreCases, ...workloadCases, ...clusterCases, ...administrationCases];
+
+/** Cases of resources that every server has, whatever its gates. */
+export const ungatedCases: readonly AnyCase[] = everyCase.filter(({ resource }) => resource.featureGate === undefined);
+
+/** Gates as the release has them, with those on that the resources belong to. */
+export function gateFor(cases: readonly AnyCase[]): (name: string) => boolean {
+  const features = cases.flatMap(({ resource }) => resource.featureGate ?? []);
+  const gates = new FeatureGates(Object.fromEntries(features.map((name) => [name, true])));
+  return (name) => gates.enabled(name as FeatureGateName);
+}

@@ -5,8 +5,7 @@ import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { KindInfo } from '#apimachinery/schema/scheme.js';
 import type { ApiServer } from '#apiserver/apiserver.js';
-import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
-import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
+import { gateFor } from '#test/integration/apiserver/resources/every-case.js';
 import { type AnyCase, at, type Draft } from '#test/integration/apiserver/resources/resource-case.js';
 import { Watching } from '#test/integration/apiserver/resources/watching.js';
 import { type Answer, call, startServer } from '#test/integration/apiserver/server.js';
@@ -14,11 +13,7 @@ import { type Answer, call, startServer } from '#test/integration/apiserver/serv
 /** A test per resource, all on one server. */
 export function testResources(t: Test, cases: readonly AnyCase[], dialect: Dialect): void {
   t.test(`${dialect.name} dialect`, async (t) => {
-    // With the features that the resources belong to.
-    const features = cases.flatMap(({ resource }) => resource.featureGate ?? []);
-    const gates = new FeatureGates(Object.fromEntries(features.map((name) => [name, true])));
-    const gate = (name: string): boolean => gates.enabled(name as FeatureGateName);
-    const server = await startServer(t, { dialect, dependencies: { gate } });
+    const server = await startServer(t, { dialect, dependencies: { gate: gateFor(cases) } });
     for (const given of cases) {
       const { resource, version } = given.resource;
       await t.test(`${resource} ${version}`, async (t) => {

@@ -289,6 +289,16 @@ t.test('a schema nested without end is refused, not followed', (t) => {
   t.end();
 });
 
+t.test('a pattern that tries for ever is given up', (t) => {
+  const property = { type: 'string', pattern: '^(a+)+$', default: `${'a'.repeat(60)}!` };
+  const failures = createFailures(
+    strategy,
+    withField(base, schemaPath, { type: 'object', properties: { a: property } }),
+  );
+  t.match(failures, [/properties\[a\].default: .*should match .*takes too long to find out/]);
+  t.end();
+});
+
 t.test('protected groups need approval', (t) => {
   const draft = withField(withField(base, 'spec.group', 'a.orch.io'), 'metadata.name', 'widgets.a.orch.io');
   const key = 'api-approved.orch.io';

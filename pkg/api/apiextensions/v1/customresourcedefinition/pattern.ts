@@ -1,4 +1,8 @@
 /** Regular expressions of schemas: the syntax is RE2's, which runs in linear time; here they run in this platform's. */
+import { Script } from 'node:vm';
+
+/** Far more than any honest pattern takes; this platform's engine can be made to try for ever. */
+const patienceMs = 100;
 
 /** What RE2 leaves out for the sake of its running time. */
 const unsupported = /\(\?(?:[=!]|<[=!])/;
@@ -60,4 +64,15 @@ export function compilePattern(pattern: string): RegExp {
     .replaceAll('\\A', '^')
     .replaceAll('\\z', '$');
   return new RegExp(body, [...new Set(`${flags?.[1] ?? ''}`)].join(''));
+}
+
+/** Undefined when it takes too long to find out. The pattern must be one, see `patternError`. */
+export function matchesPattern(pattern: string, text: string): boolean | undefined {
+  try {
+    const script = new Script('pattern.test(text)');
+    return Boolean(script.runInNewContext({ pattern: compilePattern(pattern), text }, { timeout: patienceMs }));
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined;
+    throw error;
+  }
 }
