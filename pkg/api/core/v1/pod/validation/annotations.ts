@@ -135,6 +135,7 @@ export function validateAnnotationsUpdate(
 export function validateSeccompAgreement(pod: PodLike, dialect: Dialect, specPath: FieldPath): FieldFailure[] {
   const annotations = pod.metadata?.annotations;
   if (annotations === undefined || pod.spec === undefined) return [];
+  if (!Object.keys(annotations).some((key) => key.includes('seccomp'))) return [];
   const at = specPath.child('securityContext', 'seccompProfile');
   const failures = agree(annotations[seccompPodAnnotation(dialect)], pod.spec.securityContext?.seccompProfile, at);
   for (const { list, index, container } of containersOf(pod.spec)) {

@@ -147,18 +147,24 @@ const rules: Rules = {
 };
 
 function validateSource(volume: Volume, facts: VolumeFacts, path: FieldPath): FieldFailure[] {
-  const failures: FieldFailure[] = [];
-  const place: Place = { ...facts, volumePath: path, name: volume.name ?? '' };
-  let found = 0;
-  for (const field of Object.keys(rules) as (keyof VolumeSource)[]) {
-    if (volume[field] === undefined) continue;
-    found++;
+  const found = sourcesOf(volume);
+  const [first, ...others] = found;
+  if (first === undefined) return [required(path, 'must specify a volume type')];
+  const failures = checkOne(volume, first, { ...facts, volumePath: path, name: volume.name ?? '' });
+  for (const field of others) {
     const at = path.child(rules[field].tooMany ?? field);
-    if (found > 1) failures.push(forbiddenField(at, 'may not specify more than 1 volume type'));
-    else failures.push(...checkOne(volume, field, place));
+    failures.push(forbiddenField(at, 'may not specify more than 1 volume type'));
   }
-  if (found === 0) failures.push(required(path, 'must specify a volume type'));
   return failures;
+}
+
+/** The sources that are set, in the order of their rules. Looks at what a volume has, which is little. */
+function sourcesOf(volume: Volume): (keyof VolumeSource)[] {
+  const set = (Object.keys(volume) as (keyof Volume)[]).filter(
+    (field): field is keyof VolumeSource => field in rules && volume[field] !== undefined,
+  );
+  if (set.length < 2) return set;
+  return (Object.keys(rules) as (keyof VolumeSource)[]).filter((field) => set.includes(field));
 }
 
 function checkOne<K extends keyof VolumeSource>(volume: VolumeSource, field: K, place: Place): FieldFailure[] {
