@@ -25,6 +25,7 @@ export async function runExample(clientConfig: string, sink: ProgressSink, out: 
   const api = new Api({
     transport: new HttpTransport({ ...target, clock: realClock }),
     signal,
+    clock: realClock,
     webSocket: () => Promise.reject(new Error('the example opens no streams')),
   });
   try {

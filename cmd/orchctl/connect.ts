@@ -86,7 +86,8 @@ export function apiOf(config: ClientConfig, values: Values, terminal: Terminal):
     clock: terminal.clock,
     ...(timeoutMs > 0 ? { timeoutMs } : {}),
   });
-  return new Api({ transport, signal: terminal.signal, webSocket: (path) => webSocketTarget(config, path, terminal) });
+  const { clock, signal } = terminal;
+  return new Api({ transport, clock, signal, webSocket: (path) => webSocketTarget(config, path, terminal) });
 }
 
 async function webSocketTarget(config: ClientConfig, path: string, { clock }: Terminal): Promise<WebSocketTarget> {

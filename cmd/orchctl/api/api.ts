@@ -1,9 +1,11 @@
 /** The API server as the commands see it: generic requests on any resource it serves. */
 import type { Socket } from 'node:net';
+import type { Clock } from '#apimachinery/clock.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { type Status, StatusError, statusOf } from '#apimachinery/errors/status.js';
 import type { ApiObject } from '#client/client.js';
 import { readLines } from '#client/rest/lines.js';
+import { responseRetryMs } from '#client/rest/retry.js';
 import type { Transport, TransportResponse } from '#client/rest/transport.js';
 import { apiVersionOf, ResourceCatalog, type ServedResource } from '#cmd/orchctl/api/resources.js';
 
@@ -61,6 +63,7 @@ const pageSize = 500;
 export class Api {
   readonly #transport: Transport;
   readonly #signal: AbortSignal;
+  readonly #clock: Clock;
   /** Where and how to open a WebSocket for that path. */
   readonly webSocket: (path: string) => Promise<WebSocketTarget>;
   #catalog: Promise<ResourceCatalog> | undefined;
@@ -68,10 +71,12 @@ export class Api {
   constructor(options: {
     transport: Transport;
     signal: AbortSignal;
+    clock: Clock;
     webSocket: (path: string) => Promise<WebSocketTarget>;
   }) {
     this.#transport = options.transport;
     this.#signal = options.signal;
+    this.#clock = options.clock;
     this.webSocket = options.webSocket;
   }
 
@@ -91,7 +96,10 @@ export class Api {
     return JSON.parse((await collect(response)).toString('utf8')) as R;
   }
 
-  /** Any request; the response's body is still to be read. Throws a StatusError for a failure. */
+  /**
+   * Any request; the response's body is still to be read. A server that says when to come again is asked again. Throws a
+   * StatusError for a failure.
+   */
   async send(
     method: string,
     path: string,
@@ -99,15 +107,20 @@ export class Api {
     headers: Record<string, string>,
     signal: AbortSignal = this.#signal,
   ): Promise<TransportResponse> {
-    const response = await this.#transport.request({
-      method,
-      path,
-      headers: { 'user-agent': 'orchctl', ...headers },
-      ...(body === undefined ? {} : { body }),
-      signal,
-    });
-    if (response.status < 400) return response;
-    throw failureOf(response.status, (await collect(response)).toString('utf8'));
+    for (let retries = 0; ; retries += 1) {
+      const response = await this.#transport.request({
+        method,
+        path,
+        headers: { 'user-agent': 'orchctl', ...headers },
+        ...(body === undefined ? {} : { body }),
+        signal,
+      });
+      if (response.status < 400) return response;
+      const text = (await collect(response)).toString('utf8');
+      const waitMs = responseRetryMs(response, retries);
+      if (waitMs === undefined) throw failureOf(response.status, text);
+      await this.#clock.sleep(waitMs, signal);
+    }
   }
 
   get<T extends ApiObject>(resource: ServedResource, name: string, scope: Scope): Promise<T> {

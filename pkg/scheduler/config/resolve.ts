@@ -121,9 +121,7 @@ function idleFields(config: Plain): string[] {
   const connection = isPlain(config['clientConnection']) ? config['clientConnection'] : {};
   return [
     ...['parallelism', 'extenders'].filter((name) => config[name] !== undefined),
-    ...['acceptContentTypes', 'contentType'].filter(
-      (name) => connection[name] !== undefined && connection[name] !== '',
-    ),
+    ...['acceptContentTypes'].filter((name) => connection[name] !== undefined && connection[name] !== ''),
     ...ofProfiles,
   ];
 }
