@@ -1,7 +1,8 @@
 /** Request metrics, named as in 1.24. */
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
+import { RequestSeries } from '#apiserver/http/request-series.js';
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const verbs = new Set(['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection']);
@@ -21,26 +22,24 @@ export interface RequestMetricsOptions {
 export class RequestMetrics {
   readonly #registry: Registry;
   readonly #isServed: (info: RequestInfo) => boolean;
-  readonly #requests: Counter<Place | 'code'>;
-  readonly #seconds: Histogram<Place>;
+  readonly #series: RequestSeries;
   readonly #longRunning: Gauge<Place>;
 
   constructor({ registry, isServed }: RequestMetricsOptions) {
     this.#registry = registry;
     this.#isServed = isServed;
     const registers = [registry];
-    this.#requests = new Counter({
-      name: 'apiserver_request_total',
-      help: 'Requests answered, by verb, resource, scope and HTTP code.',
-      labelNames: [...place, 'code'],
-      registers,
-    });
-    this.#seconds = new Histogram({
-      name: 'apiserver_request_duration_seconds',
-      help: 'Time from the arrival of a request to the start of its response.',
-      labelNames: place,
-      buckets: bucketsSeconds,
-      registers,
+    this.#series = new RequestSeries({
+      registry,
+      requests: {
+        name: 'apiserver_request_total',
+        help: 'Requests answered, by verb, resource, scope and HTTP code.',
+      },
+      seconds: {
+        name: 'apiserver_request_duration_seconds',
+        help: 'Time from the arrival of a request to the start of its response.',
+        buckets: bucketsSeconds,
+      },
     });
     this.#longRunning = new Gauge({
       name: 'apiserver_longrunning_requests',
@@ -51,9 +50,12 @@ export class RequestMetrics {
   }
 
   observe(request: ApiRequest, info: RequestInfo | undefined, code: number, elapsedMs: number): void {
-    const labels = this.#labels(request.method, info);
-    this.#requests.inc({ ...labels, code });
-    this.#seconds.observe(labels, elapsedMs / 1000);
+    const sample = { code, seconds: elapsedMs / 1000 };
+    const key = keyOf(request.method, info);
+    // What is not served becomes one series for each method, however many names clients think of.
+    const known = this.#series.has(key) || (info?.resourceRequest === true && this.#isServed(info));
+    const labels = () => this.#labels(request.method, info);
+    this.#series.add(known ? key : keyOf(request.method, undefined), labels, sample);
   }
 
   /** Tells how many requests are being worked on; asked when the series are read. */
@@ -113,6 +115,13 @@ export class RequestMetrics {
     const verb = verbs.has(info.verb) ? info.verb.toUpperCase() : 'other';
     return { verb, group, version, resource, subresource, scope: scopeOf(info) };
   }
+}
+
+/** One text for one set of labels. */
+function keyOf(method: string, info: RequestInfo | undefined): string {
+  if (info === undefined || !info.resourceRequest) return methods.has(method) ? method : 'other';
+  const { verb, group, version, resource, subresource } = info;
+  return `${verbs.has(verb) ? verb : 'other'} ${group}/${version}/${resource}/${subresource} ${scopeOf(info)}`;
 }
 
 function scopeOf(info: RequestInfo): string {
