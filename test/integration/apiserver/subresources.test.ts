@@ -38,6 +38,10 @@ const statuses: Readonly<Record<string, object>> = {
   resourcequotas: { hard: { pods: '4' }, used: { pods: '2' } },
   services: ingress,
   statefulsets: replicas,
+  storageversions: {
+    commonEncodingVersion: 'v1',
+    storageVersions: [{ apiServerID: 'a', encodingVersion: 'v1', decodableVersions: ['v1'] }],
+  },
   volumeattachments: { attached: true },
 };
 

@@ -72,7 +72,9 @@ export function matchesPattern(pattern: string, text: string): boolean | undefin
     const script = new Script('pattern.test(text)');
     return Boolean(script.runInNewContext({ pattern: compilePattern(pattern), text }, { timeout: patienceMs }));
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined;
+    // An error of the script's own world, so it is no instance of this one's class.
+    const code: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
+    if (code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined;
     throw error;
   }
 }
