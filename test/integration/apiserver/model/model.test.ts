@@ -14,6 +14,7 @@ import {
   randomOperation,
   unknownVersion,
 } from '#test/integration/apiserver/model/operations.js';
+import { seededRandom } from '#test/integration/apiserver/model/random.js';
 import type { State } from '#test/integration/apiserver/model/state.js';
 import {
   configMaps,
@@ -31,17 +32,6 @@ const operations = argument('operations', 10_000);
 const seed = argument('seed', Math.floor(Math.random() * 2 ** 31));
 const clientsPerServer = 2;
 const names = ['a', 'b', 'c', 'd', 'e', 'f'];
-
-/** Numbers that the seed alone decides (mulberry32). */
-function numbers(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 interface Done {
   readonly operation: Operation;
@@ -86,7 +76,7 @@ t.test(`random operations, seed ${seed}`, { ...withEtcd, timeout: patienceMs }, 
   );
   const selecting = await second.watch(t, `${path}?watch=1&resourceVersion=${start}&labelSelector=tier=a`);
 
-  const random = numbers(seed);
+  const random = seededRandom(seed);
   const lists: SeenList[] = [];
   let state: State = new Map();
   for (let count = 0, round = 0; count < operations; round += 1) {

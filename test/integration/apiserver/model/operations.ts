@@ -107,10 +107,11 @@ const objectOf = (name: string, content: Partial<Content>, metadata: object = {}
 const show = (value: unknown): string => JSON.stringify(value);
 
 function create({ random, names, manager }: Choice, dryRun: boolean): Operation {
-  const content = { labels: labelTexts(random), data: texts(random, 2), finalizers: someFinalizers(random) };
   const generated = random() < 0.05;
+  const base = generated ? 'g-' : '';
+  const content = { labels: labelTexts(random), data: texts(random, 2), finalizers: someFinalizers(random), base };
   const name = pick(random, names);
-  const metadata = generated ? { name: undefined, generateName: 'g-' } : {};
+  const metadata = generated ? { name: undefined, generateName: base } : {};
   return {
     text: `create ${generated ? 'g-…' : name} ${show(content)} dryRun=${dryRun}`,
     run: (client) => client.post(`${path}?fieldManager=${manager}${dry(dryRun)}`, objectOf(name, content, metadata)),
@@ -135,7 +136,7 @@ function condition({ random, state }: Choice, name: string): string | undefined 
 function update(choice: Choice, dryRun: boolean): Operation {
   const { random, names, manager } = choice;
   const name = pick(random, names);
-  const content = { labels: labelTexts(random), data: texts(random, 2), finalizers: someFinalizers(random) };
+  const content = { labels: labelTexts(random), data: texts(random, 2), finalizers: someFinalizers(random), base: '' };
   const version = condition(choice, name);
   const body = objectOf(name, content, { resourceVersion: version });
   return {
@@ -180,6 +181,7 @@ function patch(choice: Choice, dryRun: boolean): Operation {
         labels: merged(old.labels, tier.labels ?? {}),
         data: merged(old.data, data),
         finalizers: finalizers ?? old.finalizers,
+        base: old.base,
       };
       if (addsFinalizers(old, content)) return refused(state, answer, 'Invalid');
       return accepted(state, answer, { name, dryRun }, updated(old, content, `Update:${manager}`));
@@ -217,7 +219,7 @@ function editJson({ random, names, manager }: Choice, dryRun: boolean): Operatio
         op === 'add' ? Object.keys(old.data).length > 0 : op === 'test' ? old.data[key] === value : there;
       if (!possible) return refused(state, answer, 'Invalid');
       const change = op === 'test' ? {} : { [key]: op === 'remove' ? null : value };
-      const content = { labels: old.labels, data: merged(old.data, change), finalizers: old.finalizers };
+      const content = { ...old, data: merged(old.data, change) };
       return accepted(state, answer, { name, dryRun }, updated(old, content, `Update:${manager}`));
     },
   };

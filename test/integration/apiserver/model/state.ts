@@ -15,6 +15,8 @@ export interface Thing {
   readonly labels: Texts;
   readonly data: Texts;
   readonly finalizers: readonly string[];
+  /** What the name was made from; empty for a name that was given, and after an update that leaves it out. */
+  readonly base: string;
   readonly deleting: boolean;
   readonly owners: ReadonlyMap<string, ReadonlySet<string>>;
 }
@@ -22,7 +24,7 @@ export interface Thing {
 export type State = ReadonlyMap<string, Thing>;
 
 /** The part that clients choose. */
-export type Content = Pick<Thing, 'labels' | 'data' | 'finalizers'>;
+export type Content = Pick<Thing, 'labels' | 'data' | 'finalizers' | 'base'>;
 
 /** Why a write is refused; undefined: it is not. */
 export type Refusal = 'AlreadyExists' | 'Conflict' | 'Invalid' | 'NotFound';
@@ -38,7 +40,10 @@ export const sameTexts = (a: Texts, b: Texts): boolean => {
 };
 
 export const sameContent = (a: Content, b: Content): boolean =>
-  sameTexts(a.labels, b.labels) && sameTexts(a.data, b.data) && a.finalizers.join() === b.finalizers.join();
+  a.base === b.base &&
+  sameTexts(a.labels, b.labels) &&
+  sameTexts(a.data, b.data) &&
+  a.finalizers.join() === b.finalizers.join();
 
 /** The fields that have owners, with their values. */
 function fields({ labels, data }: Pick<Content, 'labels' | 'data'>): Map<string, string> {
@@ -48,7 +53,7 @@ function fields({ labels, data }: Pick<Content, 'labels' | 'data'>): Map<string,
   return all;
 }
 
-function contentOf(values: ReadonlyMap<string, string>, finalizers: readonly string[]): Content {
+function contentOf(values: ReadonlyMap<string, string>, old: Thing | undefined): Content {
   const labels: Record<string, string> = {};
   const data: Record<string, string> = {};
   for (const [field, value] of values) {
@@ -56,7 +61,7 @@ function contentOf(values: ReadonlyMap<string, string>, finalizers: readonly str
     if (kind === 'labels') labels[key] = value;
     else data[key] = value;
   }
-  return { labels, data, finalizers };
+  return { labels, data, finalizers: old?.finalizers ?? [], base: old?.base ?? '' };
 }
 
 const nobody: Thing['owners'] = new Map();
@@ -124,7 +129,7 @@ export function applied(old: Thing | undefined, wanted: Pick<Content, 'labels' |
     if (others.length === 0 && managers.has(manager)) values.delete(field);
     else owners.set(field, new Set(others));
   }
-  return { conflicts, change: { content: contentOf(values, old?.finalizers ?? []), owners } };
+  return { conflicts, change: { content: contentOf(values, old), owners } };
 }
 
 /** An object that is going gets no new finalizers. */
@@ -152,6 +157,7 @@ export const inOrder = (state: State): [string, Thing][] => [...state].sort(([a]
 export interface Wire {
   readonly metadata: {
     readonly uid: string;
+    readonly generateName?: string;
     readonly resourceVersion: string;
     readonly labels?: Texts;
     readonly finalizers?: string[];
@@ -167,10 +173,11 @@ export interface Wire {
 
 /** What it says, without what the system alone decides. */
 export function readThing(object: Wire): Thing {
-  const { uid, resourceVersion, labels = {}, finalizers = [], deletionTimestamp } = object.metadata;
+  const { uid, resourceVersion, labels = {}, finalizers = [], deletionTimestamp, generateName = '' } = object.metadata;
   const deleting = deletionTimestamp !== undefined;
   const owners = ownersOf(object);
-  return { uid, version: resourceVersion, labels, data: object.data ?? {}, finalizers, deleting, owners };
+  const content = { labels, data: object.data ?? {}, finalizers, base: generateName };
+  return { uid, version: resourceVersion, ...content, deleting, owners };
 }
 
 /** What managedFields say of labels and data. */
