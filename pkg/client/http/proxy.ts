@@ -35,10 +35,20 @@ export function proxyFromEnvironment(server: URL, env: ProxyEnvironment): URL | 
   return parseProxy(text);
 }
 
+/** True for addresses of this machine that only it can reach. */
+export function isLoopback(server: URL): boolean {
+  const host = bareHost(server);
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+function bareHost(server: URL): string {
+  return server.hostname.replace(/^\[|\]$/g, '').toLowerCase();
+}
+
 function isExcepted(server: URL, list: string): boolean {
-  const host = server.hostname.replace(/^\[|\]$/g, '').toLowerCase();
+  const host = bareHost(server);
   const port = server.port === '' ? (defaultPorts[server.protocol] ?? '') : server.port;
-  if (host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))) return true;
+  if (isLoopback(server)) return true;
   return list.split(',').some((entry) => matches(entry.trim().toLowerCase(), host, port));
 }
 

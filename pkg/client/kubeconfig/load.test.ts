@@ -131,6 +131,9 @@ t.test('everything that says how to get there', async (t) => {
     compression: false,
   });
   t.match(await load({}), { proxy: { host: 'env:1' } });
+  t.notOk('compression' in (await load({})));
+  t.equal((await load({}, { server: 'https://127.0.0.1:6443' })).compression, false);
+  t.notOk('compression' in (await load({}, { server: 'https://[::1]:6443', 'disable-compression': false })));
   t.same((await load({ username: 'me', password: 'p:w' })).headers, {
     authorization: `Basic ${Buffer.from('me:p:w').toString('base64')}`,
   });

@@ -2,7 +2,7 @@
 import { dirname } from 'node:path';
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
-import { parseProxy, proxyFromEnvironment } from '#client/http/proxy.js';
+import { isLoopback, parseProxy, proxyFromEnvironment } from '#client/http/proxy.js';
 import type { PluginSurroundings } from '#client/kubeconfig/exec-plugin.js';
 import {
   type Cluster,
@@ -125,7 +125,8 @@ export function clientConfigFrom(
     ...(credentials.token === undefined ? {} : { token: credentials.token }),
     ...(credentials.headers === undefined ? {} : { headers: credentials.headers }),
     ...(proxy === undefined ? {} : { proxy }),
-    ...(cluster['disable-compression'] === true ? { compression: false } : {}),
+    // Within one machine it costs more than it saves.
+    ...((cluster['disable-compression'] ?? isLoopback(new URL(server))) ? { compression: false } : {}),
   };
 }
 

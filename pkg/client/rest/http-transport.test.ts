@@ -3,6 +3,7 @@ import { createServer as createHttpServer, type RequestListener, type Server } f
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { staticTls, staticToken, type TlsMaterial, type TokenSource } from '#client/rest/credentials.js';
@@ -217,4 +218,26 @@ t.test('TLS: both sides prove who they are, and a new client certificate is used
   });
   t.teardown(() => trusting.close());
   t.equal((await trusting.request({ method: 'GET', path: '/', headers: {} })).status, 200);
+});
+
+t.test('large answers may come compressed, streams and what wants none do not', async (t) => {
+  const listener: RequestListener = (request, response) => {
+    const packed = request.headers['accept-encoding'] === 'gzip';
+    const text = `${request.url} ${'x'.repeat(100_000)}`;
+    const body = packed ? gzipSync(text) : Buffer.from(text);
+    response.writeHead(200, packed ? { 'content-encoding': 'gzip' } : {});
+    if (request.url?.includes('cut') === true) response.write(body.subarray(0, 50), () => request.socket.destroy());
+    else response.end(body);
+  };
+  const transport = await plain(t, listener);
+  const ask = async (path: string, from = transport) => {
+    const response = await from.request({ method: 'GET', path, headers: {} });
+    return { encoding: response.headers['content-encoding'], text: String(await readAll(response.body)) };
+  };
+  const answer = await ask('/x');
+  t.equal(answer.encoding, undefined, 'nobody needs to know');
+  t.equal(answer.text, `/prefix/x ${'x'.repeat(100_000)}`);
+  t.match((await ask('/x?watch=1')).text, /^\/prefix\/x\?watch=1 x/);
+  t.match((await ask('/x', await plain(t, listener, { compression: false }))).text, /^\/prefix\/x x/);
+  t.ok(isTransportError(await rejection(ask('/cut')), 'ConnectionReset'));
 });

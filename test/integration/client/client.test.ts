@@ -21,7 +21,7 @@ import { startServer } from '#test/integration/apiserver/server.js';
 
 const random = Math.random;
 
-async function clients(t: Test): Promise<Record<'https' | 'local', Client>> {
+async function clients(t: Test): Promise<Record<'https' | 'protobuf' | 'local', Client>> {
   const server = await startServer(t, { dialect, https: true });
   const config = {
     server: `https://127.0.0.1:${server.address?.port}`,
@@ -29,10 +29,11 @@ async function clients(t: Test): Promise<Record<'https' | 'local', Client>> {
     namespace: 'default',
   };
   const https = connect(config, { dialect, clock });
+  const protobuf = connect(config, { dialect, clock, contentType: dialect.protobufMediaType });
   const local = new RestClient({ transport: new InProcessTransport({ handler: server.handler }), dialect, clock });
-  t.teardown(() => Promise.all([https.close(), local.close()]));
+  t.teardown(() => Promise.all([https.close(), protobuf.close(), local.close()]));
   await https.resource(namespaces).create({ metadata: { name: 'default' }, spec: {} });
-  return { https, local };
+  return { https, protobuf, local };
 }
 
 async function rejection(promise: Promise<unknown>): Promise<unknown> {
