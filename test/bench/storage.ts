@@ -2,6 +2,7 @@
  * What the storage costs per operation in CPU of this process, next to the bare call to etcd.
  * Run: `node dist/test/bench/storage.js [objects]`
  */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Registry } from 'prom-client';
 import { realClock } from '#apimachinery/clock.js';
 import { silentLogger } from '#daemon/log/logger.js';
@@ -70,6 +71,11 @@ async function main(): Promise<void> {
     await measure(`list of ${count}, most recent`, 100, () => cache.list({ scope: '', version: latest }));
     const match = (entry: { attributes<T>(make: () => T): T }) => entry.attributes(() => 'x') === 'y';
     await measure(`list of ${count} by selector`, 100, () => cache.list({ scope: '', version: latest, match }));
+    const delay = monitorEventLoopDelay({ resolution: 1 });
+    delay.enable();
+    await measure(`self-check of ${count}`, 3, () => cache.selfCheck());
+    delay.disable();
+    process.stdout.write(`longest turn of the event loop meanwhile: ${Math.round(delay.max / 1e6)} ms\n`);
     global.gc?.();
     const { rss, heapUsed, external } = process.memoryUsage();
     const mb = (bytes: number) => `${Math.round(bytes / 2 ** 20)} MB`;

@@ -16,7 +16,7 @@ import type { ValueTransformer } from '#storage/encryption/transformer.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import type { Counted } from '#storage/poll-metrics.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
-import type { Store } from '#storage/store.js';
+import { type Store, StoreError } from '#storage/store.js';
 
 export interface ResourceStoragesOptions {
   readonly dialect: Dialect;
@@ -28,6 +28,8 @@ export interface ResourceStoragesOptions {
   readonly metrics: StorageMetrics;
   /** `/registry`. */
   readonly prefix?: string;
+  /** How often caches that have changed compare themselves with the store; absent: as caches do by themselves. */
+  readonly selfCheckPeriodMs?: number;
   /** How values are stored, by the resource's name with its group (`secrets`, `deployments.apps`); others are stored as they are. */
   readonly transformers?: ReadonlyMap<string, ValueTransformer>;
   /** True when the feature gate is on; absent: as the release has them. Resources of features that are off are not kept. */
@@ -54,12 +56,14 @@ export class ResourceStorages {
   readonly #stored: ReadonlyMap<string, Stored>;
   readonly #stop = new AbortController();
   readonly #root: string;
+  readonly #clock: Clock;
   readonly #log: Logger;
 
   constructor(options: ResourceStoragesOptions) {
     const { prefix = '/registry', transformers, gate, ...rest } = options;
     this.store = options.store;
     this.#root = prefix;
+    this.#clock = options.clock;
     this.#log = options.log;
     // Every cache listens to it.
     setMaxListeners(0, this.#stop.signal);
@@ -90,6 +94,22 @@ export class ResourceStorages {
     const storage = this.find(declaration);
     if (storage === undefined) throw new RangeError(`${declaration.resource} have no objects`);
     return storage;
+  }
+
+  /**
+   * Compares every filled cache with the store, each at one revision; the resources that differ. What the store cannot
+   * tell now counts as equal.
+   */
+  async selfCheck(): Promise<string[]> {
+    const results = [...this.#stored].map(async ([name, { cache }]) => {
+      try {
+        return cache.ready() && !(await cache.selfCheck()) ? [name] : [];
+      } catch (err) {
+        if (err instanceof StoreError || this.#stop.signal.aborted) return [];
+        throw err;
+      }
+    });
+    return (await Promise.all(results)).flat();
   }
 
   /** The caches, for the metrics. */
@@ -126,7 +146,8 @@ export class ResourceStorages {
       if (!signal.aborted) throw err;
     });
     const readers = [...this.#stored.values()].map(({ cache }) => cache);
-    await lookBack({ store: this.store, root: this.#root, readers, log: this.#log }, signal);
+    const options = { store: this.store, root: this.#root, readers, clock: this.#clock, log: this.#log };
+    await lookBack(options, signal);
   }
 
   async waitReady(signal: AbortSignal): Promise<void> {

@@ -5,6 +5,7 @@
  * One watch at the store over all resources, with what was there before each write; bounded in revisions, so that it costs
  * little even on a busy store.
  */
+import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { keyOf, prefixEnd, type Revision, type Store, StoreError, type StoreEvent } from '#storage/store.js';
 
@@ -20,6 +21,7 @@ export interface LookBackOptions {
   readonly root: string;
   /** Filled caches. */
   readonly readers: readonly HistoryReader[];
+  readonly clock: Clock;
   readonly log: Logger;
   /** How many revisions to look back at most. */
   readonly maxRevisions?: number;
@@ -28,18 +30,34 @@ export interface LookBackOptions {
 /** As many as the history of one cache holds. */
 const defaultMaxRevisions = 10_000;
 
+const retryMs = 200;
+const maxAttempts = 6;
+
 /** Calls `remember` of every reader once. Never rejects: without history watches begin anew. */
 export async function lookBack(options: LookBackOptions, signal: AbortSignal): Promise<void> {
-  const { readers, log } = options;
-  let past: Past | undefined;
-  try {
-    past = await read(options, signal);
-  } catch (err) {
-    if (!signal.aborted) log.info({ err }, 'cannot read the history of the store; older watches begin anew');
-  }
-  for (const reader of readers) {
+  const past = await readPatiently(options, signal);
+  for (const reader of options.readers) {
     reader.remember(past && { since: past.since, events: past.byPrefix.get(reader.prefix) ?? [] });
   }
+}
+
+/** Tries again while the store does not answer, 12 s at most. */
+async function readPatiently(options: LookBackOptions, signal: AbortSignal): Promise<Past | undefined> {
+  const { clock, log } = options;
+  for (let attempt = 1; !signal.aborted; attempt++) {
+    try {
+      return await read(options, signal);
+    } catch (err) {
+      if (signal.aborted) break;
+      const passing = err instanceof StoreError && (err.code === 'unavailable' || err.code === 'timeout');
+      if (!passing || attempt === maxAttempts) {
+        log.info({ err }, 'cannot read the history of the store; older watches begin anew');
+        break;
+      }
+      await clock.sleep(retryMs * 2 ** attempt, signal);
+    }
+  }
+  return undefined;
 }
 
 interface Past {

@@ -1,6 +1,6 @@
 /** Reads of one resource: which version they may return, how long they wait for it, and where it comes from. */
 import type { Clock } from '#apimachinery/clock.js';
-import { tooManyRequests } from '#apimachinery/errors/status.js';
+import { type StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
 import type { CacheEntry, Decode } from '#storage/cache/cache-entry.js';
 import { keyRange, listResult, listStore, listView, type Selection } from '#storage/cache/listing.js';
 import type { Snapshot } from '#storage/cache/snapshots.js';
@@ -67,15 +67,19 @@ export class CacheReads {
     if (state.revision < target) await this.#waitRevision(target, signal);
   }
 
-  /** Waits a little for what happened after `revision`, when it is being looked up in the store's history. */
+  /**
+   * Waits a little for what happened after `revision`, when it is being looked up in the store's history. Throws 429 when
+   * that takes longer: the client need not begin anew.
+   */
   async recall(revision: Revision, signal: AbortSignal | undefined): Promise<void> {
     const { state } = this.#options;
-    if (revision < state.ring.floor) await this.#within(signal, (bounded) => state.remembered(bounded));
+    if (revision >= state.ring.floor) return;
+    if (!(await this.#within(signal, (bounded) => state.remembered(bounded)))) throw initializing();
   }
 
   async #waitFilled(signal: AbortSignal | undefined): Promise<void> {
     await this.#within(signal, (bounded) => this.#options.state.reached(0n, bounded));
-    if (!this.#options.state.filled) throw tooManyRequests('storage is (re)initializing', 1);
+    if (!this.#options.state.filled) throw initializing();
   }
 
   async #waitRevision(target: Revision, signal: AbortSignal | undefined): Promise<void> {
@@ -86,14 +90,15 @@ export class CacheReads {
     if (state.revision < target) throw notReached(target, state.revision);
   }
 
-  async #within(signal: AbortSignal | undefined, wait: (bounded: AbortSignal) => Promise<void>): Promise<void> {
+  async #within<T>(signal: AbortSignal | undefined, wait: (bounded: AbortSignal) => Promise<T>): Promise<T> {
     const bounded = deadline(this.#options.clock, this.#options.waitMs, signal);
     try {
-      await wait(bounded.signal);
+      const result = await wait(bounded.signal);
+      signal?.throwIfAborted();
+      return result;
     } finally {
       bounded.release();
     }
-    signal?.throwIfAborted();
   }
 
   async #fromMemory(selection: Selection): Promise<ListResult> {
@@ -132,6 +137,8 @@ export class CacheReads {
     return listResult(page, prefix, revision);
   }
 }
+
+const initializing = (): StatusError => tooManyRequests('storage is (re)initializing', 1);
 
 function readable(entry: CacheEntry | undefined): CacheEntry | undefined {
   entry?.checkReadable();

@@ -54,6 +54,7 @@ export class CacheState {
   /** Where the present history began when the cache was filled. */
   #filledAt: Revision = 0n;
   readonly #history = deferred();
+  #historySettled = false;
 
   constructor(options: CacheStateOptions) {
     this.#options = options;
@@ -156,15 +157,18 @@ export class CacheState {
 
   /** No more will be remembered. */
   settleHistory(): void {
+    this.#historySettled = true;
     this.#history.resolve();
   }
 
-  /** Resolves when all is remembered that will be, or when the signal aborts. */
-  async remembered(signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
-    const aborted = deferred();
-    signal.addEventListener('abort', () => aborted.resolve(), { once: true });
-    await Promise.race([this.#history.promise, aborted.promise]);
+  /** Resolves when all is remembered that will be (true), or when the signal aborts. */
+  async remembered(signal: AbortSignal): Promise<boolean> {
+    if (!signal.aborted && !this.#historySettled) {
+      const aborted = deferred();
+      signal.addEventListener('abort', () => aborted.resolve(), { once: true });
+      await Promise.race([this.#history.promise, aborted.promise]);
+    }
+    return this.#historySettled;
   }
 
   /** Resolves when everything up to `revision` is in, or when the signal aborts. */

@@ -27,7 +27,10 @@ export interface StartOptions {
   readonly https?: boolean;
 }
 
-/** Starts one and closes it with the test. */
+/** Often enough to see a difference in a short test. */
+const selfCheckPeriodMs = 1000;
+
+/** Starts one and closes it with the test; fails the test when its caches come to differ from the store. */
 export async function startServer(t: Test, start: StartOptions = {}): Promise<ApiServer> {
   const { server, stop } = await runServer(start);
   t.teardown(stop);
@@ -54,6 +57,7 @@ export async function runServer(start: StartOptions = {}): Promise<{ server: Api
     random: Math.random,
     log: silentLogger,
     metrics: storageMetrics,
+    selfCheckPeriodMs,
     ...(start.dependencies?.gate === undefined ? {} : { gate: start.dependencies.gate }),
     transformers: resourceEncryption(rules, {
       reserved,
@@ -81,9 +85,14 @@ export async function runServer(start: StartOptions = {}): Promise<{ server: Api
   const work = server.start(new AbortController().signal);
   await server.ready();
   const stop = async () => {
+    // Whatever a test was about: the caches must hold what the store holds.
+    const differing = await storages.selfCheck();
     await server.close();
     await work;
     if (start.store === undefined) await store.close();
+    const before = (await storageMetrics.digestMismatches.get()).values.filter(({ value }) => value > 0);
+    const all = [...differing, ...before.map(({ labels }) => labels.resource)];
+    if (all.length > 0) throw new Error(`caches differed from the store: ${all.join(', ')}`);
   };
   return { server, stop };
 }
