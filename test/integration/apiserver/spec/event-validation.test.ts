@@ -68,11 +68,6 @@ t.test('new events', withEtcd, async (t) => {
       { deprecatedSource: { component: 'c' } },
       'source: Invalid value: "": needs to be unset',
     ],
-    [
-      ['2.8 regarding'],
-      { regarding: { kind: 'Pod', namespace: 'other', name: 'p' } },
-      'involvedObject.namespace: Invalid value: "other": does not match event.namespace',
-    ],
   ];
   for (const [rules, fields, message] of refused) {
     await covers(t, rules, `refused: ${message}`, async (t) => {
@@ -108,6 +103,8 @@ t.test('new events', withEtcd, async (t) => {
       ['2.8 regarding'],
       { regarding: { kind: 'Pod', namespace: 'default', name: 'p', uid: 'u', resourceVersion: '7' } },
     ],
+    // Of events that have the newer time, 1.24 does not compare the two namespaces.
+    [['2.8 regarding'], { regarding: { kind: 'Pod', namespace: 'other', name: 'p' } }],
   ];
   for (const [rules, fields] of accepted) {
     await covers(t, rules, 'taken', async (t) => {
