@@ -115,10 +115,10 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
 
 function debugEndpoints({ dialect, verbosity, argv, clock }: Context, values: NodeAgentOptions): DebugEndpoints {
   return new DebugEndpoints({
-    verbosity,
     argv,
     configz: { [`${dialect.nodeAgentIdentifier.toLowerCase()}config`]: values },
-    profiler: new InspectorProfilerSource({ clock }),
+    ...(values['enable-debug-flags-handler'] ? { verbosity } : {}),
+    ...(values['enable-profiling-handler'] ? { profiler: new InspectorProfilerSource({ clock }) } : {}),
   });
 }
 

@@ -36,10 +36,9 @@ export function apiServerProgram(facts: ProcessFacts & MemoryLimit): Program<Ret
         random,
         metrics: createRegistry({ dialect, process: facts }),
         debug: new DebugEndpoints({
-          verbosity,
           argv,
           configz: { [dialect.components.apiServer]: values },
-          ...(values.profiling ? { profiler: new InspectorProfilerSource({ clock }) } : {}),
+          ...(values.profiling ? { verbosity, profiler: new InspectorProfilerSource({ clock }) } : {}),
         }),
         memoryBytes: availableBytes(facts),
         machineAddresses: Object.values(networkInterfaces()).flatMap((addresses = []) =>

@@ -90,6 +90,7 @@ export const genericServerOptions = {
   },
   'response-memory-mb': {
     type: 'int',
+    min: 0,
     default: 0,
     section,
     meaning:

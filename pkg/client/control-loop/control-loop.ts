@@ -127,10 +127,9 @@ export async function createControlLoop(options: ControlLoopOptions): Promise<Da
 function debugEndpoints(context: ControlLoopContext, { configz, name }: ControlLoopOptions): DebugEndpoints {
   const { values, verbosity, argv, clock } = context;
   return new DebugEndpoints({
-    verbosity,
     argv,
     configz: configz ?? { [name]: values },
-    ...(values.profiling ? { profiler: new InspectorProfilerSource({ clock }) } : {}),
+    ...(values.profiling ? { verbosity, profiler: new InspectorProfilerSource({ clock }) } : {}),
   });
 }
 

@@ -49,7 +49,8 @@ t.test('what is answered', async (t) => {
 });
 
 t.test('without profiling there is none', async (t) => {
+  t.same(new DebugEndpoints({ argv: [] }).paths, []);
   const endpoints = new DebugEndpoints({ argv: [], verbosity: new Verbosity({ level: 0 }) });
-  t.same(endpoints.paths, []);
+  t.same(endpoints.paths, ['/debug/flags/v']);
   t.equal(request(endpoints, 'GET', '/debug/pprof/'), undefined);
 });

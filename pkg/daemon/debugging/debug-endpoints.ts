@@ -6,8 +6,9 @@ import { type Profiler, ProfilerBusyError } from '#daemon/debugging/profiler.js'
 import type { Verbosity } from '#daemon/log/verbosity.js';
 
 export interface DebugEndpointsOptions {
-  /** Serve `/debug/pprof/` and `/debug/flags/v`; absent: not. */
+  /** Serve `/debug/pprof/`; absent: not. */
   readonly profiler?: Profiler;
+  /** Serve `/debug/flags/v`; absent: not. Daemons of the control plane do so with their profiles only, as in 1.24. */
   readonly verbosity?: Verbosity;
   /** The process's command line. */
   readonly argv: readonly string[];
@@ -52,8 +53,8 @@ export class DebugEndpoints {
       endpoints.set('/debug/pprof/cmdline', async () => text(200, argv.join('\0')));
       // pprof asks whether there are symbols to look up; the profiles carry their names already.
       endpoints.set('/debug/pprof/symbol', async () => text(200, 'num_symbols: 0\n'));
-      if (verbosity !== undefined) endpoints.set('/debug/flags/v', (request) => this.#setVerbosity(request, verbosity));
     }
+    if (verbosity !== undefined) endpoints.set('/debug/flags/v', (request) => this.#setVerbosity(request, verbosity));
     this.#endpoints = endpoints;
   }
 

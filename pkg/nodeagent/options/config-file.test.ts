@@ -255,6 +255,9 @@ t.test('fields without effect are warned about', async (t) => {
     warnings.map((text) => text.split(':')[1]),
     [' field imageMinimumGCAge has no effect', ' field memoryThrottlingFactor has no effect'],
   );
+  const gates = apply({ featureGates: { NodeSwap: true, APIServerTracing: true } }).warnings;
+  t.same(gates.length, 1);
+  t.match(gates[0], /^file: Feature gate APIServerTracing has no effect/);
 });
 
 t.test('from a file', async (t) => {

@@ -7,6 +7,7 @@ import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dial
 import { decodeFields, isPlain, type Plain, parseConfigText } from '#daemon/options/config-decode.js';
 import { overlayConfig } from '#daemon/options/config-file.js';
 import { OptionsError } from '#daemon/options/errors.js';
+import { idleGateWarnings } from '#daemon/options/groups/feature-gates.js';
 import type { OptionTable } from '#daemon/options/option.js';
 import { deepFreeze, type ParsedOptions } from '#daemon/options/parse.js';
 
@@ -101,9 +102,13 @@ function warningsOf(table: OptionTable, given: ReadonlySet<string>, form: Plain,
     .filter(([name, { inert, configField }]) => inert === true && configField !== undefined && !given.has(name))
     .map(([, { configField }]) => configField ?? '')
     .filter((path) => isSet(form, path));
-  return [...idle, ...configOnlyFields.filter((name) => isSet(form, name))]
-    .sort()
-    .map((name) => `${source}: field ${name} has no effect: nothing acts on it yet`);
+  const gates = isPlain(form['featureGates']) ? (form['featureGates'] as Readonly<Record<string, boolean>>) : {};
+  return [
+    ...[...idle, ...configOnlyFields.filter((name) => isSet(form, name))]
+      .sort()
+      .map((name) => `${source}: field ${name} has no effect: nothing acts on it yet`),
+    ...idleGateWarnings(gates, 'nodeagent').map((warning) => `${source}: ${warning}`),
+  ];
 }
 
 function isSet(form: Plain, path: string): boolean {

@@ -7,8 +7,6 @@ import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 export const configOnlyFields: readonly string[] = [
   'configMapAndSecretChangeDetectionStrategy',
   'enableContentionProfiling',
-  'enableDebugFlagsHandler',
-  'enableProfilingHandler',
   'enableSystemLogHandler',
   'memorySwap',
   'memoryThrottlingFactor',

@@ -44,7 +44,14 @@ t.test('every option of the specification, with its default and whether a file s
   const specified = new Set(specifiedOptions.map(([name]) => name));
   t.same(
     Object.keys(table).filter((name) => !specified.has(name)),
-    ['dialect', 'pod-logs-dir', 'node-status-report-frequency', 'node-lease-duration-seconds'],
+    [
+      'dialect',
+      'pod-logs-dir',
+      'node-status-report-frequency',
+      'node-lease-duration-seconds',
+      'enable-profiling-handler',
+      'enable-debug-flags-handler',
+    ],
   );
 });
 

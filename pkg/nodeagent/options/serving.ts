@@ -38,6 +38,20 @@ export const servingOptions = {
     configField: 'enableDebuggingHandlers',
     meaning: 'Serve logs, exec, attach and port-forward.',
   },
+  'enable-profiling-handler': {
+    type: 'bool',
+    default: true,
+    section: 'Serving',
+    configField: 'enableProfilingHandler',
+    meaning: 'Serve profiles at /debug/pprof/, with the debugging handlers.',
+  },
+  'enable-debug-flags-handler': {
+    type: 'bool',
+    default: true,
+    section: 'Serving',
+    configField: 'enableDebugFlagsHandler',
+    meaning: 'Take a verbosity at /debug/flags/v, with the debugging handlers.',
+  },
   'healthz-bind-address': {
     type: 'string',
     default: '127.0.0.1',
