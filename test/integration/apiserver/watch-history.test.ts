@@ -79,13 +79,16 @@ interface Selection {
   matches(namespace: string, tier: string | undefined): boolean;
 }
 
-/** What watchers watch: everything, one namespace, one tier. */
+/** What watchers watch: everything, one namespace, or one tier of one namespace. */
 function selectionOf(i: number): Selection {
-  if (i % 10 === 0) return { url: '/api/v1/configmaps?', matches: () => true };
+  if (i % 20 === 0) return { url: '/api/v1/configmaps?', matches: () => true };
   const namespace = namespaces[i % namespaces.length] ?? '';
-  const tier = tiers[i % tiers.length] ?? '';
-  if (i % 2 === 0) return { url: `${configMaps(namespace)}?`, matches: (where) => where === namespace };
-  return { url: `/api/v1/configmaps?labelSelector=tier=${tier}&`, matches: (_, own) => own === tier };
+  if (i % 4 === 0) return { url: `${configMaps(namespace)}?`, matches: (where) => where === namespace };
+  const tier = tiers[Math.floor(i / namespaces.length) % tiers.length] ?? '';
+  return {
+    url: `${configMaps(namespace)}?labelSelector=tier=${tier}&`,
+    matches: (where, own) => where === namespace && own === tier,
+  };
 }
 
 /** What a watch with that selection has to tell. */
