@@ -20,11 +20,7 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 const specPath = FieldPath.of('spec');
 const statusPath = FieldPath.of('status');
 
-export function validateDeployment(
-  deployment: Deployment,
-  context: StrategyContext,
-  old?: Deployment,
-): FieldFailure[] {
+export function validateDeployment(deployment: Deployment, context: StrategyContext, old?: Deployment): FieldFailure[] {
   const { spec } = deployment;
   const minReady = spec.minReadySeconds ?? 0;
   const deadline = spec.progressDeadlineSeconds;
