@@ -272,3 +272,38 @@ t.test('a lock that somebody deletes ends the term, and another begins', async (
   t.same(log, ['a leads', 'a stops', 'a leads']);
   t.not(api.get(leases, key)?.spec.acquireTime, '2022-05-03T00:00:00.000000Z');
 });
+
+t.test('a leader that neither renews nor stops is not healthy', async (t) => {
+  const { api, clock } = setUp(t);
+  const elector = new LeaderElector({
+    lock: new LeaseLock({ client: api.client, namespace: 'sys', name: 'lock' }),
+    identity: 'a',
+    leaseDurationMs: 15_000,
+    renewDeadlineMs: 10_000,
+    retryPeriodMs: 2000,
+    clock,
+    random: () => 0,
+    log: silentLogger,
+  });
+  let finish: () => void = () => undefined;
+  const stop = new AbortController();
+  const hanging = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const running = elector.run(() => hanging, stop.signal);
+  await clock.advance(5000);
+  t.equal(elector.isHealthy(), true);
+  const restore = api.intercept(() => serviceUnavailable('down'));
+  await clock.advance(11_000);
+  t.equal(elector.isHealthy(), true, 'the lease has not run out yet');
+  t.throws(() => elector.fence(), 'and yet it writes no more');
+  await clock.advance(5000);
+  t.equal(elector.isHealthy(), false);
+  t.equal(elector.isHealthy(20_000), true, 'with more patience');
+  restore();
+  stop.abort();
+  finish();
+  await clock.advance(30_000);
+  await running;
+  t.equal(elector.isHealthy(), true, 'it does not lead any more');
+});
