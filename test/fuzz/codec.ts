@@ -172,9 +172,14 @@ function carried(object: Record<string, unknown>, kind: KindInfo, input: Buffer)
   }
 }
 
-/** Without its kind, which Protobuf keeps in the envelope and not every decoder repeats. */
+/** Without its kind, which Protobuf keeps in the envelope and not every decoder repeats, and without those of items. */
 function unnamed({ kind: _, apiVersion: __, ...rest }: Record<string, unknown>): Record<string, unknown> {
-  return rest;
+  if (!Array.isArray(rest.items)) return rest;
+  return { ...rest, items: rest.items.map((item) => (isObject(item) ? unnamed(item) : item)) };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

@@ -8,8 +8,9 @@ import { encodeContinue } from '#apiserver/registry/continue-token.js';
 import { type ListRequest, listRequest } from '#apiserver/registry/list-options.js';
 import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
 import { selection } from '#apiserver/registry/selection.js';
-import { jsonOf, type ServedResource, scopeOf } from '#apiserver/registry/served-resource.js';
+import { type ServedResource, scopeOf } from '#apiserver/registry/served-resource.js';
 import { compactParts, type ListDocument, prettyParts, yamlParts } from '#apiserver/representation/list-document.js';
+import { itemRests, itemStart } from '#apiserver/representation/list-item.js';
 import { partialJson } from '#apiserver/representation/partial.js';
 import { protobufItems } from '#apiserver/representation/protobuf-message.js';
 import { type ReadyList, readyListResponse } from '#apiserver/representation/ready-list.js';
@@ -41,10 +42,7 @@ export function negotiateList(
   context: RequestContext,
   resource: ServedResource,
 ): Negotiated {
-  const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
-  const formats = registry.codec.hasProtobuf(type)
-    ? (['json', 'yaml', 'protobuf'] as const)
-    : (['json', 'yaml'] as const);
+  const formats = isBuiltIn(registry, resource) ? (['json', 'yaml', 'protobuf'] as const) : (['json', 'yaml'] as const);
   return registry.responder.negotiate(context, listTransforms, formats);
 }
 
@@ -112,14 +110,14 @@ export async function listResponse(
     return readyListResponse(list, { contentType, compressed });
   }
   if (format === 'json' && !pretty && transform === undefined) {
-    return readyListResponse(jsonList(resource, result), { contentType, compressed });
+    return readyListResponse(jsonList(registry, resource, result), { contentType, compressed });
   }
   const document = listDocument(registry, context, resource, result, transform);
   const render = format === 'yaml' ? yamlParts : pretty ? prettyParts : compactParts;
   return partsResponse(render(document), contentType, gzip);
 }
 
-const comma = Buffer.from(',');
+const nextItem = Buffer.from(',{');
 const nothing = Buffer.alloc(0);
 const jsonTail = Buffer.from(']}\n');
 
@@ -127,13 +125,19 @@ function jsonHead(resource: ServedResource, result: ListResult) {
   return { kind: `${resource.declaration.kind}List`, apiVersion: resource.apiVersion, metadata: listMetadata(result) };
 }
 
-function jsonList(resource: ServedResource, result: ListResult): ReadyList {
+function isBuiltIn(registry: RegistryContext, { apiVersion, declaration: { kind } }: ServedResource): boolean {
+  return registry.codec.hasProtobuf({ apiVersion, kind });
+}
+
+function jsonList(registry: RegistryContext, resource: ServedResource, result: ListResult): ReadyList {
+  const { entries } = result;
+  const head = JSON.stringify(jsonHead(resource, result)).slice(0, -1);
   return {
     form: `json ${resource.apiVersion}`,
-    head: Buffer.from(`${JSON.stringify(jsonHead(resource, result)).slice(0, -1)},"items":[`),
-    entries: result.entries,
-    bytesOf: (entry) => jsonOf(resource, entry),
-    separator: comma,
+    head: Buffer.from(`${head},"items":[${entries.length === 0 ? '' : '{'}`),
+    entries,
+    bytesOf: itemRests(resource, isBuiltIn(registry, resource)),
+    separator: nextItem,
     tail: jsonTail,
   };
 }
@@ -188,10 +192,11 @@ function listDocument(
     const head = { kind: transform.kind, apiVersion: `${transform.group}/${transform.version}`, metadata };
     return { head, itemsName: 'items', items: mapped(result.entries, (e) => partialJson(resource, e, transform)) };
   }
+  const restOf = itemRests(resource, isBuiltIn(registry, resource));
   return {
     head: jsonHead(resource, result),
     itemsName: 'items',
-    items: mapped(result.entries, (entry) => jsonOf(resource, entry)),
+    items: mapped(result.entries, (entry) => Buffer.concat([itemStart, restOf(entry)])),
   };
 }
 

@@ -344,3 +344,48 @@ t.test('metadata as Protobuf, as metadata clients ask for it', async (t) => {
     metadata: { name: 'c001' },
   });
 });
+
+t.test('items of lists leave their kind to the list', async (t) => {
+  const server = await startServer(t);
+  const path = '/api/v1/namespaces/default/configmaps';
+  for (const name of ['a', 'b']) await call(server, 'POST', path, { body: { metadata: { name } } });
+  const get = (accept: string, query = '') => call(server, 'GET', path + query, { headers: { accept } });
+  const named = ({ json }: Awaited<ReturnType<typeof get>>) =>
+    json.items.map((item: { kind?: string; apiVersion?: string; metadata: { name: string } }) => [
+      item.metadata.name,
+      item.kind,
+      item.apiVersion,
+    ]);
+  const bare = [
+    ['a', undefined, undefined],
+    ['b', undefined, undefined],
+  ];
+  t.same(named(await get('application/json')), bare);
+  t.same(named(await get('application/json', '?pretty=1')), bare);
+  t.same(named(await get('application/json', '?limit=1')), bare.slice(0, 1));
+  t.same(named(await get('application/json', '?fieldSelector=metadata.name=none')), []);
+  t.notMatch((await get('application/yaml')).text, /kind: ConfigMap\n/);
+  const partial = 'PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+  const meta = ['PartialObjectMetadata', 'meta.k8s.io/v1'];
+  t.same(named(await get(`application/json;as=${partial}`)), [
+    ['a', ...meta],
+    ['b', ...meta],
+  ]);
+  t.match((await get('application/json', '/a')).json, { kind: 'ConfigMap', apiVersion: 'v1' }, 'one object says it');
+  t.match((await get('application/json', '?watch=1&timeoutSeconds=1')).text, /"object":\{"kind":"ConfigMap"/);
+  const view = '/apis/events.k8s.io/v1/namespaces/default/events';
+  const event = { metadata: { name: 'e' }, involvedObject: { namespace: 'default' }, reason: 'r', type: 'Normal' };
+  await call(server, 'POST', '/api/v1/namespaces/default/events', { body: event });
+  const [item] = (await call(server, 'GET', view)).json.items;
+  t.same([item.kind, item.metadata.name, item.reason], [undefined, 'e', 'r'], 'nor do views of other versions');
+});
+
+t.test('a Table has no Protobuf form', async (t) => {
+  const server = await startServer(t);
+  const table = (type: string) => `application/${type};as=Table;g=meta.k8s.io;v=v1`;
+  const protobuf = table('vnd.kubernetes.protobuf');
+  const get = (accept: string) => call(server, 'GET', '/api/v1/namespaces/default/pods', { headers: { accept } });
+  t.match((await get(protobuf)).json, { kind: 'Status', code: 406, reason: 'NotAcceptable' });
+  t.match((await get(`${protobuf},${table('json')}`)).json, { kind: 'Table' });
+  t.match((await get(`${protobuf},application/json`)).json, { kind: 'PodList' });
+});

@@ -176,7 +176,8 @@ t.test('any object: read, apply, patch and failures', async (t) => {
   await objects.create(object);
   t.match(await objects.read(object), { kind: 'ConfigMap', data: { a: '1' } });
   t.match(await objects.patch({ ...object, data: { b: '2' } }), { data: { a: '1', b: '2' } });
-  t.match(await objects.list('v1', 'ConfigMap', namespace), { items: [{ kind: 'ConfigMap' }] });
+  const list = await objects.list('v1', 'ConfigMap', namespace);
+  t.match(list, { kind: 'ConfigMapList', items: [{ metadata: { name: 'any' }, data: { a: '1' } }] });
   await t.rejects(objects.create(object), { code: 409 });
   const invalid = { ...object, metadata: { name: 'Not_A_Name', namespace } };
   await t.rejects(objects.create(invalid), { code: 422, body: /FieldValueInvalid/ });
