@@ -36,6 +36,7 @@ import { serveResources } from '#apiserver/registry/serve-resources.js';
 import type { ResourceStorages } from '#apiserver/registry/storages.js';
 import { Codec } from '#apiserver/representation/codec.js';
 import { CompressedLists } from '#apiserver/representation/compressed-lists.js';
+import { RecentFrames } from '#apiserver/representation/recent-frames.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
@@ -161,6 +162,7 @@ export class ApiServer implements Daemon {
       gate: dependencies.gate ?? ((name) => new FeatureGates().enabled(name as FeatureGateName)),
       responder: this.#responder,
       compressed: new CompressedLists(compressedListBytes),
+      frames: new RecentFrames(),
       authorizer: dependencies.authorizer,
       admission: dependencies.admission ?? [],
       hooks: dependencies.hooks ?? [],

@@ -147,8 +147,8 @@ async function measure(sides: readonly Side[], bare: RunningServer, pods: number
   for (const side of sides) await fill(side, pods);
   const pod = (await ask(ours.server, 'GET', podPath(0))).body.length;
   process.stdout.write(`\n${pods} pods of ${pod} bytes\n`);
-  if (wanted('start')) await restarts(sides);
-  await realClock.sleep(settleMs);
+  if (wanted('idle')) await idle(sides);
+  else await realClock.sleep(settleMs);
   growing['memory'] = perSide(sides, ({ server }) => residentBytes(server.pid)).orch;
   const small = pods <= 5000;
   row(
@@ -158,7 +158,6 @@ async function measure(sides: readonly Side[], bare: RunningServer, pods: number
     megabytes,
   );
   for (const { server } of sides) forgetPeak(server.pid);
-  if (wanted('idle')) await idle(sides);
   const field: Field = { bare, orch: ours.server, peer: peer?.server, pods, rounds };
   if (wanted('create')) growing['create'] = await createRow(field);
   if (wanted('get')) await getRows(field);
@@ -179,6 +178,7 @@ async function measure(sides: readonly Side[], bare: RunningServer, pods: number
     { peer: 1 / 5, ...(small && { ms: peakLimitBytes }) },
     megabytes,
   );
+  if (wanted('start')) await restarts(sides);
   return growing;
 }
 

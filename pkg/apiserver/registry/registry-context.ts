@@ -13,6 +13,7 @@ import type { ManagedFields } from '#apiserver/registry/managed-fields.js';
 import type { ResourceTable } from '#apiserver/registry/resource-table.js';
 import type { Codec } from '#apiserver/representation/codec.js';
 import type { CompressedLists } from '#apiserver/representation/compressed-lists.js';
+import type { RecentFrames } from '#apiserver/representation/recent-frames.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 /** Takes back what a hook did, because the write did not happen. */
@@ -46,6 +47,7 @@ export interface RegistryContext {
   readonly codec: Codec;
   readonly responder: Responder;
   readonly compressed: CompressedLists;
+  readonly frames: RecentFrames;
   /** Asked again where a request turns out to do something else than its method says. */
   readonly authorizer: Authorizer;
   readonly admission: readonly AdmissionPlugin[];

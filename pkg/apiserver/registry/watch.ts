@@ -156,7 +156,10 @@ async function* run(watch: Run): AsyncGenerator<Buffer> {
   const closed = registry.metrics.watchOpened(watch.info);
   try {
     for await (const events of session) {
-      yield* pieces(partsOf(encoder, events));
+      const [event] = events;
+      const { form } = encoder;
+      if (form === undefined || event === undefined || events.length > 1) yield* pieces(partsOf(encoder, events));
+      else yield registry.frames.bytes(event, form, () => encoder.event(event));
     }
   } catch (error) {
     if (!end.signal.aborted) yield Buffer.concat(encoder.error(toStatus(error)));

@@ -12,6 +12,8 @@ import { type IncludeObject, rowJson, tableHead } from '#apiserver/representatio
 import type { Entry, ResourceEvent } from '#storage/resource-storage.js';
 
 export interface FrameEncoder {
+  /** Names the bytes of events: encoders of the same form make the same. Absent where a frame depends on those before. */
+  readonly form?: string;
   event(event: ResourceEvent): readonly Buffer[];
   /** The event that ends a watch which cannot go on. */
   error(status: Status): readonly Buffer[];
@@ -48,6 +50,10 @@ function bookmarkObject(registry: RegistryContext, resource: ServedResource, eve
   };
 }
 
+function formOf(resource: ServedResource, transform: Transform | undefined): string {
+  return transform === undefined ? resource.apiVersion : `partial ${transform.group}/${transform.version}`;
+}
+
 /** One JSON document per line; with `transform` the objects are reduced to their metadata. */
 export function jsonFrames(
   registry: RegistryContext,
@@ -57,6 +63,7 @@ export function jsonFrames(
   const bytes = (entry: Entry) =>
     transform === undefined ? jsonOf(resource, entry) : partialJson(resource, entry, transform);
   return {
+    form: `json ${formOf(resource, transform)}`,
     event(event) {
       if (event.type !== 'BOOKMARK') return [heads[event.type], bytes(event.entry), lineEnd];
       const object = bookmarkObject(registry, resource, event);
@@ -102,6 +109,7 @@ export function protobufFrames(
       : { apiVersion: `${transform.group}/${transform.version}`, kind: 'PartialObjectMetadata' };
   const items = protobufItems(codec, resource, transform);
   return {
+    form: `protobuf ${formOf(resource, transform)}`,
     event(event) {
       if (event.type === 'BOOKMARK')
         return [codec.protobufEvent('BOOKMARK', bookmarkObject(registry, resource, event))];

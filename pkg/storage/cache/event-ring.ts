@@ -1,6 +1,7 @@
 /** Recent changes of one resource, for watches that resume. Bounded in number and in age. */
 import type { Clock } from '#apimachinery/clock.js';
 import type { CacheEntry } from '#storage/cache/cache-entry.js';
+import type { ResourceEvent } from '#storage/resource-storage.js';
 import type { Revision } from '#storage/store.js';
 
 /** One change of one object. */
@@ -11,6 +12,7 @@ export class Change {
   readonly previous: CacheEntry | undefined;
   readonly deleted: boolean;
   #departed: CacheEntry | undefined;
+  #event: Exclude<ResourceEvent, { type: 'BOOKMARK' }> | undefined;
 
   constructor(fields: Pick<Change, 'revision' | 'entry' | 'previous' | 'deleted'>) {
     this.revision = fields.revision;
@@ -23,6 +25,12 @@ export class Change {
   departed(previous: CacheEntry): CacheEntry {
     this.#departed ??= this.deleted ? this.entry : previous.at(this.revision);
     return this.#departed;
+  }
+
+  /** The change as an event of that type, one and the same for all to whom it is of that type. */
+  event(type: 'ADDED' | 'MODIFIED' | 'DELETED', entry: CacheEntry): ResourceEvent {
+    if (this.#event?.type !== type) this.#event = { type, entry, revision: this.revision };
+    return this.#event;
   }
 }
 

@@ -12,6 +12,7 @@ import { Change, EventRing } from '#storage/cache/event-ring.js';
 import { type Past, pastChanges } from '#storage/cache/past.js';
 import { changesBetween } from '#storage/cache/relist.js';
 import { Snapshots } from '#storage/cache/snapshots.js';
+import { Wakeups } from '#storage/cache/wakeups.js';
 import type { Watcher } from '#storage/cache/watcher.js';
 import { watchTooOld } from '#storage/errors.js';
 import { SortedMap } from '#storage/sorted-map.js';
@@ -43,6 +44,7 @@ export class CacheState {
   readonly ring: EventRing;
   readonly snapshots: Snapshots;
   readonly watchers = new Set<Watcher>();
+  readonly wakeups = new Wakeups();
   readonly #options: CacheStateOptions;
   readonly #ahead = new Map<string, Ahead>();
   readonly #waiting = new Set<{ readonly revision: Revision; readonly done: () => void }>();

@@ -104,7 +104,14 @@ export class WatchSession implements ResourceWatch {
     this.#options.watch.signal.throwIfAborted();
     const { watch, state, prefix, bufferSize, metrics, resource } = this.#options;
     const { match, bookmarks } = watch;
-    const watcher = new Watcher({ scope: prefix + watch.scope, match, seen, bufferSize, bookmarks });
+    const watcher = new Watcher({
+      scope: prefix + watch.scope,
+      match,
+      seen,
+      bufferSize,
+      bookmarks,
+      wakeups: state.wakeups,
+    });
     state.watchers.add(watcher);
     metrics.cacheWatchers.inc({ resource });
     this.#watcher = watcher;

@@ -1,5 +1,7 @@
 /** One client's watch: which changes concern it, what they mean to it, and the bounded buffer between it and the cache. */
+
 import type { Change } from '#storage/cache/event-ring.js';
+import type { Wakeups } from '#storage/cache/wakeups.js';
 import type { Entry, ResourceEvent } from '#storage/resource-storage.js';
 import type { Revision } from '#storage/store.js';
 
@@ -20,6 +22,8 @@ export interface WatcherOptions {
   /** Events that may wait at once. */
   readonly bufferSize: number;
   readonly bookmarks: boolean;
+  /** Shared by the watchers of a resource. */
+  readonly wakeups: Wakeups;
 }
 
 /**
@@ -27,14 +31,14 @@ export interface WatcherOptions {
  * object that cannot be read; nobody has seen it then, so what comes after it is as if there had been none.
  */
 export function eventFor(change: Change, match: WatcherOptions['match']): ResourceEvent | undefined {
-  const { entry, revision, deleted } = change;
+  const { entry, deleted } = change;
   const previous = change.previous?.unreadable === undefined ? change.previous : undefined;
   if (!deleted) entry.checkReadable();
   const matchedBefore = previous !== undefined && (match === undefined || match(previous));
   const matchesNow = !deleted && (match === undefined || match(entry));
-  if (matchesNow) return { type: matchedBefore ? 'MODIFIED' : 'ADDED', entry, revision };
+  if (matchesNow) return change.event(matchedBefore ? 'MODIFIED' : 'ADDED', entry);
   if (!matchedBefore) return undefined;
-  return { type: 'DELETED', entry: change.departed(previous), revision };
+  return change.event('DELETED', change.departed(previous));
 }
 
 export class Watcher {
@@ -113,6 +117,6 @@ export class Watcher {
   #notify(): void {
     const wake = this.#wake;
     this.#wake = undefined;
-    wake?.();
+    if (wake !== undefined) this.options.wakeups.add(wake);
   }
 }
