@@ -4,12 +4,12 @@
  */
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
-import type { ServingCertificates } from '#daemon/serving/serving-certificate.js';
 
-export interface CertificateReloaderOptions {
-  readonly load: () => Promise<ServingCertificates>;
-  readonly apply: (certificates: ServingCertificates) => void;
-  readonly current: ServingCertificates;
+export interface CertificateReloaderOptions<T> {
+  /** Texts, which are compared as JSON. */
+  readonly load: () => Promise<T>;
+  readonly apply: (loaded: T) => void;
+  readonly current: T;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -17,13 +17,13 @@ export interface CertificateReloaderOptions {
 /** client-go and the daemons of 1.24 look at rotated files every minute. */
 const freshMs = 60_000;
 
-export class CertificateReloader {
-  readonly #options: CertificateReloaderOptions;
+export class CertificateReloader<T> {
+  readonly #options: CertificateReloaderOptions<T>;
   #current: string;
   #loadedAtMs: number;
   #loading = false;
 
-  constructor(options: CertificateReloaderOptions) {
+  constructor(options: CertificateReloaderOptions<T>) {
     this.#options = options;
     this.#current = JSON.stringify(options.current);
     this.#loadedAtMs = options.clock.monotonic();
@@ -40,11 +40,11 @@ export class CertificateReloader {
       if (text !== this.#current) {
         apply(loaded);
         this.#current = text;
-        log.info('Serving certificates were replaced');
+        log.info('Certificates were replaced');
       }
     } catch (error) {
       // Half-written files are read again later; what is in use stays in use.
-      log.warn({ err: error }, 'Serving certificates could not be read again');
+      log.warn({ err: error }, 'Certificates could not be read again');
     } finally {
       this.#loading = false;
       this.#loadedAtMs = clock.monotonic();

@@ -36,14 +36,19 @@ export async function createDaemonServer(options: CreateDaemonServerOptions): Pr
   const { values, name, dialect, clock, log, health, metrics, attributes, routes, upgrade, debug } = options;
   if (options.port === undefined && values['secure-port'] === 0) return undefined;
   const memory = memoryFileStore();
-  const load = () => loadServingCertificates({ values, name, clock, memory });
-  const certificates = await load();
+  const certificates = await loadServingCertificates({ values, name, clock, memory });
   const { authenticationClient, authorizationClient } = options;
   const auth = await createDelegatedAuth({ values, dialect, clock, log, authenticationClient, authorizationClient });
   const reloader = new CertificateReloader({
-    load,
-    apply: (replaced) => server.replaceCertificates(replaced),
-    current: certificates,
+    load: async () => ({
+      certificates: await loadServingCertificates({ values, name, clock, memory }),
+      settings: await auth.settings(),
+    }),
+    apply: (replaced) => {
+      auth.use(replaced.settings);
+      server.replaceCertificates(replaced.certificates);
+    },
+    current: { certificates, settings: auth.current },
     clock,
     log,
   });

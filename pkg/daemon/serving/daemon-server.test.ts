@@ -181,6 +181,32 @@ t.test('replaced certificate files are used for new connections', async (t) => {
   t.equal(name, 'second');
 });
 
+t.test('replaced authorities count for new connections', async (t) => {
+  const now = realClock.now();
+  const [first, second] = [
+    await createAuthority({ commonName: 'first', now }),
+    await createAuthority({ commonName: 'second', now }),
+  ];
+  const directory = t.testdir({ 'ca.crt': first.certificate });
+  const { port, clock } = await setUp(t, [`--client-ca-file=${directory}/ca.crt`]);
+  const issue = (by: KeyCertificate) =>
+    issueCertificate(by, { subject: { commonName: 'cert-user', organizations: [] }, usages: ['client'], now });
+  const [old, fresh] = [await issue(first), await issue(second)];
+  const status = async (identity: KeyCertificate) => (await get(port, '/metrics', { identity })).status;
+  const settled = async (identity: KeyCertificate, wanted: number) => {
+    await clock.advance(61_000);
+    let found = await status(identity);
+    for (let tries = 0; found !== wanted && tries < 100; tries += 1) found = await status(identity);
+    return found;
+  };
+  t.same([await status(old), await status(fresh)], [200, 401]);
+  await writeFile(`${directory}/ca.crt`, 'half written');
+  t.equal(await settled(old, 200), 200, 'a bundle that cannot be used is not used');
+  await writeFile(`${directory}/ca.crt`, second.certificate);
+  t.equal(await settled(fresh, 200), 200);
+  t.equal(await status(old), 401);
+});
+
 t.test('each server name gets its certificate, also a replaced one', async (t) => {
   const made = (commonName: string) =>
     createSelfSigned({ commonName, names: [commonName], ips: ['127.0.0.1'], now: realClock.now() });

@@ -116,6 +116,39 @@ t.test('settings that cannot be looked up', async (t) => {
   }
 });
 
+t.test('settings are looked up again while the daemon runs', async (t) => {
+  const now = realClock.now();
+  const [first, second] = [
+    await createAuthority({ commonName: 'first', now }),
+    await createAuthority({ commonName: 'second', now }),
+  ];
+  const identity = await issueCertificate(second, {
+    subject: { commonName: 'cert-user', organizations: [] },
+    usages: ['client'],
+    now,
+  });
+  const clock = new VirtualClock(now);
+  const reviews = new FakeReviews();
+  reviews.published = { 'client-ca-file': first.certificate };
+  const { port } = await startServer(t, [], { clock, authenticationClient: reviews, authorizationClient: reviews });
+  const settled = async (wanted: number) => {
+    await clock.advance(61_000);
+    let status = 0;
+    for (let tries = 0; status !== wanted && tries < 100; tries += 1) {
+      ({ status } = await get(port, '/metrics', { identity }));
+    }
+    return status;
+  };
+  t.equal(await settled(401), 401);
+  reviews.published = { 'client-ca-file': second.certificate };
+  t.equal(await settled(200), 200);
+  reviews.down = true;
+  await clock.advance(61_000);
+  t.equal((await get(port, '/healthz', { identity })).status, 200, 'what was found before stays');
+  reviews.down = false;
+  t.equal(await settled(200), 200);
+});
+
 t.test('one good credential is enough', async (t) => {
   const now = realClock.now();
   const authority = await createAuthority({ commonName: 'ca', now });

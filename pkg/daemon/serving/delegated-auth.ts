@@ -29,25 +29,32 @@ export interface DelegatedAuthDependencies {
   readonly authorizationClient?: ReviewClient | undefined;
 }
 
+/** What of the authentication may change while the daemon runs. */
+export interface AuthenticationSettings {
+  /** PEM bundles; undefined: nobody is known by such a certificate. */
+  readonly clientCa: string | undefined;
+  readonly requestHeaderCa: string | undefined;
+  readonly headers: HeaderSettings;
+}
+
+type HeaderSettings = Omit<PublishedAuthentication, 'clientCa' | 'requestHeaderClientCa'>;
+
+/** Settings that can be read again, from the same files and the same place in the cluster. */
+export interface ReloadableAuth extends DelegatedAuth {
+  /** As they are now. Throws OptionsError for files that cannot be used; a lookup that fails leaves what was found before. */
+  settings(): Promise<AuthenticationSettings>;
+  /** Those in use. */
+  readonly current: AuthenticationSettings;
+  /** Requests from now on are judged by these. */
+  use(settings: AuthenticationSettings): void;
+}
+
 /** Throws OptionsError for files that cannot be used; with the client's errors for a lookup that must not fail. */
-export async function createDelegatedAuth(dependencies: DelegatedAuthDependencies): Promise<DelegatedAuth> {
-  const { values, dialect, clock } = dependencies;
-  const published = await lookUp(dependencies);
-  const clientCa = (await readBundle('client-ca-file', values['client-ca-file'])) ?? published?.clientCa;
-  const ownHeaderCa = await readBundle('requestheader-client-ca-file', values['requestheader-client-ca-file']);
-  const headerCa = ownHeaderCa ?? published?.requestHeaderClientCa;
-  const headers = ownHeaderCa === undefined && published !== undefined ? published : optionsOf(values);
-  const authenticator = new DelegatedAuthenticator({
-    dialect,
-    clock,
-    tokenTtlMs: values['authentication-token-webhook-cache-ttl'],
-    reviewClient: dependencies.authenticationClient,
-    clientAuthorities: clientCa === undefined ? undefined : authoritiesOf('client-ca-file', clientCa),
-    requestHeader:
-      headerCa === undefined
-        ? undefined
-        : { authorities: authoritiesOf('requestheader-client-ca-file', headerCa), ...headers },
-  });
+export async function createDelegatedAuth(dependencies: DelegatedAuthDependencies): Promise<ReloadableAuth> {
+  const { values, dialect, clock, log } = dependencies;
+  let published = await lookUp(dependencies);
+  let settings = await settingsOf(values, published);
+  let authenticator = authenticatorOf(dependencies, settings);
   const authorizer = new DelegatedAuthorizer({
     dialect,
     clock,
@@ -56,8 +63,62 @@ export async function createDelegatedAuth(dependencies: DelegatedAuthDependencie
     deniedTtlMs: values['authorization-webhook-cache-unauthorized-ttl'],
     alwaysAllowPaths: values['authorization-always-allow-paths'],
   });
-  const clientCaPems = [clientCa, headerCa].filter((pem) => pem !== undefined);
-  return { authenticator, authorizer, clientCaPems };
+  return {
+    authorizer,
+    get authenticator() {
+      return authenticator;
+    },
+    get current() {
+      return settings;
+    },
+    get clientCaPems() {
+      return [settings.clientCa, settings.requestHeaderCa].filter((pem) => pem !== undefined);
+    },
+    async settings() {
+      try {
+        published = (await lookUp(dependencies)) ?? published;
+      } catch (error) {
+        log.warn({ err: error }, 'Looking up authentication settings again failed; the old ones stay');
+      }
+      const read = await settingsOf(values, published);
+      // Bundles that cannot be used are not handed out.
+      authenticatorOf(dependencies, read);
+      return read;
+    },
+    use(next) {
+      settings = next;
+      authenticator = authenticatorOf(dependencies, next);
+    },
+  };
+}
+
+async function settingsOf(
+  values: DelegatedAuthValues,
+  published: PublishedAuthentication | undefined,
+): Promise<AuthenticationSettings> {
+  const clientCa = (await readBundle('client-ca-file', values['client-ca-file'])) ?? published?.clientCa;
+  const ownHeaderCa = await readBundle('requestheader-client-ca-file', values['requestheader-client-ca-file']);
+  const requestHeaderCa = ownHeaderCa ?? published?.requestHeaderClientCa;
+  const headers = ownHeaderCa === undefined && published !== undefined ? published : optionsOf(values);
+  const { allowedNames, usernameHeaders, groupHeaders, extraPrefixes } = headers;
+  return { clientCa, requestHeaderCa, headers: { allowedNames, usernameHeaders, groupHeaders, extraPrefixes } };
+}
+
+function authenticatorOf(
+  { values, dialect, clock, authenticationClient }: DelegatedAuthDependencies,
+  { clientCa, requestHeaderCa, headers }: AuthenticationSettings,
+): Authenticator {
+  return new DelegatedAuthenticator({
+    dialect,
+    clock,
+    tokenTtlMs: values['authentication-token-webhook-cache-ttl'],
+    reviewClient: authenticationClient,
+    clientAuthorities: clientCa === undefined ? undefined : authoritiesOf('client-ca-file', clientCa),
+    requestHeader:
+      requestHeaderCa === undefined
+        ? undefined
+        : { authorities: authoritiesOf('requestheader-client-ca-file', requestHeaderCa), ...headers },
+  });
 }
 
 async function lookUp(dependencies: DelegatedAuthDependencies): Promise<PublishedAuthentication | undefined> {
@@ -75,7 +136,7 @@ async function lookUp(dependencies: DelegatedAuthDependencies): Promise<Publishe
   }
 }
 
-function optionsOf(values: DelegatedAuthValues): Omit<PublishedAuthentication, 'clientCa' | 'requestHeaderClientCa'> {
+function optionsOf(values: DelegatedAuthValues): HeaderSettings {
   return {
     allowedNames: values['requestheader-allowed-names'],
     usernameHeaders: values['requestheader-username-headers'],
