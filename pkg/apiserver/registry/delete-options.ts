@@ -3,7 +3,7 @@ import { badRequest, type FieldFailure } from '#apimachinery/errors/status.js';
 import { invalidValue, notSupported } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import type { RequestContext } from '#apiserver/http/context.js';
-import { flag } from '#apiserver/http/request-info.js';
+import { flag, integer } from '#apiserver/http/request-info.js';
 import { bodyEncoding } from '#apiserver/registry/body.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
@@ -65,12 +65,8 @@ function fromBody(registry: RegistryContext, context: RequestContext): Record<st
 
 function fromQuery(query: URLSearchParams): Record<string, unknown> {
   const options: Record<string, unknown> = {};
-  const grace = query.get('gracePeriodSeconds');
-  if (grace !== null && grace !== '') {
-    if (!/^[+-]?\d{1,18}$/.test(grace))
-      throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(grace)}: invalid syntax`);
-    options['gracePeriodSeconds'] = Number(grace);
-  }
+  const grace = integer(query, 'gracePeriodSeconds');
+  if (grace !== undefined) options['gracePeriodSeconds'] = grace;
   const policy = query.get('propagationPolicy');
   if (policy !== null && policy !== '') options['propagationPolicy'] = policy;
   if (query.has('orphanDependents')) options['orphanDependents'] = flag(query, 'orphanDependents');

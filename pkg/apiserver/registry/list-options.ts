@@ -3,7 +3,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest, type FieldFailure } from '#apimachinery/errors/status.js';
 import { forbiddenField, invalidValue, notSupported } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
-import { flag } from '#apiserver/http/request-info.js';
+import { flag, integer } from '#apiserver/http/request-info.js';
 import { type ContinueToken, decodeContinue } from '#apiserver/registry/continue-token.js';
 import { invalidCombination, invalidOptions } from '#apiserver/registry/request-errors.js';
 import type { ReadVersion } from '#storage/resource-storage.js';
@@ -50,7 +50,7 @@ export function listRequest(dialect: Dialect, query: URLSearchParams, scope: str
   const match = query.get('resourceVersionMatch') ?? '';
   const text = query.get('resourceVersion') ?? '';
   const continuing = query.get('continue') ?? '';
-  const limit = parseInteger(query.get('limit'));
+  const limit = count(query, 'limit');
   checkMatch(dialect, { match, resourceVersion: text, continuing });
   if (query.has('sendInitialEvents')) {
     const path = FieldPath.of('sendInitialEvents');
@@ -100,12 +100,8 @@ function checkMatch(dialect: Dialect, { match, resourceVersion, continuing }: Ma
 }
 
 /** 0 where there is none; negative numbers count as none, as in 1.24. Throws 400. */
-function parseInteger(text: string | null): number {
-  if (text === null || text === '') return 0;
-  if (!/^[+-]?\d{1,18}$/.test(text)) {
-    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  }
-  return Math.max(0, Number(text));
+function count(query: URLSearchParams, name: string): number {
+  return Math.max(0, integer(query, name) ?? 0);
 }
 
 export interface WatchRequest {
@@ -135,7 +131,7 @@ export function watchRequest(dialect: Dialect, query: URLSearchParams): WatchReq
   }
   if (failures.length > 0) throw invalidOptions(dialect, 'ListOptions', failures);
   const sendInitialEvents = initial !== null && flag(query, 'sendInitialEvents');
-  const seconds = parseInteger(query.get('timeoutSeconds'));
+  const seconds = count(query, 'timeoutSeconds');
   const version = watchVersion(text, sendInitialEvents);
   const skipInitialEvents = initial !== null && !sendInitialEvents && version.kind !== 'exact';
   const timeout = seconds === 0 ? {} : { timeoutMs: seconds * 1000 };
