@@ -67,11 +67,21 @@ export type ResourceEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly entry: Entry; readonly revision: Revision }
   | { readonly type: 'BOOKMARK'; readonly revision: Revision; readonly initialEventsEnd?: true };
 
+/** A selection of entries that have one value of a field: which others it leaves out is known without asking. */
+export interface Only {
+  /** Names the field; all watches of one resource that name the same one pass equivalent functions. */
+  readonly field: string;
+  readonly read: (entry: Entry) => string;
+  readonly value: string;
+}
+
 export interface ResourceWatchOptions {
   readonly scope: string;
   /** `latest` / `any`: synthetic ADDED events first; `exact`: events after that revision only. */
   readonly version: ReadVersion;
   readonly match?: (entry: Entry) => boolean;
+  /** Some of what `match` says, by which the watch is found without calling it. */
+  readonly only?: Only;
   /** Send BOOKMARK events. */
   readonly bookmarks: boolean;
   /** Begin with the current state as ADDED events and close it with a marked bookmark (`sendInitialEvents`). */

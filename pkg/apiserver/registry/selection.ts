@@ -9,7 +9,7 @@ import {
 } from '#apimachinery/selectors/fields.js';
 import { parseLabelSelector } from '#apimachinery/selectors/label-parser.js';
 import { objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
-import type { Entry } from '#storage/resource-storage.js';
+import type { Entry, Only } from '#storage/resource-storage.js';
 
 /** What selectors look at, kept with each entry so that matching parses nothing. */
 interface Selectable {
@@ -37,6 +37,23 @@ export function selection(
     if (named && selectable.fields['metadata.name'] !== name) return false;
     return labels.matches(selectable.labels) && fields.matches(selectable.fields);
   };
+}
+
+/**
+ * A field of which the selection wants one value only, for finding watches by it: that of the name, else another one. The
+ * query is one that `selection` takes.
+ */
+export function onlyField(resource: ServedResource, query: URLSearchParams, name: string): Only | undefined {
+  // Each version would read the fields of its own form anew.
+  if (resource.conversion !== undefined) return undefined;
+  const fieldText = query.get('fieldSelector') ?? '';
+  const fields = fieldText === '' ? everyField : parseFieldSelector(fieldText);
+  const exact = fields.terms.filter(({ operator, value }) => operator === '=' && value !== '');
+  const term = exact.find(({ field }) => field === 'metadata.name') ?? exact[0];
+  const named = fields.isEverything && name !== '' ? { field: 'metadata.name', value: name } : undefined;
+  const { field, value } = named ?? term ?? {};
+  if (field === undefined || value === undefined) return undefined;
+  return { field, value, read: (entry) => selectableOf(resource, entry).fields[field] ?? '' };
 }
 
 /** Fields by which every object can be selected; in a resource without namespaces all have the empty one. */

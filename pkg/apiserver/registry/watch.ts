@@ -10,7 +10,7 @@ import type { RequestInfo } from '#apiserver/http/request-info.js';
 import { toStatus } from '#apiserver/http/respond.js';
 import { watchRequest } from '#apiserver/registry/list-options.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import { selection } from '#apiserver/registry/selection.js';
+import { onlyField, selection } from '#apiserver/registry/selection.js';
 import { type ServedResource, scopeOf } from '#apiserver/registry/served-resource.js';
 import { includeObject } from '#apiserver/representation/table.js';
 import { type FrameEncoder, jsonFrames, protobufFrames, tableFrames } from '#apiserver/representation/watch-frames.js';
@@ -59,6 +59,7 @@ export async function openWatch(
   const asked = watchRequest(registry.dialect, query);
   const { bookmarks, sendInitialEvents, timeoutMs } = asked;
   const match = selection(resource, query, name);
+  const only = onlyField(resource, query, name);
   const encoder = encoderFor(registry, context, resource, form);
   const lifetimeMs = timeoutMs ?? registry.minWatchTimeoutMs * (1 + registry.random());
   const scope = scopeOf(resource, namespace);
@@ -73,6 +74,7 @@ export async function openWatch(
     signal: end.signal,
     ...(sendInitialEvents ? { sendInitialEvents } : {}),
     ...(match === undefined ? {} : { match }),
+    ...(only === undefined ? {} : { only }),
   });
   const release = endWith([context.signal, registry.closing], end);
   try {

@@ -44,6 +44,8 @@ interface Written {
   readonly state?: { readonly color: string; readonly value: number };
 }
 
+const colorOf = (entry: Entry): string => objectOf(entry).metadata.labels['color'] ?? '';
+
 const colors = ['red', 'green', 'blue'];
 
 /**
@@ -136,9 +138,10 @@ async function everyWatcherSeesEverything(
   const readers: { color: string | undefined; watch: WatchReader }[] = [];
   for (let i = 0; i < watcherCount; i++) {
     const color = [undefined, ...colors][i % 4];
-    const match =
-      color === undefined ? {} : { match: (entry: Entry) => objectOf(entry).metadata.labels['color'] === color };
-    const watch = readWatch(t, i % 2 === 0 ? cache : other, match);
+    const match = color === undefined ? {} : { match: (entry: Entry) => colorOf(entry) === color };
+    // Half of those who select are found by what they select.
+    const only = color === undefined || i % 8 < 4 ? {} : { only: { field: 'color', read: colorOf, value: color } };
+    const watch = readWatch(t, i % 2 === 0 ? cache : other, { ...match, ...only });
     await watch.opened();
     readers.push({ color, watch });
   }

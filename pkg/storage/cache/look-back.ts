@@ -7,7 +7,15 @@
  */
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { keyOf, prefixEnd, type Revision, type Store, StoreError, type StoreEvent } from '#storage/store.js';
+import {
+  keyOf,
+  prefixEnd,
+  type Revision,
+  type Store,
+  StoreError,
+  type StoreErrorCode,
+  type StoreEvent,
+} from '#storage/store.js';
 
 export interface HistoryReader {
   /** The resource's key prefix: `/registry/pods/`. */
@@ -30,7 +38,9 @@ export interface LookBackOptions {
 /** As many as the history of one cache holds. */
 const defaultMaxRevisions = 10_000;
 
-const retryMs = 200;
+/** Also when the history was compacted further than a moment ago. */
+const passingCodes: ReadonlySet<StoreErrorCode> = new Set(['unavailable', 'timeout', 'compacted']);
+const retryMs = 100;
 const maxAttempts = 6;
 
 /** Calls `remember` of every reader once. Never rejects: without history watches begin anew. */
@@ -41,7 +51,7 @@ export async function lookBack(options: LookBackOptions, signal: AbortSignal): P
   }
 }
 
-/** Tries again while the store does not answer, 12 s at most. */
+/** Tries again while the store does not answer or moves on, 6 s at most. */
 async function readPatiently(options: LookBackOptions, signal: AbortSignal): Promise<Past | undefined> {
   const { clock, log } = options;
   for (let attempt = 1; !signal.aborted; attempt++) {
@@ -49,7 +59,7 @@ async function readPatiently(options: LookBackOptions, signal: AbortSignal): Pro
       return await read(options, signal);
     } catch (err) {
       if (signal.aborted) break;
-      const passing = err instanceof StoreError && (err.code === 'unavailable' || err.code === 'timeout');
+      const passing = err instanceof StoreError && passingCodes.has(err.code);
       if (!passing || attempt === maxAttempts) {
         log.info({ err }, 'cannot read the history of the store; older watches begin anew');
         break;

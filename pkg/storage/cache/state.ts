@@ -14,6 +14,7 @@ import { changesBetween } from '#storage/cache/relist.js';
 import { Snapshots } from '#storage/cache/snapshots.js';
 import { Wakeups } from '#storage/cache/wakeups.js';
 import type { Watcher } from '#storage/cache/watcher.js';
+import { WatcherSet } from '#storage/cache/watcher-set.js';
 import { watchTooOld } from '#storage/errors.js';
 import { SortedMap } from '#storage/sorted-map.js';
 import { type Revision, revisionOf } from '#storage/store.js';
@@ -43,7 +44,7 @@ export class CacheState {
   readonly entries = new SortedMap<CacheEntry>();
   readonly ring: EventRing;
   readonly snapshots: Snapshots;
-  readonly watchers = new Set<Watcher>();
+  readonly watchers = new WatcherSet();
   readonly wakeups = new Wakeups();
   readonly #options: CacheStateOptions;
   readonly #ahead = new Map<string, Ahead>();
@@ -111,7 +112,7 @@ export class CacheState {
       if (change === undefined) continue;
       this.#changedAt = write.revision;
       this.ring.add(change);
-      for (const watcher of this.watchers) watcher.offer(change);
+      this.watchers.offer(change);
     }
     this.#advance(revision);
   }
@@ -142,7 +143,7 @@ export class CacheState {
     for (const change of changes) {
       this.#changedAt = revision;
       this.ring.add(change);
-      for (const watcher of this.watchers) watcher.offer(change);
+      this.watchers.offer(change);
     }
     this.#filled = true;
     this.#advance(revision);
@@ -195,8 +196,7 @@ export class CacheState {
 
   /** Ends every watch. */
   endWatchers(error?: unknown): void {
-    for (const watcher of this.watchers) watcher.end(error);
-    this.watchers.clear();
+    this.watchers.end(error);
   }
 
   #change(write: Write): Change | undefined {

@@ -103,10 +103,11 @@ export class WatchSession implements ResourceWatch {
   #register(seen: Revision): void {
     this.#options.watch.signal.throwIfAborted();
     const { watch, state, prefix, bufferSize, metrics, resource } = this.#options;
-    const { match, bookmarks } = watch;
+    const { match, only, bookmarks } = watch;
     const watcher = new Watcher({
       scope: prefix + watch.scope,
       match,
+      only,
       seen,
       bufferSize,
       bookmarks,

@@ -2,7 +2,7 @@
 
 import type { Change } from '#storage/cache/event-ring.js';
 import type { Wakeups } from '#storage/cache/wakeups.js';
-import type { Entry, ResourceEvent } from '#storage/resource-storage.js';
+import type { Entry, Only, ResourceEvent } from '#storage/resource-storage.js';
 import type { Revision } from '#storage/store.js';
 
 /** The consumer was too slow for its buffer: it may watch again from the last version it has seen. */
@@ -17,6 +17,8 @@ export interface WatcherOptions {
   /** Keys (below the resource's prefix) that start with this. */
   readonly scope: string;
   readonly match: ((entry: Entry) => boolean) | undefined;
+  /** Implied by `match`. */
+  readonly only?: Only | undefined;
   /** What the client has seen or will see without this watcher: changes up to this revision are not for it. */
   readonly seen: Revision;
   /** Events that may wait at once. */
