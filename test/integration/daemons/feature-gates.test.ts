@@ -1,8 +1,6 @@
-/** The feature gates against the specification, and against what the code asks for. */
-import { readdir, readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+/** The feature gates against the specification. */
 import t from 'tap';
-import { type FeatureGate, featureGateTable, type GatedDaemon } from '#daemon/options/groups/feature-gate-table.js';
+import { type FeatureGate, featureGateTable } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates, featureGateRules, idleGateWarnings } from '#daemon/options/groups/feature-gates.js';
 
 const table: Readonly<Record<string, FeatureGate>> = featureGateTable;
@@ -151,40 +149,4 @@ t.test('a gate that nothing depends on is warned about', async (t) => {
     ['AppArmor'],
   );
   t.match(idleGateWarnings(values, 'apiserver'), [/^Feature gate NodeSwap has no effect/, /QOSReserved/]);
-});
-
-/** Gates that the sources of these folders ask for. */
-async function askedFor(folders: readonly string[]): Promise<Set<string>> {
-  // Tests run compiled, below dist.
-  const root = new URL('../../../../', import.meta.url);
-  const gates = new Set<string>();
-  for (const folder of folders) {
-    const directory = new URL(`${folder}/`, root);
-    for (const file of await readdir(fileURLToPath(directory), { recursive: true })) {
-      if (!file.endsWith('.ts') || file.endsWith('.test.ts') || file.endsWith('.gen.ts')) continue;
-      const text = await readFile(new URL(file, directory), 'utf8');
-      for (const [, name = ''] of text.matchAll(/(?:\bgate\(|\.enabled\(|featureGate: )'(\w+)'/g)) gates.add(name);
-      for (const [, list = ''] of text.matchAll(/\bgates: \[([^\]]*)\]/g)) {
-        for (const [, name = ''] of list.matchAll(/'(\w+)'/g)) gates.add(name);
-      }
-      for (const [, list = ''] of text.matchAll(/const gate of \[([^\]]*)\]/g)) {
-        for (const [, name = ''] of list.matchAll(/'(\w+)'/g)) gates.add(name);
-      }
-    }
-  }
-  return gates;
-}
-
-t.test('the table knows where each gate acts', async (t) => {
-  const folders: Readonly<Record<GatedDaemon, readonly string[]>> = {
-    apiserver: ['pkg/api', 'pkg/apiserver'],
-    controllers: ['pkg/controllers'],
-    scheduler: ['pkg/scheduler'],
-    nodeagent: ['pkg/nodeagent'],
-  };
-  for (const daemon of Object.keys(folders) as GatedDaemon[]) {
-    const found = [...(await askedFor(folders[daemon]))].filter((name) => Object.hasOwn(table, name)).sort();
-    const known = Object.keys(table).filter((name) => table[name]?.actsIn?.includes(daemon));
-    t.same(found, known.sort(), `${daemon}: gates that the code asks for, and those with actsIn`);
-  }
 });

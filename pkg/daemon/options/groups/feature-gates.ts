@@ -1,10 +1,6 @@
 /** The `--feature-gates` option and what it means. */
-import {
-  type FeatureGate,
-  type FeatureGateName,
-  featureGateTable,
-  type GatedDaemon,
-} from '#daemon/options/groups/feature-gate-table.js';
+import { actingGates } from '#daemon/options/groups/acting-gates.gen.js';
+import { type FeatureGate, type FeatureGateName, featureGateTable } from '#daemon/options/groups/feature-gate-table.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
 
@@ -27,12 +23,15 @@ export const featureGateRules: Rule<OptionValues<typeof featureGateOptions>> = (
     .filter((name) => name !== 'AllAlpha' && name !== 'AllBeta' && !Object.hasOwn(gates, name))
     .map((name) => `--feature-gates: unrecognized feature gate: ${name}`);
 
+/** Daemons that take `--feature-gates`. */
+export type GatedDaemon = keyof typeof actingGates;
+
 /** One warning for each gate of the option's value that nothing in the daemon depends on. */
 export function idleGateWarnings(values: Readonly<Record<string, boolean>>, daemon: GatedDaemon): string[] {
-  const acting = Object.entries(gates).filter(([, gate]) => gate.actsIn?.includes(daemon) === true);
+  const acting: readonly string[] = actingGates[daemon];
   const acts = (name: string): boolean => {
-    if (name !== 'AllAlpha' && name !== 'AllBeta') return acting.some(([known]) => known === name);
-    return acting.some(([, { stage }]) => stage === (name === 'AllAlpha' ? 'alpha' : 'beta'));
+    if (name !== 'AllAlpha' && name !== 'AllBeta') return acting.includes(name);
+    return acting.some((known) => gates[known]?.stage === (name === 'AllAlpha' ? 'alpha' : 'beta'));
   };
   return Object.keys(values)
     .filter((name) => !acts(name))
