@@ -11,6 +11,8 @@ import { FaultyTransport } from '#client/testing/faulty-transport.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { silentLogger } from '#daemon/log/logger.js';
 
+t.setTimeout(240_000);
+
 /** A small generator, so that a seed repeats a run. */
 function generator(seed: number): (below: number) => number {
   let state = seed >>> 0;
@@ -178,7 +180,6 @@ async function soak(seed: number): Promise<Outcome> {
 }
 
 t.test('whatever fails, the store converges and handlers see an orderly story', async (t) => {
-  t.setTimeout(240_000);
   const first = 20_220_503;
   const count = 1000;
   t.comment(`seeds ${first} to ${first + count - 1}`);

@@ -15,6 +15,8 @@ import type { RestClient } from '#client/rest/rest-client.js';
 import { createAuthority, issueCertificate } from '#daemon/pki/certificate.js';
 import { startApi } from '#test/integration/daemons/api.js';
 
+t.setTimeout(120_000);
+
 /** Long enough for a loaded machine to use the certificate at all. */
 const shortLifeMs = 3000;
 

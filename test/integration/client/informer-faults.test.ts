@@ -26,6 +26,8 @@ import { encodeStored } from '#storage/layout.js';
 import { prefixEnd, type Store } from '#storage/store.js';
 import { startEtcd } from '#test/etcd.js';
 
+t.setTimeout(180_000);
+
 const steps = 24;
 const patienceMs = 60_000;
 const prefix = '/registry/configmaps/soak/';
@@ -172,7 +174,6 @@ async function change(store: Store, random: (below: number) => number, step: num
 }
 
 t.test('whatever happens to server, network and history, caches converge to what etcd holds', async (t) => {
-  t.setTimeout(180_000);
   const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
   t.comment(`SEED=${seed}`);
   const random = generator(seed);
