@@ -9,6 +9,8 @@ export interface FieldSet {
 }
 
 const member: FieldSet = Object.freeze({});
+/** The node of a member with nothing below it. */
+export const memberOnly = member;
 export const emptySet: FieldSet = Object.freeze({});
 
 export function isEmptySet(set: FieldSet): boolean {

@@ -1,4 +1,5 @@
 /** Bookkeeping of who manages which fields, for writes other than server-side apply. */
+import { addedFields } from '#apimachinery/apply/added-fields.js';
 import { compare } from '#apimachinery/apply/compare.js';
 import {
   difference,
@@ -102,16 +103,26 @@ export interface UpdateRequest extends WriteInfo {
   readonly updated: JsonObject;
 }
 
+/** What the write touched and what it removed; undefined when it changed nothing. */
+function changesOf({ type, live, updated }: UpdateRequest): { touched: FieldSet; removed: FieldSet } | undefined {
+  const after = withoutEntries(updated);
+  if (live === undefined) {
+    const touched = addedFields(type, after);
+    return isEmptySet(touched) ? undefined : { touched, removed: emptySet };
+  }
+  const { isSame, modified, added, removed } = compare(type, withoutEntries(live), after);
+  return isSame ? undefined : { touched: union(modified, added), removed };
+}
+
 /**
  * The managedFields of an object that is created, updated or patched: whoever changes a field manages it from now on,
  * alone. Neither object is changed. Never throws: what is not well-formed counts as absent.
  */
 export function updateManagedFields(request: UpdateRequest): ManagedFieldsEntry[] {
   const managers = startingManagers(request.live, request.updated, request);
-  const before = withoutEntries(request.live ?? {});
-  const comparison = compare(request.type, before, withoutEntries(request.updated));
-  if (comparison.isSame) return writeManagers(managers);
-  const touched = manageable(union(comparison.modified, comparison.added), request);
+  const changes = changesOf(request);
+  if (changes === undefined) return writeManagers(managers);
+  const touched = manageable(changes.touched, request);
   const self = {
     name: request.manager,
     operation: 'Update',
@@ -119,7 +130,7 @@ export function updateManagedFields(request: UpdateRequest): ManagedFieldsEntry[
     subresource: request.subresource,
   } as const;
   const key = managerKey(self);
-  let result = withoutFields(withoutFields(managers, comparison.removed), touched, key);
+  let result = withoutFields(withoutFields(managers, changes.removed), touched, key);
   const previous = result.find((manager) => managerKey(manager) === key);
   if (!isEmptySet(touched)) {
     const fields = union(previous?.fields ?? emptySet, touched);

@@ -111,3 +111,26 @@ export function hasNoParts(value: unknown): boolean {
   for (const _ in value) return false;
   return true;
 }
+
+/** Edges of declared fields: joined once, as they are compared and looked up again and again. */
+const edges = new WeakMap<FieldInfo, string>();
+
+export function edgeOf(field: FieldInfo): string {
+  let edge = edges.get(field);
+  if (edge === undefined) {
+    edge = `f:${field.name}`;
+    edges.set(field, edge);
+  }
+  return edge;
+}
+
+/**
+ * The value of a member; in a message that exists, one that is always there on the wire counts as empty rather than
+ * absent, so that nobody owns it for having filled it.
+ */
+export function present(field: FieldInfo | undefined, value: unknown, message: unknown): unknown {
+  if (value !== undefined || message === undefined || field === undefined || field.pointer) return value;
+  if (field.container === 'list') return field.omitempty ? undefined : [];
+  if (field.container === 'map') return field.omitempty ? undefined : {};
+  return field.type?.shape === 'struct' && !field.atomic ? {} : undefined;
+}
