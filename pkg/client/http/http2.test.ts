@@ -57,6 +57,32 @@ t.test('all requests share one connection', async (t) => {
   t.equal(sessions.length, 1);
 });
 
+t.test('credentials that change while the first connection is made fail no request', async (t) => {
+  const { server, url } = await setUp(t);
+  server.on('stream', (stream, headers) => {
+    stream.respond({ ':status': 200 });
+    stream.end(headers[':path']);
+  });
+  let changes = 0;
+  const transport = new HttpTransport({
+    server: url,
+    clock: realClock,
+    tls: {
+      current: () => {
+        if (changes < 5) changes += 1;
+        return Promise.resolve(materials[changes - 1] ?? {});
+      },
+    },
+  });
+  t.teardown(() => transport.close());
+  const materials = Array.from({ length: 5 }, () => ({ ca: authority.certificate }));
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => ask(transport, `/${i}`, 'POST', '')));
+  t.same(
+    answers,
+    Array.from({ length: 20 }, (_, i) => `200 /${i}`),
+  );
+});
+
 t.test('where the server allows no more streams there are more connections', async (t) => {
   const { server, sessions, url } = await setUp(t, { settings: { maxConcurrentStreams: 3 } });
   server.on('stream', (stream, headers) => {

@@ -31,6 +31,7 @@ export class NegotiatedChannel implements Channel {
   #channel: Promise<Channel> | undefined;
   #made: Channel | undefined;
   #retired = false;
+  #destroyed = false;
 
   constructor(options: NegotiatedChannelOptions, material: TlsMaterial | undefined) {
     this.#options = options;
@@ -57,6 +58,7 @@ export class NegotiatedChannel implements Channel {
 
   destroy(): void {
     this.#retired = true;
+    this.#destroyed = true;
     this.#made?.destroy();
   }
 
@@ -80,7 +82,8 @@ export class NegotiatedChannel implements Channel {
 
   #keep(channel: Channel): Channel {
     this.#made = channel;
-    if (this.#retired) channel.destroy();
+    if (this.#destroyed) channel.destroy();
+    else if (this.#retired) channel.retire();
     return channel;
   }
 

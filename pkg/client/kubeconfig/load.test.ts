@@ -57,7 +57,8 @@ t.test('certificates in files, relative to the config', async (t) => {
   });
   const config = await loadKubeconfig('/etc/c/config', { clock, readFile });
   t.match(config, { server: 'https://one:6443', namespace: 'ns', serverName: 'api' });
-  const first = await config.tls?.current();
+  const [first, second] = await Promise.all([config.tls?.current(), config.tls?.current()]);
+  t.equal(second, first, 'the same object for all who ask at once');
   t.same([String(first?.ca), String(first?.cert), String(first?.key)], ['CA', 'CERT', 'KEY']);
   t.equal(await config.tls?.current(), first, 'the same object while nothing changes');
   await clock.advance(61_000);

@@ -108,7 +108,9 @@ export class FileTls implements TlsSource {
     try {
       const [ca, cert, key] = await Promise.all([this.#part('ca'), this.#part('cert'), this.#part('key')]);
       this.#readAt = now;
-      if (known !== undefined && same(known.ca, ca) && same(known.cert, cert) && same(known.key, key)) return known;
+      // Not `known`: others may have read meanwhile, and all must get the same object.
+      const last = this.#material;
+      if (last !== undefined && same(last.ca, ca) && same(last.cert, cert) && same(last.key, key)) return last;
       this.#material = { ca, cert, key };
       return this.#material;
     } catch (error) {

@@ -4,7 +4,7 @@
  */
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { isCompressed, readBody } from '#client/http/body.js';
-import { type ChannelResponse, orAborted } from '#client/http/channel.js';
+import { type ChannelResponse, orAborted, UnsentError } from '#client/http/channel.js';
 import { NegotiatedChannel } from '#client/http/negotiated-channel.js';
 import type { TlsMaterial, TlsSource, TokenSource } from '#client/rest/credentials.js';
 import type { Transport, TransportRequest, TransportResponse } from '#client/rest/transport.js';
@@ -143,9 +143,10 @@ export class HttpTransport implements Transport {
       this.#inFlight.delete(exchange.controller);
       request.signal?.removeEventListener('abort', abort);
     };
+    const channel = this.#channelFor(identity.material);
     try {
       exchange.armed();
-      const response = await this.#channelFor(identity.material).send({
+      const response = await channel.send({
         method: request.method,
         path: this.#prefix + request.path,
         headers,
@@ -156,6 +157,9 @@ export class HttpTransport implements Transport {
       return this.#answer(response, exchange, release);
     } catch (error) {
       release();
+      // New credentials came while it waited for a connection made with the old ones.
+      const overtaken = error instanceof UnsentError && !this.#closed && channel !== this.#channel?.channel;
+      if (overtaken) return this.#send(request, await this.#identity(request));
       throw exchange.explain(error);
     }
   }
