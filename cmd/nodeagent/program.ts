@@ -16,6 +16,7 @@ import { validateOptions } from '#daemon/options/validate.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
 import { type SimulatedDependencies, simulatedDependencies, simulatedEndpoint } from '#nodeagent/cri/simulated/node.js';
+import { kernelSettingErrors } from '#nodeagent/node/kernel-settings.js';
 import { LocalMachine } from '#nodeagent/node/machine.js';
 import { swapRefusal } from '#nodeagent/node/swap.js';
 import { NodeAgent, type NodeAgentDependencies } from '#nodeagent/nodeagent.js';
@@ -67,6 +68,10 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
 
   const simulated = values['container-runtime-endpoint'] === simulatedEndpoint;
   if (values['fail-swap-on'] && !simulated) await refuseSwap();
+  if (values['protect-kernel-defaults'] && !simulated) {
+    const errors = await kernelSettingErrors((name) => readFile(`/proc/sys/${name}`, 'utf8'));
+    if (errors.length > 0) throw new OptionsError(errors);
+  }
   if (values['cgroup-driver'] === 'systemd') {
     log.warn('--cgroup-driver=systemd has no effect: cgroups are made in the file system, systemd is not asked');
   }

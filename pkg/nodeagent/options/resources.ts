@@ -243,8 +243,7 @@ export const resourcesOptions = {
     type: 'bool',
     section: 'Resources',
     configField: 'protectKernelDefaults',
-    inert: true,
-    meaning: 'Fail when kernel settings are not as expected.',
+    meaning: 'Fail when kernel settings are not as expected. They are never changed.',
   },
   'fail-swap-on': {
     type: 'bool',

@@ -11,12 +11,13 @@ import { startEtcd } from '#test/etcd.js';
 const { signal } = new AbortController();
 const where = { namespace: 'sys', name: 'lock' };
 
-const record = (holderIdentity: string, acquireTime = formatMicroTime(clock.now())): LockRecord => ({
+const record = (holderIdentity: string, changes: Partial<LockRecord> = {}): LockRecord => ({
   holderIdentity,
-  leaseDurationSeconds: 3,
-  acquireTime,
+  leaseDurationSeconds: 30,
+  acquireTime: formatMicroTime(clock.now()),
   renewTime: formatMicroTime(clock.now()),
   leaderTransitions: 0,
+  ...changes,
 });
 
 void t.test('a lock in etcd', async (t) => {
@@ -44,10 +45,10 @@ void t.test('a lock in etcd', async (t) => {
     await a.write({ ...term, renewTime: 'later' }, signal);
     t.same(a.fence(), fence, 'a renewal does not change the term');
     t.same(b.fence(), fence, 'seen by the others too');
-    await a.write(record('a', 'anew'), signal);
+    await a.write(record('a', { acquireTime: 'anew' }), signal);
     t.notSame(a.fence(), fence, 'another term of the same holder');
     await a.read(signal);
-    await a.write({ ...record('') }, signal);
+    await a.write(record(''), signal);
     t.equal(await b.read(signal), undefined);
     await b.write(record('b'), signal);
     await b.write(record(''), signal);
@@ -56,7 +57,7 @@ void t.test('a lock in etcd', async (t) => {
   await t.test('goes away with its etcd lease, which a late holder cannot keep', async (t) => {
     const [a, b] = [lock(), lock()];
     await a.read(signal);
-    const term = record('a');
+    const term = record('a', { leaseDurationSeconds: 2 });
     await a.write(term, signal);
     const store = new EtcdStore({ endpoints: [etcd.endpoint], clock, random: Math.random });
     t.teardown(() => store.close());
