@@ -14,6 +14,7 @@ import { onlyField, selection } from '#apiserver/registry/selection.js';
 import { type ServedResource, scopeOf } from '#apiserver/registry/served-resource.js';
 import { includeObject } from '#apiserver/representation/table.js';
 import { type FrameEncoder, jsonFrames, protobufFrames, tableFrames } from '#apiserver/representation/watch-frames.js';
+import { WatchOverflowError } from '#storage/cache/watcher.js';
 import type { ReadVersion, ResourceEvent, ResourceWatch } from '#storage/resource-storage.js';
 
 const watchTransforms: readonly Transform['kind'][] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
@@ -164,7 +165,9 @@ async function* run(watch: Run): AsyncGenerator<Buffer> {
       else yield registry.frames.bytes(event, form, () => encoder.event(event));
     }
   } catch (error) {
-    if (!end.signal.aborted) yield Buffer.concat(encoder.error(toStatus(error)));
+    // A client that was too slow goes on from the last version that it has seen; an error would make it list again.
+    if (end.signal.aborted || error instanceof WatchOverflowError) return;
+    yield Buffer.concat(encoder.error(toStatus(error)));
   } finally {
     closed();
     timer.cancel();

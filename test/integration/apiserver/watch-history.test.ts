@@ -33,7 +33,8 @@ const names = Array.from({ length: 20 }, (_, i) => `c${i}`);
 /** Revisions that compaction leaves. */
 const keptRevisions = 300n;
 
-t.setTimeout(600_000);
+const patienceMs = 3_600_000;
+t.setTimeout(patienceMs);
 
 interface Stored {
   readonly revision: bigint;
@@ -167,7 +168,7 @@ class Watcher {
   }
 }
 
-t.test(`watchers through everything, seed ${seed}`, withEtcd, async (t) => {
+t.test(`watchers through everything, seed ${seed}`, { ...withEtcd, timeout: patienceMs }, async (t) => {
   t.comment(`seed=${seed} writes=${writes}`);
   const random = seededRandom(seed);
   const etcd = await startEtcd();

@@ -1,5 +1,6 @@
 /** API servers over a real etcd, and a client that speaks HTTPS with them: what the tests of the specification stand on. */
 import { existsSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
@@ -46,13 +47,15 @@ export class Watch {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly status: number;
   readonly #close: () => void;
+  readonly #incoming: IncomingMessage;
   #ended = false;
   #wake: () => void = () => undefined;
   #rest = '';
 
-  constructor(status: number, headers: Watch['headers'], close: () => void) {
-    this.status = status;
-    this.headers = headers;
+  constructor(incoming: IncomingMessage, close: () => void) {
+    this.#incoming = incoming;
+    this.status = incoming.statusCode ?? 0;
+    this.headers = incoming.headers;
     this.#close = close;
   }
 
@@ -73,6 +76,15 @@ export class Watch {
 
   close(): void {
     this.#close();
+  }
+
+  /** Stops reading, as a client does that has hung itself up. */
+  pause(): void {
+    this.#incoming.pause();
+  }
+
+  resume(): void {
+    this.#incoming.resume();
   }
 
   push(text: string): void {
@@ -161,7 +173,7 @@ export class SpecClient {
       t.teardown(() => void outgoing.destroy());
       outgoing.on('error', reject);
       outgoing.on('response', (incoming) => {
-        const watch = new Watch(incoming.statusCode ?? 0, incoming.headers, () => void outgoing.destroy());
+        const watch = new Watch(incoming, () => void outgoing.destroy());
         incoming.setEncoding('utf8').on('data', (text: string) => watch.push(text));
         // A destroyed one ends with an error, which is an end too.
         incoming.on('error', () => watch.finish());

@@ -1,5 +1,6 @@
 /** Specification 1, 2.5, 4.5, 4.6 (watch) and 6: what a watch tells, and when. */
 import t from 'tap';
+import type { TestEtcd } from '#test/etcd.js';
 import { covers } from '#test/integration/apiserver/spec/rules.js';
 import {
   configMap,
@@ -7,11 +8,28 @@ import {
   dialect,
   forgetHistory,
   mergePatch,
+  openStore,
   serveOver,
   startSpec,
   type WatchedEvent,
   withEtcd,
 } from '#test/integration/apiserver/spec/spec-server.js';
+
+/** Puts objects right into the store, which is faster than asking a server for each. */
+async function fillStore(etcd: TestEtcd, namespace: string, count: number, bytes: number): Promise<void> {
+  const store = openStore(etcd);
+  const filler = 'x'.repeat(bytes);
+  const names = Array.from({ length: count }, (_, i) => `c${i}`);
+  const waiting = names.values();
+  const worker = async () => {
+    for (const name of waiting) {
+      const object = configMap(name, { filler }, { namespace, uid: `uid-${name}` });
+      await store.create(`/registry/configmaps/${namespace}/${name}`, Buffer.from(JSON.stringify(object)));
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, worker));
+  await store.close();
+}
 
 const shown = (events: readonly WatchedEvent[]) => events.map(({ type, object }) => `${type} ${object.metadata.name}`);
 
@@ -221,6 +239,32 @@ t.test('watches', withEtcd, async (t) => {
     for (const query of ['labelSelector=a%20b', 'fieldSelector=data.x=1', 'timeoutSeconds=soon']) {
       t.match((await a.get(`${path}?watch=1&${query}`)).json, { code: 400, reason: 'BadRequest' }, query);
     }
+  });
+
+  await covers(t, ['4.5.3'], 'a client that does not read is cut off and goes on from where it was', async (t) => {
+    const path = configMaps('slow');
+    const start = (await a.get(path)).json.metadata.resourceVersion;
+    const watch = await b.watch(t, `${path}?watch=1&resourceVersion=${start}`);
+    watch.pause();
+    // More than the server keeps for one watcher, and more than sockets take.
+    const count = 1500;
+    await fillStore(etcd, 'slow', count, 20_000);
+    watch.resume();
+    const events = [...(await watch.end())];
+    t.ok(events.length < count, 'the server has let it go');
+    t.notOk(
+      events.some(({ type }) => type === 'ERROR'),
+      'without an error',
+    );
+    const version = events.at(-1)?.object.metadata.resourceVersion ?? start;
+    const rest = await b.watch(t, `${path}?watch=1&resourceVersion=${version}`);
+    await rest.until(count - events.length);
+    const all = [...events, ...rest.events];
+    t.equal(new Set(all.map(({ object }) => object.metadata.name)).size, count, 'nothing is missing');
+    t.equal(all.length, count, 'and nothing is told twice');
+    const revisions = all.map(({ object }) => BigInt(object.metadata.resourceVersion));
+    t.ok(revisions.every((revision, i) => i === 0 || revision > (revisions[i - 1] ?? 0n)));
+    rest.close();
   });
 
   await covers(t, ['4.5.2'], 'timeoutSeconds ends a watch without an error', async (t) => {
