@@ -74,6 +74,10 @@ export interface ListenOptions {
   readonly tls: TLSMaterial;
   /** Streams that one HTTP/2 connection may have open; absent or 0: 1.24's 250. */
   readonly maxConcurrentStreams?: number;
+  /** Value of the Strict-Transport-Security header; empty: none. */
+  readonly strictTransportSecurity?: string;
+  /** True for a request whose HTTP/2 connection is to be made anew. */
+  readonly goAway?: () => boolean;
 }
 
 export interface ApiServerOptions {

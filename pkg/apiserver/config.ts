@@ -174,7 +174,7 @@ async function buildNodeAgents(values: ApiServerValues, reader: StorageObjectRea
 }
 
 async function serverOptions(
-  { values, clock, memoryBytes, listenOnAnyPort = false }: ApiServerSetup,
+  { values, clock, random, memoryBytes, listenOnAnyPort = false }: ApiServerSetup,
   { clientAuthorities }: AuthenticationParts,
 ): Promise<ApiServerOptions> {
   const common: ApiServerOptions = {
@@ -189,8 +189,16 @@ async function serverOptions(
   if (values['secure-port'] === 0 && !listenOnAnyPort) return common;
   const host = values['bind-address'] === '' ? '0.0.0.0' : values['bind-address'];
   const tls = await loadServing({ values, clock, clientAuthorities });
-  const maxConcurrentStreams = values['http2-max-streams-per-connection'];
-  return { ...common, listen: { host, port: listenOnAnyPort ? 0 : values['secure-port'], tls, maxConcurrentStreams } };
+  const chance = values['goaway-chance'];
+  const listen = {
+    host,
+    port: listenOnAnyPort ? 0 : values['secure-port'],
+    tls,
+    maxConcurrentStreams: values['http2-max-streams-per-connection'],
+    strictTransportSecurity: values['strict-transport-security-directives'].join('; '),
+    ...(chance > 0 ? { goAway: () => random() < chance } : {}),
+  };
+  return { ...common, listen };
 }
 
 const mebibyte = 1024 * 1024;

@@ -48,6 +48,10 @@ export interface ServerOptions {
   readonly maxBodyBytes: number;
   /** Streams that one HTTP/2 connection may have open; absent or 0: 1.24's 250. */
   readonly maxConcurrentStreams?: number | undefined;
+  /** Value of the Strict-Transport-Security header; absent or empty: none. */
+  readonly strictTransportSecurity?: string;
+  /** True for a request whose HTTP/2 connection is to be made anew, maybe to another server; absent: never. */
+  readonly goAway?: () => boolean;
 }
 
 type AnyRequest = IncomingMessage | Http2ServerRequest;
@@ -189,13 +193,16 @@ export class HttpsServer {
 
   /** Never rejects. */
   async #serve(raw: AnyRequest, response: AnyResponse): Promise<void> {
-    const { handler, writer, log } = this.#options;
+    const { handler, writer, log, strictTransportSecurity = '', goAway } = this.#options;
     const gone = new LazyAbort();
     let done = false;
     response.once('close', () => {
       if (!done) gone.abort(clientGone);
     });
     if (this.#closing !== undefined && raw.httpVersionMajor === 1) response.setHeader('connection', 'close');
+    if (strictTransportSecurity !== '') response.setHeader('strict-transport-security', strictTransportSecurity);
+    // What is under way on it, this request too, goes on to its end.
+    if ('stream' in raw && goAway?.() === true) raw.stream.session?.close();
     try {
       const answer = await handler(this.#request(raw, response, gone));
       await writer.write(response, answer, raw.method === 'HEAD', gone);

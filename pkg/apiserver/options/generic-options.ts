@@ -44,7 +44,6 @@ export const genericServerOptions = {
   },
   'goaway-chance': {
     type: 'float',
-    inert: true,
     section,
     meaning:
       'Share of HTTP/2 requests after which the connection is asked to be made anew, to spread clients over servers.',
@@ -110,7 +109,6 @@ export const genericServerOptions = {
   },
   'strict-transport-security-directives': {
     type: 'strings',
-    inert: true,
     section,
     meaning: 'Directives of the Strict-Transport-Security header.',
   },

@@ -41,3 +41,23 @@ t.test('certificates by server name, and streams', async (t) => {
   t.equal(settings.maxConcurrentStreams, 7);
   session.destroy();
 });
+
+t.test('connections are made anew now and then, and clients told to come over TLS', async (t) => {
+  const directives = '--strict-transport-security-directives=max-age=31536000,includeSubDomains';
+  const { port } = await startApi(t, { dialect, args: [directives, '--goaway-chance=0.02'] });
+  const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
+  t.teardown(() => session.destroy());
+  let gone = false;
+  session.once('goaway', () => {
+    gone = true;
+  });
+  for (let asked = 0; !gone && asked < 5000; asked += 1) {
+    const request = session.request({ ':path': '/healthz' });
+    const [headers] = (await once(request, 'response')) as [Record<string, unknown>];
+    request.resume();
+    await once(request, 'end');
+    t.equal(headers[':status'], 200);
+    if (asked === 0) t.equal(headers['strict-transport-security'], 'max-age=31536000; includeSubDomains');
+  }
+  t.equal(gone, true);
+});
