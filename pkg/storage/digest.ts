@@ -29,7 +29,8 @@ export class Digest {
   }
 }
 
-const pageSize = 500;
+/** Few enough that neither decoding nor digesting a page holds up others. */
+const pageSize = 250;
 
 /** The digest of everything below `prefix` in the store at `revision`. Throws StoreErrors. */
 export async function storeDigest(
