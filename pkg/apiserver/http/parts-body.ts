@@ -9,10 +9,16 @@ export class PartsBody implements AsyncIterable<Buffer> {
   readonly parts: Iterable<Buffer> | AsyncIterable<Buffer>;
   /** Bytes of all parts; undefined where only making them would tell. */
   readonly length: number | undefined;
+  /** Bytes of memory that making the parts takes, besides what they are made of. */
+  readonly held: number;
 
-  constructor(parts: Iterable<Buffer> | AsyncIterable<Buffer>, length?: number) {
+  constructor(
+    parts: Iterable<Buffer> | AsyncIterable<Buffer>,
+    { length, held = 0 }: { readonly length?: number; readonly held?: number } = {},
+  ) {
     this.parts = parts;
     this.length = length;
+    this.held = held;
   }
 
   /** For readers in this process: pieces of about 64 kB, with a turn for everybody else in between. */

@@ -95,7 +95,7 @@ export class ResponseWriter {
   }
 
   async #parts(target: Target, { status, headers }: ApiResponse, body: PartsBody, gone: Gone): Promise<void> {
-    const give = await this.#options.budget.take(Math.min(piecesCost, body.length ?? piecesCost), gone);
+    const give = await this.#options.budget.take(body.held + Math.min(piecesCost, body.length ?? piecesCost), gone);
     const flight = new Flight(target, this.#options);
     const buffers = [this.#take(), this.#take()] as const;
     try {
@@ -169,6 +169,11 @@ class Pieces {
 
   /** A promise when the next part has to wait. */
   add(part: Buffer): Promise<void> | undefined {
+    if (part.length === 1 && this.#used < this.#buffer.length) {
+      // What separates the objects of a list: as many as there are objects.
+      this.#buffer[this.#used++] = part[0] as number;
+      return undefined;
+    }
     if (part.length <= this.#buffer.length - this.#used) {
       this.#used += part.copy(this.#buffer, this.#used);
       return undefined;

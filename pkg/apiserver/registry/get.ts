@@ -20,9 +20,8 @@ export async function getObject(
 ): Promise<ApiResponse> {
   const form = negotiateObject(registry, context, resource);
   const version = getVersion(context.info.query);
-  // What is at hand is not waited for, and a signal is not free.
-  const signal = version.kind === 'any' ? undefined : context.signal;
-  const entry = await readEntry(resource, context.info, version, signal);
+  // Without the request's signal, which is not free: what a get waits for is shared with others, and is not long.
+  const entry = await readEntry(resource, context.info, version, undefined);
   return entryResponse(registry, context, { resource, entry, form });
 }
 

@@ -68,25 +68,26 @@ t.test('lists come out as they went in, and only what changed is compressed agai
     const entries = Array.from({ length: count }, (_, n) => entryOf(n, n + 1));
     t.equal(await read(lists, listOf(entries)), plain(entries), `${count} objects`);
   }
-  const entries = Array.from({ length: 1000 }, (_, n) => entryOf(n, n + 1));
+  const entries = Array.from({ length: 4000 }, (_, n) => entryOf(n, n + 1));
+  t.equal(await read(lists, listOf(entries)), plain(entries));
   const again = listOf(entries);
   t.equal(await read(lists, again), plain(entries));
   t.equal(again.compressed.size, 0, 'everything was there');
 
-  const changed = entries.map((entry, n) => (n === 500 ? entryOf(n, 2000, 'changed') : entry));
+  const changed = entries.map((entry, n) => (n === 500 ? entryOf(n, 5000, 'changed') : entry));
   const afterChange = listOf(changed);
   t.equal(await read(lists, afterChange), plain(changed));
   t.ok(
-    afterChange.compressed.size > 0 && afterChange.compressed.size < 500,
+    afterChange.compressed.size > 0 && afterChange.compressed.size < 2000,
     `${afterChange.compressed.size} compressed`,
   );
 
   const fewer = changed.filter((_, n) => n !== 300);
   const afterDelete = listOf(fewer);
   t.equal(await read(lists, afterDelete), plain(fewer));
-  t.ok(afterDelete.compressed.size < 500, `${afterDelete.compressed.size} compressed`);
+  t.ok(afterDelete.compressed.size < 2000, `${afterDelete.compressed.size} compressed`);
 
-  const part = fewer.slice(100, 700);
+  const part = fewer.slice(100, 3700);
   t.equal(await read(lists, listOf(part)), plain(part), 'a page of it');
   t.ok(lists.bytes > 0);
 });

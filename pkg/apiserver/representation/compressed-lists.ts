@@ -28,9 +28,16 @@ interface Compressed {
 }
 
 /** One object in so many begins a block; a power of two. */
-const blockObjects = 64;
-/** A block ends here at the latest; small enough that two of them under way cost little memory. */
-const maxBlockBytes = 1024 * 1024;
+const blockObjects = 256;
+/** A block ends behind the object that reaches this; to begin one costs about as much as to compress 100 kB. */
+const maxBlockBytes = 2 * 1024 * 1024;
+/** What one list holds while it is compressed: a block, what zlib needs, and what has come out. */
+const heldBytes = 2 * maxBlockBytes;
+/** Memory for blocks that is kept for the next ones. */
+const maxSpare = 2;
+
+/** Less than a block of a list of any size has. */
+const smallBytes = 256 * 1024;
 
 const deflate = promisify(deflateRaw);
 const options = { level: gzipLevel, finishFlush: constants.Z_FULL_FLUSH };
@@ -43,6 +50,7 @@ export class CompressedLists {
   readonly #maxBytes: number;
   /** In the order of their last use, by form and first key. */
   readonly #blocks = new Map<string, Block & { size: number }>();
+  readonly #spare: Buffer[] = [];
   #bytes = 0;
 
   /** `maxBytes`: compressed bytes that are kept. */
@@ -60,7 +68,7 @@ export class CompressedLists {
    * lists apart only where none is left out.
    */
   body(list: ReadyList): PartsBody {
-    return new PartsBody(this.#parts(list));
+    return new PartsBody(this.#parts(list), { held: heldBytes });
   }
 
   async *#parts(list: ReadyList): AsyncGenerator<Buffer, void, void> {
@@ -72,7 +80,7 @@ export class CompressedLists {
       length += part.length;
       return part.bytes;
     };
-    yield add(await compress([list.head]));
+    yield add(await this.#compress([list.head]));
     // While one is sent, the next is compressed.
     let ahead: Promise<Compressed> | undefined;
     for (const entries of blocksOf(list)) {
@@ -81,7 +89,7 @@ export class CompressedLists {
       if (ready !== undefined) yield add(ready);
     }
     if (ahead !== undefined) yield add(await ahead);
-    yield add(await compress([list.tail]));
+    yield add(await this.#compress([list.tail]));
     const trailer = Buffer.alloc(lastBlock.length + 8);
     lastBlock.copy(trailer);
     trailer.writeUInt32LE(crc, lastBlock.length);
@@ -106,9 +114,29 @@ export class CompressedLists {
       parts.push(list.bytesOf(entry));
       if (!isEnd || i < entries.length - 1) parts.push(list.separator);
     }
-    const compressed = compress(parts);
+    const compressed = this.#compress(parts);
     this.#keep(name, { versions: Float64Array.from(entries, ({ revision }) => Number(revision)), last, compressed });
     return compressed;
+  }
+
+  async #compress(parts: readonly Buffer[]): Promise<Compressed> {
+    const length = parts.reduce((sum, part) => sum + part.length, 0);
+    // Memory that is taken anew each time would be collected at a cost greater than that of compressing.
+    const memory = this.#take(length);
+    let at = 0;
+    for (const part of parts) at += part.copy(memory, at);
+    const text = memory.subarray(0, length);
+    try {
+      return { bytes: await deflate(text, options), crc: crc32(text), length };
+    } finally {
+      if (this.#spare.length < maxSpare && memory.length <= 2 * maxBlockBytes) this.#spare.push(memory);
+    }
+  }
+
+  #take(bytes: number): Buffer {
+    const index = this.#spare.findIndex(({ length }) => length >= bytes);
+    const [found] = index < 0 ? [] : this.#spare.splice(index, 1);
+    return found ?? Buffer.allocUnsafeSlow(Math.max(bytes, bytes < smallBytes ? bytes : maxBlockBytes + smallBytes));
   }
 
   #keep(name: string, block: Block): void {
@@ -136,12 +164,6 @@ export class CompressedLists {
     this.#blocks.delete(name);
     this.#bytes -= block.size;
   }
-}
-
-async function compress(parts: readonly Buffer[]): Promise<Compressed> {
-  const [only] = parts;
-  const text = parts.length === 1 && only !== undefined ? only : Buffer.concat(parts);
-  return { bytes: await deflate(text, options), crc: crc32(text), length: text.length };
 }
 
 function* blocksOf({ entries, bytesOf }: ReadyList): Generator<readonly Entry[]> {

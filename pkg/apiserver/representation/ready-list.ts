@@ -29,7 +29,7 @@ export function readyListResponse(list: ReadyList, { contentType, compressed }: 
     return { status: 200, headers: { ...headers, ...gzipHeaders }, body: compressed.body(list) };
   }
   if (length < gzipThresholdBytes) return { status: 200, headers, body: Buffer.concat([...partsOf(list)], length) };
-  return { status: 200, headers, body: new PartsBody(partsOf(list), length) };
+  return { status: 200, headers, body: new PartsBody(partsOf(list), { length }) };
 }
 
 function lengthOf({ head, entries, bytesOf, separator, tail }: ReadyList): number {

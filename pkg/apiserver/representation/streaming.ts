@@ -10,6 +10,9 @@ export const gzipThresholdBytes = 128 * 1024;
 /** zlib level: 1.24's choice between speed and size. */
 export const gzipLevel = 4;
 
+/** Memory that zlib takes for one stream. */
+const gzipBytes = 256 * 1024;
+
 export const gzipHeaders = { 'content-encoding': 'gzip', vary: 'Accept-Encoding' } as const;
 
 /** An answer made of parts. Compressed when it is big and `gzip` is set. */
@@ -26,7 +29,11 @@ export function partsResponse(parts: Iterable<Buffer>, contentType: string, gzip
   }
   const body = new PartsBody(chained(first, source));
   if (!gzip) return { status: 200, headers, body };
-  return { status: 200, headers: { ...headers, ...gzipHeaders }, body: new PartsBody(compressed(body)) };
+  return {
+    status: 200,
+    headers: { ...headers, ...gzipHeaders },
+    body: new PartsBody(compressed(body), { held: gzipBytes }),
+  };
 }
 
 async function* compressed(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
