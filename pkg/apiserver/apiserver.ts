@@ -99,6 +99,8 @@ export interface ApiServerOptions {
   readonly eventTTLSeconds?: number;
   /** Time for requests under way when the server closes. */
   readonly shutdownGraceMs?: number;
+  /** Time before that in which everything is still served, and only /readyz fails. */
+  readonly shutdownDelayMs?: number;
 }
 
 const defaults = {
@@ -113,6 +115,7 @@ const defaults = {
   stallMs: 60_000,
   eventTTLSeconds: 3600,
   shutdownGraceMs: 5000,
+  shutdownDelayMs: 0,
 } as const;
 
 /** Answers that wait for memory at most: what they have read meanwhile is memory too. */
@@ -132,7 +135,11 @@ export class ApiServer implements Daemon {
   readonly resources = new ResourceTable();
   readonly #options: Required<Omit<ApiServerOptions, 'listen'>> & Pick<ApiServerOptions, 'listen'>;
   readonly #deps: ApiServerDependencies;
+  /** Aborts when requests are broken off: not before the delay of the shutdown is over. */
   readonly #closing = new AbortController();
+  #serving = false;
+  #stopping = false;
+  #closed: Promise<void> | undefined;
   readonly #ready = deferred();
   readonly #responder: Responder;
   readonly #writer: ResponseWriter;
@@ -224,8 +231,22 @@ export class ApiServer implements Daemon {
     return this.#ready.promise;
   }
 
-  /** Ends watches, lets other requests end, closes the socket and the caches. The store stays open: it is the caller's. */
-  async close(): Promise<void> {
+  /**
+   * Says that it is not ready any more and serves on for a while; then ends watches, lets other requests end, closes the
+   * socket and the caches. The store stays open: it is the caller's. Idempotent.
+   */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    this.#stopping = true;
+    const { shutdownDelayMs } = this.#options;
+    if (this.#serving && shutdownDelayMs > 0) {
+      this.#deps.log.info({ ms: shutdownDelayMs }, 'not ready any more, closing later');
+      await this.#deps.clock.sleep(shutdownDelayMs);
+    }
     this.#closing.abort();
     await this.#server?.close(this.#options.shutdownGraceMs, (ms, signal) => this.#deps.clock.sleep(ms, signal));
     await this.#deps.storages.close();
@@ -255,6 +276,7 @@ export class ApiServer implements Daemon {
     }
     await storages.waitReady(this.#closing.signal);
     this.#ready.resolve();
+    this.#serving = true;
     log.info('serving');
     await caches;
     await this.close();
@@ -335,7 +357,7 @@ export class ApiServer implements Daemon {
         name: 'shutdown',
         endpoints: ['readyz'],
         check: async () => {
-          if (this.#closing.signal.aborted) throw serviceUnavailable('process is shutting down');
+          if (this.#stopping) throw serviceUnavailable('process is shutting down');
         },
       },
     ];

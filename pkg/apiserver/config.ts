@@ -183,6 +183,7 @@ async function serverOptions(
     requestTimeoutMs: values['request-timeout'],
     minRequestTimeoutMs: values['min-request-timeout'] * 1000,
     allowPrivileged: values['allow-privileged'],
+    shutdownDelayMs: values['shutdown-delay-duration'],
     eventTTLSeconds: Math.floor(values['event-ttl'] / 1000),
     ...responseMemory(values['response-memory-mb'], memoryBytes),
   };

@@ -97,7 +97,6 @@ export const genericServerOptions = {
   },
   'shutdown-delay-duration': {
     type: 'duration',
-    inert: true,
     section,
     meaning: 'Time between the order to stop and the refusal of new connections, with /readyz failing meanwhile.',
   },

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect as connectHttp2 } from 'node:http2';
+import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
@@ -60,4 +61,27 @@ t.test('connections are made anew now and then, and clients told to come over TL
     if (asked === 0) t.equal(headers['strict-transport-security'], 'max-age=31536000; includeSubDomains');
   }
   t.equal(gone, true);
+});
+
+t.test('a server that is to stop serves on while others notice', async (t) => {
+  const { api, port } = await startApi(t, { dialect, args: ['--shutdown-delay-duration=2s'] });
+  const status = (path: string) =>
+    new Promise<number>((resolve, reject) => {
+      const call = get({ host: '127.0.0.1', port, path, rejectUnauthorized: false, agent: false }, (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      });
+      call.on('error', reject);
+    });
+  t.equal(await status('/readyz'), 200);
+  let closed = false;
+  const closing = api.close().then(() => {
+    closed = true;
+  });
+  await until('it is not ready any more', async () => (await status('/readyz')) === 500);
+  t.equal(closed, false);
+  t.equal(await status('/livez'), 200);
+  t.equal(await status('/version'), 200);
+  await closing;
+  await t.rejects(status('/livez'), { code: 'ECONNREFUSED' });
 });
