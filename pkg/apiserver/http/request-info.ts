@@ -5,6 +5,7 @@
  *     → { verb: 'get', group: 'apps', version: 'v1', namespace: 'web', resource: 'deployments', name: 'front', subresource: 'scale' }
  */
 import { badRequest } from '#apimachinery/errors/status.js';
+import { parseFieldSelector } from '#apimachinery/selectors/fields.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
 
 export interface RequestInfo {
@@ -113,16 +114,22 @@ function target(method: string, query: URLSearchParams, segmentsBelow: string[])
   if (name === '' && verb === 'delete') verb = 'deletecollection';
   // `watch=true` on a single object's path is an old form of a watch too.
   if (name !== '' && subresource === '' && verb === 'get' && flag(query, 'watch')) verb = 'watch';
-  if (name === '' && (verb === 'list' || verb === 'watch' || verb === 'deletecollection')) {
+  if (name === '' && (verb === 'list' || verb === 'watch')) {
     name = nameInFieldSelector(query.get('fieldSelector'));
   }
   return { verb, namespace, resource, name, subresource, rest: parts.slice(3) };
 }
 
-/** A collection request that selects one name is authorized as one for that name. */
-function nameInFieldSelector(selector: string | null): string {
-  const match = selector === null ? null : /^metadata\.name==?([^,=!\\/%]+)$/.exec(selector);
-  return match?.[1] ?? '';
+/** A list or watch that selects one name is authorized as one for that name. */
+function nameInFieldSelector(text: string | null): string {
+  if (text === null || !text.includes('metadata.name')) return '';
+  try {
+    const name = parseFieldSelector(text).exactValue('metadata.name') ?? '';
+    return name === '.' || name === '..' || /[/%]/.test(name) ? '' : name;
+  } catch {
+    // It names nothing, and will be refused by whoever answers the request.
+    return '';
+  }
 }
 
 function segments(path: string): string[] {
