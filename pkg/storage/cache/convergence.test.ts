@@ -20,6 +20,8 @@ import type { Entry } from '#storage/resource-storage.js';
 import { prefixEnd, type Revision, type Store, type StoreEvent } from '#storage/store.js';
 import { startEtcd } from '#test/etcd.js';
 
+t.setTimeout(120_000);
+
 const watcherCount = 50;
 const writeCount = 2000;
 const keyCount = 40;

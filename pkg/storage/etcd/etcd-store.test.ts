@@ -6,6 +6,8 @@ import { prefixEnd, revisionOf, type Store, StoreError, type StoreErrorCode } fr
 import { storeContract } from '#storage/store-contract.js';
 import { startEtcd, type TestEtcd } from '#test/etcd.js';
 
+t.setTimeout(120_000);
+
 async function clear(store: Store): Promise<void> {
   const { kvs } = await store.range({ start: '/', end: prefixEnd('/'), keysOnly: true });
   for (const { key, modRevision } of kvs) await store.delete(key, modRevision);
