@@ -1,5 +1,7 @@
 /** The API server as a program of its own. */
 import { networkInterfaces, totalmem } from 'node:os';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { buildApiServer } from '#apiserver/config.js';
 import { apiServerOptions, apiServerProgramRules } from '#apiserver/options.js';
 import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
@@ -16,6 +18,12 @@ interface MemoryLimit {
 function availableBytes(limit: MemoryLimit): number {
   const bytes = limit.constrainedMemory();
   return bytes > 0 ? Math.min(bytes, totalmem()) : totalmem();
+}
+
+/** The runtime's own function, which is there only when asked for. */
+function garbageCollector(): () => void {
+  setFlagsFromString('--expose-gc');
+  return runInNewContext('gc') as () => void;
 }
 
 /** `facts`: what the metrics tell of the process. */
@@ -41,6 +49,7 @@ export function apiServerProgram(facts: ProcessFacts & MemoryLimit): Program<Ret
           ...(values.profiling ? { verbosity, profiler: new InspectorProfilerSource({ clock }) } : {}),
         }),
         memoryBytes: availableBytes(facts),
+        idleCollection: { cpuUsage: () => facts.cpuUsage(), collect: garbageCollector() },
         machineAddresses: Object.values(networkInterfaces()).flatMap((addresses = []) =>
           addresses.filter(({ internal }) => !internal).map(({ address }) => address),
         ),

@@ -30,6 +30,7 @@ import { ApiEventRecorder } from '#client/events/recorder.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import type { Daemon } from '#daemon/daemon.js';
+import { collectWhenIdle, type IdleCollectionOptions } from '#daemon/memory/collect-when-idle.js';
 import { compactRegularly } from '#storage/compaction.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import { pollMetrics } from '#storage/poll-metrics.js';
@@ -46,6 +47,7 @@ export interface CompleteApiServerParts {
   readonly storageMetrics: StorageMetrics;
   readonly values: ApiServerValues;
   readonly machineAddresses: readonly string[];
+  readonly idleCollection?: Omit<IdleCollectionOptions, 'clock'>;
   /** Files that may be replaced while the server runs, and how to read them again. */
   readonly servingFiles: readonly string[];
   readonly loadServing: () => Promise<TLSMaterial>;
@@ -196,7 +198,7 @@ export class CompleteApiServer implements Daemon {
 
   /** Until the end. */
   async #keep(signal: AbortSignal): Promise<void> {
-    const { reader, network, values, dependencies, storageMetrics } = this.#parts;
+    const { reader, network, values, dependencies, storageMetrics, idleCollection } = this.#parts;
     const { clock, log, storages } = dependencies;
     const recorder = this.#recorder();
     const repair = new RangeRepair({
@@ -213,6 +215,7 @@ export class CompleteApiServer implements Daemon {
     await Promise.all([
       repair.run(signal),
       service.run(signal),
+      idleCollection === undefined ? undefined : collectWhenIdle({ ...idleCollection, clock }, signal),
       this.#followCertificate(signal),
       keepAggregated({ reader, client: this.#client, clock, log }, signal),
       periodMs > 0

@@ -29,6 +29,7 @@ import { podLog } from '#apiserver/streaming/pod-log.js';
 import { proxies } from '#apiserver/streaming/proxies.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { IdleCollectionOptions } from '#daemon/memory/collect-when-idle.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
@@ -50,6 +51,8 @@ export interface ApiServerSetup {
   readonly debug?: DebugEndpoints;
   /** Addresses of the machine's interfaces, for an advertised address that the options leave open. */
   readonly machineAddresses?: readonly string[];
+  /** For a server that is a process of its own: how its garbage is collected after busy times. */
+  readonly idleCollection?: Omit<IdleCollectionOptions, 'clock'>;
   /** Memory that the process may use; what answers may hold of it is a part of this unless an option says it. */
   readonly memoryBytes?: number;
   /** Listen on a port that the system picks, whatever the options say. */
@@ -126,6 +129,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
     storageMetrics,
     values,
     machineAddresses: setup.machineAddresses ?? [],
+    ...(setup.idleCollection === undefined ? {} : { idleCollection: setup.idleCollection }),
   });
 }
 

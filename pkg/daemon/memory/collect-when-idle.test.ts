@@ -1,0 +1,27 @@
+import t from 'tap';
+import { VirtualClock } from '#client/testing/virtual-clock.js';
+import { collectWhenIdle } from '#daemon/memory/collect-when-idle.js';
+
+t.test('garbage is collected once after each busy time', async (t) => {
+  const clock = new VirtualClock();
+  const stop = new AbortController();
+  let usedMs = 0;
+  let collected = 0;
+  const cpuUsage = () => ({ user: usedMs * 1000, system: 0 });
+  const work = collectWhenIdle({ clock, cpuUsage, collect: () => collected++ }, stop.signal);
+  const period = async (busyMs: number) => {
+    usedMs += busyMs;
+    await clock.advance(5000);
+    return collected;
+  };
+  t.equal(await period(3000), 0, 'starting is work');
+  t.equal(await period(1000), 0);
+  t.equal(await period(10), 1);
+  t.equal(await period(0), 1, 'nothing has happened since');
+  t.equal(await period(500), 1, 'neither busy nor idle');
+  t.equal(await period(0), 1);
+  t.equal(await period(2000), 1);
+  t.equal(await period(100), 2);
+  stop.abort();
+  await work;
+});
