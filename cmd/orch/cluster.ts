@@ -66,6 +66,7 @@ export class ClusterProcess {
   #api: CompleteApiServer | undefined;
   /** What controllers and scheduler see. */
   #loopInformers: SharedInformerFactory | undefined;
+  #loopsRun = false;
 
   constructor(options: ClusterProcessOptions) {
     this.#options = options;
@@ -101,6 +102,7 @@ export class ClusterProcess {
       log,
       random,
       metrics,
+      components: ['scheduler', 'controller-manager'].map((name) => ({ name, check: () => this.#checkLoops() })),
       ...(store === undefined ? {} : { store }),
       ...(newUID === undefined ? {} : { newUID }),
       ...(machineAddresses === undefined ? {} : { machineAddresses }),
@@ -140,6 +142,13 @@ export class ClusterProcess {
     });
     this.#informing.push(informers.start(this.#stop.signal));
     await Promise.all([this.#start(manager), this.#start(scheduler)]);
+    this.#loopsRun = true;
+  }
+
+  /** They have no port of their own here; one that ends ends this process. */
+  async #checkLoops(): Promise<string> {
+    if (!this.#loopsRun) throw new Error('not started yet');
+    return 'ok';
   }
 
   /** Resolves when the node is registered and Ready. */

@@ -41,6 +41,7 @@ import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
+import type { ResourceStorage } from '#storage/resource-storage.js';
 
 /** What the server needs from the rest of the process. */
 export interface ApiServerDependencies {
@@ -59,6 +60,8 @@ export interface ApiServerDependencies {
   readonly admission?: readonly AdmissionPlugin[];
   readonly hooks?: readonly WriteHook[];
   readonly virtualResources?: readonly VirtualResource[];
+  /** By name: resources whose objects are made up when they are read, such as `componentstatuses`. */
+  readonly unstored?: ReadonlyMap<string, ResourceStorage>;
   readonly connects?: readonly ConnectEndpoint[];
   readonly healthChecks?: readonly HealthCheck[];
   /** Plain paths of other rooms (`/openid/v1/jwks`, `/.well-known/…`), by their exact path. */
@@ -186,6 +189,7 @@ export class ApiServer implements Daemon {
     const served = serveResources({
       scheme: this.scheme,
       storages: dependencies.storages,
+      unstored: dependencies.unstored ?? new Map(),
       strategyFor,
       conversionFor: conversionsOf(dialect),
       eventTTLSeconds: this.#options.eventTTLSeconds,

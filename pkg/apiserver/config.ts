@@ -1,6 +1,7 @@
 /** From the options of the command line to a complete API server. */
 import { randomUUID } from 'node:crypto';
 import type { Registry } from 'prom-client';
+import { componentstatuses } from '#api/core/v1/resources.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { admissionPlugins, inertPlugins } from '#apiserver/admission/plugins.js';
@@ -9,6 +10,8 @@ import type { ApiServerOptions } from '#apiserver/apiserver.js';
 import { tokenReviews } from '#apiserver/authentication/token-review.js';
 import { accessReviews } from '#apiserver/authorization/reviews.js';
 import { CompleteApiServer } from '#apiserver/complete-api-server.js';
+import { type Component, localDaemon, storeComponent } from '#apiserver/componentstatus/component.js';
+import { ComponentStorage } from '#apiserver/componentstatus/component-storage.js';
 import { type AuthenticationParts, buildAuthentication } from '#apiserver/config/authentication.js';
 import { type AuthorizationParts, buildAuthorization } from '#apiserver/config/authorization.js';
 import { debugPaths } from '#apiserver/config/debug-paths.js';
@@ -49,6 +52,8 @@ export interface ApiServerSetup {
   readonly metrics?: Registry;
   /** `/configz`, `/debug/…`; for a server that is a process of its own. */
   readonly debug?: DebugEndpoints;
+  /** Whose health is told beside the store's; absent: the daemons at their usual ports of this machine. */
+  readonly components?: readonly Component[];
   /** Addresses of the machine's interfaces, for an advertised address that the options leave open. */
   readonly machineAddresses?: readonly string[];
   /** For a server that is a process of its own: how its garbage is collected after busy times. */
@@ -92,6 +97,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
   const admission = buildAdmission(setup, reader, authorization);
   const nodeAgents = await buildNodeAgents(values, reader);
   const options = await serverOptions(setup, authentication);
+  const components = [storeComponent(store), ...(setup.components ?? localDaemons(clock))];
   return new CompleteApiServer({
     options,
     dependencies: {
@@ -111,6 +117,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
         ...reviews,
         tokenRequests({ issuer: authentication.issuer, reader, admission }),
       ],
+      unstored: new Map([[componentstatuses.resource, new ComponentStorage(components)]]),
       connects: [
         podLog({ reader, nodeAgents }),
         ...podConnects({ dialect, reader, nodeAgents }),
@@ -131,6 +138,11 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
     machineAddresses: setup.machineAddresses ?? [],
     ...(setup.idleCollection === undefined ? {} : { idleCollection: setup.idleCollection }),
   });
+}
+
+/** Where the others of a control plane are when nothing else is said (specification 2). */
+function localDaemons(clock: Clock): Component[] {
+  return [localDaemon('scheduler', 10259, clock), localDaemon('controller-manager', 10257, clock)];
 }
 
 function buildAdmission(

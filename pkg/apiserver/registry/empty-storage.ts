@@ -3,7 +3,9 @@ import { methodNotAllowed, type Qualified } from '#apimachinery/errors/status.js
 import type {
   ConditionalResult,
   Entry,
+  ListOptions,
   ListResult,
+  ReadVersion,
   ResourceEvent,
   ResourceStorage,
   ResourceWatch,
@@ -27,11 +29,11 @@ export class EmptyStorage implements ResourceStorage {
     // There is nothing to wait for.
   }
 
-  async get(): Promise<Entry | undefined> {
+  async get(_key: string, _version: ReadVersion, _signal?: AbortSignal): Promise<Entry | undefined> {
     return undefined;
   }
 
-  async list(): Promise<ListResult> {
+  async list(_options: ListOptions): Promise<ListResult> {
     return { entries: [], revision: 1n };
   }
 

@@ -6,10 +6,13 @@ import { EmptyStorage } from '#apiserver/registry/empty-storage.js';
 import { isServed } from '#apiserver/registry/gated-resource.js';
 import type { Conversion, ServedResource } from '#apiserver/registry/served-resource.js';
 import type { ResourceStorages } from '#apiserver/registry/storages.js';
+import type { ResourceStorage } from '#storage/resource-storage.js';
 
 export interface ServeOptions {
   readonly scheme: Scheme;
   readonly storages: ResourceStorages;
+  /** By name: resources whose objects are made up when they are read. */
+  readonly unstored: ReadonlyMap<string, ResourceStorage>;
   readonly strategyFor: (declaration: ResourceDeclaration) => Strategy;
   /** Between a served version and the stored one; undefined where their objects are the same. */
   readonly conversionFor: (served: ResourceInfo, stored: ResourceInfo) => Conversion | undefined;
@@ -35,7 +38,9 @@ function serve(options: ServeOptions, info: ResourceInfo): ServedResource {
     qualified: { group: groupName, resource: declaration.resource },
     strategy: options.strategyFor(declaration),
     storage:
-      options.storages.find(declaration) ?? new EmptyStorage({ group: groupName, resource: declaration.resource }),
+      options.storages.find(declaration) ??
+      options.unstored.get(declaration.resource) ??
+      new EmptyStorage({ group: groupName, resource: declaration.resource }),
     storedAs: `${stored.apiVersion}/${stored.declaration.kind}`,
     ...(conversion === undefined ? {} : { conversion }),
     ...(declaration.resource === 'events' ? { ttlSeconds: options.eventTTLSeconds } : {}),

@@ -1,0 +1,48 @@
+/** The storage of `componentstatuses`: every read asks the components, and nothing is kept. */
+import { componentstatuses } from '#api/core/v1/resources.gen.js';
+import type { ComponentStatus } from '#api/core/v1/types.gen.js';
+import type { Component } from '#apiserver/componentstatus/component.js';
+import { EmptyStorage } from '#apiserver/registry/empty-storage.js';
+import { TransientEntry } from '#apiserver/registry/transient-entry.js';
+import type { Entry, ListOptions, ListResult, ReadVersion } from '#storage/resource-storage.js';
+
+export class ComponentStorage extends EmptyStorage {
+  /** By name. */
+  readonly #components: readonly Component[];
+
+  constructor(components: readonly Component[]) {
+    super({ group: '', resource: componentstatuses.resource });
+    this.#components = [...components].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  override async get(key: string, _version: ReadVersion, signal?: AbortSignal): Promise<Entry | undefined> {
+    const component = this.#components.find(({ name }) => name === key);
+    return component === undefined ? undefined : this.#entry(component, signal);
+  }
+
+  /** All at once, whatever the limit: there are a few. */
+  override async list({ match, signal }: ListOptions): Promise<ListResult> {
+    const entries = await Promise.all(this.#components.map((component) => this.#entry(component, signal)));
+    return { entries: match === undefined ? entries : entries.filter(match), revision: 0n };
+  }
+
+  async #entry(component: Component, signal = new AbortController().signal): Promise<Entry> {
+    const { name } = component;
+    const object: ComponentStatus = {
+      kind: componentstatuses.kind,
+      apiVersion: componentstatuses.version,
+      metadata: { name },
+      conditions: [{ type: 'Healthy', ...(await condition(component, signal)) }],
+    };
+    return new TransientEntry(this.prefix + name, Buffer.from(JSON.stringify(object)), 0n);
+  }
+}
+
+async function condition(component: Component, signal: AbortSignal): Promise<{ status: string; message: string }> {
+  try {
+    return { status: 'True', message: await component.check(signal) };
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return { status: 'False', message: error instanceof Error ? error.message : String(error) };
+  }
+}
