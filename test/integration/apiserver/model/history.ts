@@ -24,7 +24,7 @@ export function checkLists(events: readonly WatchedEvent[], lists: readonly Seen
     }
     const expected = [...state.entries()]
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([, object]) => object)
+      .map(([, object]) => itemOf(object))
       .filter((object) => selector === undefined || tierOf(object) === selector);
     if (JSON.stringify(expected) !== JSON.stringify(items)) {
       throw new Error(`${text} at ${version} is not what the events say: ${JSON.stringify({ expected, items })}`);
@@ -59,6 +59,12 @@ export function selected(events: readonly WatchedEvent[], tier: string): string[
     else if (was) told.push(`DELETED ${name} ${resourceVersion}`);
   }
   return told;
+}
+
+/** An object as lists hold it: what kind it is says the list. */
+function itemOf(object: unknown): object {
+  const { kind: _kind, apiVersion: _version, ...item } = object as Record<string, unknown>;
+  return item;
 }
 
 function tierOf(object: unknown): string | undefined {
