@@ -32,8 +32,9 @@ if [ ${#missing[@]} -gt 0 ]; then
   fi
 fi
 
-node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 20 ? 0 : 1)' 2>/dev/null ||
-  { echo "Node.js 20 or newer is needed: https://nodejs.org" >&2; exit 1; }
+wanted=$(sed -n 's/.*"node": ">=\([0-9.]*\)".*/\1/p' package.json)
+[ "$(printf '%s\n' "$wanted" "$(node --version 2>/dev/null | tr -d v)" | sort -V | head -1)" = "$wanted" ] ||
+  { echo "Node.js $wanted or newer is needed: https://nodejs.org" >&2; exit 1; }
 # Not `npm ci`: it insists on packages of other platforms that a registry may not have.
 if [ ! -d node_modules ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
   echo "Installing npm packages"

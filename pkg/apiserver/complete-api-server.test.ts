@@ -20,6 +20,7 @@ import type { UserInfo } from '#apiserver/http/exchange.js';
 import { apiServerOptions } from '#apiserver/options.js';
 import type { Client } from '#client/client.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
+import { readAll } from '#client/rest/response.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { parseOptions } from '#daemon/options/parse.js';
@@ -415,6 +416,25 @@ t.test('two servers on one store agree', async (t) => {
   t.equal(new Set(made.map(({ spec }) => spec?.clusterIP)).size, 30);
   t.equal(new Set(made.map(({ spec }) => spec?.ports?.[0]?.nodePort)).size, 30);
   t.equal((await third.server.client.resource(services).list()).items.length, 31);
+});
+
+t.test('the health of components is told, and that this is an old way to ask', async (t) => {
+  const { server } = await startServer(t);
+  const transport = new InProcessTransport({
+    handler: server.handler,
+    user: { name: 'a', groups: ['system:masters'] },
+  });
+  t.teardown(() => transport.close());
+  const { headers, body } = await transport.request({ method: 'GET', path: '/api/v1/componentstatuses', headers: {} });
+  t.match(JSON.parse((await readAll(body)).toString()), {
+    kind: 'ComponentStatusList',
+    items: [
+      { metadata: { name: 'controller-manager' } },
+      { metadata: { name: 'etcd-0' }, conditions: [{ type: 'Healthy', status: 'True' }] },
+      { metadata: { name: 'scheduler' } },
+    ],
+  });
+  t.equal(headers['warning'], '299 - "v1 ComponentStatus is deprecated in v1.19+"');
 });
 
 t.test('client certificates say who asks', async (t) => {

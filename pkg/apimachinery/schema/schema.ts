@@ -100,6 +100,8 @@ export interface ResourceDeclaration {
   readonly columns?: readonly ColumnDeclaration[];
   /** The resource is there only while this gate is on. */
   readonly featureGate?: string;
+  /** Release since which clients are warned of it: `1.19`. */
+  readonly deprecatedIn?: string;
 }
 
 /** A resource with the TypeScript type of its objects: what clients are given. */

@@ -1,6 +1,6 @@
 /** From what a request asks for to the function that does it. */
 import { pathNotFound } from '#apimachinery/errors/status.js';
-import type { RequestContext } from '#apiserver/http/context.js';
+import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { bindPod } from '#apiserver/registry/binding.js';
 import { createObject } from '#apiserver/registry/create.js';
@@ -42,6 +42,8 @@ export class ResourceRouter {
       if (connect?.connect !== undefined) return connect.connect(context);
       return serveSubresource(this.#registry, context, resource);
     }
+    const { kind, version, deprecatedIn } = resource.declaration;
+    if (deprecatedIn !== undefined) warn(context, `${version} ${kind} is deprecated in v${deprecatedIn}+`);
     const nameless = info.name === '' && (info.verb === 'update' || info.verb === 'patch');
     // Across namespaces there is only reading.
     const homeless = resource.declaration.namespaced && info.namespace === '' && !readVerbs.has(info.verb);

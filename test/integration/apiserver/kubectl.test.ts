@@ -64,6 +64,8 @@ const programs = await kubectls();
 
 if (programs.length === 0) t.pass('no kubectl on this machine: nothing to try', { skip: true });
 
+t.setTimeout(300_000);
+
 for (const dialect of [kubernetesDialect, orchDialect]) {
   for (const program of programs) {
     t.test(`${dialect.name} dialect, ${program}`, async (t) => {
