@@ -4,7 +4,7 @@
  *
  * `node dist/test/bench/access.bench.js [--peer /path/kube-apiserver] [--pods 5000] [--many 50000] [--rounds 5] [--only create,get]`
  *
- * `--many 0` leaves the second, larger run out.
+ * `--many 0` leaves the second, larger run out. The program may also be given as `PEER`.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -40,6 +40,7 @@ const { values } = parseArgs({
   },
 });
 const rounds = Number(values.rounds);
+const peerProgram = values.peer ?? process.env['PEER'];
 const only = new Set(values.only.split(',').filter((name) => name !== ''));
 const wanted = (name: string): boolean => only.size === 0 || only.has(name);
 
@@ -188,7 +189,7 @@ async function main(): Promise<void> {
   const sizes = [Number(values.pods), Number(values.many)].filter((size) => size > 0);
   for (const pods of sizes) {
     const peers = [await apiPeer(undefined, values.node)];
-    if (values.peer !== undefined) peers.push(await apiPeer(values.peer));
+    if (peerProgram !== undefined) peers.push(await apiPeer(peerProgram));
     const sides: Side[] = [];
     let bare: RunningServer | undefined;
     try {

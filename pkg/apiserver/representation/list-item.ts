@@ -14,11 +14,14 @@ export function itemRests(resource: ServedResource, isBuiltIn: boolean): (entry:
   const { apiVersion, declaration } = resource;
   const { kind } = declaration;
   const names = Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`);
-  return (entry) => {
+  const make = (entry: Entry) => {
     const json = jsonOf(resource, entry);
     if (json.length > names.length && names.compare(json, 0, names.length) === 0) return json.subarray(names.length);
-    return entry.encoded(`item:${apiVersion}`, () => withoutNames(json).subarray(itemStart.length));
+    return withoutNames(json).subarray(itemStart.length);
   };
+  const name = `item:${apiVersion}`;
+  // Each list looks at each object at least twice.
+  return (entry) => entry.encoded(name, make);
 }
 
 /** Of objects that are laid out in another way: those of other servers, and views of what is stored. */

@@ -24,17 +24,22 @@ export interface ReadyListOptions {
 
 export function readyListResponse(list: ReadyList, { contentType, compressed }: ReadyListOptions): ApiResponse {
   const headers: Record<string, string> = { 'content-type': contentType };
-  const length = lengthOf(list);
-  if (compressed !== undefined && length >= gzipThresholdBytes) {
+  const enough = compressed === undefined ? Number.POSITIVE_INFINITY : gzipThresholdBytes;
+  const length = lengthOf(list, enough);
+  if (compressed !== undefined && length >= enough) {
     return { status: 200, headers: { ...headers, ...gzipHeaders }, body: compressed.body(list) };
   }
   if (length < gzipThresholdBytes) return { status: 200, headers, body: Buffer.concat([...partsOf(list)], length) };
   return { status: 200, headers, body: new PartsBody(partsOf(list), { length }) };
 }
 
-function lengthOf({ head, entries, bytesOf, separator, tail }: ReadyList): number {
+/** Bytes of the list, or something from `enough` on. */
+function lengthOf({ head, entries, bytesOf, separator, tail }: ReadyList, enough: number): number {
   let length = head.length + Math.max(0, entries.length - 1) * separator.length + tail.length;
-  for (const entry of entries) length += bytesOf(entry).length;
+  for (const entry of entries) {
+    length += bytesOf(entry).length;
+    if (length >= enough) break;
+  }
   return length;
 }
 

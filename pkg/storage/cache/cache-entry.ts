@@ -41,6 +41,11 @@ export class CacheEntry implements Entry {
     return unsplice(this.#json, this.revision);
   }
 
+  /** Bytes of `json()`. */
+  get size(): number {
+    return this.#json.length;
+  }
+
   json(): Buffer {
     this.checkReadable();
     return this.#json;

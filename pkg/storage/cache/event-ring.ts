@@ -38,12 +38,15 @@ export interface EventRingOptions {
   readonly clock: Clock;
   /** Changes kept at most. */
   readonly capacity: number;
+  /** Bytes of the states that these changes brought, at most; the newest change is kept whatever its size. */
+  readonly maxBytes: number;
   /** Changes older than this go first, whatever their number. */
   readonly maxAgeMs: number;
 }
 
 interface Recorded {
   readonly change: Change;
+  readonly bytes: number;
   readonly atMs: number;
 }
 
@@ -52,6 +55,7 @@ export class EventRing {
   #recorded: Recorded[] = [];
   /** Index of the oldest one; the array is trimmed when half of it is behind this. */
   #head = 0;
+  #bytes = 0;
   #floor: Revision = 0n;
 
   constructor(options: EventRingOptions) {
@@ -71,12 +75,13 @@ export class EventRing {
   reset(floor: Revision): void {
     this.#recorded = [];
     this.#head = 0;
+    this.#bytes = 0;
     this.#floor = floor;
   }
 
   add(change: Change): void {
     const now = this.#options.clock.now();
-    this.#recorded.push({ change, atMs: now });
+    this.#record(this.#recorded, change, now);
     this.#trim(now);
   }
 
@@ -88,10 +93,12 @@ export class EventRing {
     const room = Math.max(0, this.#options.capacity - this.length);
     const atMs = this.#options.clock.now();
     const dropped = Math.max(0, changes.length - room);
-    const older = changes.slice(dropped).map((change) => ({ change, atMs }));
+    const older: Recorded[] = [];
+    for (const change of changes.slice(dropped)) this.#record(older, change, atMs);
     this.#recorded = older.concat(this.#recorded.slice(this.#head));
     this.#head = 0;
     this.#floor = changes[dropped - 1]?.revision ?? floor;
+    this.#trim(atMs);
   }
 
   /** The changes after `revision`, which must not be below the floor. */
@@ -106,15 +113,24 @@ export class EventRing {
     return this.#recorded.slice(low).map((recorded) => recorded.change);
   }
 
+  #record(into: Recorded[], change: Change, atMs: number): void {
+    const bytes = change.entry.size;
+    into.push({ change, bytes, atMs });
+    this.#bytes += bytes;
+  }
+
   #trim(now: number): void {
-    const { capacity, maxAgeMs } = this.#options;
+    const { capacity, maxAgeMs, maxBytes } = this.#options;
     for (;;) {
       const oldest = this.#recorded[this.#head];
-      if (oldest === undefined || (this.length <= capacity && now - oldest.atMs <= maxAgeMs)) break;
+      const fits = this.length <= capacity && (this.#bytes <= maxBytes || this.length === 1);
+      if (oldest === undefined || (fits && now - oldest.atMs <= maxAgeMs)) break;
       this.#floor = oldest.change.revision;
+      this.#bytes -= oldest.bytes;
       this.#head++;
     }
-    if (this.#head > 64 && this.#head * 2 > this.#recorded.length) {
+    // What is behind the head is memory too.
+    if (this.#head > 64 && this.#head * 8 > this.#recorded.length) {
       this.#recorded = this.#recorded.slice(this.#head);
       this.#head = 0;
     }

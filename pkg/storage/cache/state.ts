@@ -22,6 +22,7 @@ import { type Revision, revisionOf } from '#storage/store.js';
 export interface CacheStateOptions {
   readonly clock: Clock;
   readonly historyCapacity: number;
+  readonly historyMaxBytes: number;
   readonly historyMaxAgeMs: number;
   readonly sameObject: (a: CacheEntry, b: CacheEntry) => boolean;
 }
@@ -64,6 +65,7 @@ export class CacheState {
     this.ring = new EventRing({
       clock: options.clock,
       capacity: options.historyCapacity,
+      maxBytes: options.historyMaxBytes,
       maxAgeMs: options.historyMaxAgeMs,
     });
     this.snapshots = new Snapshots({ clock: options.clock, capacity: 4, maxAgeMs: options.historyMaxAgeMs });

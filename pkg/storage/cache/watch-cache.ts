@@ -50,6 +50,8 @@ export interface WatchCacheOptions {
   readonly watchBufferSize?: number;
   /** Changes kept for watches that resume. */
   readonly historyCapacity?: number;
+  /** Bytes of objects that these changes keep at most. */
+  readonly historyMaxBytes?: number;
   /** Age at which they are dropped, and snapshots for paging too. */
   readonly historyMaxAgeMs?: number;
   /** How often watches that want bookmarks get one. */
@@ -63,6 +65,7 @@ const defaults = {
   waitMs: 3000,
   watchBufferSize: 1000,
   historyCapacity: 10_000,
+  historyMaxBytes: 32 * 1024 * 1024,
   historyMaxAgeMs: 5 * 60_000,
   bookmarkPeriodMs: 60_000,
   selfCheckPeriodMs: 10 * 60_000,
@@ -86,9 +89,9 @@ export class WatchCache implements ResourceStorage {
     this.#options = options;
     metrics.cacheCapacity.set({ resource }, options.historyCapacity);
     this.prefix = options.prefix;
-    const { historyCapacity, historyMaxAgeMs } = options;
+    const { historyCapacity, historyMaxBytes, historyMaxAgeMs } = options;
     const sameObject = (a: CacheEntry, b: CacheEntry) => uidOf(a) === uidOf(b);
-    const state = new CacheState({ clock, historyCapacity, historyMaxAgeMs, sameObject });
+    const state = new CacheState({ clock, historyCapacity, historyMaxBytes, historyMaxAgeMs, sameObject });
     this.#state = state;
     if (!awaitsHistory) state.settleHistory();
     this.#feed = new Feed({ ...options, state });
