@@ -23,7 +23,12 @@ function availableBytes(limit: MemoryLimit): number {
 /** The runtime's own function, which is there only when asked for. */
 function garbageCollector(): () => void {
   setFlagsFromString('--expose-gc');
-  return runInNewContext('gc') as () => void;
+  const collect = runInNewContext('gc') as () => void;
+  return () => {
+    collect();
+    // What was only weakly held in the same turn goes with the next collection.
+    setImmediate(collect);
+  };
 }
 
 /** `facts`: what the metrics tell of the process. */
