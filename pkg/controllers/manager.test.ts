@@ -32,7 +32,7 @@ function setUp(t: Test, controllers: readonly string[], leadership?: Leadership)
   const turn = async () => {
     for (let i = 0; i < 30; i += 1) await settle();
   };
-  return { api, manager, stop, metrics, turn, start: () => manager.start(stop.signal) };
+  return { api, clock, manager, stop, metrics, turn, start: () => manager.start(stop.signal) };
 }
 
 t.test('runs what was chosen until it is told to stop', async (t) => {
@@ -48,6 +48,21 @@ t.test('runs what was chosen until it is told to stop', async (t) => {
   await running;
   t.same([...manager.states()], [['serviceaccount', 'stopped']]);
   api.verify();
+});
+
+t.test('its controllers see all again after --min-resync-period to twice as long', async (t) => {
+  const { api, clock, metrics, start, manager } = setUp(t, ['serviceaccount']);
+  api.seed(namespaces, { metadata: { name: 'a' }, spec: {} });
+  start();
+  await manager.ready();
+  await clock.advance(60_000);
+  const reconciled = async () =>
+    Number(/reconciles_total\{controller="serviceaccount",result="done"\} (\d+)/.exec(await metrics.metrics())?.[1]);
+  const before = await reconciled();
+  await clock.advance(17 * 3600_000);
+  t.equal(await reconciled(), before, 'not before 18 hours: 12, and half of that again by chance');
+  await clock.advance(3600_000);
+  t.ok((await reconciled()) > before);
 });
 
 t.test('waits for leadership, and stops when it is lost', async (t) => {

@@ -121,6 +121,7 @@ export class ControllerManager implements Daemon {
       random,
       log,
       transform: dropManagedFields,
+      resyncMs: this.#values['min-resync-period'],
       ...(metrics === undefined ? {} : { metrics }),
     });
   }

@@ -22,9 +22,8 @@ export const selectionOptions = {
     type: 'duration',
     min: 0,
     default: 43_200_000,
-    inert: true,
     section,
-    meaning: 'Shortest time between two complete passes over a cache; caches here converge by themselves.',
+    meaning: 'Controllers see all objects again after this long to twice as long; 0: never.',
   },
   'enable-leader-migration': {
     type: 'bool',
