@@ -72,6 +72,7 @@ const defaultConcurrentStreams = 250;
 /** Why the work for a request is stopped whose client is gone; one for all, since making errors is not cheap. */
 const clientGone = new Error('the client went away');
 
+const colon = ':'.charCodeAt(0);
 const noBody = Buffer.alloc(0);
 
 export class HttpsServer {
@@ -263,8 +264,7 @@ export class HttpsServer {
     return {
       method: raw.method ?? 'GET',
       url: raw.url ?? '/',
-      // Node.js gives names in lower case and joins what is repeated; only responses have headers that are lists.
-      headers: raw.headers as Record<string, string | undefined>,
+      headers: headersOf(raw),
       body: noBody,
       ...(hasBody(raw) ? { readBody: () => this.#body(raw, response) } : {}),
       remoteAddress: socket.remoteAddress ?? '',
@@ -297,6 +297,16 @@ function contextOf(tls: TLSMaterial) {
     ...(tls.clientCA === undefined ? {} : { ca: tls.clientCA }),
     ...(tls.ciphers === undefined ? {} : { ciphers: tls.ciphers }),
   };
+}
+
+/** Node.js gives names in lower case and joins what is repeated; only responses have headers that are lists. */
+function headersOf(raw: AnyRequest): Record<string, string | undefined> {
+  const received = raw.headers as Record<string, string | undefined>;
+  if (raw.httpVersionMajor === 1) return received;
+  const headers: Record<string, string | undefined> = {};
+  // Names that start with a colon are HTTP/2's own.
+  for (const name in received) if (name.charCodeAt(0) !== colon) headers[name] = received[name];
+  return headers;
 }
 
 /** Whether anything of a body is to be expected. */

@@ -130,17 +130,25 @@ t.test('big lists are streamed, compressed where the client takes it', async (t)
 });
 
 t.test('HTTP/2 on the same port', async (t) => {
-  const server = await startServer(t, { https: true });
+  const names = async (context: { request: { headers: object } }) => {
+    const body = Buffer.from(JSON.stringify(Object.keys(context.request.headers)));
+    return { status: 200, headers: { 'content-type': 'application/json' }, body };
+  };
+  const server = await startServer(t, { https: true, dependencies: { paths: { '/names': names } } });
   await fill(server, 1);
   const session = connect(`https://127.0.0.1:${server.address?.port}`, { rejectUnauthorized: false });
   t.teardown(() => session.destroy());
-  const stream = session.request({ ':path': `${path}/c000` });
-  const status = new Promise((resolve) => stream.on('response', (headers) => resolve(headers[':status'])));
-  let text = '';
-  stream.setEncoding('utf8');
-  for await (const part of stream) text += part;
-  t.equal(await status, 200);
-  t.equal(JSON.parse(text).metadata.name, 'c000');
+  const get = async (at: string) => {
+    const stream = session.request({ ':path': at, 'x-mine': 'yes' });
+    const status = new Promise((resolve) => stream.on('response', (headers) => resolve(headers[':status'])));
+    let text = '';
+    stream.setEncoding('utf8');
+    for await (const part of stream) text += part;
+    t.equal(await status, 200);
+    return JSON.parse(text);
+  };
+  t.equal((await get(`${path}/c000`)).metadata.name, 'c000');
+  t.same(await get('/names'), ['x-mine'], 'headers of the protocol itself are not passed on, as to proxied servers');
 });
 
 t.test('a watch over WebSocket', async (t) => {
