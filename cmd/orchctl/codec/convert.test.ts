@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { schemeFor } from '#api/scheme.js';
+import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { ConversionError, convert } from '#cmd/orchctl/codec/convert.js';
 import { splitDocuments } from '#cmd/orchctl/codec/documents.js';
 import { encodeStored } from '#storage/layout.js';
@@ -20,6 +22,17 @@ t.test('every encoding into every other', async (t) => {
     t.ok(convert(yaml, { to: 'protobuf', from: 'yaml' }).bytes.equals(stored));
     t.ok(convert(yaml, { to: 'json' }).bytes.equals(json));
     t.ok(convert(stored, { to: 'protobuf' }).bytes.equals(stored));
+  }
+});
+
+t.test('every built-in kind, in both dialects', async (t) => {
+  for (const dialect of [orchDialect, kubernetesDialect]) {
+    for (const { apiVersion, declaration } of schemeFor(dialect).resources) {
+      const object = { kind: declaration.kind, apiVersion, metadata: { name: 'a', labels: { b: 'c' } } };
+      const stored = convert(Buffer.from(JSON.stringify(object)), { to: 'protobuf', dialect }).bytes;
+      const yaml = convert(stored, { to: 'yaml', dialect }).bytes;
+      t.match(JSON.parse(text(yaml, { to: 'json', dialect })), object, `${apiVersion} ${declaration.kind}`);
+    }
   }
 });
 
