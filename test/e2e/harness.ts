@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { readdir, realpath } from 'node:fs/promises';
 import { get as httpGet } from 'node:http';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { realClock } from '#apimachinery/clock.js';
@@ -86,8 +86,13 @@ export interface TestCluster {
  * of another, run clusters on this machine at the same time.
  */
 export function ownRanges(): readonly [string, string] {
-  const second = 100 + 2 * Math.floor(Math.random() * 70);
-  return [`10.${second}.`, `10.${second + 1}.`];
+  const taken = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses.map(({ address }) => address));
+  for (;;) {
+    const second = 100 + 2 * Math.floor(Math.random() * 70);
+    const ranges = [`10.${second}.`, `10.${second + 1}.`] as const;
+    // Another cluster, or what is left of one that was killed, may have its bridge there.
+    if (!taken.some((address) => ranges.some((range) => address.startsWith(range)))) return ranges;
+  }
 }
 
 /** The options that give a cluster these ranges. */
