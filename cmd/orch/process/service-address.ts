@@ -10,6 +10,11 @@ import type { Logger } from '#daemon/log/logger.js';
 
 const run = promisify(execFile);
 
+/** Exit codes of iptables. */
+const noSuchRule = 1;
+const resourceProblem = 4;
+const maxAttempts = 10;
+
 export interface ServiceAddressOptions {
   /** The Service's address: `10.96.0.1`. */
   readonly serviceIp: string;
@@ -46,18 +51,28 @@ export class ServiceAddress {
     }
   }
 
-  /** Takes the rule away, also one that an earlier process of the cluster has left. */
+  /** Takes the rule away, also those that earlier processes of the cluster have left. Rejects when it cannot. */
   async close(): Promise<void> {
-    if (await this.#exists()) await this.#iptables('--delete');
+    for (let removed = true; removed; ) removed = await this.#act('--delete');
   }
 
-  async #exists(): Promise<boolean> {
-    try {
-      await this.#iptables('--check');
-      return true;
-    } catch {
-      // The check fails where there is no such rule.
-      return false;
+  #exists(): Promise<boolean> {
+    return this.#act('--check');
+  }
+
+  /** False when there is no such rule. */
+  async #act(action: '--check' | '--delete'): Promise<boolean> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await this.#iptables(action);
+        return true;
+      } catch (error) {
+        const code = error instanceof Error && 'code' in error ? error.code : undefined;
+        // Without the program there is no rule either.
+        if (code === noSuchRule || code === 'ENOENT') return false;
+        // Somebody else changed the kernel's tables at the same moment.
+        if (code !== resourceProblem || attempt === maxAttempts) throw error;
+      }
     }
   }
 
