@@ -24,13 +24,16 @@ export interface EtcdRangeResponse {
 }
 
 export function rangeRequest(range: EtcdRange): Buffer {
+  return rangeMessage(range).finish();
+}
+
+function rangeMessage(range: EtcdRange): WireWriter {
   return new WireWriter()
     .bytes(1, range.start)
     .bytes(2, range.end ?? '')
     .int(3, range.limit ?? 0)
     .int(4, range.revision ?? 0n)
-    .bool(8, range.keysOnly ?? false)
-    .finish();
+    .bool(8, range.keysOnly ?? false);
 }
 
 export function readRangeResponse(reader: WireReader): EtcdRangeResponse {
@@ -86,26 +89,26 @@ export function conditionalWriteRequest(key: string, expected: Revision, write: 
   return request.finish();
 }
 
-function isAt(key: string, revision: Revision): Buffer {
+function isAt(key: string, revision: Revision): WireWriter {
   const compareMod = 2;
   // A revision of 0 is left out, which etcd reads as 0: no such key.
-  return new WireWriter().int(2, compareMod).bytes(3, key).int(6, revision).finish();
+  return new WireWriter().int(2, compareMod).bytes(3, key).int(6, revision);
 }
 
-function readOp(range: EtcdRange): Buffer {
-  return new WireWriter().message(1, rangeRequest(range)).finish();
+function readOp(range: EtcdRange): WireWriter {
+  return new WireWriter().message(1, rangeMessage(range));
 }
 
-function requestOp(key: string, write: EtcdWrite): Buffer {
+function requestOp(key: string, write: EtcdWrite): WireWriter {
   if (write.type === 'delete') {
-    return new WireWriter().message(3, new WireWriter().bytes(1, key).finish()).finish();
+    return new WireWriter().message(3, new WireWriter().bytes(1, key));
   }
   const put = new WireWriter()
     .bytes(1, key)
     .bytes(2, write.value)
     .int(3, write.lease ?? 0n)
     .bool(6, write.keepLease ?? false);
-  return new WireWriter().message(2, put.finish()).finish();
+  return new WireWriter().message(2, put);
 }
 
 export interface EtcdWriteResponse {

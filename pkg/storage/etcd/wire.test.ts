@@ -15,6 +15,16 @@ void t.test('numbers of all sizes', async (t) => {
   }
 });
 
+void t.test('a writer within a writer is written as its bytes are', async (t) => {
+  const inner = () =>
+    new WireWriter()
+      .bytes(1, 'x'.repeat(300))
+      .int(2, -1n)
+      .message(3, new WireWriter().int(1, 2 ** 31));
+  t.same(new WireWriter().message(4, inner()).finish(), new WireWriter().message(4, inner().finish()).finish());
+  t.same([...new WireWriter().message(1, new WireWriter().int(2, 300)).finish()], [0x0a, 3, 0x10, 0xac, 0x02]);
+});
+
 void t.test('fields that nobody reads are skipped', async (t) => {
   const bytes = Buffer.concat([
     new WireWriter()

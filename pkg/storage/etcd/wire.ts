@@ -18,7 +18,9 @@ export class WireWriter {
   /** An int64 or enum; zero is the default and not written. */
   int(field: number, value: bigint | number): this {
     if (value === 0 || value === 0n) return this;
-    this.#push(Buffer.from([...varintBytes((field << 3) | varint), ...varintBytes(value)]));
+    const bytes = varintBytes((field << 3) | varint);
+    appendVarint(bytes, value);
+    this.#push(Buffer.from(bytes));
     return this;
   }
 
@@ -32,10 +34,17 @@ export class WireWriter {
     return bytes.length === 0 ? this : this.message(field, bytes);
   }
 
-  /** An embedded message: written even when empty. */
-  message(field: number, bytes: Buffer): this {
-    this.#push(Buffer.from([...varintBytes((field << 3) | delimited), ...varintBytes(bytes.length)]));
-    this.#push(bytes);
+  /** An embedded message: written even when empty. What a writer holds is copied once, when all of it is finished. */
+  message(field: number, content: Buffer | WireWriter): this {
+    const length = content instanceof WireWriter ? content.#length : content.length;
+    const head = varintBytes((field << 3) | delimited);
+    appendVarint(head, length);
+    this.#push(Buffer.from(head));
+    if (content instanceof WireWriter) {
+      for (const part of content.#parts) this.#push(part);
+    } else {
+      this.#push(content);
+    }
     return this;
   }
 
@@ -49,15 +58,25 @@ export class WireWriter {
   }
 }
 
+/** Numbers up to here are written without BigInt: shifts are of 32 bits, the sign's among them. */
+const maxShifted = 2 ** 31 - 1;
+
 function varintBytes(value: bigint | number): number[] {
   const bytes: number[] = [];
-  let rest = BigInt.asUintN(64, BigInt(value));
-  while (rest > 0x7fn) {
-    bytes.push(Number(rest & 0x7fn) | 0x80);
-    rest >>= 7n;
-  }
-  bytes.push(Number(rest));
+  appendVarint(bytes, value);
   return bytes;
+}
+
+function appendVarint(bytes: number[], value: bigint | number): void {
+  if (value >= 0 && value <= maxShifted) {
+    let rest = Number(value);
+    for (; rest > 0x7f; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80);
+    bytes.push(rest);
+    return;
+  }
+  let rest = BigInt.asUintN(64, BigInt(value));
+  for (; rest > 0x7fn; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
+  bytes.push(Number(rest));
 }
 
 /** The bytes are not a message. */
