@@ -71,8 +71,25 @@ function parseExponent(letters: string, digits: string): number {
   return exponent;
 }
 
+/** Parsed lately: objects ask for the same few amounts over and over. Emptied when full. */
+const parsed = new Map<string, ParsedQuantity>();
+const maxParsed = 1024;
+/** Longer texts are rare, and not kept. */
+const maxKeptLength = 24;
+
 /** The exact value of a quantity. Throws a QuantityError. */
 export function parseQuantity(text: string): ParsedQuantity {
+  const known = parsed.get(text);
+  if (known !== undefined) return known;
+  const quantity = parse(text);
+  if (text.length <= maxKeptLength) {
+    if (parsed.size >= maxParsed) parsed.clear();
+    parsed.set(text, quantity);
+  }
+  return quantity;
+}
+
+function parse(text: string): ParsedQuantity {
   const match = text.length <= maxLength ? shape.exec(text) : null;
   if (match === null) throw new QuantityError(wrongFormat);
   const [, sign, whole = '', fraction = '', letters = '', tail = ''] = match;

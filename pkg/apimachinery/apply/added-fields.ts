@@ -33,7 +33,8 @@ function nodeOf(value: unknown, structure: Structure, before: unknown): FieldSet
   if (structure.kind === 'leaf' || hasNoParts(value)) {
     return before === undefined || !jsonEqual(before, value) ? memberOnly : undefined;
   }
-  const node: Node = {};
+  // First, where the order of written sets has it: most nodes need no sorting then.
+  const node: Node = before === undefined ? { '.': memberOnly } : {};
   let any = false;
   switch (structure.kind) {
     case 'struct':
@@ -54,11 +55,8 @@ function nodeOf(value: unknown, structure: Structure, before: unknown): FieldSet
       break;
     }
   }
-  if (before === undefined) {
-    if (any) node['.'] = memberOnly;
-    return node;
-  }
-  return any ? node : undefined;
+  if (any) return node;
+  return before === undefined ? memberOnly : undefined;
 }
 
 function add(node: Node, edge: string, value: unknown, structure: Structure): boolean {

@@ -136,15 +136,26 @@ export function sorted(set: FieldSet): FieldSet {
   // Only indices do not stand where the alphabet has them.
   if (indexed) names.sort(byKind);
   else if (!inOrder) names.sort();
-  let same = inOrder && !indexed;
+  if (inOrder && !indexed) return sortedBelow(set, names);
   const result: Record<string, FieldSet> = {};
-  for (const name of names) {
+  for (const name of names) result[name] = sorted(set[name] ?? member);
+  return result;
+}
+
+/** A set whose own edges, `names`, are in order: copied from the first child on that is not. */
+function sortedBelow(set: FieldSet, names: readonly string[]): FieldSet {
+  let result: Record<string, FieldSet> | undefined;
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i] as string;
     const child = set[name] ?? member;
-    const placed = sorted(child);
-    if (placed !== child) same = false;
-    result[name] = placed;
+    const placed = child === member ? member : sorted(child);
+    if (placed !== child && result === undefined) {
+      result = {};
+      for (const before of names.slice(0, i)) result[before] = set[before] ?? member;
+    }
+    if (result !== undefined) result[name] = placed;
   }
-  return same ? set : result;
+  return result ?? set;
 }
 
 /** Paths of all members, edges from the root on. */

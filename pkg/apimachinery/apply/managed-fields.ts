@@ -57,11 +57,14 @@ export interface WriteInfo {
   readonly ignored?: readonly string[];
 }
 
+const statusField = setOfFields(['status']);
+const specField = setOfFields(['spec']);
+
 /** What writing through the endpoint does not make anybody's. */
 export function ignoredFields(info: WriteInfo): FieldSet {
   if (info.ignored !== undefined) return setOfFields(info.ignored);
-  if (info.subresource === 'status') return setOfFields(['spec']);
-  return info.subresource === '' ? setOfFields(['status']) : emptySet;
+  if (info.subresource === 'status') return specField;
+  return info.subresource === '' ? statusField : emptySet;
 }
 
 /** The set without what is never managed. */

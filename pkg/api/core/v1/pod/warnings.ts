@@ -41,7 +41,8 @@ function annotationWarnings(
   dialect: Dialect,
   path: FieldPath,
 ): string[] {
-  const annotations = metadata?.annotations ?? {};
+  const annotations = metadata?.annotations;
+  if (annotations === undefined) return [];
   const domain = dialect.labelDomain;
   const sysctls = 'non-functional in v1.11+; use the "sysctls" field instead';
   const old: Readonly<Record<string, string>> = {
