@@ -14,6 +14,7 @@ import { RandomObjects, seededRandom } from '#apimachinery/codec/random-object.j
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import type { KindInfo } from '#apimachinery/schema/scheme.js';
+import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 import { root } from '#test/e2e/harness.js';
 import { below, mutate } from '#test/fuzz/mutate.js';
 
@@ -160,8 +161,8 @@ function carried(object: Record<string, unknown>, kind: KindInfo, input: Buffer)
     let first: string;
     try {
       const once = codec.decode(codec.encode(object, kind, encoding), { encoding, expected: kind }).object;
-      first = JSON.stringify(ordered(unnamed(once)));
-      text = JSON.stringify(ordered(unnamed(object)));
+      first = JSON.stringify(ordered(unnamed(once, kind.type)));
+      text = JSON.stringify(ordered(unnamed(object, kind.type)));
     } catch (error) {
       // Each encoding counts levels in its own way; what is just within the limit of one may be beyond the other's.
       if (statusOf(error)?.message?.endsWith('exceeded max depth') === true) continue;
@@ -172,10 +173,27 @@ function carried(object: Record<string, unknown>, kind: KindInfo, input: Buffer)
   }
 }
 
-/** Without its kind, which Protobuf keeps in the envelope and not every decoder repeats, and without those of items. */
-function unnamed({ kind: _, apiVersion: __, ...rest }: Record<string, unknown>): Record<string, unknown> {
-  if (!Array.isArray(rest.items)) return rest;
-  return { ...rest, items: rest.items.map((item) => (isObject(item) ? unnamed(item) : item)) };
+/**
+ * Without its kind, which Protobuf keeps in the envelope and not every decoder repeats, and without those of the kinds
+ * inside it (items of lists, claim templates, groups), which Protobuf does not carry at all.
+ */
+function unnamed(value: Record<string, unknown>, type: TypeInfo): Record<string, unknown> {
+  const result: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  for (const [name, member] of Object.entries(value)) {
+    const field = type.byName.get(name);
+    if (field === undefined && type.isKind && (name === 'kind' || name === 'apiVersion')) continue;
+    result[name] = field === undefined ? member : unnamedMember(member, field);
+  }
+  return result;
+}
+
+/** What a field holds: one value, or a list or a map of them. */
+function unnamedMember(member: unknown, { container, type }: FieldInfo): unknown {
+  if (type?.shape !== 'struct') return member;
+  const one = (value: unknown) => (isObject(value) ? unnamed(value, type) : value);
+  if (Array.isArray(member)) return member.map(one);
+  if (container !== 'map' || !isObject(member)) return one(member);
+  return Object.fromEntries(Object.entries(member).map(([key, value]) => [key, one(value)]));
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
