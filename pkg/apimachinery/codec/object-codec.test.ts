@@ -23,6 +23,15 @@ t.test('an object in every encoding', async (t) => {
   });
 });
 
+t.test('a kind that does not carry its own name', async (t) => {
+  const expected = scheme.kind('v1', 'WatchEvent');
+  if (expected === undefined) throw new Error('no WatchEvent');
+  const body = Buffer.from('{"type":"ADDED"}');
+  for (const encoding of ['json', 'yaml'] as const) {
+    t.strictSame(codec.decode(body, { encoding, expected }).object, { type: 'ADDED' }, encoding);
+  }
+});
+
 t.test('objects of another kind', async (t) => {
   const rows: [object, string][] = [
     [{ kind: 'Service', apiVersion: 'v1' }, 'Service in version "v1" cannot be handled as a ConfigMap'],

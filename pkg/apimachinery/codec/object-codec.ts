@@ -62,7 +62,7 @@ export class ObjectCodec {
       }
       const kind = this.#kindOf(object, () => text, expected);
       this.#check(kind, expected);
-      return { object: { kind: kind.kind, apiVersion: kind.apiVersion, ...object }, kind, warnings };
+      return { object: named(kind, object), kind, warnings };
     }
     return this.decodeValue(parseJSON(text), options);
   }
@@ -77,8 +77,7 @@ export class ObjectCodec {
     const kind = this.#kindOf(value as JsonObject, () => JSON.stringify(value), options.expected);
     this.#check(kind, options.expected);
     const { object, warnings } = decodeValue(value, kind.type, options.validation);
-    if (!kind.type.isKind) return { object, kind, warnings };
-    return { object: { kind: kind.kind, apiVersion: kind.apiVersion, ...object }, kind, warnings };
+    return { object: named(kind, object), kind, warnings };
   }
 
   #decodeYAML(text: string, options: DecodeOptions): DecodedObject {
@@ -124,6 +123,11 @@ export class ObjectCodec {
     if (encoding === 'yaml') return encodeYAML(complete);
     return options.pretty === true ? Buffer.from(`${JSON.stringify(complete, undefined, 2)}\n`) : encodeJSON(complete);
   }
+}
+
+/** An object with its kind, unless it is of the few kinds that do not carry their own (`WatchEvent`). */
+function named(kind: KindInfo, object: JsonObject): JsonObject {
+  return kind.type.isKind ? { kind: kind.kind, apiVersion: kind.apiVersion, ...object } : object;
 }
 
 function parseJSON(text: string): unknown {
