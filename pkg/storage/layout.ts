@@ -20,11 +20,181 @@ const openingBrace = '{'.charCodeAt(0);
 const closingBrace = '}'.charCodeAt(0);
 const lineFeed = '\n'.charCodeAt(0);
 
-/** The bytes to store: laid out for `splice`, without metadata.resourceVersion. */
+/**
+ * Where the large values of a stored object are in its bytes: start and end of each, in the order of `largeValues`, then
+ * the number of all bytes.
+ */
+export type StoredParts = readonly number[];
+
+/** An object's bytes, laid out for `splice` and without metadata.resourceVersion. */
+export interface StoredForm {
+  readonly bytes: Buffer;
+  readonly parts: StoredParts;
+}
+
+/** A version whose bytes may be used again: for whatever another version shares with `object`, which is made of them. */
+export interface StoredVersion {
+  readonly object: StorableObject;
+  /** As served. */
+  readonly json: Buffer;
+  readonly parts: StoredParts;
+}
+
+/** The bytes to store. */
 export function encodeStored(object: StorableObject): Buffer {
-  const { kind, apiVersion, metadata, ...rest } = object;
-  const { resourceVersion: _, ...kept } = metadata ?? {};
-  return Buffer.from(JSON.stringify({ kind, apiVersion, metadata: kept, ...rest }));
+  return storedForm(object).bytes;
+}
+
+/** The bytes to store, partly those of `before`: most writes leave most of an object as it is. */
+export function storedForm(object: StorableObject, before?: StoredVersion): StoredForm {
+  const writer = new StoredWriter(before);
+  let separator = '{';
+  for (const key of ['kind', 'apiVersion'] as const) {
+    const value = object[key];
+    if (value === undefined) continue;
+    writer.text(`${separator}"${key}":${JSON.stringify(value)}`);
+    separator = ',';
+  }
+  writer.text(`${separator}"metadata":`);
+  writeMetadata(writer, object.metadata ?? {});
+  for (const key of Object.keys(object)) {
+    if (isHead(key)) continue;
+    const value = (object as Readonly<Record<string, unknown>>)[key];
+    if (value === undefined) continue;
+    writer.text(`,${JSON.stringify(key)}:`);
+    if (isLarge(value)) writer.value(value);
+    else writer.text(JSON.stringify(value));
+  }
+  writer.text('}');
+  return writer.finish();
+}
+
+/** Managed fields come last, as in 1.24. */
+function writeMetadata(writer: StoredWriter, metadata: NonNullable<StorableObject['metadata']>): void {
+  const { resourceVersion: _, managedFields, ...kept } = metadata;
+  const text = JSON.stringify(kept);
+  if (!Array.isArray(managedFields)) {
+    writer.text(managedFields === undefined ? text : JSON.stringify({ ...kept, managedFields }));
+    return;
+  }
+  writer.text(`${text.slice(0, -1)}${text.length > 2 ? ',' : ''}"managedFields":`);
+  let separator = '[';
+  for (const entry of managedFields as readonly unknown[]) {
+    writer.text(separator);
+    writeEntry(writer, entry);
+    separator = ',';
+  }
+  writer.text(separator === '[' ? '[]}' : ']}');
+}
+
+function writeEntry(writer: StoredWriter, entry: unknown): void {
+  const fields = fieldsOf(entry);
+  if (fields === undefined) {
+    writer.text(JSON.stringify(entry) ?? 'null');
+    return;
+  }
+  let separator = '{';
+  for (const key of Object.keys(entry as object)) {
+    const value = (entry as Readonly<Record<string, unknown>>)[key];
+    if (value === undefined) continue;
+    writer.text(`${separator}${JSON.stringify(key)}:`);
+    if (value === fields) writer.value(fields);
+    else writer.text(JSON.stringify(value));
+    separator = ',';
+  }
+  writer.text('}');
+}
+
+/** The values worth finding again: the field sets of the managers, and the members of the object besides its metadata. */
+function largeValues(object: StorableObject): object[] {
+  const values: object[] = [];
+  const entries = object.metadata?.managedFields;
+  for (const entry of Array.isArray(entries) ? (entries as readonly unknown[]) : []) {
+    const fields = fieldsOf(entry);
+    if (fields !== undefined) values.push(fields);
+  }
+  for (const key of Object.keys(object)) {
+    const value = (object as Readonly<Record<string, unknown>>)[key];
+    if (!isHead(key) && isLarge(value)) values.push(value);
+  }
+  return values;
+}
+
+function isHead(key: string): boolean {
+  return key === 'kind' || key === 'apiVersion' || key === 'metadata';
+}
+
+function isLarge(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function fieldsOf(entry: unknown): object | undefined {
+  if (!isLarge(entry)) return undefined;
+  const { fieldsV1 } = entry as { fieldsV1?: unknown };
+  return isLarge(fieldsV1) ? fieldsV1 : undefined;
+}
+
+/** Puts stored bytes together out of new text and bytes that are there already. */
+class StoredWriter {
+  readonly #before: StoredVersion | undefined;
+  /** Those of `before`, in the order of its parts. */
+  readonly #known: readonly object[];
+  readonly #parts: number[] = [];
+  readonly #chunks: (string | Buffer)[] = [];
+  #text = '';
+  #size = 0;
+
+  constructor(before: StoredVersion | undefined) {
+    this.#before = before;
+    this.#known = before === undefined ? [] : largeValues(before.object);
+  }
+
+  text(text: string): void {
+    this.#text += text;
+  }
+
+  /** A large value: where it is will be known. */
+  value(value: object): void {
+    this.#flush();
+    this.#parts.push(this.#size);
+    const known = this.#bytesOf(value);
+    if (known === undefined) this.#append(JSON.stringify(value));
+    else {
+      this.#chunks.push(known);
+      this.#size += known.length;
+    }
+    this.#parts.push(this.#size);
+  }
+
+  finish(): StoredForm {
+    this.#flush();
+    this.#parts.push(this.#size);
+    const bytes = Buffer.allocUnsafe(this.#size);
+    let at = 0;
+    for (const chunk of this.#chunks) {
+      at += typeof chunk === 'string' ? bytes.write(chunk, at) : chunk.copy(bytes, at);
+    }
+    return { bytes, parts: this.#parts };
+  }
+
+  #flush(): void {
+    if (this.#text !== '') this.#append(this.#text);
+    this.#text = '';
+  }
+
+  #append(text: string): void {
+    this.#chunks.push(text);
+    this.#size += Buffer.byteLength(text);
+  }
+
+  #bytesOf(value: object): Buffer | undefined {
+    const index = this.#known.indexOf(value);
+    if (index < 0 || this.#before === undefined) return undefined;
+    const { json, parts } = this.#before;
+    // The version, which is served and not stored, comes before all parts.
+    const shift = json.length - (parts.at(-1) ?? 0);
+    return json.subarray((parts[2 * index] ?? 0) + shift, (parts[2 * index + 1] ?? 0) + shift);
+  }
 }
 
 /** True for what can be an object as this program and 1.24 store it in JSON; does not parse. */

@@ -2,6 +2,7 @@
  * One resource's objects, cached: what the API server's registry reads and writes. Implemented over a `Store` by the
  * watch cache; bytes go in and bytes come out.
  */
+import type { StoredParts } from '#storage/layout.js';
 import type { Guard, Revision } from '#storage/store.js';
 
 /** One version of one object. Immutable: everything it gives out is shared and must not be changed. */
@@ -14,6 +15,11 @@ export interface Entry {
   readonly stored: Buffer;
   /** The stored form is not the one that would be written now: an update that changes nothing is worth writing. */
   readonly stale?: boolean;
+  /**
+   * Set by this server's registry on what it has written itself: the object is canonical and complete, and the next
+   * version may take over these parts of its bytes.
+   */
+  parts?: StoredParts | undefined;
   /** JSON as served: with metadata.resourceVersion spliced in; made once. */
   json(): Buffer;
   /** `json()` with a line feed behind it, as answers end. */

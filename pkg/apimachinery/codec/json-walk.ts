@@ -23,6 +23,7 @@ export class JsonWalk {
   readonly unknown: string[] | undefined;
   readonly #limit: number;
   readonly #keepZeros: boolean;
+  readonly #canonical: ReadonlySet<unknown> | undefined;
   /** Names and indexes from the root to what is looked at. */
   readonly #path: (string | number)[] = [];
   #root: TypeInfo | undefined;
@@ -31,12 +32,18 @@ export class JsonWalk {
 
   /**
    * `limit`: how many unknown members are collected at most. `keepZeros`: members that say nothing stay, and none are
-   * added.
+   * added. `canonical`: values of members that a walk at the same place has left behind, which are passed over.
    */
-  constructor(options: { collectUnknown: boolean; limit: number; keepZeros?: boolean }) {
+  constructor(options: {
+    collectUnknown: boolean;
+    limit: number;
+    keepZeros?: boolean;
+    canonical?: ReadonlySet<unknown> | undefined;
+  }) {
     this.unknown = options.collectUnknown ? [] : undefined;
     this.#limit = options.limit;
     this.#keepZeros = options.keepZeros ?? false;
+    this.#canonical = options.canonical;
   }
 
   /** The value as an object of the type. May change and keep parts of `value`. Throws a DecodeError. */
@@ -93,6 +100,7 @@ export class JsonWalk {
     let dropped = false;
     for (const key in object) {
       const member = object[key];
+      if (this.#canonical?.has(member) === true) continue;
       const field = type.byName.get(key);
       this.#owner = type;
       this.#path.push(key);

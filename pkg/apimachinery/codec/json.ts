@@ -30,8 +30,15 @@ function summary(text: string): string {
   return bytes.length > summaryBytes ? `${shown} ...` : shown;
 }
 
-function finish(type: TypeInfo, value: unknown, duplicates: string[], validation: FieldValidation): Decoded {
-  const walk = new JsonWalk({ collectUnknown: validation !== 'Ignore', limit: maxFindings });
+interface Finish {
+  readonly validation: FieldValidation;
+  /** Paths of members that repeat. */
+  readonly duplicates?: readonly string[];
+  readonly canonical?: ReadonlySet<unknown> | undefined;
+}
+
+function finish(type: TypeInfo, value: unknown, { validation, duplicates = [], canonical }: Finish): Decoded {
+  const walk = new JsonWalk({ collectUnknown: validation !== 'Ignore', limit: maxFindings, canonical });
   let object: unknown;
   try {
     object = walk.root(type, value);
@@ -70,12 +77,20 @@ export function decodeJSON(bytes: Buffer | string, type: TypeInfo, validation: F
     );
   }
   const duplicates = validation === 'Ignore' ? [] : duplicateKeys(text, maxFindings);
-  return finish(type, value, duplicates, validation);
+  return finish(type, value, { validation, duplicates });
 }
 
-/** The same for a value that is parsed already, which is taken over: it may be changed and become part of the result. */
-export function decodeValue(value: unknown, type: TypeInfo, validation: FieldValidation = 'Ignore'): Decoded {
-  return finish(type, value, [], validation);
+/**
+ * The same for a value that is parsed already, which is taken over: it may be changed and become part of the result.
+ * Members whose values are `canonical` already are left alone.
+ */
+export function decodeValue(
+  value: unknown,
+  type: TypeInfo,
+  validation: FieldValidation = 'Ignore',
+  canonical?: ReadonlySet<unknown>,
+): Decoded {
+  return finish(type, value, { validation, canonical });
 }
 
 /** The JSON text of an object. */

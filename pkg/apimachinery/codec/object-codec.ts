@@ -15,6 +15,8 @@ export interface DecodeOptions {
   /** What the object must be. An object that does not say its kind is taken for one. */
   readonly expected?: KindInfo;
   readonly validation?: FieldValidation;
+  /** Members of a parsed value that are in canonical form already: see `JsonWalk`. */
+  readonly canonical?: ReadonlySet<unknown>;
 }
 
 export interface DecodedObject {
@@ -76,7 +78,7 @@ export class ObjectCodec {
     }
     const kind = this.#kindOf(value as JsonObject, () => JSON.stringify(value), options.expected);
     this.#check(kind, options.expected);
-    const { object, warnings } = decodeValue(value, kind.type, options.validation);
+    const { object, warnings } = decodeValue(value, kind.type, options.validation, options.canonical);
     return { object: named(kind, object), kind, warnings };
   }
 

@@ -67,9 +67,11 @@ function asContainer(value: unknown, path: string): Container {
   throw unprocessable(`${path}: doc is missing path`);
 }
 
-/** A document that operations are carried out on; owned, since they change it. */
+/** A document that operations are carried out on: what they change is copied first, and what they leave alone is shared. */
 class Document {
   #root: unknown;
+  /** The containers that are copies already, so that nobody else has them. */
+  readonly #own = new Set<Container>();
   #copied = 0;
 
   constructor(root: unknown) {
@@ -80,19 +82,10 @@ class Document {
     return this.#root;
   }
 
-  /** What holds the last step of a path. */
-  #holder(path: string): { holder: Container; last: string } | undefined {
-    const all = steps(path);
-    const last = all.pop();
-    if (last === undefined) return undefined;
-    let value = this.#root;
-    for (const step of all) value = child(asContainer(value, path), step, path);
-    return { holder: asContainer(value, path), last };
-  }
-
   get(path: string): unknown {
-    const at = this.#holder(path);
-    return at === undefined ? this.#root : child(at.holder, at.last, path);
+    let value = this.#root;
+    for (const step of steps(path)) value = child(asContainer(value, path), step, path);
+    return value;
   }
 
   add(path: string, value: unknown): void {
@@ -140,6 +133,29 @@ class Document {
     const actual = this.get(path) ?? null;
     if (!jsonEqual(actual, value)) throw unprocessable(`testing value ${path} failed: test failed`);
   }
+
+  /** What holds the last step of a path, to be changed. */
+  #holder(path: string): { holder: Container; last: string } | undefined {
+    const all = steps(path);
+    const last = all.pop();
+    if (last === undefined) return undefined;
+    let holder = this.#owned(asContainer(this.#root, path));
+    this.#root = holder;
+    for (const step of all) {
+      const next = this.#owned(asContainer(child(holder, step, path), path));
+      if (Array.isArray(holder)) holder[indexOf(step, holder.length, path)] = next;
+      else setMember(holder, step, next);
+      holder = next;
+    }
+    return { holder, last };
+  }
+
+  #owned(container: Container): Container {
+    if (this.#own.has(container)) return container;
+    const copy = Array.isArray(container) ? [...container] : { ...container };
+    this.#own.add(copy);
+    return copy;
+  }
 }
 
 function carryOut(document: Document, operation: Operation): void {
@@ -166,8 +182,9 @@ function carryOut(document: Document, operation: Operation): void {
 }
 
 /**
- * The patched document; neither it nor `patch` is changed. Throws 400 BadRequest for what is no patch, 413 for too
- * many operations, and 422 for an operation that does not apply (a failed `test` among them).
+ * The patched document; neither it nor `patch` is changed, and what the patch leaves alone is shared. Throws 400
+ * BadRequest for what is no patch, 413 for too many operations, and 422 for an operation that does not apply (a failed
+ * `test` among them).
  */
 export function jsonPatch(target: unknown, patch: unknown): unknown {
   if (!Array.isArray(patch)) throw badRequest('error decoding patch: not a list of operations');
@@ -177,7 +194,7 @@ export function jsonPatch(target: unknown, patch: unknown): unknown {
     );
   }
   checkValueDepth(patch);
-  const document = new Document(structuredClone(target));
-  for (const operation of structuredClone(patch).map(readOperation)) carryOut(document, operation);
+  const document = new Document(target);
+  for (const operation of patch.map(readOperation)) carryOut(document, operation);
   return document.root;
 }

@@ -22,17 +22,22 @@ export function setMember(object: JsonObject, key: string, value: unknown): void
   } else object[key] = value;
 }
 
-/** Equality of JSON values; the order of members does not matter. */
+/** Equality of JSON values; the order of members does not matter, and members that are undefined are absent. */
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a)) {
     return Array.isArray(b) && a.length === b.length && a.every((element, i) => jsonEqual(element, b[i]));
   }
   if (!isObject(a) || !isObject(b)) return false;
-  const keys = Object.keys(a);
-  return (
-    keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && jsonEqual(a[key], b[key]))
-  );
+  let members = 0;
+  for (const key of Object.keys(a)) {
+    const value = a[key];
+    if (value === undefined) continue;
+    if (!jsonEqual(value, member(b, key))) return false;
+    members++;
+  }
+  for (const key of Object.keys(b)) if (b[key] !== undefined) members--;
+  return members === 0;
 }
 
 /** Throws 400 BadRequest once a patch nests too deeply. */

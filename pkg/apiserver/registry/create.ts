@@ -10,7 +10,8 @@ import { entryResponse, negotiateObject } from '#apiserver/registry/entry-respon
 import { generateName } from '#apiserver/registry/generate-name.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
-import { keyOf, type ServedResource, storedBytes } from '#apiserver/registry/served-resource.js';
+import { formOf, keyOf, type ServedResource } from '#apiserver/registry/served-resource.js';
+import { settle } from '#apiserver/registry/starting-point.js';
 import { TransientEntry } from '#apiserver/registry/transient-entry.js';
 import { beginCreate, undoAll } from '#apiserver/registry/write-hooks.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
@@ -124,13 +125,17 @@ async function write(
 ): Promise<Entry | undefined> {
   const { signal } = context;
   const key = keyOf(resource, object.metadata.namespace ?? '', object.metadata.name ?? '');
-  const bytes = storedBytes(resource, object);
+  const form = formOf(resource, object);
+  const { bytes } = form;
   if (dryRun) {
     const present = await resource.storage.get(key, { kind: 'latest' }, signal);
     return present === undefined ? new TransientEntry(resource.storage.prefix + key, bytes, 0n) : undefined;
   }
   const lifetime = resource.ttlSeconds === undefined ? {} : { ttlSeconds: resource.ttlSeconds };
-  return resource.storage.create(key, bytes, { ...lifetime, signal, condition: leaderCondition(registry, context) });
+  const options = { ...lifetime, signal, condition: leaderCondition(registry, context) };
+  const entry = await resource.storage.create(key, bytes, options);
+  if (entry !== undefined) settle(resource, entry, form);
+  return entry;
 }
 
 function validate(

@@ -3,12 +3,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ApiObjectShape } from '#api/object.js';
 import type { StrategyContext } from '#api/strategy.js';
 import { conflict, type FieldFailure, invalid, notFound, optimisticLockMessage } from '#apimachinery/errors/status.js';
+import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import { mutatingAdmission, validatingAdmission } from '#apiserver/registry/admit.js';
 import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
-import { keyOf, objectOf, type ServedResource, storedBytes } from '#apiserver/registry/served-resource.js';
+import { formOf, keyOf, type ServedResource } from '#apiserver/registry/served-resource.js';
+import { type StartingPoint, settle, startingPoint } from '#apiserver/registry/starting-point.js';
 import { TransientEntry } from '#apiserver/registry/transient-entry.js';
 import { beginUpdate, deleted, undoAll, updated } from '#apiserver/registry/write-hooks.js';
 import type { WriteOptions } from '#apiserver/registry/write-options.js';
@@ -27,8 +29,11 @@ export interface Mutation {
   readonly name: string;
   readonly profile: UpdateProfile;
   readonly options: WriteOptions;
-  /** The wanted object. Its metadata.resourceVersion, when set, must be the current one. Not called for a missing object. */
-  change(current: ApiObjectShape): ApiObjectShape | Promise<ApiObjectShape>;
+  /**
+   * The wanted object, which is changed in place from then on; what it may share with the current one says the starting
+   * point. Its metadata.resourceVersion, when set, must be the current one. Not called for a missing object.
+   */
+  change(current: ApiObjectShape, start: StartingPoint): ApiObjectShape | Promise<ApiObjectShape>;
   /** Creates the missing object, undefined when somebody else was faster; absent: 404. */
   readonly create?: () => Promise<Entry | undefined>;
   /** False: the caller has set managedFields itself (server-side apply). */
@@ -104,8 +109,9 @@ async function attempt(
     // Somebody else made it meanwhile: it is a change after all, or it is gone again.
     return { raced: await resource.storage.get(key, { kind: 'latest' }, context.signal) };
   }
-  const old = objectOf(resource, known);
-  const object = await mutation.change(old);
+  const start = startingPoint(registry, resource, known, strategyContext(registry, context));
+  const old = start.object;
+  const object = await mutation.change(old, start);
   checkIdentity(resource, object, old);
   const { strategy, declaration } = resource;
   strategy.defaults?.(object, strategyContext(registry, context));
@@ -127,7 +133,7 @@ async function attempt(
         warn(context, text);
     }
     await validatingAdmission(registry, context, resource, attributes);
-    const outcome = await write(registry, context, resource, { object, old, known, key, dryRun: options.dryRun });
+    const outcome = await write(registry, context, resource, { object, start, known, key, dryRun: options.dryRun });
     if (options.dryRun || !('written' in outcome)) await undoAll(registry, undo);
     return outcome;
   } catch (error) {
@@ -138,7 +144,7 @@ async function attempt(
 
 interface Write {
   readonly object: ApiObjectShape;
-  readonly old: ApiObjectShape;
+  readonly start: StartingPoint;
   readonly known: Entry;
   readonly key: string;
   readonly dryRun: boolean;
@@ -148,25 +154,43 @@ async function write(
   registry: RegistryContext,
   context: RequestContext,
   resource: ServedResource,
-  { object, old, known, key, dryRun }: Write,
+  { object, start, known, key, dryRun }: Write,
 ): Promise<Outcome> {
-  const bytes = storedBytes(resource, object);
-  const answer = (revision: bigint) => new TransientEntry(known.key, bytes, revision);
+  const old = start.object;
   const conditions = { signal: context.signal, condition: leaderCondition(registry, context) };
   if (removesOnUpdate(resource, object, old)) {
-    if (dryRun) return { written: { entry: answer(known.revision), created: false } };
+    const { bytes } = formOf(resource, object, start.before);
+    const answer = (revision: bigint) => written(new TransientEntry(known.key, bytes, revision));
+    if (dryRun) return answer(known.revision);
     const result = await resource.storage.delete(key, known.revision, conditions);
     if (!result.ok) return { raced: result.current };
     await deleted(registry, resource, object);
-    return { written: { entry: answer(result.entry.revision), created: false } };
+    return answer(result.entry.revision);
   }
-  if (known.stale !== true && sameJson(bytes, known.stored)) return { unchanged: known };
-  if (dryRun) return { written: { entry: answer(known.revision), created: false } };
+  // Nothing is written that is there already, unless it is there in another form.
+  const comparable = known.stale !== true;
+  if (comparable && start.before !== undefined && sameObject(object, old)) return { unchanged: known };
+  const form = formOf(resource, object, start.before);
+  if (comparable && start.before === undefined && sameJson(form.bytes, known.stored)) return { unchanged: known };
+  if (dryRun) return written(new TransientEntry(known.key, form.bytes, known.revision));
   const lifetime = resource.ttlSeconds === undefined ? {} : { ttlSeconds: resource.ttlSeconds };
-  const result = await resource.storage.update(key, bytes, known.revision, { ...lifetime, ...conditions });
+  const result = await resource.storage.update(key, form.bytes, known.revision, { ...lifetime, ...conditions });
   if (!result.ok) return { raced: result.current };
+  if (start.settled) settle(resource, result.entry, form);
   await updated(registry, resource, object, old);
-  return { written: { entry: result.entry, created: false } };
+  return written(result.entry);
+}
+
+function written(entry: Entry): Outcome {
+  return { written: { entry, created: false } };
+}
+
+/** True for the same object in whatever version. */
+function sameObject(a: ApiObjectShape, b: ApiObjectShape): boolean {
+  const unversioned = ({ metadata }: ApiObjectShape) => ({ ...metadata, resourceVersion: undefined });
+  return (
+    jsonEqual(unversioned(a), unversioned(b)) && jsonEqual({ ...a, metadata: undefined }, { ...b, metadata: undefined })
+  );
 }
 
 /** True for the same JSON, in whatever order its members stand: clients write them in an order of their own. */

@@ -7,6 +7,7 @@ import { parseYAML } from '#apimachinery/codec/yaml.js';
 import { copyJson } from '#apimachinery/copy.js';
 import { badRequest, unsupportedMediaType } from '#apimachinery/errors/status.js';
 import { jsonPatch } from '#apimachinery/patch/json-patch.js';
+import { isObject, type JsonObject, setMember } from '#apimachinery/patch/json-values.js';
 import { mergePatch } from '#apimachinery/patch/merge-patch.js';
 import { strategicMergePatch } from '#apimachinery/patch/strategic-merge-patch.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -60,8 +61,49 @@ function yaml(body: Buffer): unknown {
  */
 export function applyPatch(patch: Patch, object: object, type: TypeInfo): unknown {
   const patched = patchedBy(patch, object, type);
-  // Patches share what they leave alone, and objects of the cache must not be changed by what comes next.
   return patched === undefined ? undefined : copyJson(patched);
+}
+
+export interface Patched {
+  readonly value: unknown;
+  /** Parts of `value` that are parts of the object, not to be modified. */
+  readonly shared: ReadonlySet<unknown>;
+}
+
+/**
+ * The same, sharing with `object` those of its members that the patch leaves alone. The metadata are never shared, since
+ * every write changes something in them; but what they hold about managers is.
+ */
+export function applyPatchSharing(patch: Patch, object: object, type: TypeInfo): Patched {
+  const patched = patchedBy(patch, object, type);
+  const shared = new Set<unknown>();
+  if (!isObject(patched)) return { value: patched === undefined ? undefined : copyJson(patched), shared };
+  const share = (member: unknown, before: unknown): unknown => {
+    if (typeof member !== 'object' || member === null || member !== before) return copyJson(member);
+    shared.add(member);
+    return member;
+  };
+  const value = mapMembers(patched, object, (key, member, before) => {
+    if (key !== 'metadata' || !isObject(member) || !isObject(before)) return share(member, before);
+    return mapMembers(member, before, (name, part, old) =>
+      name === 'managedFields' ? share(part, old) : copyJson(part),
+    );
+  });
+  return { value, shared };
+}
+
+/** A copy whose members are what `copy` makes of them, given also those of `old` by the same names. */
+function mapMembers(
+  object: JsonObject,
+  old: object,
+  copy: (key: string, member: unknown, before: unknown) => unknown,
+): JsonObject {
+  const result: JsonObject = {};
+  for (const key of Object.keys(object)) {
+    const member = object[key];
+    if (member !== undefined) setMember(result, key, copy(key, member, (old as JsonObject)[key]));
+  }
+  return result;
 }
 
 function patchedBy(patch: Patch, object: object, type: TypeInfo): unknown {

@@ -8,13 +8,13 @@ import { flag } from '#apiserver/http/request-info.js';
 import { createInstead } from '#apiserver/registry/create.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { type Mutated, mutate, type UpdateProfile } from '#apiserver/registry/mutate.js';
-import { applyPatch, type Patch, readPatch } from '#apiserver/registry/patch-body.js';
+import { applyPatch, applyPatchSharing, type Patch, readPatch } from '#apiserver/registry/patch-body.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
 import type { ServedResource } from '#apiserver/registry/served-resource.js';
 import { requireOwnName } from '#apiserver/registry/update.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
-import type { Decoded, TypeRef } from '#apiserver/representation/codec.js';
+import type { Decoded } from '#apiserver/representation/codec.js';
 
 /**
  * PATCH of one object or of a part of it. A patch that names no resourceVersion is applied again to whatever another
@@ -59,8 +59,12 @@ function change(
     name,
     profile,
     options,
-    change: (current) =>
-      normalized(registry, context, { resource, options, object: applyPatch(patch, current, fields) }),
+    change(current, { settled }) {
+      if (!settled)
+        return normalized(registry, context, resource, { options, object: applyPatch(patch, current, fields) });
+      const { value, shared } = applyPatchSharing(patch, current, fields);
+      return normalized(registry, context, resource, { options, object: value, canonical: shared });
+    },
   });
 }
 
@@ -95,12 +99,12 @@ function apply(
     options,
     trackFields: false,
     change: (live) =>
-      normalized(registry, context, { resource, options, object: registry.managedFields.apply({ ...request, live }) }),
+      normalized(registry, context, resource, { options, object: registry.managedFields.apply({ ...request, live }) }),
     ...(profile.subresource === ''
       ? {
           create: () => {
             const applied = registry.managedFields.apply(request);
-            const object = normalized(registry, context, { resource, options, object: applied });
+            const object = normalized(registry, context, resource, { options, object: applied });
             return createInstead(registry, context, resource, { object, namespace, options, trackFields: false });
           },
         }
@@ -114,10 +118,12 @@ function apply(
  */
 function normalize(
   registry: RegistryContext,
-  { type, options, object }: { type: TypeRef; options: WriteOptions; object: object },
+  resource: ServedResource,
+  { options, object, canonical }: Outcome & { readonly object: object },
 ): Decoded {
+  const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   try {
-    return registry.codec.normalize(object, type, options.fieldValidation);
+    return registry.codec.normalize(object, type, options.fieldValidation, canonical);
   } catch (error) {
     const status = statusOf(error);
     if (status?.code !== 400) throw error;
@@ -127,15 +133,23 @@ function normalize(
   }
 }
 
+interface Outcome {
+  readonly options: WriteOptions;
+  readonly object: unknown;
+  /** Members that the patch has left alone, of an object that was in canonical form. */
+  readonly canonical?: ReadonlySet<unknown>;
+}
+
 /** What came out of a patch as a proper object of the resource's kind. */
 function normalized(
   registry: RegistryContext,
   context: RequestContext,
-  { resource, options, object }: { resource: ServedResource; options: WriteOptions; object: unknown },
+  resource: ServedResource,
+  outcome: Outcome,
 ): ApiObjectShape {
-  const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
+  const { object } = outcome;
   if (typeof object !== 'object' || object === null) throw badRequest('the patch does not leave an object');
-  const result = normalize(registry, { type, options, object });
+  const result = normalize(registry, resource, { ...outcome, object });
   for (const text of result.warnings) warn(context, text);
   requireOwnName(resource, result.object, context.info);
   return result.object;

@@ -3,7 +3,7 @@ import type { ApiObjectShape } from '#api/object.js';
 import type { Strategy } from '#api/strategy.js';
 import type { Qualified } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
-import { encodeStored, type StorableObject } from '#storage/layout.js';
+import { type StorableObject, type StoredForm, type StoredVersion, storedForm } from '#storage/layout.js';
 import type { Entry, ResourceStorage } from '#storage/resource-storage.js';
 
 /** Several versions of one resource share a stored form; each served version that is not it converts. */
@@ -51,7 +51,12 @@ export function jsonOf(resource: ServedResource, entry: Entry): Buffer {
   return entry.encoded(`json:${resource.apiVersion}`, () => Buffer.from(JSON.stringify(objectOf(resource, entry))));
 }
 
+/** What to store; `before` is the version that the object was made from, if its bytes can be used again. */
+export function formOf(resource: ServedResource, object: ApiObjectShape, before?: StoredVersion): StoredForm {
+  return storedForm((resource.conversion?.toStored(object) ?? object) as StorableObject, before);
+}
+
 /** The bytes to store. */
 export function storedBytes(resource: ServedResource, object: ApiObjectShape): Buffer {
-  return encodeStored({ ...(resource.conversion?.toStored(object) ?? object) } as StorableObject);
+  return formOf(resource, object).bytes;
 }

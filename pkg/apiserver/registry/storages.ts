@@ -10,6 +10,7 @@ import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
 import { isServed } from '#apiserver/registry/gated-resource.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { Decode } from '#storage/cache/cache-entry.js';
 import { lookBack } from '#storage/cache/look-back.js';
 import { WatchCache } from '#storage/cache/watch-cache.js';
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
@@ -30,6 +31,8 @@ export interface ResourceStoragesOptions {
   readonly prefix?: string;
   /** How often caches that have changed compare themselves with the store; absent: as caches do by themselves. */
   readonly selfCheckPeriodMs?: number;
+  /** Parses served bytes; absent: JSON as it is. */
+  readonly decode?: Decode;
   /** How values are stored, by the resource's name with its group (`secrets`, `deployments.apps`); others are stored as they are. */
   readonly transformers?: ReadonlyMap<string, ValueTransformer>;
   /** True when the feature gate is on; absent: as the release has them. Resources of features that are off are not kept. */

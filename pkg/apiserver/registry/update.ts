@@ -1,5 +1,4 @@
 import type { ApiObjectShape } from '#api/object.js';
-import { copyJson } from '#apimachinery/copy.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
@@ -22,18 +21,28 @@ export async function updateObject(
   const form = negotiateObject(registry, context, resource);
   const options = writeOptions(registry.dialect, context, 'UpdateOptions');
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
-  const object = readBody(registry, context, type, options.fieldValidation);
   const { namespace, name } = context.info;
-  requireOwnName(resource, object, context.info);
+  const read = (): ApiObjectShape => {
+    const object = readBody(registry, context, type, options.fieldValidation);
+    requireOwnName(resource, object, context.info);
+    return object;
+  };
+  let unused: ApiObjectShape | undefined = read();
+  // Every attempt changes the object in place, and hardly ever is there a second one.
+  const take = (): ApiObjectShape => {
+    const object = unused ?? read();
+    unused = undefined;
+    return object;
+  };
   const creates = resource.strategy.allowCreateOnUpdate === true && profile.subresource === '';
   const { entry, created } = await mutate(registry, context, resource, {
     namespace,
     name,
     profile,
     options,
-    change: () => copyJson(object),
+    change: take,
     ...(creates
-      ? { create: () => createInstead(registry, context, resource, { object: copyJson(object), namespace, options }) }
+      ? { create: () => createInstead(registry, context, resource, { object: take(), namespace, options }) }
       : {}),
   });
   return entryResponse(registry, context, { resource, entry, form, status: created ? 201 : 200 });

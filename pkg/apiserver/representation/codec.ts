@@ -38,9 +38,13 @@ export class Codec {
     return shaped(this.#objects.decode(body, { encoding, expected: this.#kind(expected), validation }));
   }
 
-  /** The same for a value that is parsed already (a patch's result), which is taken over. Throws 400. */
-  normalize(value: unknown, type: TypeRef, validation: FieldValidation): Decoded {
-    return shaped(this.#objects.decodeValue(value, { expected: this.#kind(type), validation }));
+  /**
+   * The same for a value that is parsed already (a patch's result), which is taken over, except for the members in
+   * `canonical`: these have been through here before. Throws 400.
+   */
+  normalize(value: unknown, type: TypeRef, validation: FieldValidation, canonical?: ReadonlySet<unknown>): Decoded {
+    const options = { expected: this.#kind(type), validation, ...(canonical && { canonical }) };
+    return shaped(this.#objects.decodeValue(value, options));
   }
 
   /** Adds, in place, the parts that every object of its kind has and that a strategy has taken away as a whole. */

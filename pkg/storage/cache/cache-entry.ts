@@ -1,7 +1,7 @@
 /** One version of one object in the cache: the served bytes are the only copy; everything else is made from them. */
 
 import { unreadableEntry } from '#storage/errors.js';
-import { isStoredLayout, splice, unsplice } from '#storage/layout.js';
+import { isStoredLayout, type StoredParts, splice, unsplice } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';
 import type { KeyValue, Revision } from '#storage/store.js';
 
@@ -19,6 +19,7 @@ export class CacheEntry implements Entry {
   readonly stale: boolean;
   /** Why it cannot be read; whoever needs more of it than key and revision gets a 500 that says so. */
   readonly unreadable: string | undefined;
+  parts: StoredParts | undefined;
   readonly #json: Buffer;
   readonly #decode: Decode;
   /** Weak: the parsed form is several times larger than the bytes, and most objects are only passed on. */

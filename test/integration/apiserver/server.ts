@@ -14,6 +14,7 @@ import { resourceEncryption } from '#storage/encryption/resource-encryption.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import { createStorageMetrics } from '#storage/metrics.js';
 import type { Store } from '#storage/store.js';
+import { UntouchedObjects } from '#test/integration/apiserver/untouched.js';
 
 export interface StartOptions {
   readonly dialect?: Dialect;
@@ -50,8 +51,10 @@ export async function runServer(start: StartOptions = {}): Promise<{ server: Api
   const storageMetrics = createStorageMetrics(metrics);
   const rules = start.encryption === undefined ? [] : parseEncryptionConfig(start.encryption, dialect);
   const reserved = dialect.encryptedPrefix;
+  const untouched = new UntouchedObjects();
   const storages = new ResourceStorages({
     dialect,
+    decode: untouched.decode,
     store,
     clock: realClock,
     random: Math.random,
@@ -93,6 +96,8 @@ export async function runServer(start: StartOptions = {}): Promise<{ server: Api
     const before = (await storageMetrics.digestMismatches.get()).values.filter(({ value }) => value > 0);
     const all = [...differing, ...before.map(({ labels }) => labels.resource)];
     if (all.length > 0) throw new Error(`caches differed from the store: ${all.join(', ')}`);
+    const [first] = untouched.changed();
+    if (first !== undefined) throw new Error(`an object of a cache was changed in place: ${first}`);
   };
   return { server, stop };
 }

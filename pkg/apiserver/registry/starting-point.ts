@@ -1,0 +1,55 @@
+/** The object that an update starts from. */
+import type { ApiObjectShape } from '#api/object.js';
+import type { StrategyContext } from '#api/strategy.js';
+import { copyJson } from '#apimachinery/copy.js';
+import { statusOf } from '#apimachinery/errors/status.js';
+import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import { objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
+import type { StorableObject, StoredForm, StoredVersion } from '#storage/layout.js';
+import type { Entry } from '#storage/resource-storage.js';
+
+export interface StartingPoint {
+  /** As it is stored. Shared, not to be modified. */
+  readonly object: ApiObjectShape;
+  /**
+   * True: the object is in canonical form and has its defaults, and neither another walk nor other defaults, admission or
+   * preparation change in it what the request leaves alone. A new version may therefore share with it whatever it does
+   * not change, though what it does change has to be its own, since all these steps work in place.
+   */
+  readonly settled: boolean;
+  /** The version whose bytes may be used again; absent where there is none. */
+  readonly before?: StoredVersion;
+}
+
+/**
+ * What this server has written is settled. What it has only read may come from other releases and is brought into that
+ * form first, as 1.24 does with whatever it reads from its store.
+ */
+export function startingPoint(
+  registry: RegistryContext,
+  resource: ServedResource,
+  entry: Entry,
+  strategy: StrategyContext,
+): StartingPoint {
+  const object = objectOf(resource, entry);
+  if (resource.conversion !== undefined) return { object, settled: false };
+  const { parts } = entry;
+  if (parts !== undefined) {
+    return { object, settled: true, before: { object: object as StorableObject, json: entry.json(), parts } };
+  }
+  const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
+  try {
+    const settled = registry.codec.normalize(copyJson(object), type, 'Ignore').object;
+    resource.strategy.defaults?.(settled, strategy);
+    return { object: settled, settled: true };
+  } catch (error) {
+    // Not an object of its kind: whoever writes it anew puts it right.
+    if (statusOf(error)?.code === 400) return { object, settled: false };
+    throw error;
+  }
+}
+
+/** Remembers of what was just written that it is settled. */
+export function settle(resource: ServedResource, entry: Entry, { parts }: StoredForm): void {
+  if (resource.conversion === undefined) entry.parts = parts;
+}
