@@ -1,8 +1,11 @@
 /** gRPC calls on an HTTP/2 session: one stream each. */
-import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2';
-import type { Clock } from '#apimachinery/clock.js';
+
+import type { Deadlines, Expiring } from '#storage/etcd/grpc/deadlines.js';
 import { FrameReader, frameMessage } from '#storage/etcd/grpc/frames.js';
 import { decodeMessage, GrpcError, grpcStatus, statusOfHttp } from '#storage/etcd/grpc/status.js';
+import { resetCode } from '#storage/etcd/http2/frames.js';
+import type { HeaderField } from '#storage/etcd/http2/hpack.js';
+import type { Http2Session, Http2Stream, StreamFailure, StreamHandler } from '#storage/etcd/http2/session.js';
 
 export interface UnaryCall {
   /** `/package.Service/Method` */
@@ -20,139 +23,217 @@ export interface GrpcStream extends AsyncIterable<Buffer> {
   cancel(): void;
 }
 
-type Headers = Readonly<Record<string, string>>;
+const nothing = Buffer.alloc(0);
+
+/** The status of a call, out of what the stream has brought. */
+class Outcome {
+  #status: GrpcError | 'ok' | undefined;
+  #httpStatus = 200;
+
+  headers(fields: readonly HeaderField[]): void {
+    let code: string | undefined;
+    let message = '';
+    for (const [name, value] of fields) {
+      if (name === ':status') this.#httpStatus = Number(value);
+      else if (name === 'grpc-status') code = value;
+      else if (name === 'grpc-message') message = value;
+    }
+    if (code !== undefined) this.#status = code === '0' ? 'ok' : statusError(code, message);
+  }
+
+  /** Undefined for status OK. */
+  error(failure: StreamFailure | undefined): GrpcError | undefined {
+    if (this.#status !== undefined) return this.#status === 'ok' ? undefined : this.#status;
+    if (this.#httpStatus !== 200) {
+      return new GrpcError(statusOfHttp(this.#httpStatus), `HTTP status ${this.#httpStatus}`);
+    }
+    return brokenOff(failure);
+  }
+}
+
+function statusError(text: string, message: string): GrpcError {
+  const code = Number.parseInt(text, 10);
+  return new GrpcError(Number.isNaN(code) ? grpcStatus.UNKNOWN : code, decodeMessage(message));
+}
+
+/** The headers of a call, ready to be sent, and what watches over its time. */
+export interface UnaryContext {
+  readonly session: Http2Session;
+  readonly head: Buffer;
+  readonly deadlines: Deadlines;
+  /** Monotonic ms. */
+  readonly dueMs: number;
+}
 
 /** The one answer to one request; rejects with GrpcErrors. */
-export function callUnary(session: ClientHttp2Session, call: UnaryCall, clock: Clock): Promise<Buffer> {
+export function callUnary(call: UnaryCall, context: UnaryContext): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const timeoutMs = Math.max(1, Math.ceil(call.timeoutMs));
-    const stream = openStream(session, call.path, { 'grpc-timeout': `${timeoutMs}m` });
-    const frames = new FrameReader();
-    let answer: Buffer | undefined;
-    let failure: GrpcError | undefined;
-    const giveUp = (error: GrpcError) => {
-      failure ??= error;
-      stream.close(constants.NGHTTP2_CANCEL);
-    };
-    const cancel = () => giveUp(new GrpcError(grpcStatus.CANCELLED, 'the call was cancelled'));
-    const deadline = clock.setTimer(
-      () => giveUp(new GrpcError(grpcStatus.DEADLINE_EXCEEDED, 'Deadline exceeded')),
-      timeoutMs,
-    );
-    call.signal?.addEventListener('abort', cancel, { once: true });
-    stream.on('data', (chunk: Buffer) => {
-      try {
-        answer = frames.push(chunk)[0] ?? answer;
-      } catch (error) {
-        giveUp(asGrpcError(error));
-      }
-    });
-    onEnd(stream, (error) => {
-      deadline.cancel();
-      call.signal?.removeEventListener('abort', cancel);
-      const cause = failure ?? error;
-      if (cause !== undefined) reject(cause);
-      else if (answer === undefined) reject(new GrpcError(grpcStatus.INTERNAL, 'an answer without a message'));
-      else resolve(answer);
-    });
-    stream.end(frameMessage(call.request));
+    new Unary(call, context, resolve, reject);
   });
 }
 
+class Unary implements StreamHandler, Expiring {
+  readonly dueMs: number;
+  readonly #resolve: (answer: Buffer) => void;
+  readonly #reject: (error: GrpcError) => void;
+  readonly #deadlines: Deadlines;
+  readonly #signal: AbortSignal | undefined;
+  readonly #stream: Http2Stream;
+  readonly #outcome = new Outcome();
+  readonly #frames = new FrameReader();
+  #answer: Buffer | undefined;
+
+  constructor(
+    { request, signal }: UnaryCall,
+    { session, head, deadlines, dueMs }: UnaryContext,
+    resolve: (answer: Buffer) => void,
+    reject: (error: GrpcError) => void,
+  ) {
+    this.dueMs = dueMs;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#deadlines = deadlines;
+    this.#signal = signal;
+    this.#stream = session.open(head, frameMessage(request), true, this);
+    deadlines.add(this);
+    signal?.addEventListener('abort', this, { once: true });
+  }
+
+  headers(fields: readonly HeaderField[]): void {
+    this.#outcome.headers(fields);
+  }
+
+  data(chunk: Buffer): void {
+    this.#stream.took(chunk.length);
+    try {
+      this.#answer = this.#frames.push(chunk)[0] ?? this.#answer;
+    } catch (error) {
+      this.#giveUp(asGrpcError(error));
+    }
+  }
+
+  ended(failure: StreamFailure | undefined): void {
+    this.#leave();
+    const error = this.#outcome.error(failure);
+    if (error !== undefined) this.#reject(error);
+    else if (this.#answer === undefined) {
+      this.#reject(new GrpcError(grpcStatus.INTERNAL, 'an answer without a message'));
+    } else this.#resolve(this.#answer);
+  }
+
+  expire(): void {
+    this.#giveUp(new GrpcError(grpcStatus.DEADLINE_EXCEEDED, 'Deadline exceeded'));
+  }
+
+  /** The caller's signal. */
+  handleEvent(): void {
+    this.#giveUp(new GrpcError(grpcStatus.CANCELLED, 'the call was cancelled'));
+  }
+
+  #giveUp(error: GrpcError): void {
+    this.#leave();
+    this.#stream.reset(resetCode.CANCEL);
+    this.#reject(error);
+  }
+
+  #leave(): void {
+    this.#deadlines.delete(this);
+    this.#signal?.removeEventListener('abort', this);
+  }
+}
+
 /** Messages are read as fast as the caller takes them: HTTP/2's flow control holds the server back. */
-export function callStream(session: ClientHttp2Session, path: string, metadata: Headers): GrpcStream {
-  const stream = openStream(session, path, metadata);
-  const ended = new Promise<GrpcError | undefined>((resolve) => onEnd(stream, resolve));
-  const cancel = () => stream.close(constants.NGHTTP2_CANCEL);
+export function callStream(session: Http2Session, head: Buffer): GrpcStream {
+  const incoming = new Incoming();
+  const stream = session.open(head, nothing, false, incoming);
+  const cancel = () => {
+    stream.reset(resetCode.CANCEL);
+    incoming.cancelled();
+  };
   return {
-    write: (message) => void stream.write(frameMessage(message)),
+    write: (message) => stream.write(frameMessage(message)),
     cancel,
     async *[Symbol.asyncIterator]() {
       const frames = new FrameReader();
       try {
-        for await (const chunk of stream as AsyncIterable<Buffer>) yield* frames.push(chunk);
-      } catch (error) {
-        // What the end says of it is more exact.
-        if (error instanceof GrpcError) throw error;
-        cancel();
+        for (;;) {
+          const chunk = await incoming.next();
+          if (chunk === undefined) break;
+          stream.took(chunk.length);
+          yield* frames.push(chunk);
+        }
       } finally {
         cancel();
       }
-      const error = await ended;
+      const { error } = incoming;
       if (error !== undefined) throw error;
     },
   };
 }
 
-function openStream(session: ClientHttp2Session, path: string, metadata: Headers): ClientHttp2Stream {
-  try {
-    return session.request({
-      ':method': 'POST',
-      ':path': path,
-      'content-type': 'application/grpc',
-      te: 'trailers',
-      ...metadata,
-    });
-  } catch (cause) {
-    throw new GrpcError(grpcStatus.UNAVAILABLE, 'the connection was closed', { sent: false, cause });
+/** What a stream brings, until somebody takes it. The stream's window bounds it. */
+class Incoming implements StreamHandler {
+  readonly #outcome = new Outcome();
+  readonly #chunks: Buffer[] = [];
+  #over = false;
+  #error: GrpcError | undefined;
+  #wake: (() => void) | undefined;
+
+  /** Why it ended; undefined for status OK. */
+  get error(): GrpcError | undefined {
+    return this.#error;
+  }
+
+  /** Undefined at the end. */
+  async next(): Promise<Buffer | undefined> {
+    while (this.#chunks.length === 0 && !this.#over) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    return this.#chunks.shift();
+  }
+
+  /** The stream was given up on this side. */
+  cancelled(): void {
+    this.#chunks.length = 0;
+    this.#end(new GrpcError(grpcStatus.UNAVAILABLE, 'the call was broken off'));
+  }
+
+  headers(fields: readonly HeaderField[]): void {
+    this.#outcome.headers(fields);
+  }
+
+  data(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#wake?.();
+  }
+
+  ended(failure: StreamFailure | undefined): void {
+    this.#end(this.#outcome.error(failure));
+  }
+
+  #end(error: GrpcError | undefined): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#error = error;
+    this.#wake?.();
   }
 }
 
-/** Calls back once, when all data was read: undefined for status OK. */
-function onEnd(stream: ClientHttp2Stream, done: (error: GrpcError | undefined) => void): void {
-  let status: GrpcError | 'ok' | undefined;
-  let httpStatus = 200;
-  let failure: unknown;
-  let called = false;
-  const finish = (error: GrpcError | undefined) => {
-    if (called) return;
-    called = true;
-    done(error);
-  };
-  stream.on('response', (headers) => {
-    httpStatus = headers[':status'] ?? 0;
-    status = statusIn(headers);
-  });
-  stream.on('trailers', (headers) => {
-    status = statusIn(headers) ?? status;
-  });
-  stream.on('error', (error) => {
-    failure = error;
-  });
-  // Sooner than `close`, which costs another turn of the event loop.
-  stream.on('end', () => {
-    if (status !== undefined) finish(status === 'ok' ? undefined : status);
-  });
-  stream.on('close', () => {
-    if (status !== undefined) finish(status === 'ok' ? undefined : status);
-    else if (httpStatus !== 200) finish(new GrpcError(statusOfHttp(httpStatus), `HTTP status ${httpStatus}`));
-    else finish(brokenOff(stream.rstCode, failure));
-  });
-}
-
-function statusIn(headers: IncomingHttpHeaders): GrpcError | 'ok' | undefined {
-  const text = headers['grpc-status'];
-  if (typeof text !== 'string') return undefined;
-  const code = Number.parseInt(text, 10);
-  if (code === grpcStatus.OK) return 'ok';
-  const message = headers['grpc-message'];
-  const details = typeof message === 'string' ? decodeMessage(message) : '';
-  return new GrpcError(Number.isNaN(code) ? grpcStatus.UNKNOWN : code, details);
-}
-
 /** A stream that ended without a status. */
-function brokenOff(rstCode: number | undefined, cause: unknown): GrpcError {
+function brokenOff(failure: StreamFailure | undefined): GrpcError {
+  const { code, sent = true, cause } = failure ?? {};
   const why = cause instanceof Error ? `: ${cause.message}` : '';
-  switch (rstCode) {
-    case constants.NGHTTP2_REFUSED_STREAM:
+  switch (code) {
+    case resetCode.REFUSED_STREAM:
       return new GrpcError(grpcStatus.UNAVAILABLE, 'the server refused the stream', { sent: false, cause });
-    case constants.NGHTTP2_CANCEL:
-      // Also what the end of a connection does to its streams.
-      return new GrpcError(grpcStatus.UNAVAILABLE, `the call was broken off${why}`, { cause });
-    case constants.NGHTTP2_ENHANCE_YOUR_CALM:
-      return new GrpcError(grpcStatus.RESOURCE_EXHAUSTED, 'the server asks for fewer calls', { cause });
+    case resetCode.CANCEL:
+      return new GrpcError(grpcStatus.UNAVAILABLE, `the call was broken off${why}`, { sent, cause });
+    case resetCode.ENHANCE_YOUR_CALM:
+      return new GrpcError(grpcStatus.RESOURCE_EXHAUSTED, 'the server asks for fewer calls', { sent, cause });
     default:
-      return new GrpcError(grpcStatus.UNAVAILABLE, `the connection was lost${why}`, { cause });
+      return new GrpcError(grpcStatus.UNAVAILABLE, `the connection was lost${why}`, { sent, cause });
   }
 }
 

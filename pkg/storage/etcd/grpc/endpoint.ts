@@ -1,8 +1,12 @@
 /** The connection to one endpoint: made when it is needed, made anew after growing pauses when it fails. */
-import { type ClientHttp2Session, connect, type SecureClientSessionOptions } from 'node:http2';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { callStream, callUnary, type GrpcStream, type UnaryCall } from '#storage/etcd/grpc/call.js';
+import { Deadlines } from '#storage/etcd/grpc/deadlines.js';
 import { GrpcError, grpcStatus } from '#storage/etcd/grpc/status.js';
+import { encodeHeaders, type HeaderField } from '#storage/etcd/http2/hpack.js';
+import { Http2Session } from '#storage/etcd/http2/session.js';
 
 export interface EndpointTls {
   /** PEM. Absent: the system's authorities. */
@@ -34,9 +38,12 @@ const sessionWindowBytes = 2 ** 24;
 
 export class GrpcEndpoint {
   readonly #options: EndpointOptions;
-  readonly #tls: SecureClientSessionOptions;
-  #session: ClientHttp2Session | undefined;
-  #connecting: Promise<ClientHttp2Session> | undefined;
+  readonly #url: URL;
+  readonly #deadlines: Deadlines;
+  /** The headers of the last call of each path, which are nearly always those of the next one. */
+  readonly #heads = new Map<string, { readonly timeoutMs: number; readonly head: Buffer }>();
+  #session: Http2Session | undefined;
+  #connecting: Promise<Http2Session> | undefined;
   #failures = 0;
   /** Not before; ms of the monotonic clock. */
   #retryAtMs = 0;
@@ -44,12 +51,13 @@ export class GrpcEndpoint {
 
   /** Throws a TypeError for a URL that is neither http nor https. */
   constructor(options: EndpointOptions) {
-    const { protocol } = new URL(options.url);
+    this.#url = new URL(options.url);
+    const { protocol } = this.#url;
     if (protocol !== 'http:' && protocol !== 'https:') {
       throw new TypeError(`etcd endpoint ${options.url} is neither http nor https`);
     }
     this.#options = options;
-    this.#tls = protocol === 'https:' ? { ...options.tls } : {};
+    this.#deadlines = new Deadlines(options.clock);
   }
 
   get url(): string {
@@ -64,33 +72,66 @@ export class GrpcEndpoint {
   }
 
   /** Rejects with GrpcErrors. */
-  async unary(call: UnaryCall): Promise<Buffer> {
-    const { clock } = this.#options;
+  unary(call: UnaryCall): Promise<Buffer> {
     const live = this.#live();
-    if (live !== undefined) return callUnary(live, call, clock);
-    const startedMs = clock.monotonic();
-    const session = await orAborted(this.#connected(), call.signal);
-    return callUnary(session, { ...call, timeoutMs: call.timeoutMs - (clock.monotonic() - startedMs) }, clock);
+    return live === undefined ? this.#unaryLater(call) : this.#unary(live, call, call.timeoutMs);
   }
 
   async stream(path: string, metadata: Readonly<Record<string, string>>): Promise<GrpcStream> {
-    return callStream(this.#live() ?? (await this.#connected()), path, metadata);
+    const session = this.#live() ?? (await this.#connected());
+    return callStream(session, this.#head(path, Object.entries(metadata)));
   }
 
   /** Calls that are under way fail. */
   close(): void {
     this.#closed = true;
-    this.#session?.destroy();
+    this.#session?.destroy(undefined);
     this.#session = undefined;
+    this.#deadlines.close();
   }
 
-  /** The session that takes calls. One that ends takes none, though its `close` event waits for all its streams. */
-  #live(): ClientHttp2Session | undefined {
-    if (this.#session?.closed === true || this.#session?.destroyed === true) this.#session = undefined;
+  async #unaryLater(call: UnaryCall): Promise<Buffer> {
+    const { clock } = this.#options;
+    const startedMs = clock.monotonic();
+    const session = await orAborted(this.#connected(), call.signal);
+    return this.#unary(session, call, call.timeoutMs - (clock.monotonic() - startedMs));
+  }
+
+  #unary(session: Http2Session, call: UnaryCall, leftMs: number): Promise<Buffer> {
+    const timeoutMs = Math.max(1, Math.ceil(leftMs));
+    const dueMs = this.#options.clock.monotonic() + timeoutMs;
+    const head = this.#unaryHead(call.path, timeoutMs);
+    return callUnary(call, { session, head, deadlines: this.#deadlines, dueMs });
+  }
+
+  #unaryHead(path: string, timeoutMs: number): Buffer {
+    const known = this.#heads.get(path);
+    if (known?.timeoutMs === timeoutMs) return known.head;
+    const head = this.#head(path, [['grpc-timeout', `${timeoutMs}m`]]);
+    this.#heads.set(path, { timeoutMs, head });
+    return head;
+  }
+
+  #head(path: string, metadata: readonly HeaderField[]): Buffer {
+    const { protocol, host } = this.#url;
+    return encodeHeaders([
+      [':method', 'POST'],
+      [':scheme', protocol.slice(0, -1)],
+      [':path', path],
+      [':authority', host],
+      ['content-type', 'application/grpc'],
+      ['te', 'trailers'],
+      ...metadata,
+    ]);
+  }
+
+  /** The session that takes calls. One that drains takes none, though its streams go on. */
+  #live(): Http2Session | undefined {
+    if (this.#session?.closed === true) this.#session = undefined;
     return this.#session;
   }
 
-  #connected(): Promise<ClientHttp2Session> {
+  #connected(): Promise<Http2Session> {
     if (!this.usable) {
       return Promise.reject(new GrpcError(grpcStatus.UNAVAILABLE, 'no connection to etcd', { sent: false }));
     }
@@ -100,38 +141,11 @@ export class GrpcEndpoint {
     return this.#connecting;
   }
 
-  #connect(): Promise<ClientHttp2Session> {
+  #connect(): Promise<Http2Session> {
     const { url, clock, random } = this.#options;
     return new Promise((resolve, reject) => {
-      const session = connect(url, {
-        ...this.#tls,
-        settings: { enablePush: false, initialWindowSize: streamWindowBytes },
-        // The limit of calls is set where they come from, not by memory that the session believes to use.
-        maxSessionMemory: Number.MAX_SAFE_INTEGER,
-      });
-      let failure: Error | undefined;
-      const patience = clock.setTimer(() => session.destroy(new Error('connecting took too long')), connectTimeoutMs);
-      session.on('error', (error) => {
-        failure = error;
-      });
-      session.once('connect', () => {
+      const failed = (failure: Error | undefined) => {
         patience.cancel();
-        // The server's farewell may have come with its greeting, before there was a session to leave.
-        if (this.#closed || session.closed || session.destroyed) return session.destroy();
-        session.setLocalWindowSize(sessionWindowBytes);
-        this.#failures = 0;
-        this.#session = session;
-        this.#keepAlive(session);
-        resolve(session);
-      });
-      const leave = () => {
-        if (this.#session === session) this.#session = undefined;
-      };
-      // The server is about to end it: calls under way complete, new ones take another connection.
-      session.once('goaway', leave);
-      session.once('close', () => {
-        patience.cancel();
-        leave();
         if (this.#session === undefined) {
           const pauseMs = Math.min(reconnectMaxMs, reconnectBaseMs * 2 ** this.#failures++);
           this.#retryAtMs = clock.monotonic() + pauseMs * (0.8 + 0.4 * random());
@@ -140,23 +154,79 @@ export class GrpcEndpoint {
         const details = `no connection to etcd at ${url}${why}`;
         // Without effect when it had been connected.
         reject(new GrpcError(grpcStatus.UNAVAILABLE, details, { sent: false, cause: failure }));
+      };
+      const socket = this.#dial(failed, () => {
+        const leave = () => {
+          if (this.#session === session) this.#session = undefined;
+        };
+        const session = new Http2Session({
+          socket,
+          streamWindowBytes,
+          sessionWindowBytes,
+          handler: {
+            ready: () => {
+              patience.cancel();
+              if (this.#closed) return session.destroy(undefined);
+              this.#failures = 0;
+              this.#session = session;
+              this.#keepAlive(session, socket);
+              resolve(session);
+            },
+            // The server is about to end it: calls under way complete, new ones take another connection.
+            draining: leave,
+            closed: (failure) => {
+              leave();
+              failed(failure);
+            },
+          },
+        });
       });
+      const patience = clock.setTimer(() => socket.destroy(new Error('connecting took too long')), connectTimeoutMs);
     });
   }
 
-  #keepAlive(session: ClientHttp2Session): void {
+  /** Calls one of the two, once; after `connected` the socket is its new owner's. */
+  #dial(failed: (failure: Error | undefined) => void, connected: () => void): Socket {
+    const { hostname, port, protocol } = this.#url;
+    // An address of version 6 stands in brackets in a URL.
+    const host = hostname.replace(/^\[|\]$/g, '');
+    const secure = protocol === 'https:';
+    const at = { host, port: Number(port === '' ? (secure ? 443 : 80) : port), noDelay: true };
+    const servername = isIP(host) === 0 ? { servername: host } : {};
+    const socket = secure
+      ? connectTls({ ...this.#options.tls, ...at, ...servername, ALPNProtocols: ['h2'] })
+      : connectTcp(at);
+    let failure: Error | undefined;
+    const onError = (error: Error) => {
+      failure = error;
+    };
+    const onClose = () => failed(failure);
+    socket.on('error', onError);
+    socket.once('close', onClose);
+    socket.once(secure ? 'secureConnect' : 'connect', () => {
+      if (secure && (socket as TLSSocket).alpnProtocol !== 'h2') {
+        socket.destroy(new Error('the server does not speak HTTP/2'));
+        return;
+      }
+      socket.off('error', onError);
+      socket.off('close', onClose);
+      connected();
+    });
+    return socket;
+  }
+
+  #keepAlive(session: Http2Session, socket: Socket): void {
     const { clock } = this.#options;
     let timer: Timer;
     const check = () => {
-      if (session.destroyed) return;
       timer = clock.setTimer(() => session.destroy(new Error('the server did not answer a ping')), keepAliveTimeoutMs);
-      session.ping((error) => {
+      session.ping(() => {
         timer.cancel();
-        if (error === null && !session.destroyed) timer = clock.setTimer(check, keepAliveMs);
+        timer = clock.setTimer(check, keepAliveMs);
       });
     };
     timer = clock.setTimer(check, keepAliveMs);
-    session.once('close', () => timer.cancel());
+    socket.once('close', () => timer.cancel());
   }
 }
 

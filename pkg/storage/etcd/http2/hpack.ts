@@ -1,0 +1,156 @@
+/** Header blocks of HTTP/2 (RFC 7541): read in full; written without the table that makes repeated headers short. */
+import { decodeHuffman } from '#storage/etcd/http2/huffman.js';
+
+export type HeaderField = readonly [name: string, value: string];
+
+/** The bytes are no header block, or one that belongs to another history of the connection. */
+export class HeaderBlockError extends Error {
+  override readonly name = 'HeaderBlockError';
+}
+
+/** The bytes that the peer's table of recent headers may have: the protocol's default. */
+const tableBytes = 4096;
+/** What an entry counts for besides its text. */
+const entryOverhead = 32;
+/** Numbers need no more bytes than this; longer ones are an attack. */
+const maxNumberShift = 28;
+
+const otherStatuses = '206 304 400 404 500'.split(' ');
+const staticTable: readonly HeaderField[] = [
+  [':authority', ''],
+  [':method', 'GET'],
+  [':method', 'POST'],
+  [':path', '/'],
+  [':path', '/index.html'],
+  [':scheme', 'http'],
+  [':scheme', 'https'],
+  [':status', '200'],
+  [':status', '204'],
+  ...otherStatuses.map((status): HeaderField => [':status', status]),
+  ['accept-charset', ''],
+  ['accept-encoding', 'gzip, deflate'],
+  ...(
+    'accept-language accept-ranges accept access-control-allow-origin age allow authorization cache-control ' +
+    'content-disposition content-encoding content-language content-length content-location content-range content-type ' +
+    'cookie date etag expect expires from host if-match if-modified-since if-none-match if-range if-unmodified-since ' +
+    'last-modified link location max-forwards proxy-authenticate proxy-authorization range referer refresh retry-after ' +
+    'server set-cookie strict-transport-security transfer-encoding user-agent vary via www-authenticate'
+  )
+    .split(' ')
+    .map((name): HeaderField => [name, '']),
+];
+
+/** Reads the header blocks of one connection, in the order in which they come. */
+export class HeaderDecoder {
+  /** The newest last. */
+  readonly #table: HeaderField[] = [];
+  #tableSize = 0;
+  #tableLimit = tableBytes;
+  #bytes: Buffer = Buffer.alloc(0);
+  #at = 0;
+
+  /** Fields in their order. Those that the peer repeats are the same arrays each time. Throws HeaderBlockErrors. */
+  decode(block: Buffer): HeaderField[] {
+    this.#bytes = block;
+    this.#at = 0;
+    const fields: HeaderField[] = [];
+    while (this.#at < block.length) {
+      const first = block[this.#at] as number;
+      if (first & 0x80) fields.push(this.#entry(this.#number(7)));
+      else if (first & 0x40) fields.push(this.#added(this.#literal(6)));
+      else if (first & 0x20) this.#resize(this.#number(5));
+      else fields.push(this.#literal(4));
+    }
+    return fields;
+  }
+
+  #literal(prefixBits: number): HeaderField {
+    const index = this.#number(prefixBits);
+    const name = index === 0 ? this.#string() : this.#entry(index)[0];
+    return [name, this.#string()];
+  }
+
+  #entry(index: number): HeaderField {
+    const field =
+      index <= staticTable.length
+        ? staticTable[index - 1]
+        : this.#table[this.#table.length - (index - staticTable.length)];
+    if (field === undefined) throw new HeaderBlockError(`there is no header ${index}`);
+    return field;
+  }
+
+  #added(field: HeaderField): HeaderField {
+    this.#table.push(field);
+    this.#tableSize += sizeOf(field);
+    this.#evict();
+    return field;
+  }
+
+  #resize(limit: number): void {
+    if (limit > tableBytes) throw new HeaderBlockError(`a table of ${limit} bytes was not agreed upon`);
+    this.#tableLimit = limit;
+    this.#evict();
+  }
+
+  #evict(): void {
+    while (this.#tableSize > this.#tableLimit) this.#tableSize -= sizeOf(this.#table.shift() as HeaderField);
+  }
+
+  #string(): string {
+    const huffman = ((this.#bytes[this.#at] ?? 0) & 0x80) !== 0;
+    const length = this.#number(7);
+    const end = this.#at + length;
+    if (end > this.#bytes.length) throw cutOff();
+    const bytes = this.#bytes.subarray(this.#at, end);
+    this.#at = end;
+    const text = huffman ? decodeHuffman(bytes) : bytes.toString('latin1');
+    if (text === undefined) throw new HeaderBlockError('a string is not in the Huffman code');
+    return text;
+  }
+
+  #number(prefixBits: number): number {
+    const mask = (1 << prefixBits) - 1;
+    let value = this.#byte() & mask;
+    if (value < mask) return value;
+    for (let shift = 0; shift < maxNumberShift; shift += 7) {
+      const byte = this.#byte();
+      value += (byte & 0x7f) * 2 ** shift;
+      if (byte < 0x80) return value;
+    }
+    throw new HeaderBlockError('a number is too long');
+  }
+
+  #byte(): number {
+    const byte = this.#bytes[this.#at++];
+    if (byte === undefined) throw cutOff();
+    return byte;
+  }
+}
+
+function sizeOf([name, value]: HeaderField): number {
+  return name.length + value.length + entryOverhead;
+}
+
+function cutOff(): HeaderBlockError {
+  return new HeaderBlockError('the header block is cut off');
+}
+
+/** A block of these fields, for any moment of any connection. Names are in lower case; texts are Latin-1. */
+export function encodeHeaders(fields: readonly HeaderField[]): Buffer {
+  const parts: Buffer[] = [];
+  for (const [name, value] of fields) {
+    // A literal that is not to be remembered, with its name.
+    parts.push(Buffer.from([0]), encodeString(name), encodeString(value));
+  }
+  return Buffer.concat(parts);
+}
+
+function encodeString(text: string): Buffer {
+  const bytes = Buffer.from(text, 'latin1');
+  const mask = 0x7f;
+  if (bytes.length < mask) return Buffer.concat([Buffer.from([bytes.length]), bytes]);
+  const head = [mask];
+  let rest = bytes.length - mask;
+  for (; rest > mask; rest >>>= 7) head.push((rest & mask) | 0x80);
+  return Buffer.concat([Buffer.from([...head, rest]), bytes]);
+}
