@@ -36,11 +36,11 @@ export interface Strategy<T extends ApiObjectShape = ApiObjectShape> {
   completeCreate?(object: T, context: StrategyContext): void;
   /** Resets what a client may not change on update (status stays the old one), in place; bumps generation when the spec changed. */
   prepareForUpdate?(object: T, old: T, context: StrategyContext): void;
-  validateCreate?(object: T, context: StrategyContext): FieldFailure[];
-  validateUpdate?(object: T, old: T, context: StrategyContext): FieldFailure[];
+  validateCreate?(object: T, context: StrategyContext): readonly FieldFailure[];
+  validateUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
   /** Update of the status subresource: only status (and some metadata) may change. Absent: the kind has no status. */
   prepareForStatusUpdate?(object: T, old: T, context: StrategyContext): void;
-  validateStatusUpdate?(object: T, old: T, context: StrategyContext): FieldFailure[];
+  validateStatusUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
   /** Texts for `Warning` headers. */
   warnings?(object: T, old: T | undefined, context: StrategyContext): string[];
   /** Field selector names and values besides metadata.name and metadata.namespace. */

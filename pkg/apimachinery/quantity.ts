@@ -71,17 +71,52 @@ function parseExponent(letters: string, digits: string): number {
   return exponent;
 }
 
+/** A quantity and what is asked of it over and over, each worked out once. */
+class KnownQuantity implements ParsedQuantity {
+  readonly nanos: bigint;
+  readonly format: QuantityFormat;
+  readonly sign: -1 | 0 | 1;
+  readonly isWhole: boolean;
+  #canonical: string | undefined;
+  #rounded: string | undefined;
+
+  constructor({ nanos, format }: ParsedQuantity) {
+    this.nanos = nanos;
+    this.format = format;
+    this.sign = nanos < 0n ? -1 : nanos > 0n ? 1 : 0;
+    this.isWhole = nanos % nanosPerUnit === 0n;
+  }
+
+  get canonical(): string {
+    this.#canonical ??= formatQuantity(this);
+    return this.#canonical;
+  }
+
+  /** Canonical, with thousandths as the finest parts. */
+  get rounded(): string {
+    if (this.#rounded === undefined) {
+      const nanos = divideAwayFromZero(this.nanos, nanosPerMilli) * nanosPerMilli;
+      this.#rounded = formatQuantity({ nanos, format: this.format });
+    }
+    return this.#rounded;
+  }
+}
+
 /** Parsed lately: objects ask for the same few amounts over and over. Emptied when full. */
-const parsed = new Map<string, ParsedQuantity>();
+const parsed = new Map<string, KnownQuantity>();
 const maxParsed = 1024;
 /** Longer texts are rare, and not kept. */
 const maxKeptLength = 24;
 
 /** The exact value of a quantity. Throws a QuantityError. */
 export function parseQuantity(text: string): ParsedQuantity {
+  return knownQuantity(text);
+}
+
+function knownQuantity(text: string): KnownQuantity {
   const known = parsed.get(text);
   if (known !== undefined) return known;
-  const quantity = parse(text);
+  const quantity = new KnownQuantity(parse(text));
   if (text.length <= maxKeptLength) {
     if (parsed.size >= maxParsed) parsed.clear();
     parsed.set(text, quantity);
@@ -117,7 +152,7 @@ function parse(text: string): ParsedQuantity {
 
 /** True for a text that `parseQuantity` takes. */
 export function isQuantity(text: string): boolean {
-  if (isCanonical(text)) return true;
+  if (parsed.has(text) || isCanonical(text)) return true;
   try {
     parseQuantity(text);
     return true;
@@ -186,8 +221,9 @@ function isCanonical(text: string): boolean {
 
 /** The canonical form: `1000m` → `1`, `1024Mi` → `1Gi`, `0.5` → `500m`. Throws a QuantityError. */
 export function canonicalQuantity(text: string): string {
-  if (isCanonical(text)) return text;
-  return formatQuantity(parseQuantity(text));
+  const known = parsed.get(text);
+  if (known !== undefined) return known.canonical;
+  return isCanonical(text) ? text : knownQuantity(text).canonical;
 }
 
 /** The value of a common text times `10^3` or `1`, exact, or undefined. */
@@ -225,8 +261,12 @@ export function compareQuantities(a: string, b: string): number {
 
 /** -1, 0 or 1. Throws a QuantityError. */
 export function quantitySign(text: string): number {
-  const { nanos } = parseQuantity(text);
-  return nanos < 0n ? -1 : nanos > 0n ? 1 : 0;
+  return knownQuantity(text).sign;
+}
+
+/** True when nothing is behind the point. Throws a QuantityError. */
+export function isWholeQuantity(text: string): boolean {
+  return knownQuantity(text).isWhole;
 }
 
 /** `a + b`, canonical, in the suffix family of `a` unless `a` is zero. Throws a QuantityError. */
@@ -261,6 +301,5 @@ export function quantityFromMilliValue(millis: number | bigint, format: Quantity
 
 /** Rounds away from zero to thousandths, the finest that lists of resources keep: `1u` → `1m`. Throws a QuantityError. */
 export function roundUpToMilli(text: string): string {
-  const { nanos, format } = parseQuantity(text);
-  return formatQuantity({ nanos: divideAwayFromZero(nanos, nanosPerMilli) * nanosPerMilli, format });
+  return knownQuantity(text).rounded;
 }

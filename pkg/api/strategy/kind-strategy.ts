@@ -10,6 +10,7 @@ import type { Strategy, StrategyContext } from '#api/strategy.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import { joined, none } from '#apimachinery/validation/failure.js';
 import { dns1123SubdomainErrors, type NameValidator } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -34,10 +35,10 @@ export interface KindRules<T extends ApiObjectShape> {
   prepareForUpdate?(object: T, old: T, context: StrategyContext): void;
   prepareForStatusUpdate?(object: T, old: T, context: StrategyContext): void;
   /** Rules of everything but metadata, on create and on update. */
-  validate?(object: T, context: StrategyContext, old?: T): FieldFailure[];
+  validate?(object: T, context: StrategyContext, old?: T): readonly FieldFailure[];
   /** What may not change, in addition to `validate`. */
-  validateUpdate?(object: T, old: T, context: StrategyContext): FieldFailure[];
-  validateStatusUpdate?(object: T, old: T, context: StrategyContext): FieldFailure[];
+  validateUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
+  validateStatusUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
   warnings?(object: T, old: T | undefined, context: StrategyContext): string[];
   selectableFields?(object: T): Record<string, string>;
   cells?(object: T, context: StrategyContext): TableRowCells;
@@ -57,16 +58,12 @@ export function kindStrategy<T extends ApiObjectShape>(
 ): Strategy<T> {
   const hasStatus = resource.subresources?.some((subresource) => subresource.name === 'status') ?? false;
   const gated = gatedFieldsOf(resource) ?? {};
-  const validateMeta = (object: T, context: StrategyContext): FieldFailure[] =>
-    validateObjectMeta(
-      object.metadata,
-      { dialect: context.dialect, namespaced: resource.namespaced, name: rules.name ?? dns1123SubdomainErrors },
-      metadataPath,
-    );
+  const { namespaced } = resource;
+  const { name = dns1123SubdomainErrors } = rules;
   const strategy: Strategy<T> = {
     allowUnconditionalUpdate: rules.allowUnconditionalUpdate ?? true,
     prepareForCreate(object, context) {
-      if (hasStatus && !rules.keepStatusOnCreate) Reflect.deleteProperty(object, 'status');
+      if (hasStatus && !rules.keepStatusOnCreate && 'status' in object) Reflect.deleteProperty(object, 'status');
       if (rules.generationFields !== undefined) object.metadata.generation = 1;
       dropDisabledFields(object, gated, { gate: context.gate, part: 'main' });
       rules.prepareForCreate?.(object, context);
@@ -80,15 +77,17 @@ export function kindStrategy<T extends ApiObjectShape>(
         object.metadata.generation = (old.metadata.generation ?? 0) + 1;
       }
     },
-    validateCreate: (object, context) => [
-      ...validateMeta(object, context),
-      ...(rules.validate?.(object, context) ?? []),
-    ],
-    validateUpdate: (object, old, context) => [
-      ...validateObjectMetaUpdate(object.metadata, old.metadata, context.dialect, metadataPath),
-      ...(rules.validate?.(object, context, old) ?? []),
-      ...(rules.validateUpdate?.(object, old, context) ?? []),
-    ],
+    validateCreate: (object, context) =>
+      joined(
+        validateObjectMeta(object.metadata, { dialect: context.dialect, namespaced, name }, metadataPath),
+        rules.validate?.(object, context) ?? none,
+      ),
+    validateUpdate: (object, old, context) =>
+      joined(
+        validateObjectMetaUpdate(object.metadata, old.metadata, context.dialect, metadataPath),
+        rules.validate?.(object, context, old) ?? none,
+        rules.validateUpdate?.(object, old, context) ?? none,
+      ),
     ...optional(rules),
   };
   if (hasStatus) Object.assign(strategy, statusStrategy(rules, gated));
@@ -108,29 +107,35 @@ function optional<T extends ApiObjectShape>(rules: KindRules<T>): Partial<Strate
   };
 }
 
+/** What an update of the status may bring; all else stays as it is stored. */
+const ofStatusUpdate: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'status']);
+
 function statusStrategy<T extends ApiObjectShape>(rules: KindRules<T>, gated: GatedFields): Partial<Strategy<T>> {
   return {
     prepareForStatusUpdate(object, old, context) {
-      for (const field of new Set([...Object.keys(object), ...Object.keys(old)])) {
-        if (!['apiVersion', 'kind', 'metadata', 'status'].includes(field)) copyField(object, old, field);
-      }
+      for (const field of Object.keys(object)) if (!ofStatusUpdate.has(field)) copyField(object, old, field);
+      for (const field of Object.keys(old)) if (!ofStatusUpdate.has(field)) copyField(object, old, field);
       carryGeneration(object, old);
       if (rules.statusUpdateKeepsLabels) copyField(object.metadata, old.metadata, 'labels');
       dropDisabledFields(object, gated, { gate: context.gate, old, part: 'status' });
       rules.prepareForStatusUpdate?.(object, old, context);
     },
-    validateStatusUpdate: (object, old, context) => [
-      ...validateObjectMetaUpdate(object.metadata, old.metadata, context.dialect, metadataPath),
-      ...(rules.validateStatusUpdate?.(object, old, context) ?? []),
-    ],
+    validateStatusUpdate: (object, old, context) =>
+      joined(
+        validateObjectMetaUpdate(object.metadata, old.metadata, context.dialect, metadataPath),
+        rules.validateStatusUpdate?.(object, old, context) ?? none,
+      ),
   };
 }
 
+type Fields = Record<string, unknown>;
+
 /** Makes a field of `object` what it is in `old`, absent included. The value is shared, not copied. */
 export function copyField<T extends object>(object: T, old: T, field: string): void {
-  const value: unknown = Reflect.get(old, field);
-  if (value === undefined) Reflect.deleteProperty(object, field);
-  else Reflect.set(object, field, value);
+  const value = (old as Fields)[field];
+  if (value !== undefined) (object as Fields)[field] = value;
+  // Deleting is slow even where there is nothing, and makes the object slow where there is.
+  else if (field in object) delete (object as Fields)[field];
 }
 
 function carryGeneration(object: ApiObjectShape, old: ApiObjectShape): void {
@@ -138,9 +143,14 @@ function carryGeneration(object: ApiObjectShape, old: ApiObjectShape): void {
 }
 
 function changed(object: ApiObjectShape, old: ApiObjectShape, field: string): boolean {
-  const at = (root: object): unknown =>
-    field.split('.').reduce<unknown>((value, step) => (isObject(value) ? Reflect.get(value, step) : undefined), root);
-  return !semanticEqual(at(object), at(old));
+  return !semanticEqual(fieldAt(object, field), fieldAt(old, field));
+}
+
+function fieldAt(root: object, field: string): unknown {
+  if (!field.includes('.')) return (root as Fields)[field];
+  return field
+    .split('.')
+    .reduce<unknown>((value, step) => (isObject(value) ? (value as Fields)[step] : undefined), root);
 }
 
 function isObject(value: unknown): value is object {

@@ -33,7 +33,7 @@ export function withGates(gates: Readonly<Record<string, boolean>>): StrategyCon
   return { ...testContext, gate: (name) => gates[name] ?? testContext.gate(name) };
 }
 
-function texts(failures: FieldFailure[] | undefined): string[] {
+function texts(failures: readonly FieldFailure[] | undefined): string[] {
   return (failures ?? []).map((failure) => `${failure.field}: ${failure.message}`);
 }
 

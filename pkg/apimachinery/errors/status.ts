@@ -159,7 +159,11 @@ export interface FieldFailure {
 }
 
 /** 422 Invalid, all failures at once. `kind` and `group` name the object's kind. */
-export function invalid(kind: { group: string; kind: string }, name: string, failures: FieldFailure[]): StatusError {
+export function invalid(
+  kind: { group: string; kind: string },
+  name: string,
+  failures: readonly FieldFailure[],
+): StatusError {
   const texts = new Set(failures.map((f) => `${f.field}: ${f.message}`));
   const body = texts.size === 1 ? [...texts].join('') : `[${[...texts].join(', ')}]`;
   const title = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;

@@ -1,14 +1,18 @@
 /** Checks of single fields that many kinds share. An absent field counts as empty. */
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { addAll, invalidEach, invalidValue, none, notSupported, required } from '#apimachinery/validation/failure.js';
 import { portNameErrors, portNumberErrors } from '#apimachinery/validation/identifiers.js';
 import { dns1123LabelErrors, dns1123SubdomainErrors, qualifiedNameErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /** Must be set, and to one of a closed set. */
-export function checkEnum(path: FieldPath, value: string | undefined, supported: readonly string[]): FieldFailure[] {
+export function checkEnum(
+  path: FieldPath,
+  value: string | undefined,
+  supported: readonly string[],
+): readonly FieldFailure[] {
   if (value === undefined || value === '') return [required(path)];
-  return supported.includes(value) ? [] : [notSupported(path, value, supported)];
+  return supported.includes(value) ? none : [notSupported(path, value, supported)];
 }
 
 /** When set, must be one of a closed set. */
@@ -16,46 +20,47 @@ export function checkOptionalEnum(
   path: FieldPath,
   value: string | undefined,
   supported: readonly string[],
-): FieldFailure[] {
-  return value === undefined || supported.includes(value) ? [] : [notSupported(path, value, supported)];
+): readonly FieldFailure[] {
+  return value === undefined || supported.includes(value) ? none : [notSupported(path, value, supported)];
 }
 
 /** Must not be empty. */
-export function checkRequired(path: FieldPath, value: string | undefined, detail = ''): FieldFailure[] {
-  return value === undefined || value === '' ? [required(path, detail)] : [];
+export function checkRequired(path: FieldPath, value: string | undefined, detail = ''): readonly FieldFailure[] {
+  return value === undefined || value === '' ? [required(path, detail)] : none;
 }
 
 /** When set, must be zero or more. */
-export function checkNonNegative(path: FieldPath, value: number | undefined): FieldFailure[] {
-  return (value ?? 0) >= 0 ? [] : [invalidValue(path, value, 'must be greater than or equal to 0')];
+export function checkNonNegative(path: FieldPath, value: number | undefined): readonly FieldFailure[] {
+  return (value ?? 0) >= 0 ? none : [invalidValue(path, value, 'must be greater than or equal to 0')];
 }
 
 /** When set, must be more than zero. */
-export function checkPositive(path: FieldPath, value: number | undefined): FieldFailure[] {
-  return value === undefined || value > 0 ? [] : [invalidValue(path, value, 'must be greater than 0')];
+export function checkPositive(path: FieldPath, value: number | undefined): readonly FieldFailure[] {
+  return value === undefined || value > 0 ? none : [invalidValue(path, value, 'must be greater than 0')];
 }
 
-export function checkDNSLabel(path: FieldPath, value: string): FieldFailure[] {
+export function checkDNSLabel(path: FieldPath, value: string): readonly FieldFailure[] {
   return invalidEach(path, value, dns1123LabelErrors(value));
 }
 
-export function checkDNSSubdomain(path: FieldPath, value: string): FieldFailure[] {
+export function checkDNSSubdomain(path: FieldPath, value: string): readonly FieldFailure[] {
   return invalidEach(path, value, dns1123SubdomainErrors(value));
 }
 
 /** A key of labels, also used for taints, conditions and topologies. */
-export function checkQualifiedName(path: FieldPath, value: string): FieldFailure[] {
+export function checkQualifiedName(path: FieldPath, value: string): readonly FieldFailure[] {
   return invalidEach(path, value, qualifiedNameErrors(value));
 }
 
 /** `example.com/ingress`: a domain and a path below it. */
-export function checkDomainPrefixedPath(path: FieldPath, value: string): FieldFailure[] {
+export function checkDomainPrefixedPath(path: FieldPath, value: string): readonly FieldFailure[] {
   if (value === '') return [required(path)];
   const slash = value.indexOf('/');
   if (slash < 1 || slash === value.length - 1) {
     return [invalidValue(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")')];
   }
-  const failures = invalidEach(path, value.slice(0, slash), dns1123SubdomainErrors(value.slice(0, slash)));
+  const failures: FieldFailure[] = [];
+  addAll(failures, invalidEach(path, value.slice(0, slash), dns1123SubdomainErrors(value.slice(0, slash))));
   const rest = value.slice(slash + 1);
   const pattern = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
   if (!new RegExp(`^${pattern}$`).test(rest)) {
@@ -65,7 +70,7 @@ export function checkDomainPrefixedPath(path: FieldPath, value: string): FieldFa
 }
 
 /** A port by number or by name. */
-export function checkPortNumberOrName(path: FieldPath, value: number | string | undefined): FieldFailure[] {
+export function checkPortNumberOrName(path: FieldPath, value: number | string | undefined): readonly FieldFailure[] {
   if (typeof value === 'string') return invalidEach(path, value, portNameErrors(value));
   return invalidEach(path, value ?? 0, portNumberErrors(value ?? 0));
 }

@@ -63,6 +63,23 @@ export function tooMany(path: FieldPath, actual: number, max: number): FieldFail
 }
 
 /** One `Invalid value` per message, for the name validators that return lists of messages. */
-export function invalidEach(path: FieldPath, value: unknown, messages: readonly string[]): FieldFailure[] {
-  return messages.map((message) => invalidValue(path, value, message));
+export function invalidEach(path: FieldPath, value: unknown, messages: readonly string[]): readonly FieldFailure[] {
+  return messages.length === 0 ? none : messages.map((message) => invalidValue(path, value, message));
+}
+
+/** What checks return that find nothing wrong, which is nearly always: one list, so that good objects cost no lists. */
+export const none: readonly FieldFailure[] = Object.freeze([]);
+
+/** What several checks found, in their order. */
+export function joined(...parts: readonly (readonly FieldFailure[])[]): readonly FieldFailure[] {
+  let found = none;
+  for (const part of parts) {
+    if (part.length > 0) found = found.length === 0 ? part : [...found, ...part];
+  }
+  return found;
+}
+
+/** Puts the failures of a check behind those that are known; for the usual none of them this costs nothing. */
+export function addAll(failures: FieldFailure[], found: readonly FieldFailure[]): void {
+  for (let i = 0; i < found.length; i++) failures.push(found[i] as FieldFailure);
 }

@@ -3,6 +3,7 @@ import {
   inclusiveRangeMessage,
   maxLengthMessage,
   maxSubdomainLength,
+  noErrors,
   patternMessage,
 } from '#apimachinery/validation/names.js';
 
@@ -11,6 +12,7 @@ const configKey = '[-._a-zA-Z0-9]+';
 const cIdentifier = '[A-Za-z_][A-Za-z0-9_]*';
 const headerName = '[-A-Za-z0-9]+';
 const percent = '[0-9]+%';
+const maxPortNameLength = 15;
 
 function whole(pattern: string): RegExp {
   return new RegExp(`^(?:${pattern})$`);
@@ -22,29 +24,29 @@ const patterns = {
   cIdentifier: whole(cIdentifier),
   headerName: whole(headerName),
   percent: whole(percent),
+  /** Without a hyphen at either end. */
+  portName: whole('[a-z0-9]([-a-z0-9]*[a-z0-9])?'),
 };
 
 /** Names that would climb out of a directory when used as file names. */
-function climbingErrors(value: string): string[] {
+function climbingErrors(value: string): readonly string[] {
+  if (!value.startsWith('.')) return noErrors;
   if (value === '.') return ["must not be '.'"];
   if (value === '..') return ["must not be '..'"];
-  if (value.startsWith('..')) return ["must not start with '..'"];
-  return [];
+  return value.startsWith('..') ? ["must not start with '..'"] : noErrors;
 }
 
 /** Name of an environment variable. */
-export function envVarNameErrors(value: string): string[] {
-  const errors: string[] = [];
-  if (!patterns.envName.test(value)) {
-    const text =
-      "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit";
-    errors.push(patternMessage(text, envName, 'my.env-name', 'MY_ENV.NAME', 'MyEnvName1'));
-  }
-  return [...errors, ...climbingErrors(value)];
+export function envVarNameErrors(value: string): readonly string[] {
+  if (patterns.envName.test(value)) return climbingErrors(value);
+  const text =
+    "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit";
+  return [patternMessage(text, envName, 'my.env-name', 'MY_ENV.NAME', 'MyEnvName1'), ...climbingErrors(value)];
 }
 
 /** Key of a config map or secret. */
-export function configKeyErrors(value: string): string[] {
+export function configKeyErrors(value: string): readonly string[] {
+  if (value.length <= maxSubdomainLength && patterns.configKey.test(value)) return climbingErrors(value);
   const errors: string[] = [];
   if (value.length > maxSubdomainLength) errors.push(maxLengthMessage(maxSubdomainLength));
   if (!patterns.configKey.test(value)) {
@@ -55,31 +57,38 @@ export function configKeyErrors(value: string): string[] {
 }
 
 /** Identifier of the C language. */
-export function cIdentifierErrors(value: string): string[] {
-  if (patterns.cIdentifier.test(value)) return [];
+export function cIdentifierErrors(value: string): readonly string[] {
+  if (patterns.cIdentifier.test(value)) return noErrors;
   const text =
     "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'";
   return [patternMessage(text, cIdentifier, 'my_name', 'MY_NAME', 'MyName')];
 }
 
 /** Name of an HTTP header. */
-export function httpHeaderNameErrors(value: string): string[] {
-  if (patterns.headerName.test(value)) return [];
+export function httpHeaderNameErrors(value: string): readonly string[] {
+  if (patterns.headerName.test(value)) return noErrors;
   const text = "a valid HTTP header must consist of alphanumeric characters or '-'";
   return [patternMessage(text, headerName, 'X-Header-Name')];
 }
 
 /** `50%`. */
-export function percentErrors(value: string): string[] {
-  if (patterns.percent.test(value)) return [];
+export function percentErrors(value: string): readonly string[] {
+  if (patterns.percent.test(value)) return noErrors;
   const text = "a valid percent string must be a numeric string followed by an ending '%'";
   return [patternMessage(text, percent, '1%', '93%')];
 }
 
+/** Whether `portNameErrors` finds nothing. */
+function isPortName(value: string): boolean {
+  if (value.length > maxPortNameLength || !patterns.portName.test(value)) return false;
+  return /[a-z]/.test(value) && !value.includes('--');
+}
+
 /** Name of a port: an IANA service name (RFC 6335). */
-export function portNameErrors(value: string): string[] {
+export function portNameErrors(value: string): readonly string[] {
+  if (isPortName(value)) return noErrors;
   const errors: string[] = [];
-  if (value.length > 15) errors.push(maxLengthMessage(15));
+  if (value.length > maxPortNameLength) errors.push(maxLengthMessage(maxPortNameLength));
   if (!/^[-a-z0-9]+$/.test(value)) {
     errors.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
   }
@@ -90,11 +99,11 @@ export function portNameErrors(value: string): string[] {
 }
 
 /** Number of a TCP, UDP or SCTP port. */
-export function portNumberErrors(value: number): string[] {
-  return value >= 1 && value <= 65535 ? [] : [inclusiveRangeMessage(1, 65535)];
+export function portNumberErrors(value: number): readonly string[] {
+  return value >= 1 && value <= 65535 ? noErrors : [inclusiveRangeMessage(1, 65535)];
 }
 
 /** Numeric user or group: the kernel's `-1` and above are not usable. */
-export function userOrGroupErrors(value: number): string[] {
-  return value >= 0 && value <= 2147483647 ? [] : [inclusiveRangeMessage(0, 2147483647)];
+export function userOrGroupErrors(value: number): readonly string[] {
+  return value >= 0 && value <= 2147483647 ? noErrors : [inclusiveRangeMessage(0, 2147483647)];
 }

@@ -1,5 +1,6 @@
 /** IP addresses and blocks of them, as validation sees them. */
 import { isIPv4, isIPv6 } from 'node:net';
+import { noErrors } from '#apimachinery/validation/names.js';
 
 /** 4, 6, or 0 for anything that is no address. Zones (`fe80::1%eth0`) are refused, as in 1.24. */
 export function ipFamily(value: string): 0 | 4 | 6 {
@@ -8,8 +9,8 @@ export function ipFamily(value: string): 0 | 4 | 6 {
 }
 
 /** Messages for something that must be an address of either family. */
-export function ipErrors(value: string): string[] {
-  return ipFamily(value) === 0 ? ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'] : [];
+export function ipErrors(value: string): readonly string[] {
+  return ipFamily(value) === 0 ? ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'] : noErrors;
 }
 
 /** The sixteen bytes of an address; those of IPv4 come last, after the mapping prefix. Undefined when it is none. */

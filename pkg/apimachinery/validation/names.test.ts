@@ -22,6 +22,41 @@ import {
 
 const long = (n: number): string => 'a'.repeat(n);
 
+/** Every text of up to so many of the characters that decide. */
+function textsOf(length: number): string[] {
+  const characters = ['a', 'Z', '0', '-', '.', '_', '/', '*', '\n', 'é'];
+  let texts = [''];
+  const all = [''];
+  for (let i = 0; i < length; i++) {
+    texts = texts.flatMap((text) => characters.map((character) => text + character));
+    all.push(...texts);
+  }
+  return all;
+}
+
+t.test('names are good exactly when they match the pattern that the message shows', (t) => {
+  const shown = (errors: readonly string[]): string => /validation is '(.*)'\)$/.exec(errors.at(-1) ?? '')?.[1] ?? '?';
+  const subdomain = shown(dns1123SubdomainErrors('!'));
+  const rows: [string, NameValidator, string][] = [
+    ['label', dns1123LabelErrors, shown(dns1123LabelErrors('!'))],
+    ['subdomain', dns1123SubdomainErrors, subdomain],
+    ['label with a letter first', dns1035LabelErrors, shown(dns1035LabelErrors('!'))],
+    ['wildcard', wildcardSubdomainErrors, shown(wildcardSubdomainErrors('!'))],
+    ['label value', labelValueErrors, shown(labelValueErrors('!'))],
+    ['qualified name', qualifiedNameErrors, `(${subdomain}/)?${shown(qualifiedNameErrors('!'))}`],
+    ['environment variable', envVarNameErrors, `(?!\\.$|\\.\\.)${shown(envVarNameErrors('!'))}`],
+    ['config key', configKeyErrors, `(?!\\.$|\\.\\.)${shown(configKeyErrors('!'))}`],
+    ['port', portNameErrors, '(?=.*[a-z])(?!.*--)[a-z0-9]([-a-z0-9]*[a-z0-9])?'],
+  ];
+  const texts = textsOf(4);
+  for (const [name, validate, pattern] of rows) {
+    const fits = new RegExp(`^(?:${pattern})$`);
+    const wrong = texts.filter((text) => fits.test(text) !== (validate(text).length === 0));
+    t.strictSame(wrong, [], name);
+  }
+  t.end();
+});
+
 t.test('what passes and what does not', (t) => {
   const rows: [string, NameValidator, string[], string[]][] = [
     [

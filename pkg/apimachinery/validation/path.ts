@@ -1,42 +1,47 @@
 /**
- * Where a field is, as failures name it: `spec.containers[0].ports[1].name`, `data[key]`. Paths are built on every
- * validation but printed only on failure, hence the lazy string.
+ * Where a field is, as failures name it: `spec.containers[0].ports[1].name`, `data[key]`. Paths are made on every
+ * validation but printed only on failure, so a path is its last step and a link to the rest; the text comes when asked.
  */
 export class FieldPath {
   readonly #parent: FieldPath | undefined;
-  readonly #step: string;
+  readonly #step: string | number;
+  /** A field stands behind a dot, an element or a key in brackets. */
+  readonly #inBrackets: boolean;
 
-  private constructor(parent: FieldPath | undefined, step: string) {
+  private constructor(parent: FieldPath | undefined, step: string | number, inBrackets: boolean) {
     this.#parent = parent;
     this.#step = step;
+    this.#inBrackets = inBrackets;
   }
 
   /** A path that starts at the object's root. */
   static of(...names: string[]): FieldPath {
     let path: FieldPath | undefined;
-    for (const name of names) path = new FieldPath(path, path === undefined ? name : `.${name}`);
-    return path ?? new FieldPath(undefined, '');
+    for (const name of names) path = new FieldPath(path, name, false);
+    return path ?? new FieldPath(undefined, '', false);
   }
 
-  /** The named field of the message at this path. */
-  child(...names: string[]): FieldPath {
-    let path: FieldPath = this;
-    for (const name of names) path = new FieldPath(path, `.${name}`);
-    return path;
+  /** The named field of the message at this path, or a field of that field, and so on. */
+  child(name: string, second?: string, third?: string): FieldPath {
+    const first = new FieldPath(this, name, false);
+    if (second === undefined) return first;
+    const next = new FieldPath(first, second, false);
+    return third === undefined ? next : new FieldPath(next, third, false);
   }
 
   /** The element of the list at this path. */
   index(position: number): FieldPath {
-    return new FieldPath(this, `[${position}]`);
+    return new FieldPath(this, position, true);
   }
 
   /** The value of the map at this path. */
   key(key: string): FieldPath {
-    return new FieldPath(this, `[${key}]`);
+    return new FieldPath(this, key, true);
   }
 
   toString(): string {
-    const text = (this.#parent?.toString() ?? '') + this.#step;
-    return text.startsWith('.') ? text.slice(1) : text;
+    const before = this.#parent?.toString() ?? '';
+    if (this.#inBrackets) return `${before}[${this.#step}]`;
+    return before === '' ? String(this.#step) : `${before}.${this.#step}`;
   }
 }

@@ -21,7 +21,7 @@ export interface UpdateProfile {
   /** Empty for the object itself. */
   readonly subresource: string;
   prepare(object: ApiObjectShape, old: ApiObjectShape, context: StrategyContext): void;
-  validate(object: ApiObjectShape, old: ApiObjectShape, context: StrategyContext): FieldFailure[];
+  validate(object: ApiObjectShape, old: ApiObjectShape, context: StrategyContext): readonly FieldFailure[];
 }
 
 export interface Mutation {

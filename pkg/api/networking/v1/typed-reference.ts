@@ -12,9 +12,9 @@ interface TypedReference {
 }
 
 /** Kind and name are there and usable in a URL; the group, when given, is a domain. */
-export function validateTypedReference(reference: TypedReference, path: FieldPath): FieldFailure[] {
+export function validateTypedReference(reference: TypedReference, path: FieldPath): readonly FieldFailure[] {
   const { apiGroup } = reference;
-  const failures = apiGroup === undefined ? [] : checkDNSSubdomain(path.child('apiGroup'), apiGroup);
+  const failures = apiGroup === undefined ? [] : [...checkDNSSubdomain(path.child('apiGroup'), apiGroup)];
   for (const field of ['kind', 'name'] as const) {
     const value = reference[field] ?? '';
     const at = path.child(field);

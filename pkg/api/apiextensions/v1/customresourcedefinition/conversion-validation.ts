@@ -19,10 +19,10 @@ export function validateConversion(
   conversion: CustomResourceConversion | undefined,
   anyReview: boolean,
   path: FieldPath,
-): FieldFailure[] {
+): readonly FieldFailure[] {
   if (conversion === undefined) return [];
   const { strategy, webhook } = conversion;
-  const failures = checkEnum(path.child('strategy'), strategy, ['None', 'Webhook']);
+  const failures = [...checkEnum(path.child('strategy'), strategy, ['None', 'Webhook'])];
   const configPath = path.child('webhookClientConfig');
   const versionsPath = path.child('conversionReviewVersions');
   const versions = webhook?.conversionReviewVersions ?? [];

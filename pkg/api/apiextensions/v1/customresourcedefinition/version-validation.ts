@@ -114,7 +114,7 @@ function validateScale(scale: CustomResourceSubresourceScale, path: FieldPath): 
 
 function validateColumn(column: CustomResourceColumnDefinition, path: FieldPath): FieldFailure[] {
   const { type = '', format = '', jsonPath = '' } = column;
-  const failures = checkRequired(path.child('name'), column.name);
+  const failures = [...checkRequired(path.child('name'), column.name)];
   const types = `must be one of ${columnTypes.join(',')}`;
   if (type === '') failures.push(required(path.child('type'), types));
   else if (!columnTypes.includes(type)) failures.push(invalidValue(path.child('type'), type, types));

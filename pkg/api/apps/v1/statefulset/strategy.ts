@@ -141,7 +141,7 @@ function withClaimVolumes(spec: StatefulSetSpec): StatefulSetSpec['template'] {
   return { ...spec.template, spec: { ...podSpec, volumes: [...(podSpec.volumes ?? []), ...claims] } };
 }
 
-function validateUpdateStrategy(strategy: StatefulSetUpdateStrategy, path: FieldPath): FieldFailure[] {
+function validateUpdateStrategy(strategy: StatefulSetUpdateStrategy, path: FieldPath): readonly FieldFailure[] {
   const rolling = strategy.rollingUpdate;
   switch (strategy.type) {
     case '':
@@ -160,7 +160,7 @@ function validateUpdateStrategy(strategy: StatefulSetUpdateStrategy, path: Field
 function validateRollingUpdate(
   { partition, maxUnavailable }: NonNullable<StatefulSetUpdateStrategy['rollingUpdate']>,
   path: FieldPath,
-): FieldFailure[] {
+): readonly FieldFailure[] {
   const failures = checkNonNegative(path.child('partition'), partition);
   if (maxUnavailable === undefined) return failures;
   const at = path.child('maxUnavailable');

@@ -19,9 +19,9 @@ export function validateWorkloadSelector(
   selector: LabelSelector | undefined,
   kind: string,
   path: FieldPath,
-): FieldFailure[] {
+): readonly FieldFailure[] {
   if (selector === undefined) return [required(path)];
-  const failures = validateLabelSelector(selector, path);
+  const failures = [...validateLabelSelector(selector, path)];
   if (isEmptySelector(selector)) failures.push(invalidValue(path, selector, `empty selector is invalid for ${kind}`));
   return failures;
 }
@@ -62,10 +62,10 @@ export function validateWorkloadTemplate(
   given: PodTemplateSpec | undefined,
   rules: TemplateRules,
   path: FieldPath,
-): FieldFailure[] {
+): readonly FieldFailure[] {
   if (given === undefined && rules.emptyWhenAbsent !== true) return [required(path)];
   const template = completeTemplate(given, rules.dialect);
-  const failures = templateMatchesSelector(template, rules.selector, path);
+  const failures = [...templateMatchesSelector(template, rules.selector, path)];
   failures.push(...validatePodTemplate(template, rules.dialect, path, rules.options));
   if (rules.replicated === true) {
     failures.push(...validateReplicatedVolumes(template.spec?.volumes ?? [], path.child('spec', 'volumes')));
@@ -99,7 +99,7 @@ export function templateMatchesSelector(
   template: PodTemplateSpec,
   selector: LabelSelector | undefined,
   path: FieldPath,
-): FieldFailure[] {
+): readonly FieldFailure[] {
   const labels = template.metadata?.labels ?? {};
   if (selector !== undefined) {
     if (isEmptySelector(selector) || validateLabelSelector(selector, path).length > 0) return [];
@@ -110,7 +110,7 @@ export function templateMatchesSelector(
 }
 
 /** A count or a percentage, neither negative. */
-export function checkIntOrPercent(path: FieldPath, value: IntOrString | undefined): FieldFailure[] {
+export function checkIntOrPercent(path: FieldPath, value: IntOrString | undefined): readonly FieldFailure[] {
   if (typeof value === 'string') return invalidEach(path, value, percentErrors(value));
   return checkNonNegative(path, value);
 }
@@ -148,7 +148,7 @@ export function validateCollisionCount(
   count: number | undefined,
   old: number | undefined,
   path: FieldPath,
-): FieldFailure[] {
+): readonly FieldFailure[] {
   const failures = checkNonNegative(path, count);
   if (old === undefined || (count !== undefined && count >= old)) return failures;
   return [...failures, invalidValue(path, count ?? 0, 'cannot be decremented')];

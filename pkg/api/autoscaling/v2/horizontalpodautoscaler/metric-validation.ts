@@ -142,7 +142,7 @@ function validateTarget(target: MetricTarget | undefined, path: FieldPath): Fiel
   return failures;
 }
 
-function validateIdentifier(metric: MetricIdentifier | undefined, path: FieldPath): FieldFailure[] {
+function validateIdentifier(metric: MetricIdentifier | undefined, path: FieldPath): readonly FieldFailure[] {
   const name = metric?.name ?? '';
   if (name === '') return [required(path.child('name'), 'must specify a metric name')];
   return invalidEach(path.child('name'), name, pathSegmentErrors(name));

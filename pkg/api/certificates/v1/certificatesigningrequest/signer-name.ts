@@ -6,6 +6,7 @@ import {
   dns1123SubdomainErrors,
   maxLabelLength,
   maxSubdomainLength,
+  type NameValidator,
 } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -31,12 +32,7 @@ export function validateSignerName(name: string, path: FieldPath): FieldFailure[
   return failures;
 }
 
-function checkParts(
-  parts: readonly string[],
-  whole: string,
-  errors: (part: string) => string[],
-  path: FieldPath,
-): FieldFailure[] {
+function checkParts(parts: readonly string[], whole: string, errors: NameValidator, path: FieldPath): FieldFailure[] {
   return parts.flatMap((part) =>
     errors(part).map((error) => invalidValue(path, whole, `validating label ${JSON.stringify(part)}: ${error}`)),
   );

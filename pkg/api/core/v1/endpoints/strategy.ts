@@ -50,7 +50,7 @@ function validateSubset(subset: EndpointSubset, path: FieldPath): FieldFailure[]
 
 function validateAddress(address: EndpointAddress, path: FieldPath): FieldFailure[] {
   const { ip = '', hostname = '', nodeName } = address;
-  const failures = invalidEach(path.child('ip'), ip, ipErrors(ip));
+  const failures = [...invalidEach(path.child('ip'), ip, ipErrors(ip))];
   if (hostname !== '') failures.push(...checkDNSLabel(path.child('hostname'), hostname));
   if (nodeName !== undefined) failures.push(...checkDNSSubdomain(path.child('nodeName'), nodeName));
   return [...failures, ...validateNonSpecialIP(path.child('ip'), ip)];

@@ -46,7 +46,7 @@ function validateLimits(items: LimitRangeItem[], dialect: Dialect): FieldFailure
   return failures;
 }
 
-function validateType(type: string, path: FieldPath): FieldFailure[] {
+function validateType(type: string, path: FieldPath): readonly FieldFailure[] {
   const failures = checkQualifiedName(path, type);
   if (failures.length > 0 || type.includes('/') || limitTypes.includes(type)) return failures;
   return [invalidValue(path, type, 'must be a standard limit type or fully qualified')];
@@ -54,10 +54,10 @@ function validateType(type: string, path: FieldPath): FieldFailure[] {
 
 const bounds = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'] as const;
 
-function validateItem(item: LimitRangeItem, dialect: Dialect, path: FieldPath): FieldFailure[] {
+function validateItem(item: LimitRangeItem, dialect: Dialect, path: FieldPath): readonly FieldFailure[] {
   const ofPods = item.type === 'Pod';
   const failures: FieldFailure[] = [];
-  const checkName = (name: string, at: FieldPath): FieldFailure[] =>
+  const checkName = (name: string, at: FieldPath): readonly FieldFailure[] =>
     ofPods || item.type === 'Container'
       ? validateContainerResourceName(name, dialect, at)
       : validateResourceName(name, at);

@@ -1,20 +1,24 @@
 /** Labels of nodes that have newer names, and what to tell who still uses them. */
 import type { NodeSelectorTerm } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { perDialect } from '#apimachinery/per-dialect.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
+
+const replacements = perDialect(
+  ({ labels, labelDomain }): ReadonlyMap<string, { readonly since: string; readonly instead: string }> =>
+    new Map([
+      [labels.betaArch, { since: 'v1.14', instead: labels.arch }],
+      [labels.betaOS, { since: 'v1.14', instead: labels.os }],
+      [`failure-domain.beta.${labelDomain}/region`, { since: 'v1.17', instead: labels.region }],
+      [`failure-domain.beta.${labelDomain}/zone`, { since: 'v1.17', instead: labels.zone }],
+      [`beta.${labelDomain}/instance-type`, { since: 'v1.17', instead: labels.instanceType }],
+    ]),
+);
 
 /** `deprecated since …; use … instead`, undefined for labels that are not deprecated. */
 export function deprecatedNodeLabel(key: string, dialect: Dialect): string | undefined {
-  const { labels, labelDomain } = dialect;
-  const replaced: Readonly<Record<string, readonly [since: string, instead: string]>> = {
-    [labels.betaArch]: ['v1.14', labels.arch],
-    [labels.betaOS]: ['v1.14', labels.os],
-    [`failure-domain.beta.${labelDomain}/region`]: ['v1.17', labels.region],
-    [`failure-domain.beta.${labelDomain}/zone`]: ['v1.17', labels.zone],
-    [`beta.${labelDomain}/instance-type`]: ['v1.17', labels.instanceType],
-  };
-  const found = Object.hasOwn(replaced, key) ? replaced[key] : undefined;
-  return found === undefined ? undefined : `deprecated since ${found[0]}; use "${found[1]}" instead`;
+  const found = replacements(dialect).get(key);
+  return found === undefined ? undefined : `deprecated since ${found.since}; use "${found.instead}" instead`;
 }
 
 /** Warnings of the keys of a map of labels. */

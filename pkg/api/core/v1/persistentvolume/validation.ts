@@ -153,7 +153,7 @@ export function checkBasicQuantity(path: FieldPath, quantity: string): FieldFail
   return [invalidValue(path, value(quantity), 'must be a valid resource quantity')];
 }
 
-function validateNodeAffinity({ nodeAffinity }: PersistentVolumeSpec, path: FieldPath): FieldFailure[] {
+function validateNodeAffinity({ nodeAffinity }: PersistentVolumeSpec, path: FieldPath): readonly FieldFailure[] {
   if (nodeAffinity === undefined) return [];
   const at = path.child('required');
   if (nodeAffinity.required === undefined) return [required(at, 'must specify required node constraints')];
@@ -163,7 +163,7 @@ function validateNodeAffinity({ nodeAffinity }: PersistentVolumeSpec, path: Fiel
 type Source<K extends keyof PersistentVolumeSource> = NonNullable<PersistentVolumeSource[K]>;
 
 interface Rule<K extends keyof PersistentVolumeSource> {
-  check(source: Source<K>, path: FieldPath, place: Place): FieldFailure[];
+  check(source: Source<K>, path: FieldPath, place: Place): readonly FieldFailure[];
   /** What 1.24 calls the source inside and beside of it, where that is not the field's name. */
   readonly inside?: string;
   readonly tooMany?: string;
@@ -204,7 +204,11 @@ const rulesOfSources: Rules = {
 
 export const volumeSources = Object.keys(rulesOfSources) as (keyof PersistentVolumeSource)[];
 
-function validateLocalVolume(source: Source<'local'>, path: FieldPath, { spec, specPath: at }: Place): FieldFailure[] {
+function validateLocalVolume(
+  source: Source<'local'>,
+  path: FieldPath,
+  { spec, specPath: at }: Place,
+): readonly FieldFailure[] {
   const failures = validateLocal(source, path);
   if (spec.nodeAffinity !== undefined) return failures;
   return [...failures, required(at.child('nodeAffinity'), 'Local volume requires node affinity')];
@@ -226,7 +230,7 @@ function checkOne<K extends keyof PersistentVolumeSource>(
   spec: PersistentVolumeSpec,
   field: K,
   place: Place,
-): FieldFailure[] {
+): readonly FieldFailure[] {
   const source = spec[field];
   const rule = rulesOfSources[field] as Rule<K>;
   return source === undefined ? [] : rule.check(source, place.specPath.child(rule.inside ?? field), place);

@@ -1,17 +1,14 @@
 /** All containers of a pod, whatever their sort. */
 import type { Container, EphemeralContainer, PodSpec } from '#api/core/v1/types.gen.js';
 
+/** The lists of containers, in the order in which their containers start. */
 export const containerLists = ['initContainers', 'containers', 'ephemeralContainers'] as const;
 
-export interface ListedContainer {
-  readonly list: (typeof containerLists)[number];
-  readonly index: number;
-  readonly container: Container | EphemeralContainer;
-}
-
-/** Every container with its place, in the order in which they start. */
-export function containersOf(spec: PodSpec): ListedContainer[] {
-  return containerLists.flatMap((list) =>
-    (spec[list] ?? []).map((container: Container | EphemeralContainer, index) => ({ list, index, container })),
-  );
+/** Whether any container, of whatever sort, is one of those. */
+export function someContainer(
+  spec: PodSpec,
+  isOne: (container: Container | EphemeralContainer) => boolean | undefined,
+): boolean {
+  for (const list of containerLists) for (const container of spec[list] ?? []) if (isOne(container)) return true;
+  return false;
 }

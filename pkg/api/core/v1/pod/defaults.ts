@@ -1,4 +1,5 @@
 /** Defaults of pods, of templates of pods, and of their parts. All of them fill in place. */
+import { containerLists } from '#api/core/v1/pod/containers.js';
 import { defaultVolume } from '#api/core/v1/pod/volume-defaults.js';
 import type { Container, ContainerPort, EnvVar, HTTPGetAction, Pod, PodSpec, Probe } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -10,9 +11,8 @@ const terminationMessagePath = '/dev/termination-log';
 /** A pod: what a template gets, and what only pods get. */
 export function defaultPod(pod: Pod, dialect: Dialect): void {
   const spec = pod.spec;
-  for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
-    defaultRequestsFromLimits(container);
-  }
+  for (const container of spec.containers ?? []) defaultRequestsFromLimits(container);
+  for (const container of spec.initContainers ?? []) defaultRequestsFromLimits(container);
   spec.enableServiceLinks ??= true;
   defaultPodSpec(spec, dialect);
   syncPodIPs(pod);
@@ -20,11 +20,12 @@ export function defaultPod(pod: Pod, dialect: Dialect): void {
 
 /** Whoever limits a resource and says nothing else asks for as much. */
 function defaultRequestsFromLimits(container: Container): void {
-  const { limits } = container.resources ?? {};
-  if (limits === undefined || container.resources === undefined) return;
-  const requests = { ...container.resources.requests };
-  for (const [name, quantity] of Object.entries(limits)) requests[name] ??= quantity;
-  if (Object.keys(requests).length > 0) container.resources.requests = requests;
+  const { resources } = container;
+  if (resources?.limits === undefined) return;
+  for (const name of Object.keys(resources.limits)) {
+    resources.requests ??= {};
+    resources.requests[name] ??= resources.limits[name] ?? '';
+  }
 }
 
 /** The singular address is the first of the list; where they differ, the singular one counts. */
@@ -45,9 +46,9 @@ export function defaultPodSpec(spec: PodSpec, dialect: Dialect): void {
   spec.terminationGracePeriodSeconds ??= defaultGracePeriodSeconds;
   spec.schedulerName ||= dialect.components.defaultScheduler;
   defaultServiceAccount(spec);
-  for (const field of ['containers', 'initContainers', 'ephemeralContainers'] as const) {
-    for (const container of spec[field] ?? []) {
-      if (spec.hostNetwork === true && field !== 'ephemeralContainers') defaultHostPorts(container.ports ?? []);
+  for (const list of containerLists) {
+    for (const container of spec[list] ?? []) {
+      if (spec.hostNetwork === true && list !== 'ephemeralContainers') defaultHostPorts(container.ports ?? []);
       defaultContainer(container);
     }
   }
@@ -76,9 +77,9 @@ function defaultContainer(container: Container): void {
   roundList(container.resources?.requests);
   for (const port of container.ports ?? []) port.protocol ||= 'TCP';
   for (const variable of container.env ?? []) defaultEnvVar(variable);
-  for (const probe of [container.livenessProbe, container.readinessProbe, container.startupProbe]) {
-    if (probe !== undefined) defaultProbe(probe);
-  }
+  defaultProbe(container.livenessProbe);
+  defaultProbe(container.readinessProbe);
+  defaultProbe(container.startupProbe);
   defaultHTTPGet(container.lifecycle?.postStart?.httpGet);
   defaultHTTPGet(container.lifecycle?.preStop?.httpGet);
 }
@@ -88,7 +89,8 @@ function defaultEnvVar(variable: EnvVar): void {
   if (ref !== undefined) ref.apiVersion ||= 'v1';
 }
 
-function defaultProbe(probe: Probe): void {
+function defaultProbe(probe: Probe | undefined): void {
+  if (probe === undefined) return;
   probe.timeoutSeconds ||= 1;
   probe.periodSeconds ||= 10;
   probe.successThreshold ||= 1;
@@ -114,5 +116,5 @@ export function pullPolicyOf(image: string): 'Always' | 'IfNotPresent' {
 /** Resources are kept to a thousandth at the finest. */
 function roundList(list: Record<string, string> | undefined): void {
   if (list === undefined) return;
-  for (const [name, quantity] of Object.entries(list)) list[name] = roundUpToMilli(quantity);
+  for (const name of Object.keys(list)) list[name] = roundUpToMilli(list[name] ?? '');
 }

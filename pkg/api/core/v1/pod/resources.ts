@@ -3,13 +3,13 @@
  * the largest counts, and only where it exceeds the sum of the others; overhead comes on top.
  */
 import type { Container, Pod, PodSpec } from '#api/core/v1/types.gen.js';
-import { addQuantities, compareQuantities, quantitySign } from '#apimachinery/quantity.js';
+import { addQuantities, compareQuantities, parseQuantity } from '#apimachinery/quantity.js';
 
 /** Quantity by resource name. */
 export type ResourceList = Record<string, string>;
 
 /** Resources that decide the quality of service. */
-const qosResources = ['cpu', 'memory'];
+const qosResources = ['cpu', 'memory'] as const;
 
 /** Sum of the requests of the whole pod, overhead included. Throws a QuantityError for a text that is no quantity. */
 export function podRequests(pod: { readonly spec: PodSpec }): ResourceList {
@@ -53,28 +53,28 @@ export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
  * has limits for both and requests equal to them, BestEffort when there are none at all. Throws a QuantityError.
  */
 export function computeQosClass(spec: PodSpec): QosClass {
-  const requests: ResourceList = {};
-  const limits: ResourceList = {};
-  let guaranteed = true;
-  for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
-    for (const name of positive(container.resources?.requests)) {
-      addTo(requests, name, container.resources?.requests?.[name] ?? '0');
+  const requests = { cpu: 0n, memory: 0n };
+  const limits = { cpu: 0n, memory: 0n };
+  let allLimited = true;
+  for (const list of ['containers', 'initContainers'] as const) {
+    for (const { resources } of spec[list] ?? []) {
+      for (const name of qosResources) {
+        requests[name] += positiveNanos(resources?.requests?.[name]);
+        const limit = positiveNanos(resources?.limits?.[name]);
+        limits[name] += limit;
+        if (limit === 0n) allLimited = false;
+      }
     }
-    const limited = positive(container.resources?.limits);
-    for (const name of limited) addTo(limits, name, container.resources?.limits?.[name] ?? '0');
-    if (limited.length !== qosResources.length) guaranteed = false;
   }
-  const requested = Object.entries(requests);
-  if (requested.length === 0 && Object.keys(limits).length === 0) return 'BestEffort';
-  const equal = requested.every(([name, quantity]) => {
-    const limit = limits[name];
-    return limit !== undefined && compareQuantities(limit, quantity) === 0;
-  });
-  return guaranteed && equal && requested.length === Object.keys(limits).length ? 'Guaranteed' : 'Burstable';
+  const { cpu, memory } = requests;
+  if (cpu === 0n && memory === 0n && limits.cpu === 0n && limits.memory === 0n) return 'BestEffort';
+  return allLimited && cpu === limits.cpu && memory === limits.memory ? 'Guaranteed' : 'Burstable';
 }
 
-function positive(list: ResourceList | undefined): string[] {
-  return qosResources.filter((name) => list?.[name] !== undefined && quantitySign(list[name]) > 0);
+/** Zero for what is negative or not there: such amounts decide nothing. */
+function positiveNanos(quantity: string | undefined): bigint {
+  const nanos = quantity === undefined ? 0n : parseQuantity(quantity).nanos;
+  return nanos > 0n ? nanos : 0n;
 }
 
 /** The quality of service in the pod's status, which is fixed when the pod is created, else as computed. */

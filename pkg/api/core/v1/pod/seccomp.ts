@@ -2,8 +2,8 @@
  * Seccomp profiles of a pod and of its containers, which can be written as fields or, as older clients do, as
  * annotations. A new pod gets both from whichever it has, so that readers of either kind see the profile.
  */
-import { seccompContainerPrefix, seccompPodAnnotation } from '#api/core/v1/pod/annotations.js';
-import { containersOf } from '#api/core/v1/pod/containers.js';
+import { mentionsSeccomp, seccompContainerPrefix, seccompPodAnnotation } from '#api/core/v1/pod/annotations.js';
+import { containerLists } from '#api/core/v1/pod/containers.js';
 import type { Pod, SeccompProfile } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
@@ -41,10 +41,17 @@ interface Holder {
 
 /** Gives a new pod's fields to its annotations and the other way round, in place. */
 export function syncSeccomp(pod: Pod, dialect: Dialect): void {
-  syncOne(pod, pod.spec, seccompPodAnnotation(dialect));
-  for (const { container } of containersOf(pod.spec)) {
-    syncOne(pod, container, seccompContainerPrefix(dialect) + container.name);
+  const annotated = mentionsSeccomp(pod.metadata.annotations, dialect);
+  if (annotated || hasProfile(pod.spec)) syncOne(pod, pod.spec, seccompPodAnnotation(dialect));
+  for (const list of containerLists) {
+    for (const container of pod.spec[list] ?? []) {
+      if (annotated || hasProfile(container)) syncOne(pod, container, seccompContainerPrefix(dialect) + container.name);
+    }
   }
+}
+
+function hasProfile(holder: Holder): boolean {
+  return holder.securityContext?.seccompProfile !== undefined;
 }
 
 function syncOne(pod: Pod, holder: Holder, key: string): void {

@@ -20,6 +20,7 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import { copyField, kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { addAll } from '#apimachinery/validation/failure.js';
 
 export const podStrategy: Strategy<Pod> = kindStrategy<Pod>(pods, {
   defaults: (pod, context) => defaultPod(pod, context.dialect),
@@ -29,10 +30,11 @@ export const podStrategy: Strategy<Pod> = kindStrategy<Pod>(pods, {
     syncSeccomp(pod, context.dialect);
   },
   prepareForUpdate: (pod, old, context) => dropAppArmor(pod, old, context),
-  validate: (pod, context, old) => [
-    ...validatePod(pod, rulesOf(pod, old, context)),
-    ...(old === undefined ? validatePodCreate(pod, context.dialect) : []),
-  ],
+  validate(pod, context, old) {
+    const failures = [...validatePod(pod, rulesOf(pod, old, context))];
+    if (old === undefined) addAll(failures, validatePodCreate(pod, context.dialect));
+    return failures;
+  },
   validateUpdate: (pod, old, context) => validatePodUpdate(pod, old, context.dialect),
   prepareForStatusUpdate(pod, old) {
     copyField(pod.metadata, old.metadata, 'ownerReferences');
@@ -65,8 +67,10 @@ function rulesOf(pod: Pod, old: Pod | undefined, context: StrategyContext): Anno
 /** While nobody looks at AppArmor profiles, pods have none, unless they have them already. */
 function dropAppArmor(pod: Pod, old: Pod | undefined, { gate, dialect }: StrategyContext): void {
   const prefix = appArmorPrefix(dialect);
-  const has = ({ metadata }: Pod): boolean =>
-    Object.keys(metadata.annotations ?? {}).some((key) => key.startsWith(prefix));
+  const has = ({ metadata: { annotations } }: Pod): boolean => {
+    for (const key in annotations) if (key.startsWith(prefix)) return true;
+    return false;
+  };
   if (!has(pod) || gate('AppArmor') || (old !== undefined && has(old))) return;
   const kept = Object.entries(pod.metadata.annotations ?? {}).filter(([key]) => !key.startsWith(prefix));
   pod.metadata.annotations = Object.fromEntries(kept);
@@ -93,6 +97,6 @@ export function prepareEphemeralContainersUpdate(pod: Pod, old: Pod, context: St
 }
 
 /** Rules of an update of `ephemeralcontainers`. */
-export function validateEphemeralContainers(pod: Pod, old: Pod, context: StrategyContext): FieldFailure[] {
+export function validateEphemeralContainers(pod: Pod, old: Pod, context: StrategyContext): readonly FieldFailure[] {
   return validateEphemeralContainersUpdate(pod, old, rulesOf(pod, old, context));
 }

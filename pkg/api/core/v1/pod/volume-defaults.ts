@@ -6,7 +6,7 @@ const fileMode = 0o644;
 const tokenSeconds = 3600;
 
 export function defaultVolume(volume: Volume): void {
-  if (Object.keys(volume).every((field) => field === 'name')) volume.emptyDir = {};
+  if (hasNoSource(volume)) volume.emptyDir = {};
   if (volume.hostPath !== undefined) volume.hostPath.type ??= '';
   if (volume.secret !== undefined) volume.secret.defaultMode ??= fileMode;
   if (volume.configMap !== undefined) volume.configMap.defaultMode ??= fileMode;
@@ -24,6 +24,11 @@ export function defaultVolume(volume: Volume): void {
   defaultStorageSystems(volume);
   const claim = volume.ephemeral?.volumeClaimTemplate?.spec;
   if (claim !== undefined) claim.volumeMode ??= 'Filesystem';
+}
+
+function hasNoSource(volume: Volume): boolean {
+  for (const field in volume) if (field !== 'name') return false;
+  return true;
 }
 
 function defaultFieldRefs(items: { fieldRef?: { apiVersion?: string } }[] | undefined): void {

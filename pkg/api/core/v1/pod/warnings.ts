@@ -1,12 +1,20 @@
 /** What clients are warned of in pods and their templates: it is accepted, but old, without effect, or a mistake. */
 import { nodeKeyWarnings, nodeLabelWarnings, nodeSelectorTermWarnings } from '#api/core/v1/node/deprecated-labels.js';
-import { seccompContainerPrefix, seccompPodAnnotation } from '#api/core/v1/pod/annotations.js';
-import { containersOf } from '#api/core/v1/pod/containers.js';
-import type { Container, PodSpec, PodTemplateSpec, SeccompProfile } from '#api/core/v1/types.gen.js';
+import { mentionsSeccomp, seccompContainerPrefix, seccompPodAnnotation } from '#api/core/v1/pod/annotations.js';
+import { containerLists } from '#api/core/v1/pod/containers.js';
+import type {
+  Container,
+  NodeAffinity,
+  PodSpec,
+  PodTemplateSpec,
+  SeccompProfile,
+  Volume,
+} from '#api/core/v1/types.gen.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
-import { parseQuantity } from '#apimachinery/quantity.js';
+import { perDialect } from '#apimachinery/per-dialect.js';
+import { isWholeQuantity } from '#apimachinery/quantity.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 import { FieldPath as Path } from '#apimachinery/validation/path.js';
 
@@ -32,39 +40,45 @@ function warningsOf(
   path: FieldPath | undefined,
 ): string[] {
   const at = (name: string): FieldPath => path?.child(name) ?? Path.of(name);
-  const annotations = annotationWarnings(pod, dialect, at('metadata').child('annotations'));
-  return pod.spec === undefined ? annotations : [...annotations, ...specWarnings(pod.spec, dialect, at('spec'))];
+  const warnings: string[] = [];
+  warnOfAnnotations(warnings, pod, dialect, at('metadata').child('annotations'));
+  if (pod.spec !== undefined) warnOfSpec(warnings, pod.spec, dialect, at('spec'));
+  return warnings;
 }
 
-function annotationWarnings(
+const sysctls = 'non-functional in v1.11+; use the "sysctls" field instead';
+
+/** Annotations that nothing reads any more, and what to tell of them. */
+const idleAnnotations = perDialect(({ labelDomain }): readonly (readonly [key: string, text: string])[] => [
+  [
+    `scheduler.alpha.${labelDomain}/critical-pod`,
+    'non-functional in v1.16+; use the "priorityClassName" field instead',
+  ],
+  [`security.alpha.${labelDomain}/sysctls`, sysctls],
+  [`security.alpha.${labelDomain}/unsafe-sysctls`, sysctls],
+]);
+
+function warnOfAnnotations(
+  warnings: string[],
   { metadata, spec }: { metadata?: ObjectMeta; spec?: PodSpec },
   dialect: Dialect,
   path: FieldPath,
-): string[] {
+): void {
   const annotations = metadata?.annotations;
-  if (annotations === undefined) return [];
-  const domain = dialect.labelDomain;
-  const sysctls = 'non-functional in v1.11+; use the "sysctls" field instead';
-  const old: Readonly<Record<string, string>> = {
-    [`scheduler.alpha.${domain}/critical-pod`]: 'non-functional in v1.16+; use the "priorityClassName" field instead',
-    [`security.alpha.${domain}/sysctls`]: sysctls,
-    [`security.alpha.${domain}/unsafe-sysctls`]: sysctls,
-  };
-  const warnings = Object.entries(old).filter(([key]) => Object.hasOwn(annotations, key));
-  // Those with the field beside them are for old readers, and mean no harm.
-  const holders: [string, { securityContext?: { seccompProfile?: SeccompProfile } } | undefined][] = [
-    [seccompPodAnnotation(dialect), spec],
-    ...(spec === undefined ? [] : containersOf(spec)).map(({ container }): [string, typeof container] => [
-      seccompContainerPrefix(dialect) + container.name,
-      container,
-    ]),
-  ];
-  const seccomp = 'deprecated since v1.19; use the "seccompProfile" field instead';
-  for (const [key, holder] of holders) {
-    if (holder?.securityContext?.seccompProfile !== undefined || !Object.hasOwn(annotations, key)) continue;
-    warnings.push([key, seccomp]);
+  if (annotations === undefined) return;
+  for (const [key, text] of idleAnnotations(dialect)) {
+    if (Object.hasOwn(annotations, key)) warnings.push(`${path.key(key)}: ${text}`);
   }
-  return warnings.map(([key, text]) => `${path.key(key)}: ${text}`);
+  if (!mentionsSeccomp(annotations, dialect)) return;
+  // Those with the field beside them are for old readers, and mean no harm.
+  const warn = (key: string, holder: { securityContext?: { seccompProfile?: SeccompProfile } } | undefined): void => {
+    if (holder?.securityContext?.seccompProfile !== undefined || !Object.hasOwn(annotations, key)) return;
+    warnings.push(`${path.key(key)}: deprecated since v1.19; use the "seccompProfile" field instead`);
+  };
+  warn(seccompPodAnnotation(dialect), spec);
+  for (const list of containerLists) {
+    for (const container of spec?.[list] ?? []) warn(seccompContainerPrefix(dialect) + container.name, container);
+  }
 }
 
 /** Sources of volumes that are on their way out, or gone. */
@@ -77,87 +91,103 @@ const oldVolumes = {
   storageos: planned,
   quobyte: planned,
 } as const;
+const oldVolumeFields = Object.keys(oldVolumes) as (keyof typeof oldVolumes)[];
 
-function specWarnings(spec: PodSpec, dialect: Dialect, path: FieldPath): string[] {
-  const warnings = [
-    ...nodeLabelWarnings(spec.nodeSelector, dialect, path.child('nodeSelector')),
-    ...affinityWarnings(spec, dialect, path.child('affinity', 'nodeAffinity')),
-    ...(spec.topologySpreadConstraints ?? []).flatMap(({ topologyKey }, i) =>
-      nodeKeyWarnings(topologyKey, dialect, path.child('topologySpreadConstraints').index(i).child('topologyKey')),
-    ),
-  ];
+function warnOfSpec(warnings: string[], spec: PodSpec, dialect: Dialect, path: FieldPath): void {
+  if (spec.nodeSelector !== undefined) {
+    warnings.push(...nodeLabelWarnings(spec.nodeSelector, dialect, path.child('nodeSelector')));
+  }
+  const nodeAffinity = spec.affinity?.nodeAffinity;
+  if (nodeAffinity !== undefined) {
+    warnOfNodeAffinity(warnings, nodeAffinity, dialect, path.child('affinity', 'nodeAffinity'));
+  }
+  spec.topologySpreadConstraints?.forEach(({ topologyKey }, i) => {
+    const at = path.child('topologySpreadConstraints').index(i).child('topologyKey');
+    warnings.push(...nodeKeyWarnings(topologyKey, dialect, at));
+  });
+  const volumes = path.child('volumes');
   spec.volumes?.forEach((volume, i) => {
-    for (const [field, text] of Object.entries(oldVolumes)) {
-      if (Reflect.get(volume, field) === undefined) continue;
-      const name = field === 'storageos' ? 'storageOS' : field;
-      warnings.push(`${path.child('volumes').index(i).child(name)}: ${text}`);
-    }
+    warnOfOldSources(warnings, volume, volumes.index(i));
   });
-  warnings.push(
-    ...repeated(spec.hostAliases, 'ip', path.child('hostAliases')),
-    ...repeated(spec.imagePullSecrets, 'name', path.child('imagePullSecrets')),
-  );
+  const secrets = path.child('imagePullSecrets');
+  warnOfRepeated(warnings, spec.hostAliases, 'ip', path.child('hostAliases'));
+  warnOfRepeated(warnings, spec.imagePullSecrets, 'name', secrets);
   spec.imagePullSecrets?.forEach(({ name }, i) => {
-    if ((name ?? '') !== '') return;
-    warnings.push(`${path.child('imagePullSecrets').index(i).child('name')}: invalid empty name ""`);
+    if ((name ?? '') === '') warnings.push(`${secrets.index(i).child('name')}: invalid empty name ""`);
   });
-  warnings.push(...repeated(spec.volumes, 'name', path.child('volumes')));
+  warnOfRepeated(warnings, spec.volumes, 'name', volumes);
   const seconds = spec.terminationGracePeriodSeconds;
   if (seconds !== undefined && seconds < 0) {
     const text = 'must be >= 0; negative values are invalid and will be treated as 1';
     warnings.push(`${path.child('terminationGracePeriodSeconds')}: ${text}`);
   }
-  warnings.push(...fractionWarnings(spec.overhead, path.child('overhead')));
-  for (const { list, index, container } of containersOf(spec)) {
-    warnings.push(...containerWarnings(container, path.child(list).index(index)));
+  warnOfFractions(warnings, spec.overhead, path.child('overhead'));
+  for (const list of containerLists) {
+    spec[list]?.forEach((container: Pick<Container, 'env' | 'resources'>, i) => {
+      warnOfContainer(warnings, container, path.child(list).index(i));
+    });
   }
-  return warnings;
 }
 
-/** Elements whose key an earlier one has already. */
-function repeated<K extends string>(
+function warnOfOldSources(warnings: string[], volume: Volume, path: FieldPath): void {
+  for (const field of oldVolumeFields) {
+    if (volume[field] === undefined) continue;
+    warnings.push(`${path.child(field === 'storageos' ? 'storageOS' : field)}: ${oldVolumes[field]}`);
+  }
+}
+
+/** Of elements whose key an earlier one has already. */
+function warnOfRepeated<K extends string>(
+  warnings: string[],
   elements: readonly Partial<Record<K, string>>[] | undefined,
   key: K,
   path: FieldPath,
-): string[] {
+): void {
+  if (elements === undefined || elements.length < 2) return;
   const seen = new Set<string>();
-  return (elements ?? []).flatMap((element, i) => {
+  elements.forEach((element, i) => {
     const value = element[key] ?? '';
-    if (seen.has(value)) return [`${path.index(i).child(key)}: duplicate ${key} ${JSON.stringify(value)}`];
+    if (seen.has(value)) {
+      warnings.push(`${path.index(i).child(key)}: duplicate ${key} ${JSON.stringify(value)}`);
+    }
     seen.add(value);
-    return [];
   });
 }
 
-function affinityWarnings(spec: PodSpec, dialect: Dialect, path: FieldPath): string[] {
-  const node = spec.affinity?.nodeAffinity;
+function warnOfNodeAffinity(warnings: string[], node: NodeAffinity, dialect: Dialect, path: FieldPath): void {
   const required = 'requiredDuringSchedulingIgnoredDuringExecution';
   const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
-  return [
-    ...(node?.[required]?.nodeSelectorTerms ?? []).flatMap((term, i) =>
-      nodeSelectorTermWarnings(term, dialect, path.child(required, 'nodeSelectorTerms').index(i)),
-    ),
-    ...(node?.[preferred] ?? []).flatMap(({ preference }, i) =>
-      nodeSelectorTermWarnings(preference, dialect, path.child(preferred).index(i).child('preference')),
-    ),
-  ];
+  node[required]?.nodeSelectorTerms?.forEach((term, i) => {
+    warnings.push(...nodeSelectorTermWarnings(term, dialect, path.child(required, 'nodeSelectorTerms').index(i)));
+  });
+  node[preferred]?.forEach(({ preference }, i) => {
+    const at = path.child(preferred).index(i).child('preference');
+    warnings.push(...nodeSelectorTermWarnings(preference, dialect, at));
+  });
 }
 
-function containerWarnings(container: Pick<Container, 'env' | 'resources'>, path: FieldPath): string[] {
-  return [
-    ...fractionWarnings(container.resources?.limits, path.child('resources', 'limits')),
-    ...fractionWarnings(container.resources?.requests, path.child('resources', 'requests')),
-    ...repeated(container.env, 'name', path.child('env')),
-  ];
+function warnOfContainer(
+  warnings: string[],
+  { resources, env }: Pick<Container, 'env' | 'resources'>,
+  path: FieldPath,
+): void {
+  warnOfFractions(warnings, resources?.limits, path.child('resources', 'limits'));
+  warnOfFractions(warnings, resources?.requests, path.child('resources', 'requests'));
+  warnOfRepeated(warnings, env, 'name', path.child('env'));
 }
 
 const wholeBytes = ['memory', 'ephemeral-storage'];
 
 /** There is no part of a byte: `100m` of memory is usually meant to be `100M`. */
-function fractionWarnings(list: Readonly<Record<string, string>> | undefined, path: FieldPath): string[] {
-  return wholeBytes.flatMap((name) => {
-    const quantity = list?.[name];
-    if (quantity === undefined || parseQuantity(quantity).nanos % 1_000_000_000n === 0n) return [];
-    return [`${path.key(name)}: fractional byte value "${quantity}" is invalid, must be an integer`];
-  });
+function warnOfFractions(
+  warnings: string[],
+  list: Readonly<Record<string, string>> | undefined,
+  path: FieldPath,
+): void {
+  if (list === undefined) return;
+  for (const name of wholeBytes) {
+    const quantity = list[name];
+    if (quantity === undefined || isWholeQuantity(quantity)) continue;
+    warnings.push(`${path.key(name)}: fractional byte value "${quantity}" is invalid, must be an integer`);
+  }
 }

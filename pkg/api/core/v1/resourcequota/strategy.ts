@@ -42,7 +42,7 @@ function validateList(list: Record<string, string> | undefined, dialect: Dialect
 }
 
 /** A resource without domain must be one of those that quotas know; `count/<resource>.<group>` counts objects. */
-function validateName(name: string, path: FieldPath): FieldFailure[] {
+function validateName(name: string, path: FieldPath): readonly FieldFailure[] {
   const failures = validateResourceName(name, path);
   if (name.includes('/') || isStandardQuotaResource(name)) return failures;
   return [...failures, invalidValue(path, name, 'must be a standard resource for quota')];

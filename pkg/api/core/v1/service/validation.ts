@@ -93,9 +93,9 @@ function validateExternalName(spec: ServiceSpec): FieldFailure[] {
   return failures;
 }
 
-function validateAffinity(spec: ServiceSpec): FieldFailure[] {
+function validateAffinity(spec: ServiceSpec): readonly FieldFailure[] {
   const at = specPath.child('sessionAffinityConfig');
-  const failures = checkEnum(specPath.child('sessionAffinity'), spec.sessionAffinity, ['ClientIP', 'None']);
+  const failures = [...checkEnum(specPath.child('sessionAffinity'), spec.sessionAffinity, ['ClientIP', 'None'])];
   if (spec.sessionAffinity === 'ClientIP') failures.push(...validateClientIP(spec.sessionAffinityConfig, at));
   else if (spec.sessionAffinity === 'None' && spec.sessionAffinityConfig !== undefined) {
     failures.push(forbiddenField(at, 'must not be set when session affinity is None'));
@@ -180,7 +180,7 @@ function validateExternalPolicy(spec: ServiceSpec): FieldFailure[] {
 
 const withAddress = ['ClusterIP', 'LoadBalancer', 'NodePort'];
 
-function validateInternalPolicy(spec: ServiceSpec, { gate }: ServiceContext): FieldFailure[] {
+function validateInternalPolicy(spec: ServiceSpec, { gate }: ServiceContext): readonly FieldFailure[] {
   const at = specPath.child('internalTrafficPolicy');
   if (spec.internalTrafficPolicy !== undefined) {
     return checkOptionalEnum(at, spec.internalTrafficPolicy, ['Cluster', 'Local']);

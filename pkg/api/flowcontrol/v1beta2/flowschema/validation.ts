@@ -96,7 +96,7 @@ function validateSubject(subject: Subject, path: FieldPath): FieldFailure[] {
 
 function validateServiceAccount(subject: Subject, path: FieldPath): FieldFailure[] {
   const { name = '', namespace = '' } = subject.serviceAccount ?? {};
-  const failures = checkRequired(path.child('name'), name);
+  const failures = [...checkRequired(path.child('name'), name)];
   // A star stands for all accounts of the namespace.
   if (name !== '' && name !== '*') failures.push(...checkDNSSubdomain(path.child('name'), name));
   if (namespace === '') {

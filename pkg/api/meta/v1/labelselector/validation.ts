@@ -2,16 +2,18 @@
 import { validateLabels } from '#api/meta/v1/objectmeta/validation.js';
 import type { LabelSelector, LabelSelectorRequirement } from '#api/meta/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { addAll, forbiddenField, invalidEach, invalidValue, none, required } from '#apimachinery/validation/failure.js';
 import { labelValueErrors, qualifiedNameErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /** The whole selector; an absent one has nothing wrong with it. */
-export function validateLabelSelector(selector: LabelSelector | undefined, path: FieldPath): FieldFailure[] {
-  if (selector === undefined) return [];
-  const failures = validateLabels(selector.matchLabels, path.child('matchLabels'));
-  selector.matchExpressions?.forEach((requirement, i) => {
-    failures.push(...validateRequirement(requirement, path.child('matchExpressions').index(i)));
+export function validateLabelSelector(selector: LabelSelector | undefined, path: FieldPath): readonly FieldFailure[] {
+  if (selector === undefined) return none;
+  const labels = validateLabels(selector.matchLabels, path.child('matchLabels'));
+  if (selector.matchExpressions === undefined) return labels;
+  const failures = [...labels];
+  selector.matchExpressions.forEach((requirement, i) => {
+    addAll(failures, validateRequirement(requirement, path.child('matchExpressions').index(i)));
   });
   return failures;
 }
@@ -41,9 +43,9 @@ function validateRequirement(requirement: LabelSelectorRequirement, path: FieldP
     default:
       failures.push(invalidValue(path.child('operator'), requirement.operator ?? '', 'not a valid selector operator'));
   }
-  failures.push(...invalidEach(path.child('key'), requirement.key ?? '', qualifiedNameErrors(requirement.key ?? '')));
+  addAll(failures, invalidEach(path.child('key'), requirement.key ?? '', qualifiedNameErrors(requirement.key ?? '')));
   values.forEach((value, i) => {
-    failures.push(...invalidEach(path.child('values').index(i), value, labelValueErrors(value)));
+    addAll(failures, invalidEach(path.child('values').index(i), value, labelValueErrors(value)));
   });
   return failures;
 }

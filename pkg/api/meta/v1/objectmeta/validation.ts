@@ -3,9 +3,18 @@ import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from '#api/meta/v
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { forbiddenField, invalidEach, invalidValue, required, tooLong } from '#apimachinery/validation/failure.js';
+import {
+  addAll,
+  forbiddenField,
+  invalidEach,
+  invalidValue,
+  none,
+  required,
+  tooLong,
+} from '#apimachinery/validation/failure.js';
 import {
   dns1123LabelErrors,
+  isQualifiedName,
   labelValueErrors,
   maskTrailingDash,
   type NameValidator,
@@ -25,23 +34,34 @@ export interface ObjectMetaRules {
 }
 
 /** Metadata of an object about to be created (its name already generated), or of an update as far as it stands alone. */
-export function validateObjectMeta(meta: ObjectMeta, rules: ObjectMetaRules, path: FieldPath): FieldFailure[] {
+export function validateObjectMeta(meta: ObjectMeta, rules: ObjectMetaRules, path: FieldPath): readonly FieldFailure[] {
   const failures: FieldFailure[] = [];
   const { name = '', generateName = '', namespace = '' } = meta;
   if (generateName !== '') {
-    failures.push(...invalidEach(path.child('generateName'), generateName, rules.name(maskTrailingDash(generateName))));
+    const errors = rules.name(maskTrailingDash(generateName));
+    addAll(failures, invalidEach(path.child('generateName'), generateName, errors));
   }
   if (name === '') failures.push(required(path.child('name'), 'name or generateName is required'));
-  else failures.push(...invalidEach(path.child('name'), name, rules.name(name)));
+  else addAll(failures, invalidEach(path.child('name'), name, rules.name(name)));
   const namespacePath = path.child('namespace');
   if (!rules.namespaced) {
     if (namespace !== '') failures.push(forbiddenField(namespacePath, 'not allowed on this type'));
   } else if (namespace === '') failures.push(required(namespacePath));
-  else failures.push(...invalidEach(namespacePath, namespace, dns1123LabelErrors(namespace)));
-  failures.push(...validateShared(meta, rules.dialect, path));
-  failures.push(...validateKnownFinalizers(meta, rules.dialect, path.child('finalizers')));
+  else addAll(failures, invalidEach(namespacePath, namespace, dns1123LabelErrors(namespace)));
+  addShared(failures, meta, rules.dialect, path);
   return failures;
 }
+
+/** What may not change of any object. */
+const fixed = [
+  'name',
+  'namespace',
+  'uid',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'clusterName',
+] as const;
 
 /**
  * Metadata of an update against what is stored. `meta` must already carry what the registry fills in for a client
@@ -52,79 +72,88 @@ export function validateObjectMetaUpdate(
   old: ObjectMeta,
   dialect: Dialect,
   path: FieldPath,
-): FieldFailure[] {
+): readonly FieldFailure[] {
   const failures: FieldFailure[] = [];
-  if (old.deletionTimestamp !== undefined) failures.push(...validateNoNewFinalizers(meta, old, path));
+  if (old.deletionTimestamp !== undefined) addAll(failures, validateNoNewFinalizers(meta, old, path));
   if ((meta.generation ?? 0) < (old.generation ?? 0)) {
     failures.push(invalidValue(path.child('generation'), meta.generation ?? 0, 'must not be decremented'));
   }
-  const fixed = [
-    'name',
-    'namespace',
-    'uid',
-    'creationTimestamp',
-    'deletionTimestamp',
-    'deletionGracePeriodSeconds',
-    'clusterName',
-  ] as const;
-  for (const field of fixed) failures.push(...validateImmutable(meta[field], old[field], path.child(field)));
-  failures.push(...validateShared(meta, dialect, path));
-  failures.push(...validateKnownFinalizers(meta, dialect, path.child('finalizers')));
+  for (const field of fixed) addAll(failures, validateImmutable(meta[field], old[field], path.child(field)));
+  addShared(failures, meta, dialect, path);
   return failures;
 }
 
 /** `field is immutable` when the two differ. */
-export function validateImmutable(value: unknown, old: unknown, path: FieldPath): FieldFailure[] {
-  return semanticEqual(value, old) ? [] : [invalidValue(path, value, 'field is immutable')];
+export function validateImmutable(value: unknown, old: unknown, path: FieldPath): readonly FieldFailure[] {
+  return semanticEqual(value, old) ? none : [invalidValue(path, value, 'field is immutable')];
 }
 
 /** Keys and values of labels. */
-export function validateLabels(labels: Record<string, string> | undefined, path: FieldPath): FieldFailure[] {
+export function validateLabels(labels: Record<string, string> | undefined, path: FieldPath): readonly FieldFailure[] {
+  if (labels === undefined) return none;
   const failures: FieldFailure[] = [];
-  for (const [key, value] of Object.entries(labels ?? {})) {
-    failures.push(
-      ...invalidEach(path, key, qualifiedNameErrors(key)),
-      ...invalidEach(path, value, labelValueErrors(value)),
-    );
+  for (const key of Object.keys(labels)) {
+    const value = labels[key] ?? '';
+    addAll(failures, invalidEach(path, key, qualifiedNameErrors(key)));
+    addAll(failures, invalidEach(path, value, labelValueErrors(value)));
   }
   return failures;
 }
 
 /** Keys of annotations (upper case is accepted in prefixes) and their total size. */
-export function validateAnnotations(annotations: Record<string, string> | undefined, path: FieldPath): FieldFailure[] {
+export function validateAnnotations(
+  annotations: Record<string, string> | undefined,
+  path: FieldPath,
+): readonly FieldFailure[] {
+  if (annotations === undefined) return none;
   const failures: FieldFailure[] = [];
-  let bytes = 0;
-  for (const [key, value] of Object.entries(annotations ?? {})) {
-    failures.push(...invalidEach(path, key, qualifiedNameErrors(key.toLowerCase())));
-    bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
+  let length = 0;
+  for (const key of Object.keys(annotations)) {
+    if (!isQualifiedName(key)) addAll(failures, invalidEach(path, key, qualifiedNameErrors(key.toLowerCase())));
+    length += key.length + (annotations[key]?.length ?? 0);
   }
-  if (bytes > maxAnnotationsBytes) failures.push(tooLong(path, maxAnnotationsBytes));
+  // A character takes three bytes at most, so small texts need no counting.
+  if (3 * length > maxAnnotationsBytes && bytesOf(annotations) > maxAnnotationsBytes) {
+    failures.push(tooLong(path, maxAnnotationsBytes));
+  }
   return failures;
 }
 
-function validateShared(meta: ObjectMeta, dialect: Dialect, path: FieldPath): FieldFailure[] {
-  const failures: FieldFailure[] = [];
+function bytesOf(annotations: Readonly<Record<string, string>>): number {
+  let bytes = 0;
+  for (const [key, value] of Object.entries(annotations)) bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
+  return bytes;
+}
+
+/** What holds of all metadata, new or old. */
+function addShared(failures: FieldFailure[], meta: ObjectMeta, dialect: Dialect, path: FieldPath): void {
   if ((meta.generation ?? 0) < 0) {
     failures.push(invalidValue(path.child('generation'), meta.generation, 'must be greater than or equal to 0'));
   }
-  failures.push(
-    ...validateLabels(meta.labels, path.child('labels')),
-    ...validateAnnotations(meta.annotations, path.child('annotations')),
-    ...validateOwnerReferences(meta.ownerReferences ?? [], path.child('ownerReferences')),
-    ...validateFinalizers(meta.finalizers ?? [], dialect, path.child('finalizers')),
-    ...validateManagedFields(meta.managedFields ?? [], path.child('managedFields')),
-  );
-  return failures;
+  const { labels, annotations, ownerReferences, finalizers, managedFields } = meta;
+  addAll(failures, validateLabels(labels, path.child('labels')));
+  addAll(failures, validateAnnotations(annotations, path.child('annotations')));
+  const finalizersPath = path.child('finalizers');
+  if (ownerReferences !== undefined) {
+    addAll(failures, validateOwnerReferences(ownerReferences, path.child('ownerReferences')));
+  }
+  if (finalizers !== undefined) addAll(failures, validateFinalizers(finalizers, dialect, finalizersPath));
+  if (managedFields !== undefined) addAll(failures, validateManagedFields(managedFields, path.child('managedFields')));
+  finalizers?.forEach((name, i) => {
+    addAll(failures, validateKnownFinalizer(name, dialect, finalizersPath.index(i)));
+  });
 }
 
-function validateOwnerReferences(references: OwnerReference[], path: FieldPath): FieldFailure[] {
+const ownerFields = ['apiVersion', 'kind', 'name', 'uid'] as const;
+
+function validateOwnerReferences(references: OwnerReference[], path: FieldPath): readonly FieldFailure[] {
   const failures: FieldFailure[] = [];
   let controller: string | undefined;
   for (const reference of references) {
-    for (const field of ['apiVersion', 'kind', 'name', 'uid'] as const) {
+    for (const field of ownerFields) {
+      if ((reference[field] ?? '') !== '') continue;
       const text = field === 'apiVersion' ? 'version' : field;
-      if ((reference[field] ?? '') === '')
-        failures.push(invalidValue(path.child(field), '', `${text} must not be empty`));
+      failures.push(invalidValue(path.child(field), '', `${text} must not be empty`));
     }
     if (reference.apiVersion === 'v1' && reference.kind === 'Event') {
       failures.push(invalidValue(path, reference, '/v1, Kind=Event is disallowed from being an owner'));
@@ -148,27 +177,24 @@ function validateFinalizers(finalizers: string[], dialect: Dialect, path: FieldP
   return failures;
 }
 
-function validateKnownFinalizers(meta: ObjectMeta, dialect: Dialect, path: FieldPath): FieldFailure[] {
-  return (meta.finalizers ?? []).flatMap((name, i) => validateKnownFinalizer(name, dialect, path.index(i)));
-}
-
 /** A finalizer without a domain must be one of the system's own. */
-export function validateKnownFinalizer(finalizer: string, dialect: Dialect, path: FieldPath): FieldFailure[] {
-  const own: string[] = [dialect.namespaceFinalizer, dialect.finalizers.orphan, dialect.finalizers.foreground];
-  if (finalizer.includes('/') || own.includes(finalizer)) return [];
+export function validateKnownFinalizer(finalizer: string, dialect: Dialect, path: FieldPath): readonly FieldFailure[] {
+  const { orphan, foreground } = dialect.finalizers;
+  const own = finalizer === dialect.namespaceFinalizer || finalizer === orphan || finalizer === foreground;
+  if (own || finalizer.includes('/')) return none;
   return [invalidValue(path, finalizer, 'name is neither a standard finalizer name nor is it fully qualified')];
 }
 
-function validateNoNewFinalizers(meta: ObjectMeta, old: ObjectMeta, path: FieldPath): FieldFailure[] {
+function validateNoNewFinalizers(meta: ObjectMeta, old: ObjectMeta, path: FieldPath): readonly FieldFailure[] {
   const known = new Set(old.finalizers);
   const extra = (meta.finalizers ?? []).filter((finalizer) => !known.has(finalizer)).sort();
-  if (extra.length === 0) return [];
+  if (extra.length === 0) return none;
   const list = `[]string{${extra.map((finalizer) => JSON.stringify(finalizer)).join(', ')}}`;
   const text = `no new finalizers can be added if the object is being deleted, found new finalizers ${list}`;
   return [forbiddenField(path.child('finalizers'), text)];
 }
 
-function validateManagedFields(entries: ManagedFieldsEntry[], path: FieldPath): FieldFailure[] {
+function validateManagedFields(entries: ManagedFieldsEntry[], path: FieldPath): readonly FieldFailure[] {
   const failures: FieldFailure[] = [];
   entries.forEach((entry, i) => {
     const at = path.index(i);
@@ -178,7 +204,7 @@ function validateManagedFields(entries: ManagedFieldsEntry[], path: FieldPath): 
     if ((entry.fieldsType ?? '') !== '' && entry.fieldsType !== 'FieldsV1') {
       failures.push(invalidValue(at.child('fieldsType'), entry.fieldsType, 'must be `FieldsV1`'));
     }
-    failures.push(...validateFieldManager(entry.manager ?? '', at.child('manager')));
+    addAll(failures, validateFieldManager(entry.manager ?? '', at.child('manager')));
     if ((entry.subresource ?? '').length > maxSubresourceLength) {
       failures.push(tooLong(at.child('subresource'), maxSubresourceLength));
     }
@@ -186,8 +212,12 @@ function validateManagedFields(entries: ManagedFieldsEntry[], path: FieldPath): 
   return failures;
 }
 
+/** All of it printable, and each character a byte: which holds of nearly all managers. */
+const plainText = /^[ -~]*$/;
+
 /** Name of a field manager, in metadata and as a request option. */
-export function validateFieldManager(manager: string, path: FieldPath): FieldFailure[] {
+export function validateFieldManager(manager: string, path: FieldPath): readonly FieldFailure[] {
+  if (manager.length <= maxFieldManagerLength && plainText.test(manager)) return none;
   const failures: FieldFailure[] = [];
   if (Buffer.byteLength(manager) > maxFieldManagerLength) failures.push(tooLong(path, maxFieldManagerLength));
   if (/[\p{C}\u2028\u2029]/u.test(manager)) {

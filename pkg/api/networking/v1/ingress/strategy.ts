@@ -51,7 +51,7 @@ function validateClassAnnotation({ metadata, spec }: Ingress, dialect: Dialect):
 }
 
 /** `old` is what an update replaces: what it already breaks may stay broken where 1.24 allows it. */
-function validateIngress(ingress: Ingress, old: Ingress | undefined): FieldFailure[] {
+function validateIngress(ingress: Ingress, old: Ingress | undefined): readonly FieldFailure[] {
   const { spec } = ingress;
   const rules = spec.rules ?? [];
   const wildcardsFree = old?.spec.rules?.some(hasBrokenWildcard) === true;
@@ -90,7 +90,7 @@ function hasBrokenWildcard(rule: IngressRule): boolean {
   return (rule.host ?? '').includes('*') && validatePaths(rule, FieldPath.of('rule')).length > 0;
 }
 
-function validateHost(host: string, path: FieldPath): FieldFailure[] {
+function validateHost(host: string, path: FieldPath): readonly FieldFailure[] {
   if (host.includes('*')) return invalidEach(path, host, wildcardSubdomainErrors(host));
   return checkDNSSubdomain(path, host);
 }
@@ -148,7 +148,7 @@ function validatePath(entry: HTTPIngressPath, path: FieldPath): FieldFailure[] {
   return [...failures, ...validateBackend(entry.backend ?? {}, path.child('backend'))];
 }
 
-function validateBackend(backend: IngressBackend, path: FieldPath): FieldFailure[] {
+function validateBackend(backend: IngressBackend, path: FieldPath): readonly FieldFailure[] {
   const { service, resource } = backend;
   if (service !== undefined && resource !== undefined) {
     return [invalidValue(path, '', 'cannot set both resource and service backends')];
@@ -160,7 +160,7 @@ function validateBackend(backend: IngressBackend, path: FieldPath): FieldFailure
   const at = path.child('service');
   const name = service.name ?? '';
   if (name === '') return [required(at.child('name'))];
-  const failures = invalidEach(at.child('name'), name, dns1035LabelErrors(name));
+  const failures = [...invalidEach(at.child('name'), name, dns1035LabelErrors(name))];
   const portName = service.port?.name ?? '';
   const number = service.port?.number ?? 0;
   if (portName !== '' && number !== 0) {

@@ -42,7 +42,10 @@ function validateSpec(object: IngressClass): FieldFailure[] {
   return [...failures, ...validateTypedReference(parameters, at), ...validateScope(parameters, at)];
 }
 
-function validateScope({ scope, namespace }: IngressClassParametersReference, path: FieldPath): FieldFailure[] {
+function validateScope(
+  { scope, namespace }: IngressClassParametersReference,
+  path: FieldPath,
+): readonly FieldFailure[] {
   if (scope === undefined) return [required(path.child('scope'))];
   const at = path.child('namespace');
   switch (scope) {

@@ -35,9 +35,9 @@ function defaultPolicy(policy: NetworkPolicy): void {
   spec.policyTypes = (spec.egress ?? []).length > 0 ? ['Ingress', 'Egress'] : ['Ingress'];
 }
 
-function validatePolicy(policy: NetworkPolicy): FieldFailure[] {
+function validatePolicy(policy: NetworkPolicy): readonly FieldFailure[] {
   const { spec } = policy;
-  const failures = validateLabelSelector(spec.podSelector, specPath.child('podSelector'));
+  const failures = [...validateLabelSelector(spec.podSelector, specPath.child('podSelector'))];
   spec.ingress?.forEach((rule, i) => {
     const at = specPath.child('ingress').index(i);
     failures.push(...validatePorts(rule.ports, at.child('ports')), ...validatePeers(rule.from, at.child('from')));
@@ -71,13 +71,13 @@ function validatePorts(ports: NetworkPolicyPort[] | undefined, path: FieldPath):
 }
 
 /** The end of a range needs a start, by number. */
-function validateEndPort({ port, endPort }: NetworkPolicyPort, path: FieldPath): FieldFailure[] {
+function validateEndPort({ port, endPort }: NetworkPolicyPort, path: FieldPath): readonly FieldFailure[] {
   if (endPort === undefined) return [];
   if (port === undefined) return [invalidValue(path, endPort, 'may not be specified when `port` is not specified')];
   if (typeof port === 'string') {
     return [invalidValue(path, endPort, 'may not be specified when `port` is non-numeric')];
   }
-  const failures = invalidEach(path, endPort, portNumberErrors(endPort));
+  const failures = [...invalidEach(path, endPort, portNumberErrors(endPort))];
   // The value shown is the port's, as in 1.24.
   if (endPort < port) failures.unshift(invalidValue(path, port, 'must be greater than or equal to `port`'));
   return failures;

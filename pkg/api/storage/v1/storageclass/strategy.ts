@@ -61,8 +61,8 @@ export function isDefaultClass(object: StorageClass, dialect: Dialect): boolean 
 function validateClass(object: StorageClass): FieldFailure[] {
   const at = FieldPath.of('provisioner');
   const provisioner = object.provisioner ?? '';
-  const failures =
-    provisioner === '' ? [required(at)] : invalidEach(at, provisioner, qualifiedNameErrors(provisioner.toLowerCase()));
+  const wrong = qualifiedNameErrors(provisioner.toLowerCase());
+  const failures = provisioner === '' ? [required(at)] : [...invalidEach(at, provisioner, wrong)];
   const parameters = Object.entries(object.parameters ?? {});
   const path = FieldPath.of('parameters');
   if (parameters.length > maxParameters) failures.push(tooLong(path, maxParameters));

@@ -1,11 +1,12 @@
 /** Rules of the annotations of pods that mean something to the system. */
 import {
   appArmorPrefix,
+  mentionsSeccomp,
   seccompContainerPrefix,
   seccompPodAnnotation,
   tolerationsAnnotation,
 } from '#api/core/v1/pod/annotations.js';
-import { containersOf } from '#api/core/v1/pod/containers.js';
+import { containerLists, someContainer } from '#api/core/v1/pod/containers.js';
 import {
   localhostPrefix,
   oldDefaultProfile,
@@ -15,10 +16,10 @@ import {
 import { relativeDescending } from '#api/core/v1/pod/validation/file-paths.js';
 import { isDeletionCost, type PodLike, type PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { validateTolerations } from '#api/core/v1/pod/validation/scheduling.js';
-import type { PodSpec, SeccompProfile, Toleration } from '#api/core/v1/types.gen.js';
+import type { Container, PodSpec, SeccompProfile, Toleration } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { forbiddenField, invalidValue } from '#apimachinery/validation/failure.js';
+import { addAll, forbiddenField, invalidValue, none } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 type Annotations = Readonly<Record<string, string>>;
@@ -29,9 +30,9 @@ export interface AnnotationRules {
 }
 
 /** Annotations of a pod or of a template; `path` is theirs. */
-export function validatePodAnnotations(pod: PodLike, rules: AnnotationRules, path: FieldPath): FieldFailure[] {
+export function validatePodAnnotations(pod: PodLike, rules: AnnotationRules, path: FieldPath): readonly FieldFailure[] {
   const annotations = pod.metadata?.annotations;
-  if (annotations === undefined) return [];
+  if (annotations === undefined) return none;
   const { dialect, options } = rules;
   const failures: FieldFailure[] = [];
   const mirror = annotations[dialect.annotations.configMirror];
@@ -39,22 +40,24 @@ export function validatePodAnnotations(pod: PodLike, rules: AnnotationRules, pat
     const text = 'must set spec.nodeName if mirror pod annotation is set';
     failures.push(invalidValue(path.key(dialect.annotations.configMirror), mirror, text));
   }
-  failures.push(...validateTolerationsText(annotations, dialect, path));
+  addAll(failures, validateTolerationsText(annotations, dialect, path));
   const cost = annotations[dialect.annotations.podDeletionCost];
   if (cost !== undefined && !options.anyDeletionCost && !isDeletionCost(cost)) {
     failures.push(invalidValue(path.key(dialect.annotations.podDeletionCost), cost, 'must be a 32bit integer'));
   }
-  return [
-    ...failures,
-    ...validateSeccompTexts(annotations, dialect, path),
-    ...validateAppArmor(annotations, pod.spec, dialect, path),
-  ];
+  if (mentionsSeccomp(annotations, dialect)) addAll(failures, validateSeccompTexts(annotations, dialect, path));
+  const prefix = appArmorPrefix(dialect);
+  for (const key in annotations) {
+    if (!key.startsWith(prefix)) continue;
+    addAll(failures, validateAppArmor(annotations[key] ?? '', key.slice(prefix.length), pod.spec, path.key(key)));
+  }
+  return failures;
 }
 
-function validateTolerationsText(annotations: Annotations, dialect: Dialect, path: FieldPath): FieldFailure[] {
+function validateTolerationsText(annotations: Annotations, dialect: Dialect, path: FieldPath): readonly FieldFailure[] {
   const key = tolerationsAnnotation(dialect);
   const text = annotations[key] ?? '';
-  if (text === '') return [];
+  if (text === '') return none;
   const tolerations = parseList<Toleration>(text);
   if (tolerations === undefined) return [invalidValue(path, key, 'must be a list in JSON')];
   return validateTolerations(tolerations, path.child(key));
@@ -73,37 +76,33 @@ export function parseList<T extends object>(text: string): T[] | undefined {
   return value.every((element) => typeof element === 'object' && element !== null) ? (value as T[]) : undefined;
 }
 
-function validateSeccompTexts(annotations: Annotations, dialect: Dialect, path: FieldPath): FieldFailure[] {
+function validateSeccompTexts(annotations: Annotations, dialect: Dialect, path: FieldPath): readonly FieldFailure[] {
   const prefix = seccompContainerPrefix(dialect);
   const ofPod = seccompPodAnnotation(dialect);
   const known = [runtimeDefaultProfile, oldDefaultProfile, unconfinedProfile];
   return Object.entries(annotations).flatMap(([key, profile]) => {
-    if ((key !== ofPod && !key.startsWith(prefix)) || known.includes(profile)) return [];
+    if ((key !== ofPod && !key.startsWith(prefix)) || known.includes(profile)) return none;
     const at = path.child(key);
     if (profile.startsWith(localhostPrefix)) return relativeDescending(at, profile.slice(localhostPrefix.length));
     return [invalidValue(at, profile, 'must be a valid seccomp profile')];
   });
 }
 
+/** The annotation at `path`, whose key ends in the container's name. */
 function validateAppArmor(
-  annotations: Annotations,
+  profile: string,
+  name: string,
   spec: PodSpec | undefined,
-  dialect: Dialect,
   path: FieldPath,
-): FieldFailure[] {
-  const prefix = appArmorPrefix(dialect);
-  return Object.entries(annotations).flatMap(([key, profile]) => {
-    if (!key.startsWith(prefix)) return [];
-    const name = key.slice(prefix.length);
-    const failures: FieldFailure[] = [];
-    if (spec === undefined || !containersOf(spec).some(({ container }) => container.name === name)) {
-      failures.push(invalidValue(path.key(key), name, 'container not found'));
-    }
-    const known = ['', 'runtime/default', 'unconfined'].includes(profile) || profile.startsWith('localhost/');
-    if (known) return failures;
-    const text = `invalid AppArmor profile name: ${JSON.stringify(profile)}`;
-    return [...failures, invalidValue(path.key(key), profile, text)];
-  });
+): readonly FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  if (spec === undefined || !someContainer(spec, (container) => container.name === name)) {
+    failures.push(invalidValue(path, name, 'container not found'));
+  }
+  const known = ['', 'runtime/default', 'unconfined'].includes(profile) || profile.startsWith('localhost/');
+  if (known) return failures;
+  const text = `invalid AppArmor profile name: ${JSON.stringify(profile)}`;
+  return [...failures, invalidValue(path, profile, text)];
 }
 
 /** What the node agent goes by once it has started the pod. */
@@ -112,18 +111,21 @@ export function validateAnnotationsUpdate(
   old: Annotations = {},
   dialect: Dialect,
   path: FieldPath,
-): FieldFailure[] {
+): readonly FieldFailure[] {
+  if (annotations === old) return none;
+  const prefix = appArmorPrefix(dialect);
+  const { configMirror } = dialect.annotations;
   const fixed = (key: string): string | undefined => {
-    if (key.startsWith(appArmorPrefix(dialect))) return 'AppArmor annotations';
-    return key === dialect.annotations.configMirror ? 'mirror pod annotation' : undefined;
+    if (key.startsWith(prefix)) return 'AppArmor annotations';
+    return key === configMirror ? 'mirror pod annotation' : undefined;
   };
   const failures: FieldFailure[] = [];
-  for (const [key, value] of Object.entries(old)) {
+  for (const key in old) {
     const what = fixed(key);
-    if (what === undefined || annotations[key] === value) continue;
+    if (what === undefined || annotations[key] === old[key]) continue;
     failures.push(forbiddenField(path.key(key), `may not remove or update ${what}`));
   }
-  for (const key of Object.keys(annotations)) {
+  for (const key in annotations) {
     const what = fixed(key);
     if (what === undefined || Object.hasOwn(old, key)) continue;
     failures.push(forbiddenField(path.key(key), `may not add ${what}`));
@@ -132,34 +134,40 @@ export function validateAnnotationsUpdate(
 }
 
 /** Where a profile is written twice, as annotation and as field, both say the same. */
-export function validateSeccompAgreement(pod: PodLike, dialect: Dialect, specPath: FieldPath): FieldFailure[] {
+export function validateSeccompAgreement(pod: PodLike, dialect: Dialect, specPath: FieldPath): readonly FieldFailure[] {
   const annotations = pod.metadata?.annotations;
-  if (annotations === undefined || pod.spec === undefined) return [];
-  if (!Object.keys(annotations).some((key) => key.includes('seccomp'))) return [];
+  if (annotations === undefined || pod.spec === undefined) return none;
+  if (!mentionsSeccomp(annotations, dialect)) return none;
   const at = specPath.child('securityContext', 'seccompProfile');
-  const failures = agree(annotations[seccompPodAnnotation(dialect)], pod.spec.securityContext?.seccompProfile, at);
-  for (const { list, index, container } of containersOf(pod.spec)) {
-    const text = annotations[seccompContainerPrefix(dialect) + container.name];
-    const here = specPath.child(list).index(index).child('securityContext', 'seccompProfile');
-    failures.push(...agree(text, container.securityContext?.seccompProfile, here));
+  const failures = [...agree(annotations[seccompPodAnnotation(dialect)], pod.spec.securityContext?.seccompProfile, at)];
+  for (const list of containerLists) {
+    pod.spec[list]?.forEach(({ name, securityContext }: Pick<Container, 'name' | 'securityContext'>, i) => {
+      const text = annotations[seccompContainerPrefix(dialect) + name];
+      const here = specPath.child(list).index(i).child('securityContext', 'seccompProfile');
+      addAll(failures, agree(text, securityContext?.seccompProfile, here));
+    });
   }
   return failures;
 }
 
-function agree(text: string | undefined, profile: SeccompProfile | undefined, path: FieldPath): FieldFailure[] {
-  if (text === undefined || profile === undefined) return [];
+function agree(
+  text: string | undefined,
+  profile: SeccompProfile | undefined,
+  path: FieldPath,
+): readonly FieldFailure[] {
+  if (text === undefined || profile === undefined) return none;
   const differ = [forbiddenField(path.child('type'), 'seccomp type in annotation and field must match')];
   switch (profile.type) {
     case 'Unconfined':
-      return text === unconfinedProfile ? [] : differ;
+      return text === unconfinedProfile ? none : differ;
     case 'RuntimeDefault':
-      return text === runtimeDefaultProfile || text === oldDefaultProfile ? [] : differ;
+      return text === runtimeDefaultProfile || text === oldDefaultProfile ? none : differ;
     case 'Localhost':
       if (!text.startsWith(localhostPrefix)) return differ;
       if (text === localhostPrefix + (profile.localhostProfile ?? '') && profile.localhostProfile !== undefined)
-        return [];
+        return none;
       return [forbiddenField(path.child('localhostProfile'), 'seccomp profile in annotation and field must match')];
     default:
-      return [];
+      return none;
   }
 }

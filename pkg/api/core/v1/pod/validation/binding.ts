@@ -7,7 +7,7 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 const targetPath = FieldPath.of('target');
 
 /** The target must be a node, by name. */
-export function validateBinding(binding: Binding): FieldFailure[] {
+export function validateBinding(binding: Binding): readonly FieldFailure[] {
   const { kind = '', name = '' } = binding.target ?? {};
   const failures: FieldFailure[] = [];
   if (kind !== '' && kind !== 'Node') {

@@ -1,5 +1,5 @@
 /** Rules of containers of all three sorts. */
-import { validateEnv, validateEnvFrom } from '#api/core/v1/pod/validation/env.js';
+import { addEnv, validateEnvFrom } from '#api/core/v1/pod/validation/env.js';
 import { relativeDescending } from '#api/core/v1/pod/validation/file-paths.js';
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { validateProbes } from '#api/core/v1/pod/validation/probes.js';
@@ -17,10 +17,12 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkEnum, checkRequired } from '#apimachinery/validation/checks.js';
 import {
+  addAll,
   duplicate,
   forbiddenField,
   invalidEach,
   invalidValue,
+  none,
   notFoundField,
   notSupported,
   required,
@@ -36,17 +38,18 @@ export interface PodFacts {
   readonly volumes: ReadonlyMap<string, Volume>;
 }
 
-export function validateContainers(containers: Container[], facts: PodFacts, path: FieldPath): FieldFailure[] {
+export function validateContainers(containers: Container[], facts: PodFacts, path: FieldPath): readonly FieldFailure[] {
   if (containers.length === 0) return [required(path)];
   const failures: FieldFailure[] = [];
   const names = new Set<string>();
   containers.forEach((container, i) => {
     const at = path.index(i);
-    failures.push(...validateContainer(container, facts, at));
+    addContainer(failures, container, facts, at);
     if (names.has(container.name)) failures.push(duplicate(at.child('name'), container.name));
     names.add(container.name);
   });
-  return [...failures, ...hostPortConflicts(containers, path)];
+  addHostPortConflicts(failures, containers, path);
+  return failures;
 }
 
 export function validateInitContainers(
@@ -54,12 +57,13 @@ export function validateInitContainers(
   others: Container[],
   facts: PodFacts,
   path: FieldPath,
-): FieldFailure[] {
+): readonly FieldFailure[] {
+  if (containers.length === 0) return none;
   const failures: FieldFailure[] = [];
   const names = new Set(others.map((container) => container.name));
   containers.forEach((container, i) => {
     const at = path.index(i);
-    failures.push(...validateContainer(container, facts, at));
+    addContainer(failures, container, facts, at);
     if (names.has(container.name)) failures.push(duplicate(at.child('name'), container.name));
     if ((container.name ?? '') !== '') names.add(container.name);
     for (const field of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
@@ -67,7 +71,7 @@ export function validateInitContainers(
       if (value === undefined) continue;
       failures.push(invalidValue(at.child(field), value, 'must not be set for init containers'));
     }
-    failures.push(...hostPortConflicts([container], path));
+    addHostPortConflicts(failures, [container], path);
   });
   return failures;
 }
@@ -87,7 +91,8 @@ export function validateEphemeralContainers(
   initContainers: Container[],
   facts: PodFacts,
   path: FieldPath,
-): FieldFailure[] {
+): readonly FieldFailure[] {
+  if (containers.length === 0) return none;
   const failures: FieldFailure[] = [];
   const names = new Set([...others, ...initContainers].map((container) => container.name));
   containers.forEach((container, i) => {
@@ -99,17 +104,17 @@ export function validateEphemeralContainers(
       return;
     }
     // To 1.24 each of them is a list of one.
-    failures.push(...validateContainers([container], facts, at));
-    failures.push(...imagesWithoutBlanks([container], at));
+    addAll(failures, validateContainers([container], facts, at));
+    addAll(failures, imagesWithoutBlanks([container], at));
     if (names.has(container.name)) failures.push(duplicate(at.child('name'), container.name));
     names.add(container.name);
-    failures.push(...onlyEphemeralFields(container, at));
+    addAll(failures, onlyEphemeralFields(container, at));
   });
   return failures;
 }
 
 /** An ephemeral container looks into its pod and is no part of what the pod does. */
-function onlyEphemeralFields(container: EphemeralContainer, path: FieldPath): FieldFailure[] {
+function onlyEphemeralFields(container: EphemeralContainer, path: FieldPath): readonly FieldFailure[] {
   const text = 'cannot be set for an Ephemeral Container';
   const failures: FieldFailure[] = [];
   for (const field of ephemeralForbidden) {
@@ -127,99 +132,102 @@ function onlyEphemeralFields(container: EphemeralContainer, path: FieldPath): Fi
 }
 
 /** What holds for the images of pods, but not of templates. */
-export function imagesWithoutBlanks(containers: readonly Pick<Container, 'image'>[], path: FieldPath): FieldFailure[] {
-  return containers.flatMap(({ image = '' }, i) =>
-    image === image.trim()
-      ? []
-      : [invalidValue(path.index(i).child('image'), image, 'must not have leading or trailing whitespace')],
-  );
+export function imagesWithoutBlanks(
+  containers: readonly Pick<Container, 'image'>[],
+  path: FieldPath,
+): readonly FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  containers.forEach(({ image = '' }, i) => {
+    if (image === image.trim()) return;
+    failures.push(invalidValue(path.index(i).child('image'), image, 'must not have leading or trailing whitespace'));
+  });
+  return failures;
 }
 
 function isEmptyObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
-function validateContainer(container: Container, facts: PodFacts, path: FieldPath): FieldFailure[] {
-  const name = container.name ?? '';
-  const privileged = container.securityContext?.privileged === true;
-  const devices = container.volumeDevices ?? [];
-  return [
-    ...(name === '' ? [required(path.child('name'))] : checkDNSLabel(path.child('name'), name)),
-    ...checkRequired(path.child('image'), container.image),
-    ...validateProbes(container, path),
-    ...validateMessagePolicy(container.terminationMessagePolicy, path.child('terminationMessagePolicy')),
-    ...validatePorts(container.ports ?? [], path.child('ports')),
-    ...validateEnv(container.env, facts.options, path.child('env')),
-    ...validateEnvFrom(container.envFrom, path.child('envFrom')),
-    ...validateVolumeMounts(container.volumeMounts ?? [], devices, facts, privileged, path.child('volumeMounts')),
-    ...validateVolumeDevices(devices, container.volumeMounts ?? [], facts, path.child('volumeDevices')),
-    ...checkEnum(path.child('imagePullPolicy'), container.imagePullPolicy, ['Always', 'IfNotPresent', 'Never']),
-    ...validateResourceRequirements(container.resources, facts.dialect, path.child('resources'), facts.options),
-    ...validateSecurityContext(container.securityContext, facts.options, path.child('securityContext')),
-  ];
+const pullPolicies = ['Always', 'IfNotPresent', 'Never'] as const;
+
+function addContainer(failures: FieldFailure[], container: Container, facts: PodFacts, path: FieldPath): void {
+  const { name = '', ports, env, envFrom, volumeMounts: mounts, volumeDevices: devices, resources } = container;
+  const context = container.securityContext;
+  addAll(failures, name === '' ? [required(path.child('name'))] : checkDNSLabel(path.child('name'), name));
+  addAll(failures, checkRequired(path.child('image'), container.image));
+  addAll(failures, validateProbes(container, path));
+  addAll(failures, validateMessagePolicy(container.terminationMessagePolicy, path.child('terminationMessagePolicy')));
+  if (ports !== undefined) addPorts(failures, ports, path.child('ports'));
+  if (env !== undefined) addEnv(failures, env, facts.options, path.child('env'));
+  addAll(failures, validateEnvFrom(envFrom, path.child('envFrom')));
+  if (mounts !== undefined) addVolumeMounts(failures, container, mounts, facts, path.child('volumeMounts'));
+  if (devices !== undefined) {
+    addAll(failures, validateVolumeDevices(devices, mounts ?? [], facts, path.child('volumeDevices')));
+  }
+  addAll(failures, checkEnum(path.child('imagePullPolicy'), container.imagePullPolicy, pullPolicies));
+  addAll(failures, validateResourceRequirements(resources, facts.dialect, path.child('resources'), facts.options));
+  addAll(failures, validateSecurityContext(context, facts.options, path.child('securityContext')));
 }
 
-function validateMessagePolicy(policy: string | undefined, path: FieldPath): FieldFailure[] {
+function validateMessagePolicy(policy: string | undefined, path: FieldPath): readonly FieldFailure[] {
   const text = "must be 'File' or 'FallbackToLogsOnError'";
-  if (policy === 'File' || policy === 'FallbackToLogsOnError') return [];
+  if (policy === 'File' || policy === 'FallbackToLogsOnError') return none;
   return (policy ?? '') === '' ? [required(path, text)] : [invalidValue(path, policy, text)];
 }
 
 const protocols = ['SCTP', 'TCP', 'UDP'] as const;
 
-function validatePorts(ports: ContainerPort[], path: FieldPath): FieldFailure[] {
-  const failures: FieldFailure[] = [];
+function addPorts(failures: FieldFailure[], ports: ContainerPort[], path: FieldPath): void {
   const names = new Set<string>();
   ports.forEach((port, i) => {
     const at = path.index(i);
     const { name = '', containerPort = 0, hostPort = 0 } = port;
     if (name !== '') {
       const messages = portNameErrors(name);
-      failures.push(...invalidEach(at.child('name'), name, messages));
+      addAll(failures, invalidEach(at.child('name'), name, messages));
       if (messages.length === 0 && names.has(name)) failures.push(duplicate(at.child('name'), name));
       if (messages.length === 0) names.add(name);
     }
     if (containerPort === 0) failures.push(required(at.child('containerPort')));
-    else failures.push(...invalidEach(at.child('containerPort'), containerPort, portNumberErrors(containerPort)));
-    if (hostPort !== 0) failures.push(...invalidEach(at.child('hostPort'), hostPort, portNumberErrors(hostPort)));
-    failures.push(...checkEnum(at.child('protocol'), port.protocol, protocols));
+    else addAll(failures, invalidEach(at.child('containerPort'), containerPort, portNumberErrors(containerPort)));
+    if (hostPort !== 0) addAll(failures, invalidEach(at.child('hostPort'), hostPort, portNumberErrors(hostPort)));
+    addAll(failures, checkEnum(at.child('protocol'), port.protocol, protocols));
   });
-  return failures;
 }
 
 /** No two containers may claim the same port of the host. */
-function hostPortConflicts(containers: Container[], path: FieldPath): FieldFailure[] {
-  const failures: FieldFailure[] = [];
-  const claimed = new Set<string>();
+function addHostPortConflicts(failures: FieldFailure[], containers: Container[], path: FieldPath): void {
+  let claimed: Set<string> | undefined;
   containers.forEach((container, i) => {
     container.ports?.forEach((port, j) => {
       if ((port.hostPort ?? 0) === 0) return;
       const claim = `${port.protocol ?? ''}/${port.hostIP ?? ''}/${port.hostPort}`;
-      const at = path.index(i).child('ports').index(j).child('hostPort');
-      if (claimed.has(claim)) failures.push(duplicate(at, claim));
+      claimed ??= new Set();
+      if (claimed.has(claim)) {
+        failures.push(duplicate(path.index(i).child('ports').index(j).child('hostPort'), claim));
+      }
       claimed.add(claim);
     });
   });
-  return failures;
 }
 
-function validateVolumeMounts(
+function addVolumeMounts(
+  failures: FieldFailure[],
+  { volumeDevices: devices, securityContext }: Container,
   mounts: VolumeMount[],
-  devices: VolumeDevice[],
   facts: PodFacts,
-  privileged: boolean,
   path: FieldPath,
-): FieldFailure[] {
-  const failures: FieldFailure[] = [];
+): void {
+  const privileged = securityContext?.privileged === true;
   const mountPaths = new Set<string>();
-  const deviceNames = new Set(devices.map((device) => device.name));
-  const devicePaths = new Set(devices.map((device) => device.devicePath));
+  const deviceNames = new Set(devices?.map((device) => device.name));
+  const devicePaths = new Set(devices?.map((device) => device.devicePath));
   mounts.forEach((mount, i) => {
     const at = path.index(i);
     const { name = '', mountPath = '', subPath = '', subPathExpr = '', mountPropagation } = mount;
-    failures.push(...checkRequired(at.child('name'), name));
+    addAll(failures, checkRequired(at.child('name'), name));
     if (!facts.volumes.has(name)) failures.push(notFoundField(at.child('name'), name));
-    failures.push(...checkRequired(at.child('mountPath'), mountPath));
+    addAll(failures, checkRequired(at.child('mountPath'), mountPath));
     if (mountPaths.has(mountPath)) failures.push(invalidValue(at.child('mountPath'), mountPath, 'must be unique'));
     mountPaths.add(mountPath);
     if (deviceNames.has(name)) {
@@ -230,24 +238,23 @@ function validateVolumeMounts(
       failures.push(invalidValue(at.child('mountPath'), mountPath, text));
     }
     // Of what is below the volume, 1.24 does not say in which mount it is.
-    if (subPath !== '') failures.push(...relativeDescending(path.child('subPath'), subPath));
+    if (subPath !== '') addAll(failures, relativeDescending(path.child('subPath'), subPath));
     if (subPathExpr !== '') {
       if (subPath !== '') {
         const text = 'subPathExpr and subPath are mutually exclusive';
         failures.push(invalidValue(at.child('subPathExpr'), subPathExpr, text));
       }
-      failures.push(...relativeDescending(path.child('subPathExpr'), subPathExpr));
+      addAll(failures, relativeDescending(path.child('subPathExpr'), subPathExpr));
     }
-    failures.push(...validatePropagation(mountPropagation, privileged, path.child('mountPropagation')));
+    addAll(failures, validatePropagation(mountPropagation, privileged, path.child('mountPropagation')));
   });
-  return failures;
 }
 
-function validatePropagation(mode: string | undefined, privileged: boolean, path: FieldPath): FieldFailure[] {
-  if (mode === undefined) return [];
+function validatePropagation(mode: string | undefined, privileged: boolean, path: FieldPath): readonly FieldFailure[] {
+  if (mode === undefined) return none;
   const modes = ['Bidirectional', 'HostToContainer', 'None'];
   if (!modes.includes(mode)) return [notSupported(path, mode, modes)];
-  if (mode !== 'Bidirectional' || privileged) return [];
+  if (mode !== 'Bidirectional' || privileged) return none;
   return [forbiddenField(path, 'Bidirectional mount propagation is available only to privileged containers')];
 }
 
@@ -256,7 +263,7 @@ function validateVolumeDevices(
   mounts: VolumeMount[],
   facts: PodFacts,
   path: FieldPath,
-): FieldFailure[] {
+): readonly FieldFailure[] {
   const failures: FieldFailure[] = [];
   const names = new Set<string>();
   const paths = new Set<string>();
@@ -265,7 +272,7 @@ function validateVolumeDevices(
   devices.forEach((device, i) => {
     const at = path.index(i);
     const { name = '', devicePath = '' } = device;
-    failures.push(...checkRequired(at.child('name'), name));
+    addAll(failures, checkRequired(at.child('name'), name));
     if (names.has(name)) failures.push(invalidValue(at.child('name'), name, 'must be unique'));
     const volume = facts.volumes.get(name);
     if (volume === undefined) failures.push(notFoundField(at.child('name'), name));
@@ -273,7 +280,7 @@ function validateVolumeDevices(
       const text = 'can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode';
       failures.push(invalidValue(at.child('name'), name, text));
     }
-    failures.push(...checkRequired(at.child('devicePath'), devicePath));
+    addAll(failures, checkRequired(at.child('devicePath'), devicePath));
     if (paths.has(devicePath)) failures.push(invalidValue(at.child('devicePath'), devicePath, 'must be unique'));
     if (devicePath.split('/').includes('..')) {
       failures.push(invalidValue(at.child('devicePath'), devicePath, "can not contain backsteps ('..')"));

@@ -9,30 +9,30 @@ import type {
 } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkOptionalEnum, checkRequired } from '#apimachinery/validation/checks.js';
-import { invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { addAll, invalidValue, joined, none, notSupported, required } from '#apimachinery/validation/failure.js';
 import { inclusiveRangeMessage } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
-export function validateGCEDisk(source: GCEPersistentDiskVolumeSource, path: FieldPath): FieldFailure[] {
-  return [...checkRequired(path.child('pdName'), source.pdName), ...checkPartition(source.partition, path)];
+export function validateGCEDisk(source: GCEPersistentDiskVolumeSource, path: FieldPath): readonly FieldFailure[] {
+  return joined(checkRequired(path.child('pdName'), source.pdName), checkPartition(source.partition, path));
 }
 
-export function validateEBSDisk(source: AWSElasticBlockStoreVolumeSource, path: FieldPath): FieldFailure[] {
-  return [...checkRequired(path.child('volumeID'), source.volumeID), ...checkPartition(source.partition, path)];
+export function validateEBSDisk(source: AWSElasticBlockStoreVolumeSource, path: FieldPath): readonly FieldFailure[] {
+  return joined(checkRequired(path.child('volumeID'), source.volumeID), checkPartition(source.partition, path));
 }
 
 /** 0 is the whole disk, which the message leaves out. */
-function checkPartition(partition: number | undefined, path: FieldPath): FieldFailure[] {
+function checkPartition(partition: number | undefined, path: FieldPath): readonly FieldFailure[] {
   const number = partition ?? 0;
-  if (number >= 0 && number <= 255) return [];
+  if (number >= 0 && number <= 255) return none;
   return [invalidValue(path.child('partition'), number, inclusiveRangeMessage(1, 255))];
 }
 
-function checkLun(lun: number, path: FieldPath): FieldFailure[] {
-  return lun >= 0 && lun <= 255 ? [] : [invalidValue(path.child('lun'), lun, inclusiveRangeMessage(0, 255))];
+function checkLun(lun: number, path: FieldPath): readonly FieldFailure[] {
+  return lun >= 0 && lun <= 255 ? none : [invalidValue(path.child('lun'), lun, inclusiveRangeMessage(0, 255))];
 }
 
-export function validateFC(source: FCVolumeSource, path: FieldPath): FieldFailure[] {
+export function validateFC(source: FCVolumeSource, path: FieldPath): readonly FieldFailure[] {
   const { targetWWNs = [], wwids = [], lun } = source;
   const at = path.child('targetWWNs');
   const failures: FieldFailure[] = [];
@@ -44,7 +44,7 @@ export function validateFC(source: FCVolumeSource, path: FieldPath): FieldFailur
     failures.push(invalidValue(at, targetWWNs, 'targetWWNs and wwids can not be specified simultaneously'));
   }
   if (lun === undefined) failures.push(required(path.child('lun'), 'lun is required if targetWWNs is specified'));
-  else failures.push(...checkLun(lun, path));
+  else addAll(failures, checkLun(lun, path));
   return failures;
 }
 
@@ -55,10 +55,10 @@ const iscsiNames: Readonly<Record<string, RegExp>> = {
   naa: /^naa.[a-zA-Z0-9]{32}$/,
 };
 
-function checkISCSIName(name: string, unknown: string, path: FieldPath): FieldFailure[] {
+function checkISCSIName(name: string, unknown: string, path: FieldPath): readonly FieldFailure[] {
   const pattern = iscsiNames[name.slice(0, 3)];
   if (pattern === undefined) return [invalidValue(path, name, unknown)];
-  return pattern.test(name) ? [] : [invalidValue(path, name, 'must be valid format')];
+  return pattern.test(name) ? none : [invalidValue(path, name, 'must be valid format')];
 }
 
 const startsWith = 'must be valid format starting with iqn, eui, or naa';
@@ -71,15 +71,17 @@ function validateISCSICommon(
   source: ISCSIVolumeSource | ISCSIPersistentVolumeSource,
   unknownName: string,
   path: FieldPath,
-): FieldFailure[] {
+): readonly FieldFailure[] {
   const { iqn = '', lun = 0, initiatorName } = source;
-  const failures = iqn === '' ? [required(path.child('iqn'))] : checkISCSIName(iqn, unknownName, path.child('iqn'));
-  failures.push(...checkLun(lun, path));
+  const failures = [
+    ...(iqn === '' ? [required(path.child('iqn'))] : checkISCSIName(iqn, unknownName, path.child('iqn'))),
+  ];
+  addAll(failures, checkLun(lun, path));
   if ((source.chapAuthDiscovery === true || source.chapAuthSession === true) && source.secretRef === undefined) {
     failures.push(required(path.child('secretRef')));
   }
   if (initiatorName !== undefined) {
-    failures.push(...checkISCSIName(initiatorName, unknownName, path.child('initiatorname')));
+    addAll(failures, checkISCSIName(initiatorName, unknownName, path.child('initiatorname')));
   }
   return failures;
 }
@@ -90,11 +92,10 @@ export function validateISCSI(
   path: FieldPath,
   volumePath: FieldPath,
   name: string,
-): FieldFailure[] {
+): readonly FieldFailure[] {
   const portal = source.targetPortal ?? '';
   const failures = [
-    ...checkRequired(path.child('targetPortal'), portal),
-    ...validateISCSICommon(source, startsWith, path),
+    ...joined(checkRequired(path.child('targetPortal'), portal), validateISCSICommon(source, startsWith, path)),
   ];
   if (source.initiatorName !== undefined && `${name}:${portal}`.length > maxInterfaceLength) {
     failures.push(invalidValue(volumePath.child('name'), name, interfaceTooLong));
@@ -107,15 +108,15 @@ export function validateISCSIPersistent(
   source: ISCSIPersistentVolumeSource,
   path: FieldPath,
   name: string,
-): FieldFailure[] {
+): readonly FieldFailure[] {
   const portal = source.targetPortal ?? '';
-  const failures = checkRequired(path.child('targetPortal'), portal);
+  const failures = [...checkRequired(path.child('targetPortal'), portal)];
   if (source.initiatorName !== undefined && `${name}:${portal}`.length > maxInterfaceLength) {
     failures.push(invalidValue(path.child('targetportal'), portal, interfaceTooLong));
   }
-  failures.push(...validateISCSICommon(source, 'must be valid format', path));
+  addAll(failures, validateISCSICommon(source, 'must be valid format', path));
   if (source.secretRef !== undefined) {
-    failures.push(...checkRequired(path.child('secretRef', 'name'), source.secretRef.name));
+    addAll(failures, checkRequired(path.child('secretRef', 'name'), source.secretRef.name));
   }
   return failures;
 }
@@ -123,14 +124,16 @@ export function validateISCSIPersistent(
 const managedURI = '/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}';
 const blobURI = 'https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd';
 
-export function validateAzureDisk(source: AzureDiskVolumeSource, path: FieldPath): FieldFailure[] {
+export function validateAzureDisk(source: AzureDiskVolumeSource, path: FieldPath): readonly FieldFailure[] {
   const { diskURI = '', cachingMode, kind } = source;
   const at = path.child('diskURI');
   const failures = [
-    ...checkRequired(path.child('diskName'), source.diskName),
-    ...checkRequired(at, diskURI),
-    ...checkOptionalEnum(path.child('cachingMode'), cachingMode, ['None', 'ReadOnly', 'ReadWrite']),
-    ...checkOptionalEnum(path.child('kind'), kind, ['Dedicated', 'Managed', 'Shared']),
+    ...joined(
+      checkRequired(path.child('diskName'), source.diskName),
+      checkRequired(at, diskURI),
+      checkOptionalEnum(path.child('cachingMode'), cachingMode, ['None', 'ReadOnly', 'ReadWrite']),
+      checkOptionalEnum(path.child('kind'), kind, ['Dedicated', 'Managed', 'Shared']),
+    ),
   ];
   if (kind === 'Managed') {
     if (!diskURI.startsWith('/subscriptions/')) failures.push(notSupported(at, diskURI, [managedURI]));

@@ -3,7 +3,7 @@ import { type PodOptions, searchLimits } from '#api/core/v1/pod/validation/optio
 import type { HostAlias, PodDNSConfig, PodSpec } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSSubdomain } from '#apimachinery/validation/checks.js';
-import { invalidValue, required } from '#apimachinery/validation/failure.js';
+import { addAll, invalidValue, none, required } from '#apimachinery/validation/failure.js';
 import { ipFamily } from '#apimachinery/validation/ip.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -15,7 +15,7 @@ const expandedSearchLimits = { paths: 32, characters: 2048 } as const;
 export const dnsPolicies = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'] as const;
 
 /** Servers and search domains of the pod's own; without a policy they are all that it has. */
-export function validateDNSConfig(spec: PodSpec, options: PodOptions, path: FieldPath): FieldFailure[] {
+export function validateDNSConfig(spec: PodSpec, options: PodOptions, path: FieldPath): readonly FieldFailure[] {
   const config = spec.dnsConfig;
   if (spec.dnsPolicy === 'None') {
     if (config === undefined) return [required(path, 'must provide `dnsConfig` when `dnsPolicy` is None')];
@@ -24,10 +24,10 @@ export function validateDNSConfig(spec: PodSpec, options: PodOptions, path: Fiel
       return [required(path.child('nameservers'), text)];
     }
   }
-  return config === undefined ? [] : validateConfig(config, options, path);
+  return config === undefined ? none : validateConfig(config, options, path);
 }
 
-function validateConfig(config: PodDNSConfig, options: PodOptions, path: FieldPath): FieldFailure[] {
+function validateConfig(config: PodDNSConfig, options: PodOptions, path: FieldPath): readonly FieldFailure[] {
   const { nameservers = [], searches = [] } = config;
   const { paths, characters } = options.expandedDNS ? expandedSearchLimits : searchLimits;
   const failures: FieldFailure[] = [];
@@ -47,7 +47,7 @@ function validateConfig(config: PodDNSConfig, options: PodOptions, path: FieldPa
     failures.push(invalidValue(path.child('searches'), searches, text));
   }
   searches.forEach((search, i) => {
-    failures.push(...checkDNSSubdomain(path.child('searches').index(i), search.replace(/\.$/, '')));
+    addAll(failures, checkDNSSubdomain(path.child('searches').index(i), search.replace(/\.$/, '')));
   });
   config.options?.forEach((option, i) => {
     if ((option.name ?? '') === '') failures.push(required(path.child('options').index(i), 'must not be empty'));
@@ -55,11 +55,12 @@ function validateConfig(config: PodDNSConfig, options: PodOptions, path: FieldPa
   return failures;
 }
 
-export function validateHostAliases(aliases: HostAlias[] | undefined, path: FieldPath): FieldFailure[] {
-  return (aliases ?? []).flatMap((alias) => [
-    ...(ipFamily(alias.ip ?? '') === 0
-      ? [invalidValue(path.child('ip'), alias.ip ?? '', 'must be valid IP address')]
-      : []),
-    ...(alias.hostnames ?? []).flatMap((name) => checkDNSSubdomain(path.child('hostnames'), name)),
-  ]);
+export function validateHostAliases(aliases: HostAlias[] | undefined, path: FieldPath): readonly FieldFailure[] {
+  if (aliases === undefined) return none;
+  const failures: FieldFailure[] = [];
+  for (const { ip = '', hostnames } of aliases) {
+    if (ipFamily(ip) === 0) failures.push(invalidValue(path.child('ip'), ip, 'must be valid IP address'));
+    for (const name of hostnames ?? []) addAll(failures, checkDNSSubdomain(path.child('hostnames'), name));
+  }
+  return failures;
 }

@@ -1,16 +1,26 @@
 /** Rules of environment variables and of references into the pod itself. */
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import type {
+  ConfigMapKeySelector,
   EnvFromSource,
   EnvVar,
   EnvVarSource,
   ObjectFieldSelector,
   ResourceFieldSelector,
+  SecretKeySelector,
 } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { canonicalQuantity, isQuantity, quantitySign } from '#apimachinery/quantity.js';
 import { checkDNSSubdomain, checkQualifiedName, checkRequired } from '#apimachinery/validation/checks.js';
-import { invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import {
+  addAll,
+  invalidEach,
+  invalidValue,
+  joined,
+  none,
+  notSupported,
+  required,
+} from '#apimachinery/validation/failure.js';
 import { configKeyErrors, envVarNameErrors } from '#apimachinery/validation/identifiers.js';
 import { dns1123SubdomainErrors, maskTrailingDash } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
@@ -54,44 +64,38 @@ const containerResources = [
   'requests.memory',
 ] as const;
 
-export function validateEnv(vars: EnvVar[] | undefined, options: PodOptions, path: FieldPath): FieldFailure[] {
-  const failures: FieldFailure[] = [];
-  vars?.forEach((variable, i) => {
+export function addEnv(failures: FieldFailure[], vars: EnvVar[], options: PodOptions, path: FieldPath): void {
+  vars.forEach((variable, i) => {
     const at = path.index(i);
     const name = variable.name ?? '';
-    failures.push(...checkRequired(at.child('name'), name));
-    if (name !== '') failures.push(...invalidEach(at.child('name'), name, envVarNameErrors(name)));
+    addAll(failures, checkRequired(at.child('name'), name));
+    if (name !== '') addAll(failures, invalidEach(at.child('name'), name, envVarNameErrors(name)));
     if (variable.valueFrom !== undefined) {
-      failures.push(...validateEnvSource(variable, variable.valueFrom, options, at.child('valueFrom')));
+      addEnvSource(failures, variable, variable.valueFrom, options, at.child('valueFrom'));
     }
   });
-  return failures;
 }
 
-function validateEnvSource(
+function addEnvSource(
+  failures: FieldFailure[],
   { value }: EnvVar,
   source: EnvVarSource,
   options: PodOptions,
   path: FieldPath,
-): FieldFailure[] {
-  const failures: FieldFailure[] = [];
+): void {
   const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef } = source;
-  if (fieldRef !== undefined) failures.push(...validateFieldRef(fieldRef, envFieldPaths, path.child('fieldRef')));
+  if (fieldRef !== undefined) addAll(failures, validateFieldRef(fieldRef, envFieldPaths, path.child('fieldRef')));
   if (resourceFieldRef !== undefined) {
-    failures.push(
-      ...validateResourceFieldRef(resourceFieldRef, { inVolume: false, options }, path.child('resourceFieldRef')),
-    );
+    const at = path.child('resourceFieldRef');
+    addAll(failures, validateResourceFieldRef(resourceFieldRef, { inVolume: false, options }, at));
   }
-  for (const [field, ref] of [
-    ['configMapKeyRef', configMapKeyRef],
-    ['secretKeyRef', secretKeyRef],
-  ] as const) {
-    if (ref === undefined) continue;
-    const at = path.child(field);
-    failures.push(...checkDNSSubdomain(at.child('name'), ref.name ?? ''), ...checkRequired(at.child('key'), ref.key));
-    if ((ref.key ?? '') !== '') failures.push(...invalidEach(at.child('key'), ref.key, configKeyErrors(ref.key)));
-  }
-  const sources = [fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef].filter((ref) => ref !== undefined).length;
+  if (configMapKeyRef !== undefined) addKeyRef(failures, configMapKeyRef, path.child('configMapKeyRef'));
+  if (secretKeyRef !== undefined) addKeyRef(failures, secretKeyRef, path.child('secretKeyRef'));
+  const sources =
+    Number(fieldRef !== undefined) +
+    Number(resourceFieldRef !== undefined) +
+    Number(configMapKeyRef !== undefined) +
+    Number(secretKeyRef !== undefined);
   if (sources === 0) {
     const text = 'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`';
     failures.push(invalidValue(path, '', text));
@@ -100,7 +104,14 @@ function validateEnvSource(
   } else if (sources > 1) {
     failures.push(invalidValue(path, '', 'may not have more than one field specified at a time'));
   }
-  return failures;
+}
+
+/** A key of a config map or a secret. */
+function addKeyRef(failures: FieldFailure[], ref: ConfigMapKeySelector | SecretKeySelector, path: FieldPath): void {
+  const { name = '', key = '' } = ref;
+  addAll(failures, checkDNSSubdomain(path.child('name'), name));
+  if (key === '') failures.push(required(path.child('key')));
+  else addAll(failures, invalidEach(path.child('key'), key, configKeyErrors(key)));
 }
 
 /** A reference to one of the pod's own fields; `supported` lists the plain ones, labels and annotations go by key. */
@@ -108,13 +119,14 @@ export function validateFieldRef(
   ref: ObjectFieldSelector,
   supported: readonly string[],
   path: FieldPath,
-): FieldFailure[] {
+): readonly FieldFailure[] {
   const failures = checkRequired(path.child('apiVersion'), ref.apiVersion);
   const fieldPath = ref.fieldPath ?? '';
   const at = path.child('fieldPath');
-  if (failures.length > 0 || fieldPath === '') return [...failures, ...checkRequired(at, fieldPath)];
+  if (failures.length > 0 || fieldPath === '') return joined(failures, checkRequired(at, fieldPath));
   const wrong = (why: string): FieldFailure[] => [invalidValue(at, fieldPath, `error converting fieldPath: ${why}`)];
   if (ref.apiVersion !== 'v1') return wrong(`unsupported pod version: ${ref.apiVersion}`);
+  if (supported.includes(fieldPath)) return none;
   const subscript = /^([^[]*)\['([^']*)'\]$/.exec(fieldPath);
   if (subscript !== null) {
     const [, field, key = ''] = subscript;
@@ -123,7 +135,7 @@ export function validateFieldRef(
     return wrong(`field label does not support subscript: ${field}`);
   }
   if (!knownFieldPaths.includes(fieldPath)) return wrong(`field label not supported: ${fieldPath}`);
-  return supported.includes(fieldPath) ? [] : [notSupported(at, fieldPath, supported)];
+  return [notSupported(at, fieldPath, supported)];
 }
 
 /** A reference to a container's own resources. */
@@ -131,7 +143,7 @@ export function validateResourceFieldRef(
   ref: ResourceFieldSelector,
   { inVolume, options }: { readonly inVolume: boolean; readonly options: PodOptions },
   path: FieldPath,
-): FieldFailure[] {
+): readonly FieldFailure[] {
   const failures: FieldFailure[] = [];
   const { containerName = '', resource = '' } = ref;
   const known: readonly string[] = containerResources;
@@ -140,17 +152,17 @@ export function validateResourceFieldRef(
   else if (!known.includes(resource) && !(options.hugePagesInDownwardAPI && hugePages.test(resource))) {
     failures.push(notSupported(path.child('resource'), resource, containerResources));
   }
-  return [...failures, ...validateDivisor(resource, ref.divisor, path.child('divisor'))];
+  return joined(failures, validateDivisor(resource, ref.divisor, path.child('divisor')));
 }
 
 const hugePages = /^(limits|requests)\.hugepages-/;
 
 const byteDivisors = ['1', '1k', '1M', '1G', '1T', '1P', '1E', '1Ki', '1Mi', '1Gi', '1Ti', '1Pi', '1Ei'];
 
-function validateDivisor(resource: string, divisor: string | undefined, path: FieldPath): FieldFailure[] {
-  if (divisor === undefined || !isQuantity(divisor) || quantitySign(divisor) === 0) return [];
+function validateDivisor(resource: string, divisor: string | undefined, path: FieldPath): readonly FieldFailure[] {
+  if (divisor === undefined || !isQuantity(divisor) || quantitySign(divisor) === 0) return none;
   const { shown, allowed } = divisorsOf(resource);
-  if (shown === '' || allowed.includes(canonicalQuantity(divisor))) return [];
+  if (shown === '' || allowed.includes(canonicalQuantity(divisor))) return none;
   const list = shown === 'cpu' ? allowed.join(' and ') : allowed.join(', ');
   // It is the resource that 1.24 shows as the bad value.
   return [invalidValue(path, resource, `only divisor's values ${list} are supported with the ${shown} resource`)];
@@ -165,12 +177,13 @@ function divisorsOf(resource: string): { shown: string; allowed: readonly string
   return { shown: name === 'ephemeral-storage' ? 'local ephemeral storage' : name, allowed: byteDivisors };
 }
 
-export function validateEnvFrom(sources: EnvFromSource[] | undefined, path: FieldPath): FieldFailure[] {
+export function validateEnvFrom(sources: EnvFromSource[] | undefined, path: FieldPath): readonly FieldFailure[] {
+  if (sources === undefined) return none;
   const failures: FieldFailure[] = [];
-  sources?.forEach((source, i) => {
+  sources.forEach((source, i) => {
     const at = path.index(i);
     const prefix = source.prefix ?? '';
-    if (prefix !== '') failures.push(...invalidEach(at.child('prefix'), prefix, envVarNameErrors(prefix)));
+    if (prefix !== '') addAll(failures, invalidEach(at.child('prefix'), prefix, envVarNameErrors(prefix)));
     const { configMapRef, secretRef } = source;
     for (const [field, ref] of [
       ['configMapRef', configMapRef],
@@ -180,7 +193,7 @@ export function validateEnvFrom(sources: EnvFromSource[] | undefined, path: Fiel
       const name = ref.name ?? '';
       const namePath = at.child(field, 'name');
       if (name === '') failures.push(required(namePath));
-      else failures.push(...invalidEach(namePath, name, dns1123SubdomainErrors(maskTrailingDash(name))));
+      else addAll(failures, invalidEach(namePath, name, dns1123SubdomainErrors(maskTrailingDash(name))));
     }
     // The path is that of the list.
     if (configMapRef === undefined && secretRef === undefined) {

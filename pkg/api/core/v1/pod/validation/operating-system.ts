@@ -2,7 +2,7 @@
 import { containerLists } from '#api/core/v1/pod/containers.js';
 import type { PodSpec } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { forbiddenField, notSupported, required } from '#apimachinery/validation/failure.js';
+import { forbiddenField, none, notSupported, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 const podFields = ['hostPID', 'hostIPC', 'shareProcessNamespace'] as const;
@@ -28,8 +28,8 @@ const containerContextFields = [
   'runAsGroup',
 ] as const;
 
-export function validateOS(spec: PodSpec, path: FieldPath): FieldFailure[] {
-  if (spec.os === undefined) return [];
+export function validateOS(spec: PodSpec, path: FieldPath): readonly FieldFailure[] {
+  if (spec.os === undefined) return none;
   const at = path.child('os');
   const name = spec.os.name ?? '';
   switch (name) {
@@ -44,7 +44,7 @@ export function validateOS(spec: PodSpec, path: FieldPath): FieldFailure[] {
   }
 }
 
-function validateLinux(spec: PodSpec, path: FieldPath): FieldFailure[] {
+function validateLinux(spec: PodSpec, path: FieldPath): readonly FieldFailure[] {
   const refuse = (context: FieldPath): FieldFailure =>
     forbiddenField(context.child('windowsOptions'), 'windows options cannot be set for a linux pod');
   const failures: FieldFailure[] = [];
@@ -58,7 +58,7 @@ function validateLinux(spec: PodSpec, path: FieldPath): FieldFailure[] {
   return failures;
 }
 
-function validateWindows(spec: PodSpec, path: FieldPath): FieldFailure[] {
+function validateWindows(spec: PodSpec, path: FieldPath): readonly FieldFailure[] {
   const failures: FieldFailure[] = [];
   const refuse = (at: FieldPath): void => {
     failures.push(forbiddenField(at, 'cannot be set for a windows pod'));

@@ -1,5 +1,5 @@
 /** What of a pod's rules depends on feature gates, and what is let through because it is stored already. */
-import { containersOf } from '#api/core/v1/pod/containers.js';
+import { someContainer } from '#api/core/v1/pod/containers.js';
 import { isDivisibleHugePages, isHugePages } from '#api/core/v1/resource-names.js';
 import type { PodSpec, ResourceFieldSelector } from '#api/core/v1/types.gen.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
@@ -81,9 +81,7 @@ function tellsHugePages(spec: PodSpec | undefined): boolean {
   const names = (ref: ResourceFieldSelector | undefined): boolean =>
     /^(limits|requests)\.hugepages-/.test(ref?.resource ?? '');
   return (
-    containersOf(spec).some(({ container }) =>
-      container.env?.some((variable) => names(variable.valueFrom?.resourceFieldRef)),
-    ) ||
+    someContainer(spec, ({ env }) => env?.some(({ valueFrom }) => names(valueFrom?.resourceFieldRef))) ||
     (spec.volumes ?? []).some(
       ({ downwardAPI, projected }) =>
         downwardAPI?.items?.some((file) => names(file.resourceFieldRef)) ||
@@ -94,12 +92,12 @@ function tellsHugePages(spec: PodSpec | undefined): boolean {
 
 function hasIndivisibleHugePages(spec: PodSpec | undefined): boolean {
   if (spec === undefined) return false;
-  const indivisible = (list: Readonly<Record<string, string>> | undefined): boolean =>
-    Object.entries(list ?? {}).some(([name, quantity]) => isHugePages(name) && !isDivisibleHugePages(name, quantity));
+  const indivisible = (list: Readonly<Record<string, string>> | undefined): boolean => {
+    for (const name in list) if (isHugePages(name) && !isDivisibleHugePages(name, list[name] ?? '')) return true;
+    return false;
+  };
   return (
     indivisible(spec.overhead) ||
-    containersOf(spec).some(
-      ({ container: { resources } }) => indivisible(resources?.limits) || indivisible(resources?.requests),
-    )
+    someContainer(spec, ({ resources }) => indivisible(resources?.limits) || indivisible(resources?.requests))
   );
 }

@@ -13,7 +13,16 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSSubdomain, checkQualifiedName } from '#apimachinery/validation/checks.js';
-import { duplicate, forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
+import {
+  addAll,
+  duplicate,
+  forbiddenField,
+  invalidEach,
+  invalidValue,
+  joined,
+  none,
+  required,
+} from '#apimachinery/validation/failure.js';
 import { ipErrors, ipFamily } from '#apimachinery/validation/ip.js';
 import { inclusiveRangeMessage } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
@@ -24,19 +33,19 @@ const specPath = FieldPath.of('spec');
 const statusPath = FieldPath.of('status');
 
 /** Everything but what all metadata must be, on create and on update. */
-export function validatePod(pod: Pod, rules: AnnotationRules): FieldFailure[] {
-  const failures = [
-    ...validatePodAnnotations(pod, rules, annotationsPath),
-    ...validatePodSpec(pod.spec, { ...rules, podName: pod.metadata.name ?? '' }, specPath),
-  ];
-  if ((pod.spec.serviceAccountName ?? '') === '') failures.push(...noTokensWithoutAccount(pod.spec));
-  for (const field of ['containers', 'initContainers'] as const) {
-    failures.push(...imagesWithoutBlanks(pod.spec[field] ?? [], specPath.child(field)));
-  }
-  return failures;
+export function validatePod(pod: Pod, rules: AnnotationRules): readonly FieldFailure[] {
+  const { metadata, spec } = pod;
+  const { dialect, options } = rules;
+  return joined(
+    validatePodAnnotations(pod, rules, annotationsPath),
+    validatePodSpec(spec, { dialect, options, podName: metadata.name ?? '' }, specPath),
+    (spec.serviceAccountName ?? '') === '' ? noTokensWithoutAccount(spec) : none,
+    imagesWithoutBlanks(spec.containers ?? [], specPath.child('containers')),
+    imagesWithoutBlanks(spec.initContainers ?? [], specPath.child('initContainers')),
+  );
 }
 
-function noTokensWithoutAccount(spec: PodSpec): FieldFailure[] {
+function noTokensWithoutAccount(spec: PodSpec): readonly FieldFailure[] {
   const failures: FieldFailure[] = [];
   spec.volumes?.forEach((volume, i) => {
     volume.projected?.sources?.forEach((source, j) => {
@@ -49,16 +58,16 @@ function noTokensWithoutAccount(spec: PodSpec): FieldFailure[] {
 }
 
 /** What holds on create only. */
-export function validatePodCreate(pod: Pod, dialect: Dialect): FieldFailure[] {
+export function validatePodCreate(pod: Pod, dialect: Dialect): readonly FieldFailure[] {
   const failures = validateSeccompAgreement(pod, dialect, specPath);
   if ((pod.spec.ephemeralContainers ?? []).length === 0) return failures;
   return [forbiddenField(specPath.child('ephemeralContainers'), 'cannot be set on create'), ...failures];
 }
 
 /** Which changes of annotations and spec are allowed once a pod exists. */
-export function validatePodUpdate(pod: Pod, old: Pod, dialect: Dialect): FieldFailure[] {
+export function validatePodUpdate(pod: Pod, old: Pod, dialect: Dialect): readonly FieldFailure[] {
   const spec = pod.spec;
-  const failures = annotationsUpdate(pod, old, dialect);
+  const failures = [...annotationsUpdate(pod, old, dialect)];
   for (const field of ['containers', 'initContainers'] as const) {
     const after = spec[field] ?? [];
     if (after.length !== (old.spec[field] ?? []).length) {
@@ -68,88 +77,93 @@ export function validatePodUpdate(pod: Pod, old: Pod, dialect: Dialect): FieldFa
       if ((container.image ?? '') === '') failures.push(required(specPath.child(field).index(i).child('image')));
     });
   }
-  failures.push(...deadlineMayOnlyShrink(spec.activeDeadlineSeconds, old.spec.activeDeadlineSeconds));
-  failures.push(...validateOnlyAddedTolerations(spec.tolerations, old.spec.tolerations, specPath.child('tolerations')));
-  const changed = changedFields(withOldMutableFields(spec, old.spec), old.spec);
+  addAll(failures, deadlineMayOnlyShrink(spec.activeDeadlineSeconds, old.spec.activeDeadlineSeconds));
+  addAll(failures, validateOnlyAddedTolerations(spec.tolerations, old.spec.tolerations, specPath.child('tolerations')));
+  const changed = changedFields(spec, old.spec);
   if (changed.length > 0) failures.push(forbiddenField(specPath, `${immutableText}\nchanged: ${changed.join(', ')}\n`));
   return failures;
 }
 
-function annotationsUpdate(pod: Pod, old: Pod, dialect: Dialect): FieldFailure[] {
+function annotationsUpdate(pod: Pod, old: Pod, dialect: Dialect): readonly FieldFailure[] {
   return validateAnnotationsUpdate(pod.metadata.annotations, old.metadata.annotations, dialect, annotationsPath);
 }
 
 const immutableText =
   'pod updates may not change fields other than `spec.containers[*].image`, `spec.initContainers[*].image`, `spec.activeDeadlineSeconds`, `spec.tolerations` (only additions to existing tolerations) or `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
 
-function deadlineMayOnlyShrink(seconds: number | undefined, old: number | undefined): FieldFailure[] {
+function deadlineMayOnlyShrink(seconds: number | undefined, old: number | undefined): readonly FieldFailure[] {
   const path = specPath.child('activeDeadlineSeconds');
   if (seconds === undefined) {
     return old === undefined
-      ? []
+      ? none
       : [invalidValue(path, undefined, 'must not update from a positive integer to nil value')];
   }
   if (seconds < 0 || seconds > maxInt32) return [invalidValue(path, seconds, inclusiveRangeMessage(0, maxInt32))];
   if (old !== undefined && old < seconds) {
     return [invalidValue(path, seconds, 'must be less than or equal to previous value')];
   }
-  return [];
+  return none;
 }
 
-/** The new spec with everything that may change put back, so that what still differs may not. */
-function withOldMutableFields(spec: PodSpec, old: PodSpec): PodSpec {
-  const munged: PodSpec = { ...spec, containers: withOldImages(spec.containers, old.containers) };
-  if (spec.initContainers !== undefined) {
-    munged.initContainers = withOldImages(spec.initContainers, old.initContainers ?? []);
-  }
-  for (const field of ['activeDeadlineSeconds', 'tolerations'] as const) {
-    Reflect.deleteProperty(munged, field);
-    if (old[field] !== undefined) Object.assign(munged, { [field]: old[field] });
-  }
-  const grace = old.terminationGracePeriodSeconds;
-  if (grace !== undefined && grace < 0 && spec.terminationGracePeriodSeconds === 1) {
-    munged.terminationGracePeriodSeconds = grace;
-  }
-  return munged;
-}
-
-function withOldImages(containers: Container[], old: Container[]): Container[] {
-  return (containers ?? []).map((container, i) => {
-    const image = old[i]?.image;
-    return image === undefined ? container : { ...container, image };
-  });
-}
-
+/** The fields that differ and may not, sorted. */
 function changedFields(spec: PodSpec, old: PodSpec): string[] {
-  const fields = new Set([...Object.keys(spec), ...Object.keys(old)]);
-  return [...fields].filter((field) => !semanticEqual(Reflect.get(spec, field), Reflect.get(old, field))).sort();
+  if (spec === old) return [];
+  const changed: string[] = [];
+  for (const field of Object.keys({ ...old, ...spec }) as (keyof PodSpec)[]) {
+    if (spec[field] !== old[field] && !mayDiffer(field, spec, old)) changed.push(field);
+  }
+  return changed.sort();
+}
+
+function mayDiffer(field: keyof PodSpec, spec: PodSpec, old: PodSpec): boolean {
+  switch (field) {
+    // These have rules of their own.
+    case 'activeDeadlineSeconds':
+    case 'tolerations':
+      return true;
+    case 'terminationGracePeriodSeconds':
+      return (spec[field] === 1 && (old[field] ?? 0) < 0) || semanticEqual(spec[field], old[field]);
+    case 'containers':
+    case 'initContainers':
+      return sameButImages(spec[field] ?? [], old[field] ?? []);
+    default:
+      return semanticEqual(spec[field], old[field]);
+  }
+}
+
+/** Lists of the same length, since nobody may add containers or remove any. */
+function sameButImages(containers: readonly Container[], old: readonly Container[]): boolean {
+  return containers.every((container, i) => {
+    const before = old[i];
+    if (container === before || before?.image === undefined) return semanticEqual(container, before);
+    return semanticEqual({ ...container, image: before.image }, before);
+  });
 }
 
 /** Conditions of the system, whose types nobody has to check. */
 const systemConditions = ['PodScheduled', 'Ready', 'Initialized'];
 
 /** What may not happen in an update of the status. */
-export function validatePodStatusUpdate(pod: Pod, old: Pod, rules: AnnotationRules): FieldFailure[] {
+export function validatePodStatusUpdate(pod: Pod, old: Pod, rules: AnnotationRules): readonly FieldFailure[] {
   const failures = [
-    ...annotationsUpdate(pod, old, rules.dialect),
-    ...validatePodAnnotations(pod, rules, annotationsPath),
+    ...joined(annotationsUpdate(pod, old, rules.dialect), validatePodAnnotations(pod, rules, annotationsPath)),
   ];
   // In 1.24 the conditions of pods are said to be part of the metadata.
   pod.status?.conditions?.forEach(({ type = '' }, i) => {
     if (systemConditions.includes(type)) return;
-    failures.push(...checkQualifiedName(metadataPath.child('conditions').index(i).child('Type'), type));
+    addAll(failures, checkQualifiedName(metadataPath.child('conditions').index(i).child('Type'), type));
   });
   const nominated = pod.status?.nominatedNodeName ?? '';
   if (nominated !== '' && nominated !== old.status?.nominatedNodeName)
-    failures.push(...checkDNSSubdomain(statusPath.child('nominatedNodeName'), nominated));
+    addAll(failures, checkDNSSubdomain(statusPath.child('nominatedNodeName'), nominated));
   for (const field of ['containerStatuses', 'initContainerStatuses'] as const) {
     const at = statusPath.child(field);
-    failures.push(...endedStaysEnded(pod.status?.[field], old.status?.[field], old.spec.restartPolicy, at));
+    addAll(failures, endedStaysEnded(pod.status?.[field], old.status?.[field], old.spec.restartPolicy, at));
   }
   // Nobody restarts an ephemeral container.
   const list = 'ephemeralContainerStatuses';
-  failures.push(...endedStaysEnded(pod.status?.[list], old.status?.[list], 'Never', statusPath.child(list)));
-  return [...failures, ...validatePodIPs(pod)];
+  addAll(failures, endedStaysEnded(pod.status?.[list], old.status?.[list], 'Never', statusPath.child(list)));
+  return joined(failures, validatePodIPs(pod));
 }
 
 /** Of a pod that does not restart, a container that has ended does not run again. */
@@ -158,8 +172,8 @@ function endedStaysEnded(
   old: ContainerStatus[] | undefined,
   restartPolicy: string | undefined,
   path: FieldPath,
-): FieldFailure[] {
-  if (restartPolicy === 'Always') return [];
+): readonly FieldFailure[] {
+  if (restartPolicy === 'Always') return none;
   const failures: FieldFailure[] = [];
   old?.forEach((before, i) => {
     const ended = before.state?.terminated;
@@ -171,7 +185,7 @@ function endedStaysEnded(
   return failures;
 }
 
-function validatePodIPs(pod: Pod): FieldFailure[] {
+function validatePodIPs(pod: Pod): readonly FieldFailure[] {
   const path = statusPath.child('podIPs');
   const ips = (pod.status?.podIPs ?? []).map((entry) => entry.ip ?? '');
   const failures = ips.flatMap((ip, i) => invalidEach(path.index(i), ip, ipErrors(ip)));
@@ -186,9 +200,9 @@ function validatePodIPs(pod: Pod): FieldFailure[] {
 }
 
 /** Ephemeral containers can be added, never changed or removed. */
-export function validateEphemeralContainersUpdate(pod: Pod, old: Pod, rules: AnnotationRules): FieldFailure[] {
+export function validateEphemeralContainersUpdate(pod: Pod, old: Pod, rules: AnnotationRules): readonly FieldFailure[] {
   const path = specPath.child('ephemeralContainers');
-  const failures = [...validatePod(pod, rules), ...annotationsUpdate(pod, old, rules.dialect)];
+  const failures = [...joined(validatePod(pod, rules), annotationsUpdate(pod, old, rules.dialect))];
   const after = pod.spec.ephemeralContainers ?? [];
   const before = old.spec.ephemeralContainers ?? [];
   for (const container of before) {

@@ -14,9 +14,9 @@ import {
 import type { ResourceRequirements } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { compareQuantities, parseQuantity, quantitySign } from '#apimachinery/quantity.js';
+import { compareQuantities, isWholeQuantity, quantitySign } from '#apimachinery/quantity.js';
 import { checkQualifiedName } from '#apimachinery/validation/checks.js';
-import { forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { addAll, forbiddenField, invalidValue, joined, none, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 export function validateResourceRequirements(
@@ -24,32 +24,57 @@ export function validateResourceRequirements(
   dialect: Dialect,
   path: FieldPath,
   options: Pick<PodOptions, 'indivisibleHugePages'> = defaultPodOptions,
-): FieldFailure[] {
-  if (resources === undefined) return [];
-  const { limits = {}, requests = {} } = resources;
+): readonly FieldFailure[] {
+  if (resources === undefined) return none;
+  const { limits, requests } = resources;
   const failures: FieldFailure[] = [];
-  const wholePages = (name: string, quantity: string, at: FieldPath): FieldFailure[] => {
-    if (options.indivisibleHugePages || !isHugePages(name) || isDivisibleHugePages(name, quantity)) return [];
-    return [invalidValue(at, quantity, `${quantity} is not positive integer multiple of ${name}`)];
-  };
-  for (const [name, quantity] of Object.entries(limits)) {
-    const at = path.child('limits').key(name);
-    failures.push(...validateContainerResourceName(name, dialect, at));
-    failures.push(...validateResourceQuantity(name, quantity, dialect, at));
-    failures.push(...wholePages(name, quantity, at));
+  const limitsPath = path.child('limits');
+  for (const name in limits) {
+    const quantity = limits[name] ?? '';
+    const at = limitsPath.key(name);
+    addAll(failures, validateContainerResource(name, quantity, dialect, at));
+    if (!options.indivisibleHugePages) addAll(failures, wholePages(name, quantity, at));
   }
-  for (const [name, quantity] of Object.entries(requests)) {
-    const at = path.child('requests').key(name);
-    failures.push(...validateContainerResourceName(name, dialect, at));
-    failures.push(...validateResourceQuantity(name, quantity, dialect, at));
-    failures.push(...requestWithinLimit(name, quantity, limits[name], dialect, path));
-    failures.push(...wholePages(name, quantity, at));
+  const requestsPath = path.child('requests');
+  for (const name in requests) {
+    const quantity = requests[name] ?? '';
+    const at = requestsPath.key(name);
+    addAll(failures, validateContainerResource(name, quantity, dialect, at));
+    addAll(failures, requestWithinLimit(name, quantity, limits?.[name], dialect, path));
+    if (!options.indivisibleHugePages) addAll(failures, wholePages(name, quantity, at));
   }
-  const names = [...Object.keys(limits), ...Object.keys(requests)];
-  if (names.some(isHugePages) && !names.includes('cpu') && !names.includes('memory')) {
-    failures.push(forbiddenField(path, 'HugePages require cpu or memory'));
-  }
+  if (pagesAlone(limits, requests)) failures.push(forbiddenField(path, 'HugePages require cpu or memory'));
   return failures;
+}
+
+function wholePages(name: string, quantity: string, path: FieldPath): readonly FieldFailure[] {
+  if (!isHugePages(name) || isDivisibleHugePages(name, quantity)) return none;
+  return [invalidValue(path, quantity, `${quantity} is not positive integer multiple of ${name}`)];
+}
+
+/** Huge pages among the resources, and neither CPU nor memory. */
+function pagesAlone(...lists: (Readonly<Record<string, string>> | undefined)[]): boolean {
+  let pages = false;
+  for (const list of lists) {
+    for (const name in list) {
+      if (name === 'cpu' || name === 'memory') return false;
+      if (isHugePages(name)) pages = true;
+    }
+  }
+  return pages;
+}
+
+/** One entry of a list of requests or limits. */
+function validateContainerResource(
+  name: string,
+  quantity: string,
+  dialect: Dialect,
+  path: FieldPath,
+): readonly FieldFailure[] {
+  return joined(
+    validateContainerResourceName(name, dialect, path),
+    validateResourceQuantity(name, quantity, dialect, path),
+  );
 }
 
 function requestWithinLimit(
@@ -58,10 +83,10 @@ function requestWithinLimit(
   limit: string | undefined,
   dialect: Dialect,
   path: FieldPath,
-): FieldFailure[] {
+): readonly FieldFailure[] {
   const overcommit = isOvercommitAllowed(name, dialect);
   if (limit === undefined) {
-    return overcommit ? [] : [required(path.child('limits'), 'Limit must be set for non overcommitable resources')];
+    return overcommit ? none : [required(path.child('limits'), 'Limit must be set for non overcommitable resources')];
   }
   const order = compareQuantities(request, limit);
   if (!overcommit && order !== 0) {
@@ -69,24 +94,26 @@ function requestWithinLimit(
   }
   return order > 0
     ? [invalidValue(path.child('requests'), request, `must be less than or equal to ${name} limit`)]
-    : [];
+    : none;
 }
 
 /** A resource that containers may ask for. */
-export function validateContainerResourceName(name: string, dialect: Dialect, path: FieldPath): FieldFailure[] {
+export function validateContainerResourceName(
+  name: string,
+  dialect: Dialect,
+  path: FieldPath,
+): readonly FieldFailure[] {
   const failures = validateResourceName(name, path);
   if (!name.includes('/')) {
-    if (!isStandardContainerResource(name)) {
-      failures.push(invalidValue(path, name, 'must be a standard resource for containers'));
-    }
-  } else if (!isNativeResource(name, dialect) && !isExtendedResource(name, dialect)) {
-    failures.push(invalidValue(path, name, "doesn't follow extended resource name standard"));
+    if (isStandardContainerResource(name)) return failures;
+    return [...failures, invalidValue(path, name, 'must be a standard resource for containers')];
   }
-  return failures;
+  if (isNativeResource(name, dialect) || isExtendedResource(name, dialect)) return failures;
+  return [...failures, invalidValue(path, name, "doesn't follow extended resource name standard")];
 }
 
 /** Any resource's name: qualified, and one of the known ones when it has no domain. */
-export function validateResourceName(name: string, path: FieldPath): FieldFailure[] {
+export function validateResourceName(name: string, path: FieldPath): readonly FieldFailure[] {
   const failures = checkQualifiedName(path, name);
   if (failures.length > 0 || name.includes('/') || isStandardResource(name)) return failures;
   return [invalidValue(path, name, 'must be a standard resource type or fully qualified')];
@@ -98,15 +125,13 @@ export function validateResourceQuantity(
   quantity: string,
   dialect: Dialect,
   path: FieldPath,
-): FieldFailure[] {
+): readonly FieldFailure[] {
   const failures = checkNonNegativeQuantity(path, quantity);
-  if (isIntegerResource(name, dialect) && parseQuantity(quantity).nanos % 1_000_000_000n !== 0n) {
-    failures.push(invalidValue(path, quantity, 'must be an integer'));
-  }
-  return failures;
+  if (!isIntegerResource(name, dialect) || isWholeQuantity(quantity)) return failures;
+  return [...failures, invalidValue(path, quantity, 'must be an integer')];
 }
 
-export function checkNonNegativeQuantity(path: FieldPath, quantity: string): FieldFailure[] {
-  if (quantitySign(quantity) >= 0) return [];
+export function checkNonNegativeQuantity(path: FieldPath, quantity: string): readonly FieldFailure[] {
+  if (quantitySign(quantity) >= 0) return none;
   return [invalidValue(path, quantity, 'must be greater than or equal to 0')];
 }

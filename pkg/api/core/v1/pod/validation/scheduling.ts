@@ -10,60 +10,68 @@ import type {
   TopologySpreadConstraint,
 } from '#api/core/v1/types.gen.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
-import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkDNSSubdomain, checkEnum, checkQualifiedName } from '#apimachinery/validation/checks.js';
-import { duplicate, forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import {
+  addAll,
+  duplicate,
+  forbiddenField,
+  invalidValue,
+  joined,
+  none,
+  notSupported,
+  required,
+} from '#apimachinery/validation/failure.js';
 import { labelValueErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 const requiredTerms = 'requiredDuringSchedulingIgnoredDuringExecution';
 const preferredTerms = 'preferredDuringSchedulingIgnoredDuringExecution';
 
-export function validateAffinity(affinity: Affinity | undefined, path: FieldPath): FieldFailure[] {
-  if (affinity === undefined) return [];
+export function validateAffinity(affinity: Affinity | undefined, path: FieldPath): readonly FieldFailure[] {
+  if (affinity === undefined) return none;
   const failures: FieldFailure[] = [];
   const node = affinity.nodeAffinity;
   if (node !== undefined) {
     const at = path.child('nodeAffinity');
     const selector = node[requiredTerms];
-    if (selector !== undefined) failures.push(...validateNodeSelector(selector, at.child(requiredTerms)));
+    if (selector !== undefined) addAll(failures, validateNodeSelector(selector, at.child(requiredTerms)));
     node[preferredTerms]?.forEach((term, i) => {
       const here = at.child(preferredTerms).index(i);
-      failures.push(...checkWeight(here.child('weight'), term.weight));
-      failures.push(...validateNodeSelectorTerm(term.preference ?? {}, here.child('preference')));
+      addAll(failures, checkWeight(here.child('weight'), term.weight));
+      addAll(failures, validateNodeSelectorTerm(term.preference ?? {}, here.child('preference')));
     });
   }
-  failures.push(...validatePodAffinity(affinity.podAffinity, path.child('podAffinity')));
-  failures.push(...validatePodAffinity(affinity.podAntiAffinity, path.child('podAntiAffinity')));
+  addAll(failures, validatePodAffinity(affinity.podAffinity, path.child('podAffinity')));
+  addAll(failures, validatePodAffinity(affinity.podAntiAffinity, path.child('podAntiAffinity')));
   return failures;
 }
 
-function checkWeight(path: FieldPath, weight: number | undefined): FieldFailure[] {
+function checkWeight(path: FieldPath, weight: number | undefined): readonly FieldFailure[] {
   const value = weight ?? 0;
-  return value >= 1 && value <= 100 ? [] : [invalidValue(path, value, 'must be in the range 1-100')];
+  return value >= 1 && value <= 100 ? none : [invalidValue(path, value, 'must be in the range 1-100')];
 }
 
 /** At least one term, each well formed. */
-export function validateNodeSelector(selector: NodeSelector, path: FieldPath): FieldFailure[] {
+export function validateNodeSelector(selector: NodeSelector, path: FieldPath): readonly FieldFailure[] {
   const at = path.child('nodeSelectorTerms');
   const terms = selector.nodeSelectorTerms ?? [];
   if (terms.length === 0) return [required(at, 'must have at least one node selector term')];
   return terms.flatMap((term, i) => validateNodeSelectorTerm(term, at.index(i)));
 }
 
-function validateNodeSelectorTerm(term: NodeSelectorTerm, path: FieldPath): FieldFailure[] {
+function validateNodeSelectorTerm(term: NodeSelectorTerm, path: FieldPath): readonly FieldFailure[] {
   const failures: FieldFailure[] = [];
   term.matchExpressions?.forEach((requirement, i) => {
-    failures.push(...validateNodeExpression(requirement, path.child('matchExpressions').index(i)));
+    addAll(failures, validateNodeExpression(requirement, path.child('matchExpressions').index(i)));
   });
   term.matchFields?.forEach((requirement, i) => {
-    failures.push(...validateNodeField(requirement, path.child('matchFields').index(i)));
+    addAll(failures, validateNodeField(requirement, path.child('matchFields').index(i)));
   });
   return failures;
 }
 
-function validateNodeExpression(requirement: NodeSelectorRequirement, path: FieldPath): FieldFailure[] {
+function validateNodeExpression(requirement: NodeSelectorRequirement, path: FieldPath): readonly FieldFailure[] {
   const failures: FieldFailure[] = [];
   const count = requirement.values?.length ?? 0;
   const at = path.child('values');
@@ -85,10 +93,10 @@ function validateNodeExpression(requirement: NodeSelectorRequirement, path: Fiel
     default:
       failures.push(invalidValue(path.child('operator'), requirement.operator ?? '', 'not a valid selector operator'));
   }
-  return [...failures, ...checkQualifiedName(path.child('key'), requirement.key ?? '')];
+  return joined(failures, checkQualifiedName(path.child('key'), requirement.key ?? ''));
 }
 
-function validateNodeField(requirement: NodeSelectorRequirement, path: FieldPath): FieldFailure[] {
+function validateNodeField(requirement: NodeSelectorRequirement, path: FieldPath): readonly FieldFailure[] {
   const failures: FieldFailure[] = [];
   const values = requirement.values ?? [];
   if (requirement.operator === 'In' || requirement.operator === 'NotIn') {
@@ -101,54 +109,62 @@ function validateNodeField(requirement: NodeSelectorRequirement, path: FieldPath
   }
   if (requirement.key === 'metadata.name') {
     values.forEach((value, i) => {
-      failures.push(...checkDNSSubdomain(path.child('values').index(i), value));
+      addAll(failures, checkDNSSubdomain(path.child('values').index(i), value));
     });
   } else failures.push(invalidValue(path.child('key'), requirement.key ?? '', 'not a valid field selector key'));
   return failures;
 }
 
-function validatePodAffinity(affinity: PodAffinity | undefined, path: FieldPath): FieldFailure[] {
+function validatePodAffinity(affinity: PodAffinity | undefined, path: FieldPath): readonly FieldFailure[] {
+  if (affinity === undefined) return none;
   const failures: FieldFailure[] = [];
-  affinity?.[requiredTerms]?.forEach((term, i) => {
-    failures.push(...validatePodAffinityTerm(term, path.child(requiredTerms).index(i)));
+  affinity[requiredTerms]?.forEach((term, i) => {
+    addAll(failures, validatePodAffinityTerm(term, path.child(requiredTerms).index(i)));
   });
-  affinity?.[preferredTerms]?.forEach((weighted, i) => {
+  affinity[preferredTerms]?.forEach((weighted, i) => {
     const at = path.child(preferredTerms).index(i);
-    failures.push(...checkWeight(at.child('weight'), weighted.weight));
-    failures.push(
-      ...validatePodAffinityTerm(weighted.podAffinityTerm ?? { topologyKey: '' }, at.child('podAffinityTerm')),
-    );
+    addAll(failures, checkWeight(at.child('weight'), weighted.weight));
+    const term = weighted.podAffinityTerm ?? { topologyKey: '' };
+    addAll(failures, validatePodAffinityTerm(term, at.child('podAffinityTerm')));
   });
   return failures;
 }
 
-function validatePodAffinityTerm(term: PodAffinityTerm, path: FieldPath): FieldFailure[] {
-  const failures = [
-    ...validateLabelSelector(term.labelSelector, path.child('labelSelector')),
-    ...validateLabelSelector(term.namespaceSelector, path.child('namespaceSelector')),
-    ...(term.namespaces ?? []).flatMap((name) => checkDNSLabel(path.child('namespace'), name)),
-  ];
+function validatePodAffinityTerm(term: PodAffinityTerm, path: FieldPath): readonly FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  addAll(failures, validateLabelSelector(term.labelSelector, path.child('labelSelector')));
+  addAll(failures, validateLabelSelector(term.namespaceSelector, path.child('namespaceSelector')));
+  for (const name of term.namespaces ?? []) addAll(failures, checkDNSLabel(path.child('namespace'), name));
   const key = term.topologyKey ?? '';
   if (key === '') failures.push(required(path.child('topologyKey'), 'can not be empty'));
-  return [...failures, ...checkQualifiedName(path.child('topologyKey'), key)];
+  addAll(failures, checkQualifiedName(path.child('topologyKey'), key));
+  return failures;
 }
 
 const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 
 /** Effects of taints and tolerations. */
-export function validateTaintEffect(path: FieldPath, effect: string | undefined, mayBeEmpty: boolean): FieldFailure[] {
-  if (mayBeEmpty && (effect ?? '') === '') return [];
+export function validateTaintEffect(
+  path: FieldPath,
+  effect: string | undefined,
+  mayBeEmpty: boolean,
+): readonly FieldFailure[] {
+  if (mayBeEmpty && (effect ?? '') === '') return none;
   return checkEnum(path, effect, taintEffects);
 }
 
-export function validateTolerations(tolerations: Toleration[] | undefined, path: FieldPath): FieldFailure[] {
-  return (tolerations ?? []).flatMap((toleration, i) => validateToleration(toleration, path.index(i)));
+export function validateTolerations(tolerations: Toleration[] | undefined, path: FieldPath): readonly FieldFailure[] {
+  if (tolerations === undefined) return none;
+  const failures: FieldFailure[] = [];
+  tolerations.forEach((toleration, i) => {
+    addToleration(failures, toleration, path.index(i));
+  });
+  return failures;
 }
 
-function validateToleration(toleration: Toleration, path: FieldPath): FieldFailure[] {
+function addToleration(failures: FieldFailure[], toleration: Toleration, path: FieldPath): void {
   const { key = '', operator = '', value = '', effect = '' } = toleration;
-  const failures: FieldFailure[] = [];
-  if (key !== '') failures.push(...checkQualifiedName(path.child('key'), key));
+  if (key !== '') addAll(failures, checkQualifiedName(path.child('key'), key));
   else if (operator !== 'Exists') {
     const text = 'operator must be Exists when `key` is empty, which means "match all values and all keys"';
     failures.push(invalidValue(path.child('operator'), operator, text));
@@ -165,7 +181,7 @@ function validateToleration(toleration: Toleration, path: FieldPath): FieldFailu
   } else if (value !== '') {
     failures.push(invalidValue(path.child('operator'), toleration, "value must be empty when `operator` is 'Exists'"));
   }
-  return [...failures, ...validateTaintEffect(path.child('effect'), effect, true)];
+  addAll(failures, validateTaintEffect(path.child('effect'), effect, true));
 }
 
 /** Once set, a toleration stays; only how long it lasts may change. */
@@ -173,38 +189,40 @@ export function validateOnlyAddedTolerations(
   tolerations: Toleration[] | undefined,
   old: Toleration[] | undefined,
   path: FieldPath,
-): FieldFailure[] {
-  const timeless = (toleration: Toleration): Toleration => {
-    const { tolerationSeconds: _, ...rest } = toleration;
-    return rest;
-  };
-  for (const before of old ?? []) {
-    if (!tolerations?.some((after) => semanticEqual(timeless(after), timeless(before)))) {
-      return [forbiddenField(path, 'existing toleration can not be modified except its tolerationSeconds')];
-    }
-  }
+): readonly FieldFailure[] {
+  const kept = tolerations === old || old === undefined || old.every((before) => holds(tolerations, before));
+  if (!kept) return [forbiddenField(path, 'existing toleration can not be modified except its tolerationSeconds')];
   return validateTolerations(tolerations, path);
 }
+
+/** Whether the toleration is among those, however long it lasts. */
+function holds(tolerations: readonly Toleration[] | undefined, { key, operator, value, effect }: Toleration): boolean {
+  if (tolerations === undefined) return false;
+  return tolerations.some(
+    (other) => other.key === key && other.operator === operator && other.value === value && other.effect === effect,
+  );
+}
+
+const actions: readonly string[] = ['DoNotSchedule', 'ScheduleAnyway'];
 
 export function validateTopologySpread(
   constraints: TopologySpreadConstraint[] | undefined,
   path: FieldPath,
-): FieldFailure[] {
+): readonly FieldFailure[] {
+  if (constraints === undefined) return none;
   const failures: FieldFailure[] = [];
-  constraints?.forEach((constraint, i) => {
+  constraints.forEach((constraint, i) => {
     const at = path.index(i);
     const { maxSkew = 0, topologyKey = '', whenUnsatisfiable = '', minDomains } = constraint;
     if (maxSkew <= 0) failures.push(invalidValue(at.child('maxSkew'), maxSkew, 'must be greater than zero'));
     if (topologyKey === '') failures.push(required(at.child('topologyKey'), 'can not be empty'));
-    const actions = ['DoNotSchedule', 'ScheduleAnyway'];
     if (!actions.includes(whenUnsatisfiable)) {
       failures.push(notSupported(at.child('whenUnsatisfiable'), whenUnsatisfiable, actions));
     }
     // Of constraints that are alike, all but the last are the duplicates.
-    const alike = constraints
-      .slice(i + 1)
-      .some((later) => later.topologyKey === constraint.topologyKey && later.whenUnsatisfiable === whenUnsatisfiable);
-    if (alike) {
+    const alike = (other: TopologySpreadConstraint, j: number): boolean =>
+      j > i && other.topologyKey === constraint.topologyKey && other.whenUnsatisfiable === whenUnsatisfiable;
+    if (constraints.some(alike)) {
       const pair = `{${topologyKey}, ${whenUnsatisfiable}}`;
       failures.push(duplicate(at.child('{topologyKey, whenUnsatisfiable}'), pair));
     }

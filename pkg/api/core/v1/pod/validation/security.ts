@@ -7,10 +7,12 @@ import type { PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Sysc
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkOptionalEnum, checkRequired } from '#apimachinery/validation/checks.js';
 import {
+  addAll,
   duplicate,
   forbiddenField,
   invalidEach,
   invalidValue,
+  none,
   notSupported,
   required,
 } from '#apimachinery/validation/failure.js';
@@ -21,21 +23,25 @@ const maxSysctlLength = 253;
 const sysctlPattern = '([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
 const sysctlSegment = /^[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
 
+const procMounts = ['Default', 'Unmasked'] as const;
+const changePolicies = ['Always', 'OnRootMismatch'] as const;
+const profileTypes: readonly string[] = ['Localhost', 'RuntimeDefault', 'Unconfined'];
+
 /** A container's own context. */
 export function validateSecurityContext(
   context: SecurityContext | undefined,
   options: PodOptions,
   path: FieldPath,
-): FieldFailure[] {
-  if (context === undefined) return [];
-  const refused = context.privileged === true && !options.privileged;
-  const failures = [
-    ...(refused ? [forbiddenField(path.child('privileged'), 'disallowed by cluster policy')] : []),
-    ...checkUserOrGroup(path.child('runAsUser'), context.runAsUser),
-    ...checkUserOrGroup(path.child('runAsGroup'), context.runAsGroup),
-    ...checkOptionalEnum(path.child('procMount'), context.procMount, ['Default', 'Unmasked']),
-    ...validateSeccomp(context.seccompProfile, path.child('seccompProfile')),
-  ];
+): readonly FieldFailure[] {
+  if (context === undefined) return none;
+  const failures: FieldFailure[] = [];
+  if (context.privileged === true && !options.privileged) {
+    failures.push(forbiddenField(path.child('privileged'), 'disallowed by cluster policy'));
+  }
+  addAll(failures, checkUserOrGroup(path.child('runAsUser'), context.runAsUser));
+  addAll(failures, checkUserOrGroup(path.child('runAsGroup'), context.runAsGroup));
+  addAll(failures, checkOptionalEnum(path.child('procMount'), context.procMount, procMounts));
+  addAll(failures, validateSeccomp(context.seccompProfile, path.child('seccompProfile')));
   if (context.allowPrivilegeEscalation === false) {
     if (context.privileged === true) {
       const text = 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true';
@@ -46,59 +52,57 @@ export function validateSecurityContext(
       failures.push(invalidValue(path, context, text));
     }
   }
-  failures.push(...validateWindowsOptions(context.windowsOptions, path.child('windowsOptions')));
+  addAll(failures, validateWindowsOptions(context.windowsOptions, path.child('windowsOptions')));
   return failures;
 }
 
 /** The pod's context, and what of the pod's other fields belongs to it. */
-export function validatePodSecurityContext(spec: PodSpec, specPath: FieldPath): FieldFailure[] {
+export function validatePodSecurityContext(spec: PodSpec, specPath: FieldPath): readonly FieldFailure[] {
   const path = specPath.child('securityContext');
   const context: PodSecurityContext = spec.securityContext ?? {};
   const failures: FieldFailure[] = [];
-  if (spec.hostNetwork === true) failures.push(...hostPortsMatch(spec, specPath.child('containers')));
-  failures.push(
-    ...checkUserOrGroup(path.child('fsGroup'), context.fsGroup),
-    ...checkUserOrGroup(path.child('runAsUser'), context.runAsUser),
-    ...checkUserOrGroup(path.child('runAsGroup'), context.runAsGroup),
-  );
+  if (spec.hostNetwork === true) addAll(failures, hostPortsMatch(spec, specPath.child('containers')));
+  addAll(failures, checkUserOrGroup(path.child('fsGroup'), context.fsGroup));
+  addAll(failures, checkUserOrGroup(path.child('runAsUser'), context.runAsUser));
+  addAll(failures, checkUserOrGroup(path.child('runAsGroup'), context.runAsGroup));
   context.supplementalGroups?.forEach((group, i) => {
-    failures.push(...checkUserOrGroup(path.child('supplementalGroups').index(i), group));
+    addAll(failures, checkUserOrGroup(path.child('supplementalGroups').index(i), group));
   });
   if (spec.shareProcessNamespace === true && spec.hostPID === true) {
     const text = 'ShareProcessNamespace and HostPID cannot both be enabled';
     failures.push(invalidValue(path.child('shareProcessNamespace'), true, text));
   }
-  failures.push(...validateSysctls(context.sysctls ?? [], path.child('sysctls')));
-  const changePolicies = ['Always', 'OnRootMismatch'];
-  failures.push(...checkOptionalEnum(path.child('fsGroupChangePolicy'), context.fsGroupChangePolicy, changePolicies));
-  failures.push(...validateSeccomp(context.seccompProfile, path.child('seccompProfile')));
-  failures.push(...validateWindowsOptions(context.windowsOptions, path.child('windowsOptions')));
+  addAll(failures, validateSysctls(context.sysctls, path.child('sysctls')));
+  addAll(failures, checkOptionalEnum(path.child('fsGroupChangePolicy'), context.fsGroupChangePolicy, changePolicies));
+  addAll(failures, validateSeccomp(context.seccompProfile, path.child('seccompProfile')));
+  addAll(failures, validateWindowsOptions(context.windowsOptions, path.child('windowsOptions')));
   return failures;
 }
 
 /** In the host's network a container listens on the host's ports. */
-function hostPortsMatch(spec: PodSpec, path: FieldPath): FieldFailure[] {
+function hostPortsMatch(spec: PodSpec, path: FieldPath): readonly FieldFailure[] {
   const text = 'must match `hostPort` when `hostNetwork` is true';
   return (spec.containers ?? []).flatMap((container, i) =>
     (container.ports ?? []).flatMap((port, j) => {
-      if ((port.hostPort ?? 0) === (port.containerPort ?? 0)) return [];
+      if ((port.hostPort ?? 0) === (port.containerPort ?? 0)) return none;
       const at = path.index(i).child('ports').index(j).child('containerPort');
       return [invalidValue(at, port.containerPort ?? 0, text)];
     }),
   );
 }
 
-function checkUserOrGroup(path: FieldPath, value: number | undefined): FieldFailure[] {
-  return value === undefined ? [] : invalidEach(path, value, userOrGroupErrors(value));
+function checkUserOrGroup(path: FieldPath, value: number | undefined): readonly FieldFailure[] {
+  return value === undefined ? none : invalidEach(path, value, userOrGroupErrors(value));
 }
 
-function validateSysctls(sysctls: Sysctl[], path: FieldPath): FieldFailure[] {
+function validateSysctls(sysctls: Sysctl[] | undefined, path: FieldPath): readonly FieldFailure[] {
+  if (sysctls === undefined) return none;
   const failures: FieldFailure[] = [];
   const names = new Set<string>();
   sysctls.forEach((sysctl, i) => {
     const at = path.index(i).child('name');
     const name = sysctl.name ?? '';
-    if (name === '') failures.push(...checkRequired(at, name));
+    if (name === '') addAll(failures, checkRequired(at, name));
     else if (name.length > maxSysctlLength || !name.split(/[./]/).every((part) => sysctlSegment.test(part))) {
       const text = `must have at most ${maxSysctlLength} characters and match regex ^${sysctlPattern}$`;
       failures.push(invalidValue(at, name, text));
@@ -108,18 +112,19 @@ function validateSysctls(sysctls: Sysctl[], path: FieldPath): FieldFailure[] {
   return failures;
 }
 
-function validateSeccomp(profile: SeccompProfile | undefined, path: FieldPath): FieldFailure[] {
-  if (profile === undefined) return [];
+function validateSeccomp(profile: SeccompProfile | undefined, path: FieldPath): readonly FieldFailure[] {
+  if (profile === undefined) return none;
   const local = profile.localhostProfile;
-  const types = ['Localhost', 'RuntimeDefault', 'Unconfined'];
   const failures: FieldFailure[] = [];
   if ((profile.type ?? '') === '') {
     failures.push(required(path.child('type'), 'type is required when seccompProfile is set'));
-  } else if (!types.includes(profile.type)) failures.push(notSupported(path.child('type'), profile.type, types));
+  } else if (!profileTypes.includes(profile.type)) {
+    failures.push(notSupported(path.child('type'), profile.type, profileTypes));
+  }
   if (profile.type === 'Localhost') {
     if (local === undefined) {
       failures.push(required(path.child('localhostProfile'), 'must be set when seccomp type is Localhost'));
-    } else failures.push(...relativeDescending(path.child('localhostProfile'), local));
+    } else addAll(failures, relativeDescending(path.child('localhostProfile'), local));
   } else if (local !== undefined) {
     const text = 'can only be set when seccomp type is Localhost';
     failures.push(invalidValue(path.child('localhostProfile'), profile, text));

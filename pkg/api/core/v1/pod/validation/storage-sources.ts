@@ -20,19 +20,30 @@ import type {
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkDNSSubdomain, checkOptionalEnum, checkRequired } from '#apimachinery/validation/checks.js';
-import { invalidEach, invalidValue, required, tooLong } from '#apimachinery/validation/failure.js';
+import {
+  addAll,
+  invalidEach,
+  invalidValue,
+  joined,
+  none,
+  required,
+  tooLong,
+} from '#apimachinery/validation/failure.js';
 import { dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /** Fields that must be there and not be empty. */
 export const must =
   <T extends object>(...fields: (keyof T & string)[]) =>
-  (source: T, path: FieldPath): FieldFailure[] =>
-    fields.flatMap((field) => {
+  (source: T, path: FieldPath): readonly FieldFailure[] => {
+    const failures: FieldFailure[] = [];
+    for (const field of fields) {
       const value = source[field];
       const empty = value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
-      return empty ? [required(path.child(field))] : [];
-    });
+      if (empty) failures.push(required(path.child(field)));
+    }
+    return failures;
+  };
 
 const hostPathTypes = [
   '',
@@ -45,39 +56,40 @@ const hostPathTypes = [
   'Socket',
 ];
 
-export function validateHostPath(source: HostPathVolumeSource, path: FieldPath): FieldFailure[] {
+export function validateHostPath(source: HostPathVolumeSource, path: FieldPath): readonly FieldFailure[] {
   if ((source.path ?? '') === '') return [required(path.child('path'))];
-  return [
-    ...checkNoBacksteps(path.child('path'), source.path),
-    ...checkOptionalEnum(path.child('type'), source.type, hostPathTypes),
-  ];
+  return joined(
+    checkNoBacksteps(path.child('path'), source.path),
+    checkOptionalEnum(path.child('type'), source.type, hostPathTypes),
+  );
 }
 
-export function validateLocal(source: LocalVolumeSource, path: FieldPath): FieldFailure[] {
+export function validateLocal(source: LocalVolumeSource, path: FieldPath): readonly FieldFailure[] {
   if ((source.path ?? '') === '') return [required(path.child('path'))];
   return checkNoBacksteps(path.child('path'), source.path);
 }
 
-export function validateNFS(source: NFSVolumeSource, path: FieldPath): FieldFailure[] {
+export function validateNFS(source: NFSVolumeSource, path: FieldPath): readonly FieldFailure[] {
   const directory = source.path ?? '';
   const failures = must<NFSVolumeSource>('server', 'path')(source, path);
-  if (!directory.startsWith('/')) {
-    failures.push(invalidValue(path.child('path'), directory, 'must be an absolute path'));
-  }
-  return failures;
+  if (directory.startsWith('/')) return failures;
+  return [...failures, invalidValue(path.child('path'), directory, 'must be an absolute path')];
 }
 
-export function validateGlusterPersistent(source: GlusterfsPersistentVolumeSource, path: FieldPath): FieldFailure[] {
+export function validateGlusterPersistent(
+  source: GlusterfsPersistentVolumeSource,
+  path: FieldPath,
+): readonly FieldFailure[] {
   const failures = must<GlusterfsPersistentVolumeSource>('endpoints', 'path')(source, path);
   const namespace = source.endpointsNamespace;
   if (namespace === undefined) return failures;
   const at = path.child('endpointsNamespace');
-  if (namespace !== '') return [...failures, ...checkDNSLabel(at, namespace)];
+  if (namespace !== '') return joined(failures, checkDNSLabel(at, namespace));
   const text = 'if the endpointnamespace is set, it must be a valid namespace name';
   return [...failures, invalidValue(at, namespace, text)];
 }
 
-export function validateFlocker(source: FlockerVolumeSource, path: FieldPath): FieldFailure[] {
+export function validateFlocker(source: FlockerVolumeSource, path: FieldPath): readonly FieldFailure[] {
   const { datasetName = '', datasetUUID = '' } = source;
   const failures: FieldFailure[] = [];
   if (datasetName === '' && datasetUUID === '') {
@@ -94,7 +106,7 @@ export function validateFlocker(source: FlockerVolumeSource, path: FieldPath): F
 
 const maxTenantLength = 64;
 
-export function validateQuobyte(source: QuobyteVolumeSource, path: FieldPath): FieldFailure[] {
+export function validateQuobyte(source: QuobyteVolumeSource, path: FieldPath): readonly FieldFailure[] {
   const { registry = '', tenant = '' } = source;
   const at = path.child('registry');
   const pairs = 'must be a host:port pair or multiple pairs separated by commas';
@@ -106,7 +118,7 @@ export function validateQuobyte(source: QuobyteVolumeSource, path: FieldPath): F
   } else {
     for (const pair of registry.split(',')) if (!isHostPort(pair)) failures.push(invalidValue(at, registry, pairs));
   }
-  return [...failures, ...checkRequired(path.child('volume'), source.volume)];
+  return joined(failures, checkRequired(path.child('volume'), source.volume));
 }
 
 /** `host:port` or `[host]:port`, either of them empty. */
@@ -114,44 +126,56 @@ function isHostPort(text: string): boolean {
   return /^(\[[^[\]]*\]|[^:[\]]*):[^:[\]]*$/.test(text);
 }
 
-export function validateCinder(source: CinderVolumeSource, path: FieldPath): FieldFailure[] {
+export function validateCinder(source: CinderVolumeSource, path: FieldPath): readonly FieldFailure[] {
   const failures = checkRequired(path.child('volumeID'), source.volumeID);
   if (source.secretRef === undefined) return failures;
-  return [...failures, ...checkRequired(path.child('secretRef', 'name'), source.secretRef.name)];
+  return joined(failures, checkRequired(path.child('secretRef', 'name'), source.secretRef.name));
 }
 
-export function validateCinderPersistent(source: CinderPersistentVolumeSource, path: FieldPath): FieldFailure[] {
-  return [...checkRequired(path.child('volumeID'), source.volumeID), ...namedSecret(source.secretRef, path)];
+export function validateCinderPersistent(
+  source: CinderPersistentVolumeSource,
+  path: FieldPath,
+): readonly FieldFailure[] {
+  return joined(checkRequired(path.child('volumeID'), source.volumeID), namedSecret(source.secretRef, path));
 }
 
-function namedSecret(secret: { name?: string; namespace?: string } | undefined, path: FieldPath): FieldFailure[] {
+function namedSecret(
+  secret: { name?: string; namespace?: string } | undefined,
+  path: FieldPath,
+): readonly FieldFailure[] {
   return secret === undefined
     ? []
     : must<SecretReference>('name', 'namespace')(secret as SecretReference, path.child('secretRef'));
 }
 
-export function validateAzureFilePersistent(source: AzureFilePersistentVolumeSource, path: FieldPath): FieldFailure[] {
+export function validateAzureFilePersistent(
+  source: AzureFilePersistentVolumeSource,
+  path: FieldPath,
+): readonly FieldFailure[] {
   const failures = must<AzureFilePersistentVolumeSource>('secretName', 'shareName')(source, path);
   return source.secretNamespace === '' ? [...failures, required(path.child('secretNamespace'))] : failures;
 }
 
-export function validateStorageOS(source: StorageOSVolumeSource, path: FieldPath): FieldFailure[] {
+export function validateStorageOS(source: StorageOSVolumeSource, path: FieldPath): readonly FieldFailure[] {
   const failures = storageOSNames(source, path);
   if (source.secretRef === undefined) return failures;
-  return [...failures, ...checkRequired(path.child('secretRef', 'name'), source.secretRef.name)];
+  return joined(failures, checkRequired(path.child('secretRef', 'name'), source.secretRef.name));
 }
 
-export function validateStorageOSPersistent(source: StorageOSPersistentVolumeSource, path: FieldPath): FieldFailure[] {
-  return [...storageOSNames(source, path), ...namedSecret(source.secretRef, path)];
+export function validateStorageOSPersistent(
+  source: StorageOSPersistentVolumeSource,
+  path: FieldPath,
+): readonly FieldFailure[] {
+  return joined(storageOSNames(source, path), namedSecret(source.secretRef, path));
 }
 
 function storageOSNames(
   { volumeName = '', volumeNamespace = '' }: { volumeName?: string; volumeNamespace?: string },
   path: FieldPath,
-): FieldFailure[] {
+): readonly FieldFailure[] {
   const at = path.child('volumeName');
-  const failures = volumeName === '' ? [required(at)] : checkDNSLabel(at, volumeName);
-  if (volumeNamespace !== '') failures.push(...checkDNSLabel(path.child('volumeNamespace'), volumeNamespace));
+  const failures = [...(volumeName === '' ? [required(at)] : checkDNSLabel(at, volumeName))];
+  if (volumeNamespace !== '') addAll(failures, checkDNSLabel(path.child('volumeNamespace'), volumeNamespace));
   return failures;
 }
 
@@ -160,8 +184,8 @@ export function validateFlex(
   source: { driver?: string; options?: Record<string, string> },
   path: FieldPath,
   dialect: Dialect,
-): FieldFailure[] {
-  const failures = checkRequired(path.child('driver'), source.driver);
+): readonly FieldFailure[] {
+  const failures = [...checkRequired(path.child('driver'), source.driver)];
   for (const key of Object.keys(source.options ?? {})) {
     const domain = `.${(key.split('/')[0] ?? '').toLowerCase()}`;
     const reserved = [...new Set([dialect.labelDomain, dialect.apiDomain])];
@@ -175,25 +199,27 @@ export function validateFlex(
 const maxDriverNameLength = 63;
 
 /** Name of a CSI driver: a DNS subdomain of any case, as short as a label. */
-export function validateDriverName(name: string | undefined, path: FieldPath): FieldFailure[] {
+export function validateDriverName(name: string | undefined, path: FieldPath): readonly FieldFailure[] {
   const driver = name ?? '';
   if (driver === '') return [required(path), ...checkDNSSubdomain(path, driver)];
-  const failures = driver.length > maxDriverNameLength ? [tooLong(path, maxDriverNameLength)] : [];
-  return [...failures, ...invalidEach(path, driver, dns1123SubdomainErrors(driver.toLowerCase()))];
+  const failures = driver.length > maxDriverNameLength ? [tooLong(path, maxDriverNameLength)] : none;
+  return joined(failures, invalidEach(path, driver, dns1123SubdomainErrors(driver.toLowerCase())));
 }
 
-export function validateCSI(source: CSIVolumeSource, path: FieldPath): FieldFailure[] {
+export function validateCSI(source: CSIVolumeSource, path: FieldPath): readonly FieldFailure[] {
   const failures = validateDriverName(source.driver, path.child('driver'));
   const secret = source.nodePublishSecretRef;
   if (secret === undefined) return failures;
   if ((secret.name ?? '') === '') return [...failures, required(path.child('nodePublishSecretRef', 'name'))];
-  return [...failures, ...checkDNSSubdomain(path.child('name'), secret.name ?? '')];
+  return joined(failures, checkDNSSubdomain(path.child('name'), secret.name ?? ''));
 }
 
-export function validateCSIPersistent(source: CSIPersistentVolumeSource, path: FieldPath): FieldFailure[] {
+export function validateCSIPersistent(source: CSIPersistentVolumeSource, path: FieldPath): readonly FieldFailure[] {
   const failures = [
-    ...validateDriverName(source.driver, path.child('driver')),
-    ...checkRequired(path.child('volumeHandle'), source.volumeHandle),
+    ...joined(
+      validateDriverName(source.driver, path.child('driver')),
+      checkRequired(path.child('volumeHandle'), source.volumeHandle),
+    ),
   ];
   for (const field of ['controllerPublishSecretRef', 'controllerExpandSecretRef', 'nodePublishSecretRef'] as const) {
     const secret = source[field];
@@ -201,7 +227,7 @@ export function validateCSIPersistent(source: CSIPersistentVolumeSource, path: F
     for (const part of ['name', 'namespace'] as const) {
       const at = path.child(field, part);
       const value = secret[part] ?? '';
-      failures.push(...(value === '' ? [required(at)] : checkDNSLabel(at, value)));
+      addAll(failures, value === '' ? [required(at)] : checkDNSLabel(at, value));
     }
   }
   return failures;

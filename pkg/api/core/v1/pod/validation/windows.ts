@@ -1,9 +1,9 @@
 /** Rules of what only containers of Windows have. */
-import { containersOf } from '#api/core/v1/pod/containers.js';
+import { containerLists } from '#api/core/v1/pod/containers.js';
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
-import type { PodSpec, WindowsSecurityContextOptions } from '#api/core/v1/types.gen.js';
+import type { Container, PodSpec, WindowsSecurityContextOptions } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { forbiddenField, invalidEach, invalidValue } from '#apimachinery/validation/failure.js';
+import { addAll, forbiddenField, invalidEach, invalidValue, joined, none } from '#apimachinery/validation/failure.js';
 import { dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -14,11 +14,12 @@ const maxUserLength = 104;
 export function validateWindowsOptions(
   options: WindowsSecurityContextOptions | undefined,
   path: FieldPath,
-): FieldFailure[] {
+): readonly FieldFailure[] {
+  if (options === undefined) return none;
   const failures: FieldFailure[] = [];
-  const { gmsaCredentialSpecName: name, gmsaCredentialSpec: credential, runAsUserName } = options ?? {};
+  const { gmsaCredentialSpecName: name, gmsaCredentialSpec: credential, runAsUserName } = options;
   if (name !== undefined) {
-    failures.push(...invalidEach(path.child('gmsaCredentialSpecName'), name, dns1123SubdomainErrors(name)));
+    addAll(failures, invalidEach(path.child('gmsaCredentialSpecName'), name, dns1123SubdomainErrors(name)));
   }
   const at = path.child('gmsaCredentialSpec');
   if (credential === '') failures.push(invalidValue(at, credential, 'gmsaCredentialSpec cannot be an empty string'));
@@ -27,7 +28,7 @@ export function validateWindowsOptions(
   }
   if (runAsUserName === undefined) return failures;
   const wrong = userNameErrors(runAsUserName);
-  return [...failures, ...invalidEach(path.child('runAsUserName'), runAsUserName, wrong)];
+  return joined(failures, invalidEach(path.child('runAsUserName'), runAsUserName, wrong));
 }
 
 const netBIOSName = /^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$/;
@@ -62,22 +63,25 @@ function userNameErrors(text: string): string[] {
 }
 
 /** Containers that are processes of the host: all of a pod's or none, and in the host's network. */
-export function validateHostProcesses(spec: PodSpec, options: PodOptions, path: FieldPath): FieldFailure[] {
+export function validateHostProcesses(spec: PodSpec, options: PodOptions, path: FieldPath): readonly FieldFailure[] {
   const ofPod = spec.securityContext?.windowsOptions?.hostProcess;
   const failures: FieldFailure[] = [];
   let hosted = 0;
-  const all = containersOf(spec);
-  for (const { list, index, container } of all) {
-    const own = container.securityContext?.windowsOptions?.hostProcess;
-    if (ofPod !== undefined && own !== undefined && own !== ofPod) {
-      const at = path.child(list).index(index).child('securityContext', 'windowsOptions', 'hostProcess');
-      const text = `pod hostProcess value must be identical if both are specified, was ${ofPod}`;
-      failures.push(invalidValue(at, own, text));
-    }
-    if (own ?? ofPod ?? false) hosted++;
+  let others = 0;
+  for (const list of containerLists) {
+    spec[list]?.forEach(({ securityContext }: Pick<Container, 'securityContext'>, i) => {
+      const own = securityContext?.windowsOptions?.hostProcess;
+      if (ofPod !== undefined && own !== undefined && own !== ofPod) {
+        const at = path.child(list).index(i).child('securityContext', 'windowsOptions', 'hostProcess');
+        const text = `pod hostProcess value must be identical if both are specified, was ${ofPod}`;
+        failures.push(invalidValue(at, own, text));
+      }
+      if (own ?? ofPod ?? false) hosted++;
+      else others++;
+    });
   }
   if (hosted === 0) return failures;
-  if (hosted !== all.length) {
+  if (others > 0) {
     const text = 'If pod contains any hostProcess containers then all containers must be HostProcess containers';
     failures.push(invalidValue(path, '', text));
   }
