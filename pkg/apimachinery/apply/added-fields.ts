@@ -1,19 +1,22 @@
 /**
  * The fields of a new object as a set of paths: what `compare` finds between an empty object and this one, found in one
- * walk that builds the set as it goes. Most objects are created once and have many fields, so this is the usual case.
+ * walk that makes the set as it is written, in order. Most objects are created once and have many fields, so this is
+ * the usual case.
  */
-import { type FieldSet, memberOnly } from '#apimachinery/apply/field-set.js';
+import { fieldEdge } from '#apimachinery/apply/edges.js';
+import { emptySet, type FieldSet, inOrder, memberOnly } from '#apimachinery/apply/field-set.js';
 import {
   asList,
   asObject,
-  edgeOf,
+  type ElementsStructure,
   elementOf,
-  elementStructure,
   hasNoParts,
+  type JsonObject,
+  type Members,
   partStructure,
-  present,
   type Structure,
-  structureOf,
+  selfBit,
+  structOf,
 } from '#apimachinery/apply/structure.js';
 import { saysNothing } from '#apimachinery/codec/json-walk.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
@@ -21,65 +24,82 @@ import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 type Node = Record<string, FieldSet>;
 
-/** Paths whose values are there in `object` and would not be in an empty one. */
+/** Paths whose values are there in `object` and would not be in an empty one. The set is in order. */
 export function addedFields(type: TypeInfo, object: unknown): FieldSet {
-  const root: Node = {};
-  addStruct(root, type, object, {});
-  return root;
+  return structNode(structOf(type).members, asObject(object), false) ?? emptySet;
 }
 
-/** The node of a value; `before` is what an empty message has in its place: nothing, `[]` or `{}`. */
+/** The node of a value that was not there before. In order. */
+export function addedValue(value: unknown, structure: Structure): FieldSet {
+  return nodeOf(value, structure, undefined) ?? memberOnly;
+}
+
+/** `before` is what an empty message has in its place: nothing, `[]` or `{}`. */
 function nodeOf(value: unknown, structure: Structure, before: unknown): FieldSet | undefined {
   if (structure.kind === 'leaf' || hasNoParts(value)) {
     return before === undefined || !jsonEqual(before, value) ? memberOnly : undefined;
   }
-  // First, where the order of written sets has it: most nodes need no sorting then.
-  const node: Node = before === undefined ? { '.': memberOnly } : {};
-  let any = false;
-  switch (structure.kind) {
-    case 'struct':
-      any = addStruct(node, structure.type, value, before);
-      break;
-    case 'map': {
-      const element = elementStructure(structure.field);
-      const object = asObject(value);
-      for (const name of Object.keys(object)) any = add(node, `f:${name}`, object[name], element) || any;
-      break;
-    }
-    case 'set':
-    case 'list': {
-      const element = partStructure(structure);
-      // Of elements that are told apart by nothing the last one counts.
-      const parts = new Map(asList(value).map((part) => [elementOf(structure, part), part]));
-      for (const [edge, part] of parts) any = add(node, edge, part, element) || any;
-      break;
-    }
-  }
-  if (any) return node;
-  return before === undefined ? memberOnly : undefined;
-}
-
-function add(node: Node, edge: string, value: unknown, structure: Structure): boolean {
-  if (value === undefined) return false;
-  const child = nodeOf(value, structure, undefined);
-  if (child === undefined) return false;
-  node[edge] = child;
-  return true;
+  const isNew = before === undefined;
+  if (structure.kind === 'struct') return structNode(structure.members, asObject(value), isNew);
+  const node: Node = isNew ? { '.': memberOnly } : {};
+  const any =
+    structure.kind === 'map'
+      ? addMap(node, structure.element, asObject(value))
+      : addList(node, structure, asList(value));
+  if (any) return inOrder(node);
+  return isNew ? memberOnly : undefined;
 }
 
 /** True when anything was added. */
-function addStruct(node: Node, type: TypeInfo, value: unknown, before: unknown): boolean {
-  const object = asObject(value);
+function addMap(node: Node, element: Structure, object: JsonObject): boolean {
   let any = false;
   for (const name in object) {
-    const field = type.byName.get(name);
-    const content = object[name];
-    // Zero and absent are the same to a field that cannot tell them apart.
-    if (content === undefined || (field !== undefined && saysNothing(field, content))) continue;
-    const child = nodeOf(content, structureOf(field), present(field, undefined, before));
-    if (child === undefined) continue;
-    node[field === undefined ? `f:${name}` : edgeOf(field)] = child;
+    if (object[name] === undefined) continue;
+    node[fieldEdge(name)] = addedValue(object[name], element);
     any = true;
   }
   return any;
+}
+
+/** True when anything was added. Of elements that are told apart by nothing the last one counts. */
+function addList(node: Node, structure: ElementsStructure, list: readonly unknown[]): boolean {
+  const element = partStructure(structure);
+  for (const part of list) node[elementOf(structure, part)] = addedValue(part, element);
+  return list.length > 0;
+}
+
+/** `isNew`: nothing was there, not even an empty message. */
+function structNode(members: Members, object: JsonObject, isNew: boolean): FieldSet | undefined {
+  const nothing = isNew ? selfBit : 0;
+  let shape = nothing;
+  /** Edges and nodes by turns: what has members below it. */
+  let parts: (string | FieldSet)[] | undefined;
+  let unplaced: Node | undefined;
+  for (const name in object) {
+    const content = object[name];
+    const { field, structure, whenEmpty, edge, bit } = members.of(name);
+    // Zero and absent are the same to a field that cannot tell them apart.
+    if (content === undefined || (field !== undefined && saysNothing(field, content))) continue;
+    const child = nodeOf(content, structure, isNew ? undefined : whenEmpty);
+    if (child === undefined) continue;
+    if (bit === 0) {
+      unplaced ??= {};
+      unplaced[edge] = child;
+    } else {
+      shape += bit;
+      if (child !== memberOnly) {
+        if (parts === undefined) parts = [edge, child];
+        else parts.push(edge, child);
+      }
+    }
+  }
+  if (unplaced !== undefined) return inOrder({ ...filled(members.node(shape), parts), ...unplaced });
+  if (shape === nothing) return isNew ? memberOnly : undefined;
+  return parts === undefined ? members.node(shape) : filled(members.node(shape), parts);
+}
+
+function filled(shape: FieldSet, parts: readonly (string | FieldSet)[] = []): Node {
+  const node = { ...shape };
+  for (let i = 0; i < parts.length; i += 2) node[parts[i] as string] = parts[i + 1] as FieldSet;
+  return node;
 }

@@ -16,9 +16,10 @@ import {
 import {
   type ManagedFieldsEntry,
   type Manager,
-  managerKey,
+  type ManagerIdentity,
   readManagers,
   retimed,
+  sameManager,
   withManager,
   withoutFields,
   writeManagers,
@@ -96,13 +97,13 @@ function appliedByClient(type: TypeInfo, live: JsonObject, annotation: string): 
     // The annotation is the client's own: an unreadable one allows nothing.
     return emptySet;
   }
-  const { added, modified, removed } = compare(type, last, live);
-  return difference(fieldsOf(type, last), union(union(added, modified), removed));
+  const { touched, removed } = compare(type, last, live);
+  return difference(fieldsOf(type, last), union(touched, removed));
 }
 
-function conflictsOf(managers: readonly Manager[], key: string, wanted: FieldSet): ManagerConflict[] {
+function conflictsOf(managers: readonly Manager[], self: ManagerIdentity, wanted: FieldSet): ManagerConflict[] {
   return managers
-    .filter((manager) => managerKey(manager) !== key)
+    .filter((manager) => !sameManager(manager, self))
     .map((manager) => ({ manager, fields: intersection(manager.fields, wanted) }))
     .filter(({ fields }) => !isEmptySet(fields));
 }
@@ -147,8 +148,7 @@ export function applyPatch(request: ApplyRequest): ApplyResult {
     apiVersion: request.apiVersion,
     subresource: request.subresource,
   } as const;
-  const key = managerKey(self);
-  const previous = managers.find((manager) => managerKey(manager) === key);
+  const previous = managers.find((manager) => sameManager(manager, self));
   const wanted = manageable(fieldsOf(type, applied), request);
 
   // What names the object is managed by nobody, and stays all the same.
@@ -158,13 +158,13 @@ export function applyPatch(request: ApplyRequest): ApplyResult {
   const pruned = previous === undefined ? merged : prune(type, merged, previous.fields, everybody);
 
   const changes = compare(type, live, pruned);
-  const touched = manageable(union(changes.modified, changes.added), request);
-  const conflicts = conflictsOf(managers, key, touched);
+  const touched = manageable(changes.touched, request);
+  const conflicts = conflictsOf(managers, self, touched);
   const left = unforgiven(conflicts, live, request);
   if (left.length > 0) throw conflictError(left);
 
-  const others = withoutFields(withoutFields(managers, changes.removed, key), touched, key);
-  const manager = retimed(previous, { ...self, fields: wanted }, request.now, !changes.isSame);
+  const others = withoutFields(withoutFields(managers, changes.removed, self), touched, self);
+  const manager = retimed(previous, { ...self, fields: wanted, inOrder: false }, request.now, !changes.isSame);
   const managedFields = writeManagers(withManager(others, manager));
   const object = refreshAnnotation(pruned, live, request);
   const metadata = asObject(object.metadata);

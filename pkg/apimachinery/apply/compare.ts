@@ -1,126 +1,161 @@
 /**
  * What changed between two versions of an object, as sets of paths. What one piece is to server-side apply is compared
- * as a whole. Rules of structured-merge-diff as of release 1.24.
+ * as a whole. Rules of structured-merge-diff as of release 1.24. Parts that both versions share are not looked at.
  */
-import { type FieldSet, FieldSetBuilder } from '#apimachinery/apply/field-set.js';
+
+import { addedValue } from '#apimachinery/apply/added-fields.js';
+import { fieldEdge } from '#apimachinery/apply/edges.js';
+import { emptySet, type FieldSet, memberOnly, unionBelow } from '#apimachinery/apply/field-set.js';
 import {
   asList,
   asObject,
-  edgeOf,
+  type ElementsStructure,
   elementOf,
-  elementStructure,
   hasNoParts,
   type JsonObject,
+  type Members,
   partStructure,
-  present,
   type Structure,
-  structureOf,
+  sameElement,
+  structOf,
 } from '#apimachinery/apply/structure.js';
 import { saysNothing } from '#apimachinery/codec/json-walk.js';
 import { jsonEqual, member } from '#apimachinery/patch/json-values.js';
-import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 export interface Comparison {
-  readonly added: FieldSet;
-  readonly modified: FieldSet;
+  /** What is new or has another value. */
+  readonly touched: FieldSet;
   readonly removed: FieldSet;
   readonly isSame: boolean;
 }
 
-class Comparer {
-  readonly added = new FieldSetBuilder();
-  readonly modified = new FieldSetBuilder();
-  readonly removed = new FieldSetBuilder();
-  isSame = true;
-  readonly #path: string[] = [];
+/** What has changed at and below a value, undefined when nothing has. */
+interface Difference {
+  readonly touched: FieldSet | undefined;
+  readonly removed: FieldSet | undefined;
+}
 
-  #insert(into: FieldSetBuilder): void {
-    this.isSame = false;
-    if (this.#path.length > 0) into.insert(this.#path);
+const modified: Difference = { touched: memberOnly, removed: undefined };
+const gone: Difference = { touched: undefined, removed: memberOnly };
+
+type Node = Record<string, FieldSet>;
+
+/** Of the parts of a value: made when they are found, since most have none. */
+class Differences {
+  touched: Node | undefined;
+  removed: Node | undefined;
+
+  add(edge: string, difference: Difference | undefined): void {
+    if (difference === undefined) return;
+    const { touched, removed } = difference;
+    if (touched !== undefined) this.touched = withEdge(this.touched, edge, touched);
+    if (removed !== undefined) this.removed = withEdge(this.removed, edge, removed);
   }
+}
 
-  #below(element: string, left: unknown, right: unknown, structure: Structure): void {
-    if (left === right) return;
-    this.#path.push(element);
-    this.#value(left, right, structure);
-    this.#path.pop();
+/** Elements of a list that nothing tells apart share an edge. */
+function withEdge(node: Node = {}, edge: string, child: FieldSet): Node {
+  const known = node[edge];
+  node[edge] = known === undefined ? child : unionBelow(known, child);
+  return node;
+}
+
+/** `left` is not `right`. */
+function differenceOf(left: unknown, right: unknown, structure: Structure): Difference | undefined {
+  if (left === undefined) return { touched: addedValue(right, structure), removed: undefined };
+  if (structure.kind === 'leaf' || (hasNoParts(left) && hasNoParts(right))) {
+    if (right === undefined) return gone;
+    return jsonEqual(left, right) ? undefined : modified;
   }
+  const found = new Differences();
+  switch (structure.kind) {
+    case 'struct':
+      compareStructs(found, structure.members, left, right);
+      break;
+    case 'map':
+      compareMaps(found, structure.element, asObject(left), asObject(right));
+      break;
+    case 'set':
+    case 'list':
+      compareLists(found, structure, asList(left), asList(right));
+      break;
+  }
+  if (right === undefined) return { touched: undefined, removed: { '.': memberOnly, ...found.removed } };
+  return found.touched === undefined && found.removed === undefined ? undefined : found;
+}
 
-  #value(left: unknown, right: unknown, structure: Structure): void {
-    if (structure.kind === 'leaf' || (hasNoParts(left) && hasNoParts(right))) {
-      this.#leaf(left, right);
-      return;
+function compareStructs(found: Differences, members: Members, left: unknown, right: unknown): void {
+  const before = asObject(left);
+  const after = asObject(right);
+  for (const name in before) {
+    const old = before[name];
+    if (old === after[name]) continue;
+    const { edge, structure, whenEmpty } = members.of(name);
+    const given = member(after, name);
+    const next = given === undefined && right !== undefined ? whenEmpty : given;
+    if (old !== next) found.add(edge, differenceOf(old, next, structure));
+  }
+  for (const name in after) {
+    if (Object.hasOwn(before, name)) continue;
+    const { edge, field, structure, whenEmpty } = members.of(name);
+    const next = after[name];
+    // Zero and absent are the same to a field that cannot tell them apart.
+    if (next === undefined || (field !== undefined && saysNothing(field, next))) continue;
+    found.add(edge, differenceOf(whenEmpty, next, structure));
+  }
+}
+
+function compareMaps(found: Differences, element: Structure, left: JsonObject, right: JsonObject): void {
+  for (const name in left) {
+    const old = left[name];
+    if (old !== right[name]) found.add(fieldEdge(name), differenceOf(old, member(right, name), element));
+  }
+  for (const name in right) {
+    if (right[name] === undefined || Object.hasOwn(left, name)) continue;
+    found.add(fieldEdge(name), differenceOf(undefined, right[name], element));
+  }
+}
+
+type List = readonly unknown[];
+
+function compareLists(found: Differences, structure: ElementsStructure, left: List, right: List): void {
+  const element = partStructure(structure);
+  if (inStep(structure, left, right)) {
+    for (let i = 0; i < left.length; i++) {
+      if (left[i] === right[i]) continue;
+      const difference = differenceOf(left[i], right[i], element);
+      if (difference !== undefined) found.add(elementOf(structure, left[i]), difference);
     }
-    switch (structure.kind) {
-      case 'struct':
-        this.struct(structure.type, left, right);
-        break;
-      case 'map':
-        this.#map(elementStructure(structure.field), asObject(left), asObject(right));
-        break;
-      case 'set':
-      case 'list':
-        this.#list(structure, asList(left), asList(right));
-        break;
-    }
-    if (left === undefined) this.#insert(this.added);
-    else if (right === undefined) this.#insert(this.removed);
+    return;
   }
+  const after = new Map(right.map((value) => [elementOf(structure, value), value]));
+  for (const old of left) {
+    const edge = elementOf(structure, old);
+    const next = after.get(edge);
+    after.delete(edge);
+    if (old !== next) found.add(edge, differenceOf(old, next, element));
+  }
+  for (const [edge, next] of after) found.add(edge, differenceOf(undefined, next, element));
+}
 
-  #leaf(left: unknown, right: unknown): void {
-    if (left === undefined) this.#insert(this.added);
-    else if (right === undefined) this.#insert(this.removed);
-    else if (!jsonEqual(left, right)) this.#insert(this.modified);
-  }
+/** Longer lists are compared by their edges. */
+const maxInStep = 16;
 
-  struct(type: TypeInfo, left: unknown, right: unknown): void {
-    const before = asObject(left);
-    const after = asObject(right);
-    for (const name in before) {
-      const field = type.byName.get(name);
-      this.#member(name, field, { left: before[name], right: present(field, after[name], right) });
-    }
-    for (const name in after) {
-      if (Object.hasOwn(before, name)) continue;
-      const field = type.byName.get(name);
-      const value = after[name];
-      // Zero and absent are the same to a field that cannot tell them apart.
-      if (field !== undefined && saysNothing(field, value)) continue;
-      this.#member(name, field, { left: present(field, undefined, left), right: value });
-    }
+/** Whether two short lists name the same elements, each once, in the same order: true of most. */
+function inStep(structure: ElementsStructure, left: List, right: List): boolean {
+  if (left.length !== right.length || left.length > maxInStep) return false;
+  for (let i = 0; i < left.length; i++) {
+    if (!sameElement(structure, left[i], right[i])) return false;
+    for (let j = 0; j < i; j++) if (sameElement(structure, left[i], left[j])) return false;
   }
-
-  #member(name: string, field: FieldInfo | undefined, { left, right }: { left: unknown; right: unknown }): void {
-    this.#below(field === undefined ? `f:${name}` : edgeOf(field), left, right, structureOf(field));
-  }
-
-  #map(structure: Structure, left: JsonObject, right: JsonObject): void {
-    for (const name of Object.keys(left)) this.#below(`f:${name}`, left[name], member(right, name), structure);
-    for (const name of Object.keys(right)) {
-      if (!Object.hasOwn(left, name)) this.#below(`f:${name}`, undefined, right[name], structure);
-    }
-  }
-
-  #list(structure: Structure, left: readonly unknown[], right: readonly unknown[]): void {
-    const element = partStructure(structure);
-    const after = new Map(right.map((value) => [elementOf(structure, value), value]));
-    for (const value of left) {
-      const key = elementOf(structure, value);
-      this.#below(key, value, after.get(key), element);
-      after.delete(key);
-    }
-    for (const [key, value] of after) this.#below(key, undefined, value, element);
-  }
+  return true;
 }
 
 /** Compares two objects of the type. */
 export function compare(type: TypeInfo, left: JsonObject, right: JsonObject): Comparison {
-  const comparer = new Comparer();
-  comparer.struct(type, left, right);
-  return {
-    added: comparer.added.set,
-    modified: comparer.modified.set,
-    removed: comparer.removed.set,
-    isSame: comparer.isSame,
-  };
+  const found = new Differences();
+  compareStructs(found, structOf(type).members, left, right);
+  const { touched = emptySet, removed = emptySet } = found;
+  return { touched, removed, isSame: touched === emptySet && removed === emptySet };
 }

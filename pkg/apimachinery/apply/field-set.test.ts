@@ -3,8 +3,8 @@ import {
   difference,
   type FieldSet,
   FieldSetBuilder,
+  formOf,
   intersection,
-  isFieldSet,
   paths,
   pathText,
   recursiveDifference,
@@ -67,9 +67,11 @@ t.test('paths in messages', async (t) => {
 });
 
 t.test('the form of a set', async (t) => {
-  t.ok(isFieldSet({ 'f:a': { '.': {}, 'k:{"a":1}': {} } }));
+  t.equal(formOf({ 'f:a': { '.': {}, 'k:{"a":1}': {} } }), 'ordered');
+  for (const value of [{ 'f:a': { 'k:{}': {}, '.': {} }, 'v:1': {} }, { 'i:1': {} }, { 'f:b': {}, 'f:a': {} }])
+    t.equal(formOf(value), 'unordered');
   let deep: object = {};
   for (let i = 0; i < 10_000; i++) deep = { 'f:a': deep };
   for (const value of [1, null, [], { a: {} }, { 'f:a': 1 }, { 'i:x': {} }, { 'k:x': {} }, deep])
-    t.notOk(isFieldSet(value));
+    t.equal(formOf(value), 'none');
 });

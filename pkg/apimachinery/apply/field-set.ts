@@ -28,17 +28,7 @@ export function at(node: FieldSet | undefined, element: string): FieldSet | unde
   return node !== undefined && Object.hasOwn(node, element) ? node[element] : undefined;
 }
 
-function edges(node: FieldSet): string[] {
-  return Object.keys(node).filter((element) => element !== '.');
-}
-
-/** A node of these parts, undefined when there is nothing in it. */
-function makeNode(self: boolean, children: readonly (readonly [string, FieldSet])[]): FieldSet | undefined {
-  if (children.length === 0) return self ? member : undefined;
-  const node: Record<string, FieldSet> = self ? { '.': member } : {};
-  for (const [name, child] of children) node[name] = child;
-  return node;
-}
+type MutableNode = Record<string, FieldSet>;
 
 interface Rule {
   /** Whether a path is a member of the result. */
@@ -52,27 +42,49 @@ const unionRule: Rule = { member: (left, right) => left || right, keepsLeft: tru
 const intersectionRule: Rule = { member: (left, right) => left && right, keepsLeft: false, keepsRight: false };
 const differenceRule: Rule = { member: (left, right) => left && !right, keepsLeft: true, keepsRight: false };
 
-/** Looks only where both sides have something; gives `left` itself when nothing changes. */
+/** Looks only where both sides have something; gives `left` itself when nothing changes. Keeps order where it is. */
 function combine(left: FieldSet, right: FieldSet, rule: Rule, isRoot: boolean): FieldSet | undefined {
-  const children: [string, FieldSet][] = [];
-  let same = true;
-  for (const name of edges(left)) {
+  const self = !isRoot && rule.member(isMember(left), isMember(right));
+  // Made at the first difference.
+  let node: MutableNode | undefined;
+  let grown = false;
+  for (const name in left) {
+    if (name === '.') continue;
     const mine = left[name] ?? member;
     const other = at(right, name);
     const child = other === undefined ? (rule.keepsLeft ? mine : undefined) : combine(mine, other, rule, false);
-    if (child !== undefined) children.push([name, child]);
-    if (child !== mine) same = false;
+    if (child !== mine) node ??= edgesBefore(left, name, self);
+    if (node !== undefined && child !== undefined) node[name] = child;
   }
   if (rule.keepsRight) {
-    for (const name of edges(right)) {
-      if (Object.hasOwn(left, name)) continue;
-      children.push([name, right[name] ?? member]);
-      same = false;
+    for (const name in right) {
+      if (name === '.' || Object.hasOwn(left, name)) continue;
+      node ??= edgesBefore(left, undefined, self);
+      node[name] = right[name] ?? member;
+      grown = true;
     }
   }
-  const self = !isRoot && rule.member(isMember(left), isMember(right));
-  if (same && (isRoot || self === isMember(left))) return left;
-  return makeNode(self, children);
+  if (node === undefined) {
+    if (isRoot || self === isMember(left)) return left;
+    node = edgesBefore(left, undefined, self);
+  }
+  if (!hasEdges(node)) return self ? member : undefined;
+  return grown ? inOrder(node) : node;
+}
+
+/** A copy of the node without the edge `end` and what follows it; a member or not. */
+function edgesBefore(node: FieldSet, end: string | undefined, self: boolean): MutableNode {
+  const copy: MutableNode = self ? { '.': member } : {};
+  for (const name in node) {
+    if (name === end) break;
+    if (name !== '.') copy[name] = node[name] ?? member;
+  }
+  return copy;
+}
+
+function hasEdges(node: FieldSet): boolean {
+  for (const name in node) if (name !== '.') return true;
+  return false;
 }
 
 export function union(a: FieldSet, b: FieldSet): FieldSet {
@@ -84,6 +96,11 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(a) || isEmptySet(b)) return emptySet;
   return combine(a, b, intersectionRule, true) ?? emptySet;
+}
+
+/** The union of two nodes, which are members or not themselves. */
+export function unionBelow(a: FieldSet, b: FieldSet): FieldSet {
+  return combine(a, b, unionRule, false) ?? member;
 }
 
 /** Members of `a` that are none of `b`; members below those of `b` stay. Gives `a` itself when there are none. */
@@ -98,15 +115,20 @@ export function recursiveDifference(a: FieldSet, b: FieldSet): FieldSet {
   return withoutBelow(a, b, true) ?? emptySet;
 }
 
-function withoutBelow(a: FieldSet, b: FieldSet | undefined, isRoot: boolean): FieldSet | undefined {
-  if (b === undefined) return a;
+function withoutBelow(a: FieldSet, b: FieldSet, isRoot: boolean): FieldSet | undefined {
   if (!isRoot && isMember(b)) return undefined;
-  const children: [string, FieldSet][] = [];
-  for (const name of edges(a)) {
-    const child = withoutBelow(a[name] ?? member, at(b, name), false);
-    if (child !== undefined) children.push([name, child]);
+  const self = !isRoot && isMember(a);
+  let node: MutableNode | undefined;
+  for (const name in a) {
+    if (name === '.') continue;
+    const mine = a[name] ?? member;
+    const other = at(b, name);
+    const child = other === undefined ? mine : withoutBelow(mine, other, false);
+    if (child !== mine) node ??= edgesBefore(a, name, self);
+    if (node !== undefined && child !== undefined) node[name] = child;
   }
-  return makeNode(!isRoot && isMember(a), children);
+  if (node === undefined) return a;
+  return hasEdges(node) ? node : self ? member : undefined;
 }
 
 export function setsEqual(a: FieldSet, b: FieldSet): boolean {
@@ -125,43 +147,44 @@ function byKind(a: string, b: string): number {
 
 /** The same set with its edges in the order in which release 1.24 writes them; gives the set itself where they are. */
 export function sorted(set: FieldSet): FieldSet {
-  const names = Object.keys(set);
-  let inOrder = true;
-  let indexed = false;
-  for (let i = 0; i < names.length; i++) {
-    const name = names[i] as string;
-    if (name.charCodeAt(0) === indexKind) indexed = true;
-    if (i > 0 && name < (names[i - 1] as string)) inOrder = false;
-  }
-  // Only indices do not stand where the alphabet has them.
-  if (indexed) names.sort(byKind);
-  else if (!inOrder) names.sort();
-  if (inOrder && !indexed) return sortedBelow(set, names);
-  const result: Record<string, FieldSet> = {};
-  for (const name of names) result[name] = sorted(set[name] ?? member);
-  return result;
-}
-
-/** A set whose own edges, `names`, are in order: copied from the first child on that is not. */
-function sortedBelow(set: FieldSet, names: readonly string[]): FieldSet {
-  let result: Record<string, FieldSet> | undefined;
-  for (let i = 0; i < names.length; i++) {
-    const name = names[i] as string;
+  if (!isInOrder(set)) return reordered(set, (child) => (isEmptySet(child) ? member : sorted(child)));
+  let result: MutableNode | undefined;
+  for (const name in set) {
     const child = set[name] ?? member;
-    const placed = child === member ? member : sorted(child);
-    if (placed !== child && result === undefined) {
-      result = {};
-      for (const before of names.slice(0, i)) result[before] = set[before] ?? member;
-    }
+    const placed = isEmptySet(child) ? child : sorted(child);
+    if (placed !== child) result ??= edgesBefore(set, name, Object.hasOwn(set, '.'));
     if (result !== undefined) result[name] = placed;
   }
   return result ?? set;
 }
 
+/** Whether the node's own edges are in order: that of the alphabet as long as there are no indices. */
+function isInOrder(set: FieldSet): boolean {
+  let last = '';
+  for (const name in set) {
+    if (name < last || name.charCodeAt(0) === indexKind) return false;
+    last = name;
+  }
+  return true;
+}
+
+/** The same node with its own edges in order; gives the node itself where they are. */
+export function inOrder(set: FieldSet): FieldSet {
+  return isInOrder(set) ? set : reordered(set, (child) => child);
+}
+
+function reordered(set: FieldSet, place: (child: FieldSet) => FieldSet): FieldSet {
+  const names = Object.keys(set);
+  names.sort(names.some((name) => name.charCodeAt(0) === indexKind) ? byKind : undefined);
+  const result: MutableNode = {};
+  for (const name of names) result[name] = place(set[name] ?? member);
+  return result;
+}
+
 /** Paths of all members, edges from the root on. */
 export function* paths(set: FieldSet, prefix: readonly string[] = []): Generator<readonly string[]> {
   if (prefix.length > 0 && isMember(set)) yield prefix;
-  for (const name of edges(set)) yield* paths(set[name] ?? member, [...prefix, name]);
+  for (const name in set) if (name !== '.') yield* paths(set[name] ?? member, [...prefix, name]);
 }
 
 /** A path as messages write it: `.spec.containers[name="a"].image`. */
@@ -246,13 +269,38 @@ export class FieldSetBuilder {
 /** Nesting of sets that come from clients. */
 const maxDepth = 500;
 
-const element = /^(\.$|f:|v:|i:-?[0-9]+$|k:\{)/;
+const index = /^i:-?[0-9]+$/;
 
-/** Whether a value has the form of a set. */
-export function isFieldSet(value: unknown, depth = 0): value is FieldSet {
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || depth > maxDepth) return false;
-  for (const name in value) {
-    if (!element.test(name) || !isFieldSet((value as Record<string, unknown>)[name], depth + 1)) return false;
+/** Whether a name is one of `.`, `f:…`, `v:…`, `k:{…` and `i:<number>`. Asked of each edge of each set that is read. */
+function isEdge(name: string): boolean {
+  switch (name.charCodeAt(0)) {
+    case 0x2e: // .
+      return name.length === 1;
+    case 0x66: // f
+    case 0x76: // v
+      return name.charCodeAt(1) === colon;
+    case 0x6b: // k
+      return name.charCodeAt(1) === colon && name.charCodeAt(2) === 0x7b;
+    default:
+      return index.test(name);
   }
-  return true;
+}
+const colon = 0x3a;
+
+/** What a value is: no set, a set, or a set whose edges are in the order in which sets are written. */
+export type SetForm = 'none' | 'unordered' | 'ordered';
+
+export function formOf(value: unknown, depth = 0): SetForm {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || depth > maxDepth) return 'none';
+  let form: SetForm = 'ordered';
+  let last = '';
+  for (const name in value) {
+    if (!isEdge(name)) return 'none';
+    if (name < last || name.charCodeAt(0) === indexKind) form = 'unordered';
+    last = name;
+    const below = formOf((value as Record<string, unknown>)[name], depth + 1);
+    if (below !== 'ordered') form = below;
+    if (form === 'none') return 'none';
+  }
+  return form;
 }

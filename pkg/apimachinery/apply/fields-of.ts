@@ -3,8 +3,8 @@ import { type FieldSet, FieldSetBuilder } from '#apimachinery/apply/field-set.js
 import {
   asList,
   asObject,
+  type ElementsStructure,
   elementOf,
-  elementStructure,
   hasNoParts,
   partStructure,
   type Structure,
@@ -34,7 +34,7 @@ class Collector {
         this.struct(structure.type, value);
         return;
       case 'map': {
-        const element = elementStructure(structure.field);
+        const element = structure.element;
         for (const [name, part] of Object.entries(asObject(value))) this.#below(`f:${name}`, part, element, true);
         return;
       }
@@ -51,7 +51,7 @@ class Collector {
     }
   }
 
-  #list(structure: Structure, list: readonly unknown[]): void {
+  #list(structure: ElementsStructure, list: readonly unknown[]): void {
     const element = partStructure(structure);
     for (const part of list) this.#below(elementOf(structure, part), part, element, true);
   }
@@ -80,7 +80,7 @@ function checkValue(structure: Structure, value: unknown, path: string): void {
       return;
     case 'map':
       for (const [name, part] of Object.entries(asObject(value))) {
-        checkValue(elementStructure(structure.field), part, `${path}.${name}`);
+        checkValue(structure.element, part, `${path}.${name}`);
       }
       return;
     case 'set':

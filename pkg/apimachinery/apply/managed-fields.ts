@@ -8,6 +8,7 @@ import {
   isEmptySet,
   recursiveDifference,
   setOfFields,
+  sorted,
   union,
 } from '#apimachinery/apply/field-set.js';
 import {
@@ -15,8 +16,8 @@ import {
   joinOldUpdaters,
   type ManagedFieldsEntry,
   type Manager,
-  managerKey,
   readManagers,
+  sameManager,
   withManager,
   withoutFields,
   writeManagers,
@@ -106,15 +107,21 @@ export interface UpdateRequest extends WriteInfo {
   readonly updated: JsonObject;
 }
 
-/** What the write touched and what it removed; undefined when it changed nothing. */
-function changesOf({ type, live, updated }: UpdateRequest): { touched: FieldSet; removed: FieldSet } | undefined {
+interface Changes {
+  /** In order. */
+  readonly touched: FieldSet;
+  readonly removed: FieldSet;
+}
+
+/** Undefined when the write changed nothing. */
+function changesOf({ type, live, updated }: UpdateRequest): Changes | undefined {
   const after = withoutEntries(updated);
   if (live === undefined) {
     const touched = addedFields(type, after);
     return isEmptySet(touched) ? undefined : { touched, removed: emptySet };
   }
-  const { isSame, modified, added, removed } = compare(type, withoutEntries(live), after);
-  return isSame ? undefined : { touched: union(modified, added), removed };
+  const { isSame, touched, removed } = compare(type, withoutEntries(live), after);
+  return isSame ? undefined : { touched: sorted(touched), removed };
 }
 
 /**
@@ -132,12 +139,12 @@ export function updateManagedFields(request: UpdateRequest): ManagedFieldsEntry[
     apiVersion: request.apiVersion,
     subresource: request.subresource,
   } as const;
-  const key = managerKey(self);
-  let result = withoutFields(withoutFields(managers, changes.removed), touched, key);
-  const previous = result.find((manager) => managerKey(manager) === key);
+  let result = withoutFields(withoutFields(managers, changes.removed), touched, self);
   if (!isEmptySet(touched)) {
+    const previous = result.find((manager) => sameManager(manager, self));
     const fields = union(previous?.fields ?? emptySet, touched);
-    result = withManager(result, { ...self, fields, time: formatTime(request.now) });
+    const inOrder = previous?.inOrder !== false;
+    result = withManager(result, { ...self, fields, inOrder, time: formatTime(request.now) });
   }
   return writeManagers(joinOldUpdaters(result));
 }

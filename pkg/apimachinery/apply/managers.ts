@@ -3,8 +3,8 @@ import {
   difference,
   emptySet,
   type FieldSet,
+  formOf,
   isEmptySet,
-  isFieldSet,
   setsEqual,
   sorted,
   union,
@@ -30,14 +30,23 @@ export interface Manager {
   /** RFC 3339, undefined when unknown. */
   readonly time: string | undefined;
   readonly fields: FieldSet;
+  /** True when the fields are known to be in the order in which they are written. */
+  readonly inOrder: boolean;
   /** The entry that this manager was read from, as long as it is unchanged. */
   readonly entry?: ManagedFieldsEntry;
 }
 
-/** Two entries with the same key are the same manager. An applier stays the same in all versions. */
-export function managerKey(manager: Pick<Manager, 'name' | 'operation' | 'apiVersion' | 'subresource'>): string {
-  const version = manager.operation === 'Apply' ? '' : manager.apiVersion;
-  return JSON.stringify([manager.name, manager.operation, version, manager.subresource]);
+/** What a manager is known by. */
+export type ManagerIdentity = Pick<Manager, 'name' | 'operation' | 'apiVersion' | 'subresource'>;
+
+/** Whether two entries are of the same manager. An applier stays the same in all versions. */
+export function sameManager(a: ManagerIdentity, b: ManagerIdentity): boolean {
+  return (
+    a.name === b.name &&
+    a.operation === b.operation &&
+    a.subresource === b.subresource &&
+    (a.operation === 'Apply' || a.apiVersion === b.apiVersion)
+  );
 }
 
 /** True for the one empty entry by which a client asks to forget everything. */
@@ -50,8 +59,10 @@ export function readManagers(entries: readonly ManagedFieldsEntry[] | undefined)
   const managers: Manager[] = [];
   for (const entry of entries ?? []) {
     const { manager = '', operation, apiVersion = '', subresource = '', time, fieldsV1 = {} } = entry;
-    if ((operation !== 'Apply' && operation !== 'Update') || !isFieldSet(fieldsV1)) return undefined;
-    managers.push({ name: manager, operation, apiVersion, subresource, time, fields: fieldsV1, entry });
+    const form = formOf(fieldsV1);
+    if ((operation !== 'Apply' && operation !== 'Update') || form === 'none') return undefined;
+    const [fields, inOrder] = [fieldsV1 as FieldSet, form === 'ordered'];
+    managers.push({ name: manager, operation, apiVersion, subresource, time, fields, inOrder, entry });
   }
   return managers;
 }
@@ -65,7 +76,7 @@ function entryOf(manager: Manager): ManagedFieldsEntry {
   };
   if (manager.time !== undefined) entry.time = manager.time;
   entry.fieldsType = 'FieldsV1';
-  entry.fieldsV1 = sorted(manager.fields);
+  entry.fieldsV1 = manager.inOrder ? manager.fields : sorted(manager.fields);
   if (manager.subresource !== '') entry.subresource = manager.subresource;
   return entry;
 }
@@ -86,18 +97,21 @@ export function writeManagers(managers: readonly Manager[]): ManagedFieldsEntry[
     .map(entryOf);
 }
 
-/** Puts a manager in the place of the one with the same key, or at the end. */
+/** Puts a manager in the place of the same one, or at the end. */
 export function withManager(managers: readonly Manager[], manager: Manager): Manager[] {
-  const key = managerKey(manager);
-  return [...managers.filter((other) => managerKey(other) !== key), manager];
+  return [...managers.filter((other) => !sameManager(other, manager)), manager];
 }
 
-/** Takes paths from all managers but the one with that key. */
-export function withoutFields(managers: readonly Manager[], taken: FieldSet, except?: string): Manager[] {
-  if (isEmptySet(taken)) return [...managers];
+/** Takes paths from all managers but that one. */
+export function withoutFields(
+  managers: readonly Manager[],
+  taken: FieldSet,
+  except?: ManagerIdentity,
+): readonly Manager[] {
+  if (isEmptySet(taken)) return managers;
   return managers.map((manager) => {
     const fields = difference(manager.fields, taken);
-    if (fields === manager.fields || managerKey(manager) === except) return manager;
+    if (fields === manager.fields || (except !== undefined && sameManager(manager, except))) return manager;
     const { entry: _, ...rest } = manager;
     return { ...rest, fields };
   });
@@ -107,11 +121,12 @@ export function withoutFields(managers: readonly Manager[], taken: FieldSet, exc
 const maxUpdaters = 10;
 const joinedName = 'ancient-changes';
 
-export function joinOldUpdaters(managers: readonly Manager[]): Manager[] {
+export function joinOldUpdaters(managers: readonly Manager[]): readonly Manager[] {
+  if (managers.length <= maxUpdaters) return managers;
   const updaters = managers
     .filter((manager) => manager.operation === 'Update' && !isEmptySet(manager.fields))
     .sort((a, b) => ((a.time ?? '') < (b.time ?? '') ? -1 : 1));
-  if (updaters.length <= maxUpdaters) return [...managers];
+  if (updaters.length <= maxUpdaters) return managers;
   const joined = new Set<Manager>();
   const buckets = new Map<string, Manager>();
   for (const updater of updaters) {
@@ -125,6 +140,7 @@ export function joinOldUpdaters(managers: readonly Manager[]): Manager[] {
       subresource: '',
       time: updater.time,
       fields: union(bucket?.fields ?? emptySet, updater.fields),
+      inOrder: updater.inOrder && bucket?.inOrder !== false,
     });
   }
   let result = managers.filter((manager) => !joined.has(manager));

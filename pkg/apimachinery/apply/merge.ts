@@ -3,8 +3,8 @@ import { at, type FieldSet, isMember } from '#apimachinery/apply/field-set.js';
 import {
   asList,
   asObject,
+  type ElementsStructure,
   elementOf,
-  elementStructure,
   type JsonObject,
   partStructure,
   type Structure,
@@ -35,7 +35,7 @@ function mergeValue(live: unknown, applied: unknown, structure: Structure): unkn
     case 'struct':
       return merge(structure.type, asObject(live), asObject(applied));
     case 'map': {
-      const element = elementStructure(structure.field);
+      const element = structure.element;
       return mergeMembers(asObject(live), asObject(applied), () => element);
     }
     case 'set':
@@ -94,7 +94,7 @@ function pruneValue(value: unknown, last: FieldSet, kept: FieldSet | undefined, 
         structureOf(structure.type.byName.get(name)),
       );
     case 'map': {
-      const element = elementStructure(structure.field);
+      const element = structure.element;
       return pruneMembers(asObject(value), { last, kept, elements: true, keep: [] }, () => element);
     }
     case 'set':
@@ -107,7 +107,7 @@ function pruneList(
   list: readonly unknown[],
   last: FieldSet,
   kept: FieldSet | undefined,
-  structure: Structure,
+  structure: ElementsStructure,
 ): readonly unknown[] {
   const result: unknown[] = [];
   let changed = false;

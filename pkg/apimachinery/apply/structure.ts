@@ -1,43 +1,142 @@
 /** How server-side apply sees a value: as one piece, or as parts with names or keys of their own. */
+import { ElementEdges, fieldEdge } from '#apimachinery/apply/edges.js';
+import { type FieldSet, memberOnly } from '#apimachinery/apply/field-set.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export type Structure =
   | { readonly kind: 'leaf' }
-  /** Fields of a message. */
-  | { readonly kind: 'struct'; readonly type: TypeInfo }
-  /** Any names; values are elements of the field. */
-  | { readonly kind: 'map'; readonly field: FieldInfo }
+  | StructStructure
+  /** Any names. */
+  | { readonly kind: 'map'; readonly element: Structure }
+  | ElementsStructure;
+
+/** Of lists that are no leaf. */
+export type ElementsStructure =
   /** Scalars, each at most once. */
   | { readonly kind: 'set' }
   /** Messages told apart by keys. */
-  | {
-      readonly kind: 'list';
-      readonly type: TypeInfo;
-      readonly keys: readonly string[];
-      readonly element: Structure;
-      readonly edge: readonly ListKey[];
-    };
+  | ListStructure;
 
-/** One of the keys that tell the elements of a list apart, as their edges write it. */
-interface ListKey {
-  readonly name: string;
-  /** The name as JSON, with the colon. */
-  readonly text: string;
-  readonly default: unknown;
+/** Fields of a message. */
+class StructStructure {
+  readonly kind = 'struct';
+  readonly type: TypeInfo;
+  #members: Members | undefined;
+
+  constructor(type: TypeInfo) {
+    this.type = type;
+  }
+
+  /** Made when first asked for: types refer to each other in circles. */
+  get members(): Members {
+    this.#members ??= new Members(this.type);
+    return this.#members;
+  }
+}
+
+export interface ListStructure {
+  readonly kind: 'list';
+  readonly type: TypeInfo;
+  readonly keys: readonly string[];
+  readonly element: Structure;
+  readonly edges: ElementEdges;
 }
 
 const leaf: Structure = Object.freeze({ kind: 'leaf' });
 
-/** The structure of a list's element or a map's value. */
-export function elementStructure(field: FieldInfo): Structure {
-  const { type } = field;
-  return type?.shape === 'struct' && !type.atomic ? { kind: 'struct', type } : leaf;
+/** What a walk has to know of a message's member. */
+export interface Member {
+  /** Undefined for members that are not declared. */
+  readonly field: FieldInfo | undefined;
+  /** `f:<name>`. */
+  readonly edge: string;
+  readonly structure: Structure;
+  /** What an empty message has in its place, see `present`. */
+  readonly whenEmpty: unknown;
+  /** A power of two, as it counts in a `Shape`; 0 for members that have no bit. */
+  readonly bit: number;
 }
 
-/** Derived from fields, which are made once. */
+/** Which edges a node has: the sum of their bits. */
+export type Shape = number;
+
+/** The bit of the edge `.`. */
+export const selfBit: Shape = 1;
+/** Sums of so many powers of two are exact. Further members of a type have no bits. */
+const maxBits = 53;
+const maxCachedShapes = 100;
+
+/** The members of a type, looked up once for all objects. */
+export class Members {
+  readonly #declared = new Map<string, Member>();
+  /** In the order of written sets; the bit of the nth is 2 ** n. */
+  readonly #edges: readonly string[];
+  readonly #nodes = new Map<Shape, FieldSet>();
+
+  constructor({ byName, isKind }: TypeInfo) {
+    const names = new Set(byName.keys());
+    if (isKind) names.add('apiVersion').add('kind');
+    const edges = ['.'];
+    for (const name of [...names].sort()) {
+      const field = byName.get(name);
+      const edge = `f:${name}`;
+      const bit = edges.length < maxBits ? 2 ** edges.length : 0;
+      const [structure, whenEmpty] = [structureOf(field), present(field, undefined, {})];
+      this.#declared.set(name, { field, edge, structure, whenEmpty, bit });
+      if (bit > 0) edges.push(edge);
+    }
+    this.#edges = edges;
+  }
+
+  of(name: string): Member {
+    return this.#declared.get(name) ?? undeclared(name);
+  }
+
+  /** The node of that shape in which all edges lead to members with nothing below them. Shared: not to be changed. */
+  node(shape: Shape): FieldSet {
+    let node = this.#nodes.get(shape);
+    if (node === undefined) {
+      node = Object.freeze(this.#make(shape));
+      if (this.#nodes.size >= maxCachedShapes) this.#nodes.clear();
+      this.#nodes.set(shape, node);
+    }
+    return node;
+  }
+
+  #make(shape: Shape): FieldSet {
+    const node: Record<string, FieldSet> = {};
+    let rest = shape;
+    for (const edge of this.#edges) {
+      if (rest % 2 === 1) node[edge] = memberOnly;
+      rest = Math.floor(rest / 2);
+    }
+    return node;
+  }
+}
+
+function undeclared(name: string): Member {
+  return { field: undefined, edge: fieldEdge(name), structure: leaf, whenEmpty: undefined, bit: 0 };
+}
+
+/** Derived from types and fields, which are made once. */
+const structs = new WeakMap<TypeInfo, StructStructure>();
 const structures = new WeakMap<FieldInfo, Structure>();
+
+export function structOf(type: TypeInfo): StructStructure {
+  let struct = structs.get(type);
+  if (struct === undefined) {
+    struct = new StructStructure(type);
+    structs.set(type, struct);
+  }
+  return struct;
+}
+
+/** The structure of a list's element or a map's value. */
+function elementStructure({ type }: FieldInfo): Structure {
+  return type?.shape === 'struct' && !type.atomic ? structOf(type) : leaf;
+}
 
 export function structureOf(field: FieldInfo | undefined): Structure {
   if (field === undefined || field.atomic) return leaf;
@@ -54,46 +153,29 @@ function makeStructure(field: FieldInfo): Structure {
     case 'single':
       return elementStructure(field);
     case 'map':
-      return { kind: 'map', field };
+      return { kind: 'map', element: elementStructure(field) };
     case 'list':
       if (field.listKind === 'set') return { kind: 'set' };
       if (field.listKind === 'map' && field.type?.shape === 'struct') {
         const { type, listMapKeys: keys } = field;
-        return { kind: 'list', type, keys, element: elementStructure(field), edge: listKeys(type, keys) };
+        return { kind: 'list', type, keys, element: elementStructure(field), edges: new ElementEdges(type, keys) };
       }
       return leaf;
   }
 }
 
-/** In the order of their names. */
-function listKeys(type: TypeInfo, names: readonly string[]): ListKey[] {
-  return [...names]
-    .sort()
-    .map((name) => ({ name, text: `${JSON.stringify(name)}:`, default: type.byName.get(name)?.default }));
-}
-
-/** The edge to a list's element: its keys with their defaults, in the order of their names. */
-function keyElement(keys: readonly ListKey[], element: unknown): string {
-  const object = asObject(element);
-  let text = '';
-  for (const key of keys) {
-    const value = object[key.name] ?? key.default;
-    if (value !== undefined) text += `${text === '' ? '' : ','}${key.text}${JSON.stringify(value)}`;
-  }
-  return `k:{${text}}`;
-}
-
-function valueElement(value: unknown): string {
-  return `v:${JSON.stringify(value)}`;
-}
-
 /** The edge to an element of a list that is no leaf. */
-export function elementOf(structure: Structure, element: unknown): string {
-  return structure.kind === 'list' ? keyElement(structure.edge, element) : valueElement(element);
+export function elementOf(structure: ElementsStructure, element: unknown): string {
+  return structure.kind === 'list' ? structure.edges.edge(asObject(element)) : `v:${JSON.stringify(element)}`;
+}
+
+/** Whether two elements have the same edge; false where it takes a look at the edges, as keys are no scalars. */
+export function sameElement(structure: ElementsStructure, a: unknown, b: unknown): boolean {
+  return structure.kind === 'set' ? a === b : structure.edges.same(asObject(a), asObject(b));
 }
 
 /** The structure of the elements of a list that is no leaf. */
-export function partStructure(structure: Structure): Structure {
+export function partStructure(structure: ElementsStructure): Structure {
   return structure.kind === 'list' ? structure.element : leaf;
 }
 
@@ -101,27 +183,18 @@ export function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
+const nothing: JsonObject = Object.freeze({});
+
 export function asObject(value: unknown): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : nothing;
 }
 
 /** True for what has no parts: absent, `{}`, `[]`. */
 export function hasNoParts(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true;
+  if (Array.isArray(value)) return value.length === 0;
   for (const _ in value) return false;
   return true;
-}
-
-/** Edges of declared fields: joined once, as they are compared and looked up again and again. */
-const edges = new WeakMap<FieldInfo, string>();
-
-export function edgeOf(field: FieldInfo): string {
-  let edge = edges.get(field);
-  if (edge === undefined) {
-    edge = `f:${field.name}`;
-    edges.set(field, edge);
-  }
-  return edge;
 }
 
 /**

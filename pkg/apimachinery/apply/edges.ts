@@ -1,0 +1,81 @@
+/** The names of the edges of field sets: the same ones come again and again. */
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
+
+/**
+ * Edges by the texts they are made of. The same names come again with each object, and an edge that is known need not
+ * be joined, hashed and looked up among all the names of the program to become a member's name.
+ */
+class EdgeCache {
+  readonly #edges = new Map<string, string>();
+  readonly #make: (text: string) => string;
+
+  constructor(make: (text: string) => string) {
+    this.#make = make;
+  }
+
+  edge(text: string): string {
+    const known = this.#edges.get(text);
+    if (known !== undefined) return known;
+    const edge = this.#make(text);
+    if (text.length > maxCachedText) return edge;
+    // Names that are still in use come back at once.
+    if (this.#edges.size >= maxCachedEdges) this.#edges.clear();
+    this.#edges.set(text, edge);
+    return edge;
+  }
+}
+
+const maxCachedEdges = 1000;
+/** In UTF-16 units. */
+const maxCachedText = 100;
+
+const fieldEdges = new EdgeCache((name) => `f:${name}`);
+
+/** The edge to a member of a map. */
+export function fieldEdge(name: string): string {
+  return fieldEdges.edge(name);
+}
+
+/** One of the keys that tell the elements of a list apart, as their edges write it. */
+interface ListKey {
+  readonly name: string;
+  /** The name as JSON, with the colon. */
+  readonly text: string;
+  readonly default: unknown;
+}
+
+type Element = Readonly<Record<string, unknown>>;
+
+/** Edges to the elements of a list of messages: their keys with their defaults, in the order of their names. */
+export class ElementEdges {
+  readonly #keys: readonly ListKey[];
+  /** Of elements that are told apart by one text. */
+  readonly #byText: EdgeCache;
+
+  constructor(type: TypeInfo, names: readonly string[]) {
+    this.#keys = [...names]
+      .sort()
+      .map((name) => ({ name, text: `${JSON.stringify(name)}:`, default: type.byName.get(name)?.default }));
+    this.#byText = new EdgeCache((text) => `k:{${this.#keys[0]?.text}${JSON.stringify(text)}}`);
+  }
+
+  edge(element: Element): string {
+    const keys = this.#keys;
+    const only = keys.length === 1 ? element[keys[0]?.name ?? ''] : undefined;
+    if (typeof only === 'string') return this.#byText.edge(only);
+    let text = '';
+    for (const key of keys) {
+      const value = element[key.name] ?? key.default;
+      if (value !== undefined) text += `${text === '' ? '' : ','}${key.text}${JSON.stringify(value)}`;
+    }
+    return `k:{${text}}`;
+  }
+
+  /** Whether two elements have the same edge; false when keys are no scalars. */
+  same(a: Element, b: Element): boolean {
+    for (const { name, default: byDefault } of this.#keys) {
+      if ((a[name] ?? byDefault) !== (b[name] ?? byDefault)) return false;
+    }
+    return true;
+  }
+}
