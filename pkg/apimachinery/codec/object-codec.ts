@@ -5,7 +5,8 @@ import { parseJSONText } from '#apimachinery/codec/json-text.js';
 import type { JsonObject } from '#apimachinery/codec/json-walk.js';
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
 import { decodeProtobuf, encodeProtobuf, type KindNames } from '#apimachinery/codec/protobuf/protobuf.js';
-import type { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
+import type { SharedParts } from '#apimachinery/codec/protobuf/reader.js';
+import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { encodeYAML, parseYAML } from '#apimachinery/codec/yaml.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
@@ -38,18 +39,18 @@ function textOf(value: unknown): string {
 
 export class ObjectCodec {
   readonly scheme: Scheme;
-  readonly #texts: SharedTexts | undefined;
+  readonly #shared: SharedParts;
 
-  /** `texts`: where the strings of Protobuf objects are shared; for whoever keeps many of them. */
-  constructor(scheme: Scheme, texts?: SharedTexts) {
+  /** `shared`: what Protobuf objects have in common; strings unless told. */
+  constructor(scheme: Scheme, shared: SharedParts = { texts: new SharedTexts() }) {
     this.scheme = scheme;
-    this.#texts = texts;
+    this.#shared = shared;
   }
 
   /** Reads an object. Throws 400 BadRequest. */
   decode(bytes: Buffer, options: DecodeOptions): DecodedObject {
     if (options.encoding === 'protobuf') {
-      const { kind, object } = decodeProtobuf(this.scheme, bytes, options.expected, this.#texts);
+      const { kind, object } = decodeProtobuf(this.scheme, bytes, options.expected, this.#shared);
       this.#check(kind, options.expected);
       return { object, kind, warnings: [] };
     }

@@ -1,7 +1,9 @@
 /** Protobuf for the kinds of a scheme, JSON for all others. */
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { ProtobufListReader } from '#apimachinery/codec/protobuf/list-reader.js';
+import type { SharedParts } from '#apimachinery/codec/protobuf/reader.js';
 import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
+import { SharedValues } from '#apimachinery/codec/protobuf/shared-values.js';
 import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { StatusError } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
@@ -22,10 +24,10 @@ const maxFrameBytes = 64 * 1024 * 1024;
 export class ProtobufEncoding implements ObjectEncoding {
   readonly #codec: ObjectCodec;
   readonly #mediaType: string;
-  readonly #texts = new SharedTexts();
+  readonly #shared: SharedParts = { texts: new SharedTexts(), values: new SharedValues() };
 
   constructor(scheme: Scheme) {
-    this.#codec = new ObjectCodec(scheme, this.#texts);
+    this.#codec = new ObjectCodec(scheme, this.#shared);
     this.#mediaType = scheme.dialect.protobufMediaType;
   }
 
@@ -51,7 +53,7 @@ export class ProtobufEncoding implements ObjectEncoding {
 
   async list(contentType: string | undefined, body: AsyncIterable<Buffer>): Promise<unknown> {
     if (!this.#speaksProtobuf(contentType)) return jsonEncoding.list(contentType, body);
-    const reader = new ProtobufListReader(this.#codec.scheme, this.#texts);
+    const reader = new ProtobufListReader(this.#codec.scheme, this.#shared);
     for await (const chunk of body) translated(() => reader.push(chunk));
     return translated(() => reader.finish());
   }

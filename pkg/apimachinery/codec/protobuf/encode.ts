@@ -2,7 +2,7 @@
  * Objects into Protobuf, byte for byte as release 1.24 writes them: fields by ascending number, keys of maps sorted,
  * fields without presence written even when they are zero.
  */
-import { ReverseWriter, tag, wire } from '#apimachinery/codec/protobuf/writer.js';
+import { ReverseWriter, tag, wire, wireTypeOf } from '#apimachinery/codec/protobuf/writer.js';
 import { parseDurationNanos } from '#apimachinery/duration.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -13,6 +13,12 @@ export class EncodeError extends Error {
 }
 
 type Members = Readonly<Record<string, unknown>>;
+
+/** Writes the fields of a message (no key, no length). `value` is canonical; undefined is the zero value. */
+type WriteMessage = (writer: ReverseWriter, value: unknown) => void;
+
+/** Writes one value behind its key. */
+type WriteValue = (writer: ReverseWriter, value: unknown) => void;
 
 const nothing: Members = Object.freeze({});
 
@@ -25,46 +31,67 @@ export function encodeMessage(type: TypeInfo, value: unknown): Buffer {
 
 /** Writes the message's fields (no key, no length). */
 export function writeMessage(writer: ReverseWriter, type: TypeInfo, value: unknown): void {
+  messageWriter(type)(writer, value);
+}
+
+const messageWriters = new WeakMap<TypeInfo, WriteMessage>();
+
+/** What writing a type takes is worked out once. */
+function messageWriter(type: TypeInfo): WriteMessage {
+  let write = messageWriters.get(type);
+  if (write === undefined) {
+    write = newMessageWriter(type);
+    messageWriters.set(type, write);
+  }
+  return write;
+}
+
+function newMessageWriter(type: TypeInfo): WriteMessage {
   switch (type.shape) {
     case 'struct':
-      writeStruct(writer, type, members(type, value));
-      return;
+      return structWriter(type);
     case 'time':
     case 'microTime':
-      writeTime(writer, value);
-      return;
+      return writeTime;
     case 'quantity':
-      writeText(writer, 1, value === undefined ? '0' : String(value));
-      return;
+      return (writer, value) => writer.text(textKey, value === undefined ? '0' : String(value));
     case 'duration':
-      writer.varint64(typeof value === 'string' ? parseDurationNanos(value) : 0, true);
-      writer.varint(tag(1, wire.varint));
-      return;
+      return (writer, value) => {
+        writer.varint64(typeof value === 'string' ? parseDurationNanos(value) : 0, true);
+        writer.varint(tag(1, wire.varint));
+      };
     case 'intOrString':
-      writeIntOrString(writer, value);
-      return;
+      return writeIntOrString;
     case 'rawJSON':
-      if (value !== undefined) writeText(writer, 1, JSON.stringify(value));
-      return;
+      return (writer, value) => {
+        if (value !== undefined) writer.text(textKey, JSON.stringify(value));
+      };
     case 'bareList':
-      writeField(writer, fieldAt(type, 0), value);
-      return;
+      return fieldWriter(fieldAt(type, 0));
     case 'schemaOrArray':
-    case 'schemaOrStringArray':
-      if (Array.isArray(value)) writeField(writer, fieldAt(type, 1), value);
-      else writeField(writer, fieldAt(type, 0), value);
-      return;
-    case 'schemaOrBool':
-      if (typeof value === 'object') writeField(writer, fieldAt(type, 1), value);
-      writeField(writer, fieldAt(type, 0), value !== false && value !== undefined);
-      return;
+    case 'schemaOrStringArray': {
+      const one = later(() => fieldWriter(fieldAt(type, 0)));
+      const many = later(() => fieldWriter(fieldAt(type, 1)));
+      return (writer, value) => (Array.isArray(value) ? many() : one())(writer, value);
+    }
+    case 'schemaOrBool': {
+      const allows = later(() => fieldWriter(fieldAt(type, 0)));
+      const schema = later(() => fieldWriter(fieldAt(type, 1)));
+      return (writer, value) => {
+        if (typeof value === 'object') schema()(writer, value);
+        allows()(writer, value !== false && value !== undefined);
+      };
+    }
   }
 }
 
-function members(type: TypeInfo, value: unknown): Members {
-  if (value === undefined) return nothing;
-  if (typeof value !== 'object' || value === null) throw new EncodeError(`${type.name}: not an object`);
-  return value as Members;
+/** Types refer to each other in circles. */
+function later<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }
 
 function fieldAt(type: TypeInfo, index: number): FieldInfo {
@@ -73,62 +100,78 @@ function fieldAt(type: TypeInfo, index: number): FieldInfo {
   return field;
 }
 
-function writeStruct(writer: ReverseWriter, type: TypeInfo, object: Members): void {
-  const { fields } = type;
-  for (let i = fields.length - 1; i >= 0; i--) {
-    const field = fields[i];
-    if (field === undefined) continue;
-    // An inline message's members are the object's own.
-    writeField(writer, field, field.inline ? object : object[field.name]);
-  }
+interface FieldWriter {
+  readonly name: string;
+  /** An inline message's members are the object's own. */
+  readonly inline: boolean;
+  readonly write: WriteValue;
 }
 
-function writeField(writer: ReverseWriter, field: FieldInfo, given: unknown): void {
-  // Programs write null for what JSON would leave out.
-  const value = given ?? undefined;
-  switch (field.container) {
-    case 'single':
-      if (value === undefined && hasPresence(field)) return;
-      writeElement(writer, field, value);
-      return;
-    case 'list':
-      if (value === undefined) return;
+function structWriter(type: TypeInfo): WriteMessage {
+  const fields = later(() =>
+    type.fields.map((field): FieldWriter => ({ name: field.name, inline: field.inline, write: fieldWriter(field) })),
+  );
+  return (writer, value) => {
+    if (value !== undefined && (typeof value !== 'object' || value === null)) {
+      throw new EncodeError(`${type.name}: not an object`);
+    }
+    const object = (value ?? nothing) as Members;
+    const writers = fields();
+    for (let i = writers.length - 1; i >= 0; i--) {
+      const { name, inline, write } = writers[i] as FieldWriter;
+      write(writer, inline ? object : object[name]);
+    }
+  };
+}
+
+function fieldWriter(field: FieldInfo): WriteValue {
+  if (field.container === 'map') return mapWriter(field);
+  const write = valueWriter(field, field.number);
+  if (field.container === 'list') {
+    return (writer, value) => {
+      // Programs write null for what JSON would leave out.
+      if (value === undefined || value === null) return;
       if (!Array.isArray(value)) throw new EncodeError(`${field.protoName}: not a list`);
-      for (let i = value.length - 1; i >= 0; i--) writeElement(writer, field, value[i]);
-      return;
-    case 'map':
-      if (value !== undefined) writeMap(writer, field, value);
-      return;
+      for (let i = value.length - 1; i >= 0; i--) write(writer, value[i]);
+    };
   }
+  // Pointers, and slices by nature: an absent value is left out.
+  const hasPresence = field.pointer || field.scalar === 'bytes' || field.type?.shape === 'bareList';
+  return (writer, value) => {
+    if (value !== undefined && value !== null) write(writer, value);
+    else if (!hasPresence) write(writer, undefined);
+  };
 }
 
-/** Whether an absent value is left out: pointers, and slices by nature. */
-function hasPresence(field: FieldInfo): boolean {
-  return field.pointer || field.scalar === 'bytes' || field.type?.shape === 'bareList';
-}
-
-function writeElement(writer: ReverseWriter, field: FieldInfo, value: unknown, number = field.number): void {
-  if (field.scalar !== undefined) {
-    writeScalar(writer, number, field.scalar, value);
-  } else if (field.type !== undefined) {
+/** Of a field's value, its element or its map's value, with that number. */
+function valueWriter({ scalar, type }: FieldInfo, number: number): WriteValue {
+  if (scalar !== undefined) return scalarWriter(scalar, number);
+  if (type === undefined) return () => undefined;
+  const key = tag(number, wire.delimited);
+  const write = messageWriter(type);
+  return (writer, value) => {
     const before = writer.length;
-    writeMessage(writer, field.type, value ?? undefined);
-    writer.varint(writer.length - before);
-    writer.varint(tag(number, wire.delimited));
-  }
+    write(writer, value ?? undefined);
+    writer.head(key, writer.length - before);
+  };
 }
 
-function writeMap(writer: ReverseWriter, field: FieldInfo, value: unknown): void {
-  if (typeof value !== 'object' || value === null) throw new EncodeError(`${field.protoName}: not a map`);
-  const keys = Object.keys(value).sort(byBytes);
-  for (let i = keys.length - 1; i >= 0; i--) {
-    const key = keys[i] ?? '';
-    const before = writer.length;
-    writeElement(writer, field, (value as Members)[key], 2);
-    writeText(writer, 1, key);
-    writer.varint(writer.length - before);
-    writer.varint(tag(field.number, wire.delimited));
-  }
+function mapWriter(field: FieldInfo): WriteValue {
+  const key = tag(field.number, wire.delimited);
+  const write = valueWriter(field, 2);
+  return (writer, value) => {
+    if (value === undefined || value === null) return;
+    if (typeof value !== 'object') throw new EncodeError(`${field.protoName}: not a map`);
+    const names = Object.keys(value);
+    if (names.length > 1) names.sort(byBytes);
+    for (let i = names.length - 1; i >= 0; i--) {
+      const name = names[i] as string;
+      const before = writer.length;
+      write(writer, (value as Members)[name]);
+      writer.text(textKey, name);
+      writer.head(key, writer.length - before);
+    }
+  };
 }
 
 /** The order of the UTF-8 bytes, which is the order of code points. */
@@ -139,12 +182,8 @@ function byBytes(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-function writeText(writer: ReverseWriter, number: number, text: string): void {
-  const before = writer.length;
-  writer.string(text);
-  writer.varint(writer.length - before);
-  writer.varint(tag(number, wire.delimited));
-}
+/** Of the first field, when that is text. */
+const textKey = tag(1, wire.delimited);
 
 function asNumber(value: unknown): number {
   if (value === undefined) return 0;
@@ -152,40 +191,41 @@ function asNumber(value: unknown): number {
   return value;
 }
 
-function writeScalar(writer: ReverseWriter, number: number, scalar: Scalar, value: unknown): void {
+function scalarWriter(scalar: Scalar, number: number): WriteValue {
+  const key = tag(number, wireTypeOf(scalar));
   switch (scalar) {
     case 'string':
-      writeText(writer, number, value === undefined ? '' : String(value));
-      return;
-    case 'bytes': {
-      const data = Buffer.from(value === undefined ? '' : String(value), 'base64');
-      writer.bytes(data);
-      writer.varint(data.length);
-      writer.varint(tag(number, wire.delimited));
-      return;
-    }
+      return (writer, value) => writer.text(key, value === undefined ? '' : String(value));
+    case 'bytes':
+      return (writer, value) => {
+        const data = Buffer.from(value === undefined ? '' : String(value), 'base64');
+        writer.bytes(data);
+        writer.head(key, data.length);
+      };
     case 'bool':
-      writer.varint(value === true ? 1 : 0);
-      writer.varint(tag(number, wire.varint));
-      return;
+      return (writer, value) => writer.head(key, value === true ? 1 : 0);
     case 'int32':
     case 'int64':
-      writer.varint64(asNumber(value), true);
-      writer.varint(tag(number, wire.varint));
-      return;
+      return (writer, value) => {
+        writer.varint64(asNumber(value), true);
+        writer.varint(key);
+      };
     case 'uint32':
     case 'uint64':
-      writer.varint64(asNumber(value), false);
-      writer.varint(tag(number, wire.varint));
-      return;
+      return (writer, value) => {
+        writer.varint64(asNumber(value), false);
+        writer.varint(key);
+      };
     case 'double':
-      writer.double(asNumber(value));
-      writer.varint(tag(number, wire.fixed64));
-      return;
+      return (writer, value) => {
+        writer.double(asNumber(value));
+        writer.varint(key);
+      };
     case 'float':
-      writer.float(asNumber(value));
-      writer.varint(tag(number, wire.fixed32));
-      return;
+      return (writer, value) => {
+        writer.float(asNumber(value));
+        writer.varint(key);
+      };
   }
 }
 
@@ -203,9 +243,8 @@ function writeTime(writer: ReverseWriter, value: unknown): void {
 }
 
 function writeIntOrString(writer: ReverseWriter, value: unknown): void {
-  writeText(writer, 3, typeof value === 'string' ? value : '');
+  writer.text(tag(3, wire.delimited), typeof value === 'string' ? value : '');
   writer.varint64(typeof value === 'number' ? value : 0, true);
   writer.varint(tag(2, wire.varint));
-  writer.varint(typeof value === 'string' ? 1 : 0);
-  writer.varint(tag(1, wire.varint));
+  writer.head(tag(1, wire.varint), typeof value === 'string' ? 1 : 0);
 }

@@ -5,9 +5,9 @@
 import { DecodeError } from '#apimachinery/codec/decode-error.js';
 import { decodeEnvelope, envelopePrefix } from '#apimachinery/codec/envelope.js';
 import type { JsonObject } from '#apimachinery/codec/json-walk.js';
-import { decodeMessage, type MessageOptions } from '#apimachinery/codec/protobuf/decode.js';
+import { readMessage } from '#apimachinery/codec/protobuf/decode.js';
 import { rawReader } from '#apimachinery/codec/protobuf/protobuf.js';
-import type { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
+import { type MessageOptions, Reader, type SharedParts } from '#apimachinery/codec/protobuf/reader.js';
 import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -27,10 +27,18 @@ interface Field {
   readonly end: number;
 }
 
+/** Of the buffer to begin with: items are rarely larger, and several arrive at a time. */
+const initialBytes = 64 * 1024;
+
 export class ProtobufListReader {
   readonly #scheme: Scheme;
   readonly #options: MessageOptions;
-  #pending: Buffer = Buffer.alloc(0);
+  /** What has arrived and is not read yet lies between `#at` and `#end`. */
+  #buffer: Buffer = Buffer.allocUnsafe(0);
+  #at = 0;
+  #end = 0;
+  /** Of the buffer. */
+  #reader: Reader;
   #state: 'prefix' | 'envelope' | 'list' | 'rest' = 'prefix';
   #kind: KindInfo | undefined;
   #itemType: TypeInfo | undefined;
@@ -39,15 +47,16 @@ export class ProtobufListReader {
   readonly #list: JsonObject = { metadata: {} };
   readonly #items: unknown[] = [];
 
-  constructor(scheme: Scheme, texts?: SharedTexts) {
+  constructor(scheme: Scheme, shared: SharedParts = {}) {
     this.#scheme = scheme;
-    this.#options = { raw: rawReader(scheme), texts };
+    this.#options = { ...shared, raw: rawReader(scheme) };
+    this.#reader = new Reader(this.#buffer, 0, this.#options);
   }
 
   /** Throws a DecodeError; the reader is of no use afterwards. */
   push(chunk: Buffer): void {
     if (this.#state === 'rest') return;
-    this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
+    this.#append(chunk);
     if (this.#state === 'prefix' && !this.#readPrefix()) return;
     if (this.#state === 'envelope' && !this.#readEnvelope()) return;
     this.#readList();
@@ -61,29 +70,48 @@ export class ProtobufListReader {
     return { kind, apiVersion, ...this.#list, items: this.#items };
   }
 
+  /** Into the same memory over and over: nothing of what is decoded refers to it. */
+  #append(chunk: Buffer): void {
+    const pending = this.#end - this.#at;
+    if (pending + chunk.length > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(initialBytes, 2 * (pending + chunk.length)));
+      this.#buffer.copy(larger, 0, this.#at, this.#end);
+      this.#buffer = larger;
+      this.#reader = new Reader(larger, 0, this.#options);
+    } else if (this.#end + chunk.length > this.#buffer.length) {
+      this.#buffer.copyWithin(0, this.#at, this.#end);
+    } else {
+      this.#end += chunk.copy(this.#buffer, this.#end);
+      return;
+    }
+    this.#at = 0;
+    this.#end = pending + chunk.copy(this.#buffer, pending);
+  }
+
   #readPrefix(): boolean {
-    if (this.#pending.length < envelopePrefix.length) return false;
+    if (this.#end < envelopePrefix.length) return false;
     // Says what is wrong with bytes that are something else.
-    decodeEnvelope(this.#pending.subarray(0, envelopePrefix.length));
-    this.#pending = this.#pending.subarray(envelopePrefix.length);
+    decodeEnvelope(this.#buffer.subarray(0, envelopePrefix.length));
+    this.#at = envelopePrefix.length;
     this.#state = 'envelope';
     return true;
   }
 
   /** What the list is, up to where its message begins. */
   #readEnvelope(): boolean {
-    const head = varint(this.#pending, 0);
+    const head = this.#varint(this.#at);
     if (head === undefined) return false;
     if (head.value !== typeMetaKey) throw new DecodeError('a list that does not begin with its type');
-    const typeMeta = this.#field(0);
+    const typeMeta = this.#field(this.#at);
     if (typeMeta === undefined) return false;
-    const key = varint(this.#pending, typeMeta.end);
+    const key = this.#varint(typeMeta.end);
     if (key === undefined) return false;
     if (key.value !== rawKey) throw new DecodeError('a list without a message');
-    const size = varint(this.#pending, key.end);
+    const size = this.#varint(key.end);
     if (size === undefined) return false;
-    const head4 = Buffer.from(envelopePrefix);
-    const { apiVersion, kind } = decodeEnvelope(Buffer.concat([head4, this.#pending.subarray(0, typeMeta.end)]));
+    const { apiVersion, kind } = decodeEnvelope(
+      Buffer.concat([Buffer.from(envelopePrefix), this.#buffer.subarray(this.#at, typeMeta.end)]),
+    );
     this.#kind = this.#scheme.kind(apiVersion, kind);
     const items = this.#kind?.type.byName.get('items');
     if (this.#kind === undefined || items?.number !== 2 || items.type === undefined) {
@@ -91,58 +119,55 @@ export class ProtobufListReader {
     }
     this.#itemType = items.type;
     this.#left = size.value;
-    this.#pending = this.#pending.subarray(size.end);
+    this.#at = size.end;
     this.#state = 'list';
     return true;
   }
 
   #readList(): void {
-    let at = 0;
     while (this.#left > 0) {
-      const field = this.#field(at);
-      if (field === undefined) break;
-      this.#left -= field.end - at;
+      const field = this.#field(this.#at);
+      if (field === undefined) return;
+      this.#left -= field.end - this.#at;
       if (this.#left < 0) throw new DecodeError('unexpected EOF');
       this.#take(field);
-      at = field.end;
+      this.#at = field.end;
     }
-    this.#pending = this.#pending.subarray(at);
     // contentEncoding and contentType, which say nothing of a list.
-    if (this.#left === 0) this.#state = 'rest';
+    this.#state = 'rest';
   }
 
   #take({ key, start, end }: Field): void {
-    const bytes = this.#pending.subarray(start, end);
     if (key === itemsKey && this.#itemType !== undefined) {
-      this.#items.push(decodeMessage(this.#itemType, bytes, this.#options));
+      this.#items.push(readMessage(this.#itemType, this.#reader.between(start, end)));
     } else if (key === metadataKey) {
       const type = this.#kind?.type.byName.get('metadata')?.type;
-      const metadata = type === undefined ? undefined : decodeMessage(type, bytes, this.#options);
+      const metadata = type === undefined ? undefined : readMessage(type, this.#reader.between(start, end));
       if (metadata !== undefined) this.#list['metadata'] = metadata;
     }
   }
 
   /** The delimited field at that index; undefined until all of it has arrived. */
   #field(at: number): Field | undefined {
-    const key = varint(this.#pending, at);
+    const key = this.#varint(at);
     if (key === undefined) return undefined;
     if ((key.value & 7) !== wire.delimited) throw new DecodeError(`proto: wrong wireType = ${key.value & 7} in a list`);
-    const size = varint(this.#pending, key.end);
+    const size = this.#varint(key.end);
     if (size === undefined) return undefined;
     if (size.value > maxFieldBytes) throw new DecodeError(`an item of ${size.value} bytes is too large`);
     const end = size.end + size.value;
-    return end > this.#pending.length ? undefined : { key: key.value, start: size.end, end };
+    return end > this.#end ? undefined : { key: key.value, start: size.end, end };
   }
-}
 
-/** The number at that index and where it ends; undefined when it has not arrived. */
-function varint(bytes: Buffer, at: number): { value: number; end: number } | undefined {
-  let value = 0;
-  for (let i = 0; i < 5; i++) {
-    const byte = bytes[at + i];
-    if (byte === undefined) return undefined;
-    value += (byte & 0x7f) * 2 ** (7 * i);
-    if (byte < 0x80) return { value, end: at + i + 1 };
+  /** The number at that index and where it ends; undefined when it has not arrived. */
+  #varint(at: number): { value: number; end: number } | undefined {
+    let value = 0;
+    for (let i = 0; i < 5; i++) {
+      if (at + i >= this.#end) return undefined;
+      const byte = this.#buffer[at + i] as number;
+      value += (byte & 0x7f) * 2 ** (7 * i);
+      if (byte < 0x80) return { value, end: at + i + 1 };
+    }
+    throw new DecodeError('proto: integer overflow');
   }
-  throw new DecodeError('proto: integer overflow');
 }

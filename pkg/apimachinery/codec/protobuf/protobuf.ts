@@ -3,9 +3,9 @@
 import { DecodeError, decodeFailure } from '#apimachinery/codec/decode-error.js';
 import { decodeEnvelope, encodeEnvelope, envelopeAround, hasEnvelope } from '#apimachinery/codec/envelope.js';
 import type { JsonObject } from '#apimachinery/codec/json-walk.js';
-import { decodeMessage, type MessageOptions, type RawReader } from '#apimachinery/codec/protobuf/decode.js';
+import { decodeMessage } from '#apimachinery/codec/protobuf/decode.js';
 import { encodeMessage, writeMessage } from '#apimachinery/codec/protobuf/encode.js';
-import type { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
+import type { RawReader, SharedParts } from '#apimachinery/codec/protobuf/reader.js';
 import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
@@ -62,21 +62,21 @@ export function protobufItemMessage(item: Buffer): Buffer {
 /** Reads enveloped objects in raw fields; their `apiVersion` and `kind` join the object. */
 export function rawReader(scheme: Scheme): RawReader {
   return (bytes, depth) =>
-    hasEnvelope(bytes) ? decodeEnveloped(scheme, bytes, undefined, { depth }).object : undefined;
+    hasEnvelope(bytes) ? decodeEnveloped(scheme, bytes, undefined, {}, depth).object : undefined;
 }
 
 /**
  * An object out of enveloped bytes, with `apiVersion` and `kind` as its envelope says. What an envelope does not name is
- * as `expected`. `texts`: where strings are shared with other objects. Throws 400 BadRequest.
+ * as `expected`. Throws 400 BadRequest.
  */
 export function decodeProtobuf(
   scheme: Scheme,
   bytes: Buffer,
   expected?: KindInfo,
-  texts?: SharedTexts,
+  shared: SharedParts = {},
 ): { kind: KindInfo; object: JsonObject } {
   try {
-    return decodeEnveloped(scheme, bytes, expected, { texts });
+    return decodeEnveloped(scheme, bytes, expected, shared);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw expected === undefined ? badRequest(error.message, error) : decodeFailure(expected.type, error);
@@ -87,7 +87,8 @@ function decodeEnveloped(
   scheme: Scheme,
   bytes: Buffer,
   expected: KindInfo | undefined,
-  { texts, depth }: Pick<MessageOptions, 'texts' | 'depth'> = {},
+  shared: SharedParts,
+  depth?: number,
 ): { kind: KindInfo; object: JsonObject } {
   const envelope = decodeEnvelope(bytes);
   if (!['', scheme.dialect.protobufMediaType, kubernetesDialect.protobufMediaType].includes(envelope.contentType)) {
@@ -98,7 +99,7 @@ function decodeEnveloped(
   const info = scheme.kind(apiVersion, kind);
   if (info === undefined)
     throw new DecodeError(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
-  const options = { raw: rawReader(scheme), texts, ...(depth === undefined ? {} : { depth }) };
+  const options = { ...shared, raw: rawReader(scheme), depth };
   const message = decodeMessage(info.type, envelope.raw, options) as JsonObject;
   if (!info.type.isKind) return { kind: info, object: message };
   return { kind: info, object: { kind: info.kind, apiVersion: info.apiVersion, ...message } };

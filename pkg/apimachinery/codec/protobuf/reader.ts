@@ -1,37 +1,85 @@
 /** Reads Protobuf with every bound checked. */
 import { DecodeError } from '#apimachinery/codec/decode-error.js';
+import { maxDepth } from '#apimachinery/codec/json-walk.js';
 import type { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
+import type { SharedValues } from '#apimachinery/codec/protobuf/shared-values.js';
 import { wire } from '#apimachinery/codec/protobuf/writer.js';
+
+/**
+ * Reads what raw fields may hold besides JSON, `depth` messages deep; gives undefined for bytes that it does not know.
+ */
+export type RawReader = (bytes: Buffer, depth: number) => unknown;
+
+/** What messages have in common and keep once. */
+export interface SharedParts {
+  /** Of strings; absent: each is its own. */
+  readonly texts?: SharedTexts | undefined;
+  /** Of raw JSON, which is frozen then; absent: each is its own. */
+  readonly values?: SharedValues | undefined;
+}
+
+/** What decoding one message after the other may use. */
+export interface MessageOptions extends SharedParts {
+  readonly raw?: RawReader | undefined;
+  /** How many messages deep the message stands; default 0. */
+  readonly depth?: number | undefined;
+}
+
+const nothing: MessageOptions = {};
 
 export class Reader {
   readonly buffer: Buffer;
-  readonly #texts: SharedTexts | undefined;
+  readonly raw: RawReader | undefined;
+  readonly texts: SharedTexts | undefined;
+  readonly values: SharedValues | undefined;
+  /** Of the buffer; there when strings are shared. */
+  readonly #view: DataView | undefined;
   /** Index of the next byte. */
   at: number;
   /** Index behind the last byte of the message that is being read. */
   end: number;
+  /** How many messages deep the reader is. */
+  depth: number;
 
-  /** `texts`: where strings are shared; absent: each is its own. */
-  constructor(buffer: Buffer, start = 0, texts?: SharedTexts) {
+  constructor(buffer: Buffer, start = 0, options: MessageOptions = nothing) {
     this.buffer = buffer;
-    this.#texts = texts;
+    this.raw = options.raw;
+    this.texts = options.texts;
+    this.values = options.values;
+    this.#view =
+      options.texts === undefined ? undefined : new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
     this.at = start;
     this.end = buffer.length;
+    this.depth = options.depth ?? 0;
   }
 
-  #byte(): number {
-    if (this.at >= this.end) throw new DecodeError('unexpected EOF');
-    return this.buffer[this.at++] ?? 0;
+  /** The same reader for a message that lies between two other indexes of the buffer. */
+  between(start: number, end: number): this {
+    this.at = start;
+    this.end = end;
+    return this;
   }
 
   /** An unsigned number below 2^32: keys and lengths. */
   uint32(): number {
-    // Nearly every key and length is one byte.
-    const first = this.buffer[this.at] ?? 0x80;
-    if (first < 0x80 && this.at < this.end) {
-      this.at++;
-      return first;
+    const { at, end, buffer } = this;
+    // Nearly every key and length is one byte or two.
+    if (end - at >= 2) {
+      const first = buffer[at] as number;
+      if (first < 0x80) {
+        this.at = at + 1;
+        return first;
+      }
+      const second = buffer[at + 1] as number;
+      if (second < 0x80) {
+        this.at = at + 2;
+        return (second << 7) | (first & 0x7f);
+      }
     }
+    return this.#longUint32();
+  }
+
+  #longUint32(): number {
     let value = 0;
     for (let shift = 0; shift < 35; shift += 7) {
       const byte = this.#byte();
@@ -44,28 +92,41 @@ export class Reader {
     throw new DecodeError('proto: integer overflow');
   }
 
+  #byte(): number {
+    if (this.at >= this.end) throw new DecodeError('unexpected EOF');
+    return this.buffer[this.at++] as number;
+  }
+
   /** A 64-bit number; beyond 2^53 the nearest one. */
   int64(signed: boolean): number {
-    const first = this.buffer[this.at] ?? 0x80;
-    if (first < 0x80 && this.at < this.end) {
-      this.at++;
-      return first;
+    const { at, end, buffer } = this;
+    if (at < end) {
+      const first = buffer[at] as number;
+      if (first < 0x80) {
+        this.at = at + 1;
+        return first;
+      }
     }
+    return this.#longInt64(signed);
+  }
+
+  /** In three parts of 28, 28 and 8 bits. */
+  #longInt64(signed: boolean): number {
     let low = 0;
+    let middle = 0;
     let high = 0;
     for (let i = 0; i < 10; i++) {
       const byte = this.#byte();
       const bits = byte & 0x7f;
-      if (i < 4) low += bits * 2 ** (7 * i);
-      else if (i === 4) {
-        low += (bits & 0x0f) * 2 ** 28;
-        high = bits >> 4;
-      } else high += bits * 2 ** (7 * i - 32);
+      if (i < 4) low |= bits << (7 * i);
+      else if (i < 8) middle |= bits << (7 * (i - 4));
+      // What does not fit into 64 bits is cut off.
+      else high |= (bits << (7 * (i - 8))) & 0xff;
       if (byte < 0x80) {
-        high = high % 2 ** 32;
-        if (!signed || high < 2 ** 31) return high * 2 ** 32 + low;
+        const upper = high * 2 ** 24 + Math.floor(middle / 16);
+        const lower = (middle & 0x0f) * 2 ** 28 + low;
         // Two's complement: small negative numbers stay exact.
-        return (high - 2 ** 32) * 2 ** 32 + low;
+        return (signed && high >= 0x80 ? upper - 2 ** 32 : upper) * 2 ** 32 + lower;
       }
     }
     throw new DecodeError('proto: integer overflow');
@@ -97,17 +158,18 @@ export class Reader {
   string(): string {
     const size = this.uint32();
     const start = this.#take(size);
-    const end = start + size;
-    return this.#texts === undefined
-      ? this.buffer.toString('utf8', start, end)
-      : this.#texts.text(this.buffer, start, end);
+    const { buffer, texts } = this;
+    const view = this.#view;
+    return texts === undefined || view === undefined
+      ? buffer.toString('utf8', start, start + size)
+      : texts.text(buffer, view, start, start + size);
   }
 
   /** Begins a nested message: returns what to hand to `leave`. */
   enter(): number {
     const size = this.uint32();
-    if (size > this.end - this.at) throw new DecodeError('unexpected EOF');
     const outer = this.end;
+    if (size > outer - this.at) throw new DecodeError('unexpected EOF');
     this.end = this.at + size;
     return outer;
   }
@@ -116,6 +178,27 @@ export class Reader {
   leave(outer: number): void {
     this.at = this.end;
     this.end = outer;
+  }
+
+  /** The same for a message inside a message. Throws where these are too deep. */
+  enterMessage(): number {
+    const outer = this.enter();
+    if (++this.depth > maxDepth) throw new DecodeError('exceeded max depth');
+    return outer;
+  }
+
+  leaveMessage(outer: number): void {
+    this.depth--;
+    this.leave(outer);
+  }
+
+  /** Whether that key comes next; it is passed over then. */
+  passes(key: number): boolean {
+    const { at } = this;
+    if (at >= this.end) return false;
+    if (this.uint32() === key) return true;
+    this.at = at;
+    return false;
   }
 
   /** Passes over a field of that wire type. */
@@ -128,7 +211,7 @@ export class Reader {
         this.#take(8);
         return;
       case wire.delimited:
-        this.bytes();
+        this.#take(this.uint32());
         return;
       case wire.fixed32:
         this.#take(4);

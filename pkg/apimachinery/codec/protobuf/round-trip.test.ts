@@ -15,6 +15,7 @@ import {
   protobufListEnds,
 } from '#apimachinery/codec/protobuf/protobuf.js';
 import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
+import { SharedValues } from '#apimachinery/codec/protobuf/shared-values.js';
 import { RandomObjects, seededRandom } from '#apimachinery/codec/random-object.js';
 import { encodeWatchFrame, WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
@@ -23,11 +24,14 @@ const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 t.comment(`SEED=${seed}`);
 const scheme = schemeFor(orchDialect);
 
+const shared = () => ({ texts: new SharedTexts(), values: new SharedValues() });
+
 /** Types of the wire that no JSON object stands for (parts of the envelope). */
 const wireOnly = new Set(['runtime.Unknown', 'core.v1.NodeResources']);
 
 t.test('objects of every type survive both encodings', async (t) => {
   const objects = new RandomObjects(seededRandom(seed));
+  const common = shared();
   for (const name of scheme.typeNames()) {
     const type = scheme.type(name);
     if (type.shape !== 'struct' || wireOnly.has(name)) continue;
@@ -39,6 +43,7 @@ t.test('objects of every type survive both encodings', async (t) => {
       const bytes = encodeMessage(type, object);
       const fromProtobuf = decodeMessage(type, bytes);
       t.strictSame(fromProtobuf, object, `Protobuf of ${name}, SEED=${seed}`);
+      t.strictSame(decodeMessage(type, bytes, common), object, `Protobuf of ${name} with shared parts, SEED=${seed}`);
       if (!encodeMessage(type, fromProtobuf).equals(bytes)) t.fail(`bytes of ${name} differ, SEED=${seed}`);
     }
   }
@@ -218,16 +223,18 @@ t.test('texts that are shared are the same texts', (t) => {
   for (let round = 0; round < 2; round++) {
     for (const word of words) {
       const bytes = Buffer.from(`<${word}>`);
-      if (texts.text(bytes, 1, bytes.length - 1) !== word) t.fail(word);
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+      if (texts.text(bytes, view, 1, bytes.length - 1) !== word) t.fail(word);
     }
   }
+  const values = new SharedValues();
   const parse = (bytes: Buffer): unknown => JSON.parse(bytes.toString());
-  const first = texts.raw(Buffer.from('{"a":{"b":[1]}}'), parse);
-  t.equal(texts.raw(Buffer.from('{"a":{"b":[1]}}'), parse), first);
+  const first = values.of(Buffer.from('{"a":{"b":[1]}}'), parse);
+  t.equal(values.of(Buffer.from('{"a":{"b":[1]}}'), parse), first);
   t.ok(Object.isFrozen((first as { a: { b: unknown } }).a.b));
   for (let i = 0; i < 2000; i++) {
     const value = { i, pad: 'x'.repeat(i * 10) };
-    if (!isDeepStrictEqual(texts.raw(Buffer.from(JSON.stringify(value)), parse), value)) t.fail(`value ${i}`);
+    if (!isDeepStrictEqual(values.of(Buffer.from(JSON.stringify(value)), parse), value)) t.fail(`value ${i}`);
   }
   const make = (seconds: number) => `${seconds} s`;
   for (const seconds of [0, 1, 1024, 1025, -1, -1024, 1e10, 0]) t.equal(texts.instant(seconds, make), `${seconds} s`);
@@ -249,7 +256,7 @@ t.test('lists while they arrive', (t) => {
     const bytes = encodeProtobuf(names, list);
     const whole = decodeProtobuf(scheme, bytes).object;
     for (const size of [1, 3, 100, 1000, bytes.length]) {
-      const reader = new ProtobufListReader(scheme, new SharedTexts());
+      const reader = new ProtobufListReader(scheme, shared());
       for (let at = 0; at < bytes.length; at += size) reader.push(bytes.subarray(at, at + size));
       t.strictSame(reader.finish(), whole, `${list.items.length} items in pieces of ${size}`);
     }

@@ -1,3 +1,8 @@
+import type { Scalar } from '#apimachinery/schema/schema.js';
+
+/** Up to this many characters, writing them one by one is faster than having Node.js write them. */
+const shortText = 48;
+
 /**
  * Writes Protobuf from the end to the beginning, as gogo does: a message's length is known by the time it is written,
  * so that nothing is measured beforehand.
@@ -44,6 +49,26 @@ export class ReverseWriter {
     this.#buffer[at] = rest;
   }
 
+  /** A key and the number behind it, mostly a length: each nearly always of one byte. */
+  head(key: number, value: number): void {
+    const at = this.#at;
+    if (value < 0x80 && key < 0x80 && at >= 2) {
+      this.#buffer[at - 1] = value;
+      this.#buffer[at - 2] = key;
+      this.#at = at - 2;
+      return;
+    }
+    this.varint(value);
+    this.varint(key);
+  }
+
+  /** A text behind its key and its length. */
+  text(key: number, text: string): void {
+    const before = this.length;
+    this.string(text);
+    this.head(key, this.length - before);
+  }
+
   /** Any 64-bit number; negative ones in two's complement. Numbers beyond the range become its ends. */
   varint64(value: number | bigint, signed: boolean): void {
     if (typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER) {
@@ -67,10 +92,26 @@ export class ReverseWriter {
 
   /** The text's UTF-8 bytes, without a length. */
   string(text: string): void {
+    if (text.length <= shortText && this.#shortAscii(text)) return;
     const size = Buffer.byteLength(text);
     this.#reserve(size);
     this.#at -= size;
     this.#buffer.write(text, this.#at, size, 'utf8');
+  }
+
+  /** Writes it byte by byte; false, and nothing written, when it is not ASCII. */
+  #shortAscii(text: string): boolean {
+    const { length } = text;
+    this.#reserve(length);
+    const buffer = this.#buffer;
+    const start = this.#at - length;
+    for (let i = 0; i < length; i++) {
+      const code = text.charCodeAt(i);
+      if (code >= 0x80) return false;
+      buffer[start + i] = code;
+    }
+    this.#at = start;
+    return true;
   }
 
   bytes(data: Uint8Array): void {
@@ -98,4 +139,11 @@ export const wire = { varint: 0, fixed64: 1, delimited: 2, fixed32: 5 } as const
 /** The key in front of a field. */
 export function tag(number: number, wireType: number): number {
   return number * 8 + wireType;
+}
+
+/** How a scalar is laid out when it is not packed. */
+export function wireTypeOf(scalar: Scalar): number {
+  if (scalar === 'string' || scalar === 'bytes') return wire.delimited;
+  if (scalar === 'double') return wire.fixed64;
+  return scalar === 'float' ? wire.fixed32 : wire.varint;
 }

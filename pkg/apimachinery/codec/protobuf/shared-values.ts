@@ -1,0 +1,40 @@
+/** Raw JSON that messages have in common, kept once: fields of managers above all. Of fixed size, whatever comes. */
+
+const maxBytes = 16 * 1024;
+/** A power of two. A value that falls on another's slot takes its place. */
+const slots = 1 << 8;
+
+interface Known {
+  readonly bytes: Buffer;
+  readonly value: unknown;
+}
+
+export class SharedValues {
+  readonly #known: (Known | undefined)[] = new Array(slots);
+
+  /** What `parse` makes of the bytes; it is frozen, since the same bytes give the same value. */
+  of(bytes: Buffer, parse: (bytes: Buffer) => unknown): unknown {
+    if (bytes.length > maxBytes) return parse(bytes);
+    const slot = sampledHash(bytes) & (slots - 1);
+    const known = this.#known[slot];
+    if (known?.bytes.equals(bytes) === true) return known.value;
+    const value = parse(bytes);
+    deepFreeze(value);
+    this.#known[slot] = { bytes: Buffer.from(bytes), value };
+    return value;
+  }
+}
+
+/** Some bytes from all over are enough to tell most values apart; the rest is comparing. */
+function sampledHash(bytes: Buffer): number {
+  const step = Math.max(1, bytes.length >> 6);
+  let hash = bytes.length;
+  for (let i = 0; i < bytes.length; i += step) hash = Math.imul(hash ^ (bytes[i] as number), 0x01000193);
+  return hash ^ (hash >>> 13);
+}
+
+function deepFreeze(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  Object.freeze(value);
+  for (const member of Object.values(value)) deepFreeze(member);
+}
