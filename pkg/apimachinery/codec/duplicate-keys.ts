@@ -2,6 +2,7 @@
 
 const quote = 34;
 const backslash = 92;
+const space = 32;
 
 interface Frame {
   /** Keys of an object, undefined in an array. A set only where there are many: most objects have few. */
@@ -43,6 +44,24 @@ function addKey(frame: Frame, key: string): boolean {
   if (keys === undefined || keys.has(key)) return false;
   keys.add(key);
   return true;
+}
+
+/**
+ * How many keys the objects of a valid JSON text have, those that repeat included; undefined where it takes a parser to
+ * tell. Several times faster than looking for the ones that repeat, which hardly any text has.
+ */
+export function countKeys(text: string): number | undefined {
+  let count = 0;
+  for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1)) {
+    const before = text.charCodeAt(at - 1);
+    // Perhaps behind a key, perhaps in the middle of a string.
+    if (before <= space) return undefined;
+    if (before !== quote) continue;
+    if (text.charCodeAt(at - 2) !== backslash) count++;
+    // A quote in a string, unless its backslash is one that ends a key.
+    else if (text.charCodeAt(at - 3) === backslash) return undefined;
+  }
+  return count;
 }
 
 /** Paths (`spec.containers[0].name`) of members that repeat, at most `limit`. The text must be valid JSON. */

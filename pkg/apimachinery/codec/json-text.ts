@@ -9,7 +9,8 @@ const escapes =
  * cannot hold a half. Throws a SyntaxError.
  */
 export function parseJSONText(text: string): unknown {
-  if (!anySurrogate.test(text)) return JSON.parse(text);
+  // Looking for two characters is several times faster than the expression, and few texts have them.
+  if (!text.includes('\\u') || !anySurrogate.test(text)) return JSON.parse(text);
   return JSON.parse(
     text.replace(escapes, (whole: string, half: string | undefined) => (half === undefined ? whole : '\\ufffd')),
   );

@@ -21,6 +21,8 @@ const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
 export class JsonWalk {
   /** Paths of members that no field describes, undefined when nobody asks. */
   readonly unknown: string[] | undefined;
+  /** All members of all objects that were seen. */
+  members = 0;
   readonly #limit: number;
   readonly #keepZeros: boolean;
   readonly #canonical: ReadonlySet<unknown> | undefined;
@@ -73,7 +75,7 @@ export class JsonWalk {
         if (typeof value === 'string' || isInt32(value)) return value;
         throw new DecodeError(`json: cannot unmarshal ${nameOf(value)} into Go value of type int32`);
       case 'rawJSON':
-        checkDepth(value, maxDepth - this.#path.length);
+        this.members += checkDepth(value, maxDepth - this.#path.length);
         return value;
       case 'bareList':
         return this.#list(type.fields[0], value, `${type.goName}`);
@@ -100,6 +102,7 @@ export class JsonWalk {
     let dropped = false;
     for (const key in object) {
       const member = object[key];
+      this.members++;
       if (this.#canonical?.has(member) === true) continue;
       const field = type.byName.get(key);
       this.#owner = type;
@@ -128,7 +131,7 @@ export class JsonWalk {
       throw this.#mismatch(member, 'string');
     }
     // Also of what is dropped: deep input is refused wherever it stands.
-    checkDepth(member, maxDepth - this.#path.length);
+    this.members += checkDepth(member, maxDepth - this.#path.length);
     if (type.preserveUnknown) return member;
     if (this.unknown !== undefined && this.unknown.length < this.#limit) this.unknown.push(this.#pathText());
     return undefined;
@@ -170,6 +173,7 @@ export class JsonWalk {
     const map = value as JsonObject;
     for (const key of Object.keys(map)) {
       const element = map[key];
+      this.members++;
       this.#path.push(key);
       const next = this.#element(field, element);
       this.#path.pop();
@@ -367,12 +371,21 @@ export function complete(type: TypeInfo, object: JsonObject): void {
   if (type.isList) object.items ??= [];
 }
 
-/** Throws a DecodeError for a value nested deeper than `left`, and for numbers too large for JSON's writers. */
-export function checkDepth(value: unknown, left: number): void {
+/**
+ * How many members the objects in the value have. Throws a DecodeError for a value nested deeper than `left`, and for
+ * numbers too large for JSON's writers.
+ */
+export function checkDepth(value: unknown, left: number): number {
   if (typeof value === 'number' && !Number.isFinite(value)) {
     throw new DecodeError('json: cannot unmarshal number into Go value of type float64');
   }
-  if (typeof value !== 'object' || value === null) return;
+  if (typeof value !== 'object' || value === null) return 0;
   if (left <= 0) throw new DecodeError('exceeded max depth');
-  for (const member of Object.values(value)) checkDepth(member, left - 1);
+  let members = 0;
+  if (Array.isArray(value)) {
+    for (const element of value) members += checkDepth(element, left - 1);
+    return members;
+  }
+  for (const key of Object.keys(value)) members += 1 + checkDepth((value as JsonObject)[key], left - 1);
+  return members;
 }

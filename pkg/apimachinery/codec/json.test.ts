@@ -179,6 +179,30 @@ t.test('unknown and repeated members', async (t) => {
   t.equal(decodeJSON(many, pod, 'Warn').warnings.length, 100);
 });
 
+t.test('repeated members, however the text is written', async (t) => {
+  const rows: [text: string, repeats: string[]][] = [
+    ['{"metadata":{"labels":{"a":"1","b":"2"}}}', []],
+    ['{"metadata":{"labels":{"a":"1","a":"2"}}}', ['metadata.labels.a']],
+    ['{"metadata" :{"labels":{"a" : "1","a":"2"}}}', ['metadata.labels.a']],
+    ['{"metadata"\n:{"labels":{"a":"1"\t,"a"\t:"2"}}}', ['metadata.labels.a']],
+    ['{"metadata":{"annotations":{"a":"{\\"b\\":1,\\"b\\":2}","c":"x:\\":"}}}', []],
+    ['{"metadata":{"annotations":{"a":"{\\"b\\":1}","a":"\\":"}}}', ['metadata.annotations.a']],
+    ['{"metadata":{"annotations":{"a\\\\":"1","b":"2","b":"3"}}}', ['metadata.annotations.b']],
+    ['{"metadata":{"annotations":{"a\\\\":"1","a\\\\":"2"}}}', ['metadata.annotations.a\\']],
+    ['{"metadata":{"managedFields":[{"fieldsV1":{"f:a":{},"f:a":{}}}]}}', ['metadata.managedFields[0].fieldsV1.f:a']],
+    ['{"spec":{"nodeSelector":{"__proto__":"1","__proto__":"2"}}}', ['spec.nodeSelector.__proto__']],
+    [
+      '{"spec":{"containers":[{"resources":{"limits":{"cpu":"1","cpu":"1"}}}]}}',
+      ['spec.containers[0].resources.limits.cpu'],
+    ],
+    ['{"spec":null,"spec":{}}', ['spec']],
+  ];
+  for (const [text, repeats] of rows) {
+    const warnings = repeats.map((path) => `duplicate field ${JSON.stringify(path)}`);
+    t.strictSame(decodeJSON(text, pod, 'Warn').warnings, warnings, text);
+  }
+});
+
 t.test('hostile input', async (t) => {
   const deep = (open: string, close: string, n: number) => open.repeat(n) + close.repeat(n);
   t.throws(() => decodeJSON(deep('[', ']', 200_000), pod), { code: 400 });
@@ -199,4 +223,8 @@ t.test('a parsed value', async (t) => {
     object: { spec: { nodeName: 'a' }, metadata: {}, status: {} },
     warnings: ['unknown field "spec.x"'],
   });
+  const spec = Object.freeze({ nodeName: 'a', x: 1 });
+  const { object, warnings } = decodeValue({ spec, status: { x: 1 } }, pod, 'Warn', new Set([spec]));
+  t.equal(object.spec, spec, 'what is canonical already is left alone');
+  t.strictSame(warnings, ['unknown field "status.x"']);
 });

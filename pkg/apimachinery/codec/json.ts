@@ -1,6 +1,6 @@
 /** Objects out of JSON texts. (Into JSON they go by JSON.stringify: in memory they have JSON's shape.) */
 import { DecodeError, decodeFailure } from '#apimachinery/codec/decode-error.js';
-import { duplicateKeys } from '#apimachinery/codec/duplicate-keys.js';
+import { countKeys, duplicateKeys } from '#apimachinery/codec/duplicate-keys.js';
 import { parseJSONText } from '#apimachinery/codec/json-text.js';
 import { type JsonObject, JsonWalk } from '#apimachinery/codec/json-walk.js';
 import { badRequest } from '#apimachinery/errors/status.js';
@@ -32,12 +32,12 @@ function summary(text: string): string {
 
 interface Finish {
   readonly validation: FieldValidation;
-  /** Paths of members that repeat. */
-  readonly duplicates?: readonly string[];
+  /** What the value was parsed from, where members that repeat are looked for. */
+  readonly text?: string;
   readonly canonical?: ReadonlySet<unknown> | undefined;
 }
 
-function finish(type: TypeInfo, value: unknown, { validation, duplicates = [], canonical }: Finish): Decoded {
+function finish(type: TypeInfo, value: unknown, { validation, text, canonical }: Finish): Decoded {
   const walk = new JsonWalk({ collectUnknown: validation !== 'Ignore', limit: maxFindings, canonical });
   let object: unknown;
   try {
@@ -46,6 +46,11 @@ function finish(type: TypeInfo, value: unknown, { validation, duplicates = [], c
     if (error instanceof DecodeError) throw decodeFailure(type, error);
     throw error;
   }
+  // Parsing leaves only one of those that repeat.
+  const repeats = validation !== 'Ignore' && text !== undefined && countKeys(text) !== walk.members;
+  const duplicates = repeats ? duplicateKeys(text, maxFindings) : [];
+  if (duplicates.length === 0 && (walk.unknown ?? []).length === 0)
+    return { object: object as JsonObject, warnings: [] };
   const findings = [
     ...(walk.unknown ?? []).map((path) => `unknown field ${JSON.stringify(path)}`),
     ...duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`),
@@ -76,8 +81,7 @@ export function decodeJSON(bytes: Buffer | string, type: TypeInfo, validation: F
       error,
     );
   }
-  const duplicates = validation === 'Ignore' ? [] : duplicateKeys(text, maxFindings);
-  return finish(type, value, { validation, duplicates });
+  return finish(type, value, { validation, text });
 }
 
 /**

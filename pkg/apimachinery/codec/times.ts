@@ -15,8 +15,13 @@ function utcSeconds(local: string, zone: string): string | undefined {
   return shifted.length === 24 ? shifted.slice(0, 19) : undefined;
 }
 
+const canonicalForm =
+  /^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z$/;
+
 /** The canonical text of an RFC 3339 time; null for the zero time, undefined for what is no time. */
 export function canonicalTime(text: string): string | null | undefined {
+  // Nearly all times that are read were written by a server; the last days of a month take a calendar.
+  if (canonicalForm.test(text) && !text.startsWith(zeroTime)) return text;
   const match = rfc3339.exec(text);
   if (match === null) return undefined;
   const seconds = utcSeconds(match[1] ?? '', match[3] ?? '');
