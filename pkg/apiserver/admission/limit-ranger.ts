@@ -32,7 +32,7 @@ export class LimitRanger implements AdmissionPlugin {
     const notes: string[] = [];
     for (const item of await this.#items(attributes)) {
       if (item.type !== 'Container') continue;
-      for (const container of pod.spec.containers) notes.push(...applyDefaults(container, item, 'container'));
+      for (const container of pod.spec.containers ?? []) notes.push(...applyDefaults(container, item, 'container'));
       for (const container of pod.spec.initContainers ?? [])
         notes.push(...applyDefaults(container, item, 'init container'));
     }
@@ -64,9 +64,11 @@ function usages(attributes: AdmissionAttributes, type: string): Usage[] {
     return type === 'PersistentVolumeClaim' ? [{ requests: claim.spec.resources?.requests ?? {}, limits: {} }] : [];
   }
   const { spec } = attributes.object as Pod;
-  const all = [...spec.containers, ...(spec.initContainers ?? [])];
+  // Validation, which misses containers where there are none, comes later.
+  const { containers = [], initContainers = [] } = spec;
+  const all = [...containers, ...initContainers];
   if (type === 'Container') return all.map(usageOf);
-  return type === 'Pod' ? [sumResources(spec.containers.map(usageOf), (spec.initContainers ?? []).map(usageOf))] : [];
+  return type === 'Pod' ? [sumResources(containers.map(usageOf), initContainers.map(usageOf))] : [];
 }
 
 const usageOf = ({ resources }: Container): Usage => ({

@@ -1,6 +1,13 @@
 import t from 'tap';
 import { certificatesigningrequests } from '#api/certificates/v1/resources.gen.js';
-import { limitranges, namespaces, nodes, persistentvolumeclaims, pods } from '#api/core/v1/resources.gen.js';
+import {
+  limitranges,
+  namespaces,
+  nodes,
+  persistentvolumeclaims,
+  pods,
+  serviceaccounts,
+} from '#api/core/v1/resources.gen.js';
 import type { Namespace, Node, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
 import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import type { ApiObjectShape } from '#api/object.js';
@@ -119,6 +126,19 @@ t.test('LimitRanger', async (t) => {
     admit(persistentvolumeclaims, { object: claim('2Gi') }),
     refused(/maximum storage usage per PersistentVolumeClaim is 1Gi, but request is 2Gi/),
   );
+});
+
+t.test('pods without containers are left to validation', async (t) => {
+  for (const name of ['LimitRanger', 'ServiceAccount']) {
+    const { reader, admit } = setup(name);
+    reader.put(limitranges, {
+      metadata: { name: 'l', namespace: 'ns' },
+      spec: { limits: [{ type: 'Container', default: { cpu: '1' } }] },
+    });
+    reader.put(serviceaccounts, { metadata: { name: 'default', namespace: 'ns' } });
+    const object = { metadata: { name: 'p' }, spec: {} } as ApiObjectShape;
+    await t.resolves(admit(pods, { object }), name);
+  }
 });
 
 t.test('Priority', async (t) => {

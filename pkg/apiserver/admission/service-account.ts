@@ -82,7 +82,7 @@ export class ServiceAccountAdmission implements AdmissionPlugin {
     const present = spec.volumes?.find((volume) => volume.name.startsWith(prefix))?.name;
     const name = present ?? generateName(prefix, random);
     let used = false;
-    for (const container of [...(spec.initContainers ?? []), ...spec.containers])
+    for (const container of [...(spec.initContainers ?? []), ...(spec.containers ?? [])])
       used = mountInto(container, name, dialect.serviceAccountPath) || used;
     if (used && present === undefined) spec.volumes = [...(spec.volumes ?? []), accessVolume(name, dialect)];
   }
