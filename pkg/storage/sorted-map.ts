@@ -179,21 +179,21 @@ function lookUp<V>(chunks: readonly Chunk<V>[], key: string): V | undefined {
 
 function slice<V>(chunks: readonly Chunk<V>[], range: KeyRange, limit: number): V[] {
   const { start = '', end } = range;
-  const result: V[] = [];
+  const parts: (readonly V[])[] = [];
   const first = chunkIndex(chunks, start);
-  for (let at = first; at < chunks.length; at++) {
-    const chunk = chunks[at];
-    if (chunk === undefined) break;
-    const { keys, values } = chunk;
+  let room = limit === 0 ? Number.POSITIVE_INFINITY : limit;
+  for (let at = first; at < chunks.length && room > 0; at++) {
+    const { keys, values } = chunks[at] as Chunk<V>;
     const last = keys[keys.length - 1] ?? '';
-    const to = end === undefined || last < end ? keys.length : lowerBound(keys, end);
-    for (let i = at === first ? lowerBound(keys, start) : 0; i < to; i++) {
-      result.push(values[i] as V);
-      if (result.length === limit) return result;
-    }
-    if (to < keys.length) break;
+    const until = end === undefined || last < end ? keys.length : lowerBound(keys, end);
+    const from = at === first ? lowerBound(keys, start) : 0;
+    const to = Math.min(until, from + room);
+    if (from < to) parts.push(from === 0 && to === values.length ? values : values.slice(from, to));
+    room -= Math.max(0, to - from);
+    if (until < keys.length) break;
   }
-  return result;
+  // All at once into an array of the right size: it is never copied while it grows.
+  return ([] as V[]).concat(...parts);
 }
 
 function count(chunks: readonly Chunk<unknown>[], size: number, range: KeyRange): number {

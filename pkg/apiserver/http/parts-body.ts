@@ -4,6 +4,31 @@ import { setImmediate } from 'node:timers/promises';
 /** Bytes of one piece for those who iterate. */
 const pieceBytes = 64 * 1024;
 
+/** Parts that are all there, with the same bytes between each two of them: what most lists are. */
+export class SeparatedParts implements Iterable<Buffer> {
+  readonly head: Buffer;
+  readonly items: readonly Buffer[];
+  /** May be empty. */
+  readonly separator: Buffer;
+  readonly tail: Buffer;
+
+  constructor(head: Buffer, items: readonly Buffer[], separator: Buffer, tail: Buffer) {
+    this.head = head;
+    this.items = items;
+    this.separator = separator;
+    this.tail = tail;
+  }
+
+  *[Symbol.iterator](): Generator<Buffer, void, void> {
+    yield this.head;
+    for (const [i, item] of this.items.entries()) {
+      if (i > 0) yield this.separator;
+      yield item;
+    }
+    yield this.tail;
+  }
+}
+
 export class PartsBody implements AsyncIterable<Buffer> {
   /** Iterated once. */
   readonly parts: Iterable<Buffer> | AsyncIterable<Buffer>;

@@ -7,8 +7,8 @@ import type { Http2ServerResponse } from 'node:http2';
 import type { Clock } from '#apimachinery/clock.js';
 import type { ByteBudget } from '#apiserver/http/byte-budget.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { PartsBody } from '#apiserver/http/parts-body.js';
-import { Turns } from '#apiserver/http/turns.js';
+import { PartsBody, SeparatedParts } from '#apiserver/http/parts-body.js';
+import { yielding } from '#storage/cache/turns.js';
 
 export type Target = ServerResponse | Http2ServerResponse;
 
@@ -41,18 +41,17 @@ const piecesCost = 4 * pieceBytes;
 const tinyBytes = 4;
 /** Whole answers below this size count for nothing: there are as few of them as requests under way. */
 const freeBytes = 32 * 1024;
-/** Longest turn of the event loop that one answer takes. */
-const maxTurnMs = 2;
 /** Pieces kept for the next answers. */
 const maxSpare = 16;
 
 export class ResponseWriter {
   readonly #options: ResponseWriterOptions;
-  readonly #turns = new Turns();
+  readonly #yieldTurn: () => Promise<void> | undefined;
   readonly #spare: Buffer[] = [];
 
   constructor(options: ResponseWriterOptions) {
     this.#options = options;
+    this.#yieldTurn = yielding(options.clock);
   }
 
   /**
@@ -104,10 +103,11 @@ export class ResponseWriter {
       if (body.length !== undefined) headers['content-length'] = String(body.length);
       target.writeHead(status, headers);
       flight.limit();
-      const pieces = new Pieces({ flight, buffers, turns: this.#turns, clock: this.#options.clock });
-      if (Symbol.iterator in body.parts) {
+      const pieces = new Pieces({ flight, buffers, yieldTurn: this.#yieldTurn });
+      if (body.parts instanceof SeparatedParts) await pieces.addAll(body.parts);
+      else if (Symbol.iterator in body.parts) {
         for (const part of body.parts) {
-          const wait = pieces.add(part);
+          const wait = pieces.add(part) ?? this.#yieldTurn();
           if (wait !== undefined) await wait;
         }
       } else for await (const part of body.parts) await pieces.add(part);
@@ -151,8 +151,7 @@ interface PiecesOptions {
   readonly flight: Flight;
   /** Filled and sent by turns. */
   readonly buffers: readonly [Buffer, Buffer];
-  readonly turns: Turns;
-  readonly clock: Clock;
+  readonly yieldTurn: () => Promise<void> | undefined;
 }
 
 /** Parts gathered into pieces: one is filled while the one before leaves. */
@@ -161,12 +160,10 @@ class Pieces {
   #turn = 0;
   #buffer: Buffer;
   #used = 0;
-  #turnStarted: number;
 
   constructor(options: PiecesOptions) {
     this.#options = options;
     this.#buffer = options.buffers[0];
-    this.#turnStarted = options.clock.monotonic();
   }
 
   /** A promise when the next part has to wait. */
@@ -177,10 +174,23 @@ class Pieces {
       return undefined;
     }
     if (part.length <= this.#buffer.length - this.#used) {
-      this.#used += part.copy(this.#buffer, this.#used);
+      this.#buffer.set(part, this.#used);
+      this.#used += part.length;
       return undefined;
     }
     return part.length >= directBytes ? this.#direct(part) : this.#split(part);
+  }
+
+  /** Without an iterator in between: lists have thousands of parts. */
+  async addAll({ head, items, separator, tail }: SeparatedParts): Promise<void> {
+    await this.add(head);
+    for (let i = 0; i < items.length; i++) {
+      const between = i === 0 ? undefined : this.add(separator);
+      if (between !== undefined) await between;
+      const wait = this.add(items[i] as Buffer);
+      if (wait !== undefined) await wait;
+    }
+    await this.add(tail);
   }
 
   /** Sends what is left and resolves when all of it has left. */
@@ -212,12 +222,10 @@ class Pieces {
   }
 
   async #send(bytes: Buffer): Promise<void> {
-    const { flight, turns, clock } = this.#options;
+    const { flight, yieldTurn } = this.#options;
     if (!flight.idle) await flight.landed();
     flight.send(bytes);
-    if (clock.monotonic() - this.#turnStarted < maxTurnMs) return;
-    await turns.next();
-    this.#turnStarted = clock.monotonic();
+    await yieldTurn();
   }
 }
 

@@ -105,12 +105,13 @@ export async function listResponse(
   const contentType = mediaTypeOf(format, registry.dialect);
   const gzip = acceptsGzip(context.request);
   const compressed = gzip && whole ? registry.compressed : undefined;
+  const yieldTurn = yielding(registry.clock);
   if (format === 'protobuf') {
-    const list = await protobufList(registry, resource, result, transform);
-    return readyListResponse(list, { contentType, compressed });
+    const list = await protobufList(registry, resource, { result, transform, yieldTurn });
+    return readyListResponse(list, { contentType, compressed, yieldTurn });
   }
   if (format === 'json' && !pretty && transform === undefined) {
-    return readyListResponse(jsonList(registry, resource, result), { contentType, compressed });
+    return readyListResponse(jsonList(registry, resource, result), { contentType, compressed, yieldTurn });
   }
   const document = listDocument(registry, context, resource, result, transform);
   const render = format === 'yaml' ? yamlParts : pretty ? prettyParts : compactParts;
@@ -142,20 +143,24 @@ function jsonList(registry: RegistryContext, resource: ServedResource, result: L
   };
 }
 
+interface ProtobufAnswer {
+  readonly result: ListResult;
+  readonly transform: Transform | undefined;
+  readonly yieldTurn: () => Promise<void> | undefined;
+}
+
 /** The length of the whole comes first, so all items are encoded before anything is sent. */
 async function protobufList(
   registry: RegistryContext,
   resource: ServedResource,
-  result: ListResult,
-  transform: Transform | undefined,
+  { result, transform, yieldTurn }: ProtobufAnswer,
 ): Promise<ReadyList> {
-  const { codec, clock } = registry;
+  const { codec } = registry;
   const { name, itemOf } = protobufItems(codec, resource, transform);
-  const turn = yielding(clock);
   let size = 0;
   for (const entry of result.entries) {
     size += itemOf(entry).length;
-    const wait = turn();
+    const wait = yieldTurn();
     if (wait !== undefined) await wait;
   }
   const type =

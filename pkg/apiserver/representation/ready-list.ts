@@ -1,6 +1,6 @@
 /** Lists whose objects are encoded already: nothing is made for an answer but what stands before and behind them. */
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { PartsBody } from '#apiserver/http/parts-body.js';
+import { PartsBody, SeparatedParts } from '#apiserver/http/parts-body.js';
 import type { CompressedLists } from '#apiserver/representation/compressed-lists.js';
 import { gzipHeaders, gzipThresholdBytes } from '#apiserver/representation/streaming.js';
 import type { Entry } from '#storage/resource-storage.js';
@@ -20,36 +20,31 @@ export interface ReadyListOptions {
   readonly contentType: string;
   /** Where compressed blocks are kept; absent: the client takes no gzip, or the list is a choice of objects. */
   readonly compressed: CompressedLists | undefined;
+  /** Called now and then: there may be many objects. */
+  readonly yieldTurn: () => Promise<void> | undefined;
 }
 
-export function readyListResponse(list: ReadyList, { contentType, compressed }: ReadyListOptions): ApiResponse {
+/** Objects between looks at whether others should have a turn: few, since some are encoded only now. */
+const slice = 16;
+
+export async function readyListResponse(
+  list: ReadyList,
+  { contentType, compressed, yieldTurn }: ReadyListOptions,
+): Promise<ApiResponse> {
   const headers: Record<string, string> = { 'content-type': contentType };
-  const enough = compressed === undefined ? Number.POSITIVE_INFINITY : gzipThresholdBytes;
-  const length = lengthOf(list, enough);
-  if (compressed !== undefined && length >= enough) {
-    return { status: 200, headers: { ...headers, ...gzipHeaders }, body: compressed.body(list) };
-  }
-  if (length < gzipThresholdBytes) return { status: 200, headers, body: Buffer.concat([...partsOf(list)], length) };
-  return { status: 200, headers, body: new PartsBody(partsOf(list), { length }) };
-}
-
-/** Bytes of the list, or something from `enough` on. */
-function lengthOf({ head, entries, bytesOf, separator, tail }: ReadyList, enough: number): number {
+  const { head, entries, bytesOf, separator, tail } = list;
+  const items: Buffer[] = [];
   let length = head.length + Math.max(0, entries.length - 1) * separator.length + tail.length;
-  for (const entry of entries) {
-    length += bytesOf(entry).length;
-    if (length >= enough) break;
+  for (let i = 0; i < entries.length; i++) {
+    const item = bytesOf(entries[i] as Entry);
+    length += item.length;
+    if (compressed !== undefined && length >= gzipThresholdBytes) {
+      return { status: 200, headers: { ...headers, ...gzipHeaders }, body: compressed.body(list) };
+    }
+    items.push(item);
+    if (i % slice === slice - 1) await yieldTurn();
   }
-  return length;
-}
-
-function* partsOf({ head, entries, bytesOf, separator, tail }: ReadyList): Generator<Buffer> {
-  yield head;
-  let first = true;
-  for (const entry of entries) {
-    if (!first && separator.length > 0) yield separator;
-    first = false;
-    yield bytesOf(entry);
-  }
-  yield tail;
+  const parts = new SeparatedParts(head, items, separator, tail);
+  const body = length < gzipThresholdBytes ? Buffer.concat([...parts], length) : new PartsBody(parts, { length });
+  return { status: 200, headers, body };
 }

@@ -44,11 +44,16 @@ export async function listView(
   yieldTurn: () => Promise<void> | undefined,
 ): Promise<Page> {
   const { start, end, limit, match } = selection;
+  // Others may have begun long work in this very turn.
+  await yieldTurn();
   if (match === undefined) {
     const entries = view.slice({ start, end }, limit === 0 ? 0 : limit + 1);
     const fetched = entries.length;
     const next = limit === 0 || fetched <= limit ? undefined : entries.pop()?.key;
-    for (const entry of entries) entry.checkReadable();
+    for (let i = 0; i < entries.length; i++) {
+      if (i % matchSlice === matchSlice - 1) await yieldTurn();
+      (entries[i] as CacheEntry).checkReadable();
+    }
     return { entries, fetched, ...(next !== undefined && { next, remaining: view.count({ start: next, end }) }) };
   }
   const matching: Entry[] = [];

@@ -3,6 +3,7 @@ import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { CacheEntry } from '#storage/cache/cache-entry.js';
 import type { Change } from '#storage/cache/event-ring.js';
 import type { CacheState } from '#storage/cache/state.js';
+import { yielding } from '#storage/cache/turns.js';
 import { eventFor, Watcher, WatchOverflowError } from '#storage/cache/watcher.js';
 import { watchTooOld } from '#storage/errors.js';
 import type { StorageMetrics } from '#storage/metrics.js';
@@ -34,7 +35,7 @@ export class WatchSession implements ResourceWatch {
   readonly #options: WatchSessionOptions;
   #watcher: Watcher | undefined;
   #bookmarkTimer: Timer | undefined;
-  #initial: Promise<Iterable<ResourceEvent>> | undefined;
+  #initial: Promise<Iterable<ResourceEvent | undefined>> | undefined;
 
   constructor(options: WatchSessionOptions) {
     this.#options = options;
@@ -52,11 +53,11 @@ export class WatchSession implements ResourceWatch {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<readonly ResourceEvent[], void, void> {
-    const { metrics, resource, watch, stopped } = this.#options;
+    const { clock, metrics, resource, watch, stopped } = this.#options;
     try {
       const initial = await this.#begun();
       if (watch.signal.aborted || stopped.aborted) return;
-      yield* batches(initial);
+      yield* batches(initial, yielding(clock));
       for (;;) {
         const batch = await this.#watcher?.take();
         if (batch === undefined || watch.signal.aborted) return;
@@ -71,13 +72,13 @@ export class WatchSession implements ResourceWatch {
     }
   }
 
-  #begun(): Promise<Iterable<ResourceEvent>> {
+  #begun(): Promise<Iterable<ResourceEvent | undefined>> {
     this.#initial ??= this.#begin();
     return this.#initial;
   }
 
   /** Registers the watcher and, without a turn of the event loop in between, takes the state that it begins with. */
-  async #begin(): Promise<Iterable<ResourceEvent>> {
+  async #begin(): Promise<Iterable<ResourceEvent | undefined>> {
     const { watch, reach, recall, state, prefix } = this.#options;
     const { version } = watch;
     const start = prefix + watch.scope;
@@ -142,15 +143,15 @@ export class WatchSession implements ResourceWatch {
   }
 }
 
-/** Lazily, so that a large state takes memory only as fast as it is read. */
+/** Lazily, so that a large state takes memory only as fast as it is read; undefined stands for what is not selected. */
 function* initialEvents(
   entries: readonly CacheEntry[],
   revision: Revision,
   { match, sendInitialEvents = false }: ResourceWatchOptions,
-): Generator<ResourceEvent> {
+): Generator<ResourceEvent | undefined> {
   for (const entry of entries) {
     entry.checkReadable();
-    if (match?.(entry) !== false) yield { type: 'ADDED', entry, revision: entry.revision };
+    yield match?.(entry) === false ? undefined : { type: 'ADDED', entry, revision: entry.revision };
   }
   if (sendInitialEvents) yield { type: 'BOOKMARK', revision, initialEventsEnd: true };
 }
@@ -159,17 +160,19 @@ function* missedEvents(
   changes: readonly Change[],
   start: string,
   { match }: ResourceWatchOptions,
-): Generator<ResourceEvent> {
-  for (const change of changes) {
-    if (!change.entry.key.startsWith(start)) continue;
-    const event = eventFor(change, match);
-    if (event !== undefined) yield event;
-  }
+): Generator<ResourceEvent | undefined> {
+  for (const change of changes) yield change.entry.key.startsWith(start) ? eventFor(change, match) : undefined;
 }
 
-function* batches(events: Iterable<ResourceEvent>): Generator<readonly ResourceEvent[]> {
+async function* batches(
+  events: Iterable<ResourceEvent | undefined>,
+  yieldTurn: () => Promise<void> | undefined,
+): AsyncGenerator<readonly ResourceEvent[], void, void> {
   let batch: ResourceEvent[] = [];
   for (const event of events) {
+    const wait = yieldTurn();
+    if (wait !== undefined) await wait;
+    if (event === undefined) continue;
     batch.push(event);
     if (batch.length < initialBatch) continue;
     yield batch;
