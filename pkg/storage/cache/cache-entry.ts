@@ -24,6 +24,9 @@ export class CacheEntry implements Entry {
   readonly #decode: Decode;
   /** Weak: the parsed form is several times larger than the bytes, and most objects are only passed on. */
   #object: WeakRef<object> | undefined;
+  /** The first representation that was asked for, mostly the only one; the others are in the map. */
+  #encodedName: string | undefined;
+  #encodedBytes: Buffer | undefined;
   #encoded: Map<string, Buffer> | undefined;
   #attributes: unknown;
 
@@ -72,10 +75,15 @@ export class CacheEntry implements Entry {
   }
 
   encoded(name: string, make: (entry: Entry) => Buffer): Buffer {
-    this.#encoded ??= new Map();
-    let bytes = this.#encoded.get(name);
-    if (bytes === undefined) {
-      bytes = make(this);
+    if (this.#encodedName === name) return this.#encodedBytes as Buffer;
+    let bytes = this.#encoded?.get(name);
+    if (bytes !== undefined) return bytes;
+    bytes = make(this);
+    if (this.#encodedName === undefined) {
+      this.#encodedName = name;
+      this.#encodedBytes = bytes;
+    } else {
+      this.#encoded ??= new Map();
       this.#encoded.set(name, bytes);
     }
     return bytes;
