@@ -1,5 +1,13 @@
 import t from 'tap';
-import { encodeStored, splice, unsplice } from '#storage/layout.js';
+import {
+  encodeStored,
+  parseParts,
+  type StorableObject,
+  type StoredVersion,
+  splice,
+  storedForm,
+  unsplice,
+} from '#storage/layout.js';
 
 const pod = {
   spec: { note: '"metadata":{ and \\"metadata\\":{' },
@@ -44,4 +52,77 @@ void t.test('bytes of another layout are left alone', async (t) => {
   const foreign = Buffer.from('k8s\0\n\v protobuf');
   t.same(splice(foreign, 17n), foreign);
   t.same(unsplice(splice(foreign, 17n), 17n), foreign);
+});
+
+const fields = { 'f:metadata': { 'f:labels': { '.': {}, 'f:ä"}': {} } } };
+const managed = {
+  kind: 'Pod',
+  apiVersion: 'v1',
+  metadata: {
+    managedFields: [
+      { manager: 'é', operation: 'Apply', fieldsType: 'FieldsV1', fieldsV1: fields },
+      { manager: 'b', operation: 'Update', fieldsV1: { 'f:status': {} }, subresource: 'status' },
+      { manager: 'without fields' },
+    ],
+    name: 'web-0',
+    resourceVersion: '5',
+    uid: undefined,
+  },
+  spec: { text: '日本 \ud83d\ude00 "quoted"', list: [{}, []] },
+  immutable: true,
+  status: { phase: 'Pending' },
+};
+
+/** The object as it is served in version 17, with what its bytes are made of. */
+function servedForm(object: StorableObject): StoredVersion {
+  const { bytes, parts } = storedForm(object);
+  const json = splice(bytes, 17n);
+  return { object: JSON.parse(json.toString()) as StorableObject, json, parts };
+}
+
+void t.test('large values are found again in the bytes', async (t) => {
+  for (const object of [
+    managed,
+    ...rows.map((row) => row.object),
+    { kind: 'A', metadata: {}, data: { a: '1' } } as object,
+  ]) {
+    const { json, parts, object: parsed } = servedForm(object);
+    t.same(
+      parseParts(json, parts, (bytes) => JSON.parse(bytes.toString()) as object),
+      parsed,
+    );
+  }
+  const texts: string[] = [];
+  const { json, parts } = servedForm(managed);
+  const shared = {};
+  const object = parseParts(json, parts, (bytes) => {
+    texts.push(bytes.toString());
+    return shared;
+  });
+  t.strictSame(texts, [JSON.stringify(fields), '{"f:status":{}}']);
+  t.equal(
+    (object as typeof managed).metadata.managedFields[1]?.fieldsV1,
+    shared,
+    'what is told to be a field set is one',
+  );
+});
+
+void t.test('a version made of another one takes over its bytes', async (t) => {
+  const before = servedForm(managed);
+  const old = before.object as typeof managed;
+  const nexts: [string, StorableObject][] = [
+    ['nothing changes', old],
+    ['longer metadata', { ...old, metadata: { ...old.metadata, labels: { ä: 'ö' } } }],
+    ['one part changes', { ...old, status: { phase: 'Running' } } as StorableObject],
+    ['one part goes', { kind: 'Pod', metadata: old.metadata, status: old.status } as StorableObject],
+    ['parts change places', { status: old.spec, spec: old.status, metadata: old.metadata } as StorableObject],
+    ['a manager goes', { ...old, metadata: { ...old.metadata, managedFields: old.metadata.managedFields.slice(1) } }],
+    ['undefined members', { ...old, status: undefined, metadata: { name: undefined } } as StorableObject],
+  ];
+  for (const [name, next] of nexts) t.strictSame(storedForm(next, before), storedForm(next), name);
+  const { metadata: _, ...rest } = JSON.parse(storedForm(old).bytes.toString()) as typeof managed;
+  t.strictSame(rest, JSON.parse(JSON.stringify({ ...managed, metadata: undefined })));
+  // What is shared is taken over without a look at it.
+  Reflect.set(old.spec, 'text', 'changed');
+  t.match(storedForm(old, before).bytes.toString(), /quoted/);
 });

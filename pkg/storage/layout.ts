@@ -20,11 +20,14 @@ const openingBrace = '{'.charCodeAt(0);
 const closingBrace = '}'.charCodeAt(0);
 const lineFeed = '\n'.charCodeAt(0);
 
-/**
- * Where the large values of a stored object are in its bytes: start and end of each, in the order of `largeValues`, then
- * the number of all bytes.
- */
-export type StoredParts = readonly number[];
+/** Where the large values of a stored object are in its bytes. */
+export interface StoredParts {
+  /** Start and end of each, in the order of `largeValues`: first the managers' field sets. */
+  readonly ranges: readonly number[];
+  readonly fieldSets: number;
+  /** Of all bytes. */
+  readonly length: number;
+}
 
 /** An object's bytes, laid out for `splice` and without metadata.resourceVersion. */
 export interface StoredForm {
@@ -98,7 +101,7 @@ function writeEntry(writer: StoredWriter, entry: unknown): void {
     const value = (entry as Readonly<Record<string, unknown>>)[key];
     if (value === undefined) continue;
     writer.text(`${separator}${JSON.stringify(key)}:`);
-    if (value === fields) writer.value(fields);
+    if (value === fields) writer.fieldSet(fields);
     else writer.text(JSON.stringify(value));
     separator = ',';
   }
@@ -120,6 +123,12 @@ function largeValues(object: StorableObject): object[] {
   return values;
 }
 
+/** The bytes of a large value in an object as served: the version, which is not stored, comes before all of them. */
+function rangeOf(json: Buffer, { ranges, length }: StoredParts, index: number): Buffer {
+  const shift = json.length - length;
+  return json.subarray((ranges[2 * index] ?? 0) + shift, (ranges[2 * index + 1] ?? 0) + shift);
+}
+
 function isHead(key: string): boolean {
   return key === 'kind' || key === 'apiVersion' || key === 'metadata';
 }
@@ -134,12 +143,37 @@ function fieldsOf(entry: unknown): object | undefined {
   return isLarge(fieldsV1) ? fieldsV1 : undefined;
 }
 
+/**
+ * Parses an object as served whose parts are known; `fieldSetOf` parses the bytes of a field set, of which many objects
+ * have the same. What it returns is taken over as it is.
+ */
+export function parseParts(json: Buffer, parts: StoredParts, fieldSetOf: (bytes: Buffer) => object): object {
+  const { fieldSets } = parts;
+  let text = '';
+  let at = 0;
+  for (let i = 0; i < fieldSets; i++) {
+    const range = rangeOf(json, parts, i);
+    const start = range.byteOffset - json.byteOffset;
+    text += `${json.toString('utf8', at, start)}{}`;
+    at = start + range.length;
+  }
+  const object = JSON.parse(text + json.toString('utf8', at)) as StorableObject;
+  let index = 0;
+  const entries = object.metadata?.managedFields;
+  for (const entry of Array.isArray(entries) ? (entries as readonly unknown[]) : []) {
+    if (fieldsOf(entry) !== undefined)
+      (entry as { fieldsV1: object }).fieldsV1 = fieldSetOf(rangeOf(json, parts, index++));
+  }
+  return object;
+}
+
 /** Puts stored bytes together out of new text and bytes that are there already. */
 class StoredWriter {
   readonly #before: StoredVersion | undefined;
   /** Those of `before`, in the order of its parts. */
   readonly #known: readonly object[];
-  readonly #parts: number[] = [];
+  readonly #ranges: number[] = [];
+  #fieldSets = 0;
   readonly #chunks: (string | Buffer)[] = [];
   #text = '';
   #size = 0;
@@ -153,28 +187,32 @@ class StoredWriter {
     this.#text += text;
   }
 
+  fieldSet(value: object): void {
+    this.#fieldSets++;
+    this.value(value);
+  }
+
   /** A large value: where it is will be known. */
   value(value: object): void {
     this.#flush();
-    this.#parts.push(this.#size);
+    this.#ranges.push(this.#size);
     const known = this.#bytesOf(value);
     if (known === undefined) this.#append(JSON.stringify(value));
     else {
       this.#chunks.push(known);
       this.#size += known.length;
     }
-    this.#parts.push(this.#size);
+    this.#ranges.push(this.#size);
   }
 
   finish(): StoredForm {
     this.#flush();
-    this.#parts.push(this.#size);
     const bytes = Buffer.allocUnsafe(this.#size);
     let at = 0;
     for (const chunk of this.#chunks) {
       at += typeof chunk === 'string' ? bytes.write(chunk, at) : chunk.copy(bytes, at);
     }
-    return { bytes, parts: this.#parts };
+    return { bytes, parts: { ranges: this.#ranges, fieldSets: this.#fieldSets, length: this.#size } };
   }
 
   #flush(): void {
@@ -191,9 +229,7 @@ class StoredWriter {
     const index = this.#known.indexOf(value);
     if (index < 0 || this.#before === undefined) return undefined;
     const { json, parts } = this.#before;
-    // The version, which is served and not stored, comes before all parts.
-    const shift = json.length - (parts.at(-1) ?? 0);
-    return json.subarray((parts[2 * index] ?? 0) + shift, (parts[2 * index + 1] ?? 0) + shift);
+    return rangeOf(json, parts, index);
   }
 }
 

@@ -1,15 +1,17 @@
 /** One version of one object in the cache: the served bytes are the only copy; everything else is made from them. */
 
+import { fieldSetOf } from '#storage/cache/field-sets.js';
 import { unreadableEntry } from '#storage/errors.js';
-import { isStoredLayout, type StoredParts, splice, unsplice } from '#storage/layout.js';
+import { isStoredLayout, parseParts, type StoredParts, splice, unsplice } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';
 import type { KeyValue, Revision } from '#storage/store.js';
 
-/** Parses served bytes; what it returns is shared and never changed. */
-export type Decode = (json: Buffer) => object;
+/** Parses served bytes, whose parts may be known; what it returns is shared and never changed. */
+export type Decode = (json: Buffer, parts?: StoredParts) => object;
 
 /** JSON as it is. */
-export const decodeJson: Decode = (json) => JSON.parse(json.toString('utf8')) as object;
+export const decodeJson: Decode = (json, parts) =>
+  parts === undefined ? (JSON.parse(json.toString('utf8')) as object) : parseParts(json, parts, fieldSetOf);
 
 const lineFeed = '\n';
 
@@ -105,7 +107,7 @@ export class CacheEntry implements Entry {
 
   #decoded(): object {
     try {
-      return this.#decode(this.#json);
+      return this.#decode(this.#json, this.parts);
     } catch {
       // What a parser says quotes the text, which may be a secret.
       throw unreadableEntry(this.key, 'the stored data cannot be decoded');

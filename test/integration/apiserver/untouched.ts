@@ -9,8 +9,8 @@ export class UntouchedObjects {
   readonly #given: { readonly object: object; readonly text: string }[] = [];
   readonly #changed: string[] = [];
 
-  readonly decode: Decode = (json) => {
-    const object = decodeJson(json);
+  readonly decode: Decode = (json, parts) => {
+    const object = decodeJson(json, parts);
     if (this.#given.length === capacity) this.#settle();
     this.#given.push({ object, text: JSON.stringify(object) });
     return object;
