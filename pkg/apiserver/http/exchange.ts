@@ -18,22 +18,24 @@ export interface ApiRequest {
   readonly url: string;
   /** Lower-case names; repeated headers joined by `, `. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** The whole body, already limited in size; empty when there is none or it is still to be read. */
-  readonly body: Buffer;
+  /** The whole body, already limited in size; empty when there is none. The pipeline sets it when it has read it. */
+  body: Buffer;
   /**
    * Set where the body is still to be read: nobody who may not ask for something makes the server keep megabytes. Rejects
    * with a StatusError (413 for a body over the limit).
    */
-  readonly readBody?: () => Promise<Buffer>;
+  readonly readBody?: (() => Promise<Buffer>) | undefined;
   readonly remoteAddress: string;
   /** DER of the verified client certificate, if the client presented one that the TLS layer accepted. */
-  readonly clientCertificate?: Buffer;
+  readonly clientCertificate?: Buffer | undefined;
+  /** The same for all requests of one connection; absent where there are no connections. */
+  readonly peer?: object;
   /** Set by the in-process transport only: the caller is already known. */
   readonly user?: UserInfo;
   /** Aborts when the client goes away. */
   readonly signal: AbortSignal;
   /** Aborts `signal` for another reason: that the time is over. Absent: the signal is not the handler's to abort. */
-  readonly cancel?: (reason: unknown) => void;
+  cancel?(reason: unknown): void;
 }
 
 export interface ApiResponse {

@@ -14,10 +14,11 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContext, TLSSocket } from 'node:tls';
 import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';
-import type { ApiHandler, ApiRequest, UpgradeHandler } from '#apiserver/http/exchange.js';
+import type { ApiHandler, UpgradeHandler } from '#apiserver/http/exchange.js';
 import { LazyAbort } from '#apiserver/http/lazy-abort.js';
 import { BodyTooLargeError, readBody } from '#apiserver/http/request-body.js';
 import type { Responder } from '#apiserver/http/respond.js';
+import { type Peer, ServerRequest } from '#apiserver/http/server-request.js';
 import { ConnectionLostError, type ResponseWriter } from '#apiserver/http/write-response.js';
 import type { Logger } from '#daemon/log/logger.js';
 
@@ -73,7 +74,6 @@ const defaultConcurrentStreams = 250;
 const clientGone = new Error('the client went away');
 
 const colon = ':'.charCodeAt(0);
-const noBody = Buffer.alloc(0);
 
 export class HttpsServer {
   readonly #options: ServerOptions;
@@ -81,8 +81,8 @@ export class HttpsServer {
   readonly #server: Http2SecureServer;
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Set<Http2Session>();
-  /** What each connection's client has shown, as long as the connection lasts. */
-  readonly #certificates = new WeakMap<TLSSocket, { readonly der: Buffer | undefined }>();
+  /** Who is at the other end of each socket or session, as long as the connection lasts. */
+  readonly #peers = new WeakMap<object, Peer>();
   #closing: Promise<void> | undefined;
 
   constructor(options: ServerOptions) {
@@ -258,33 +258,30 @@ export class HttpsServer {
     }
   }
 
-  #request(raw: AnyRequest, response: AnyResponse | undefined, gone: LazyAbort): ApiRequest {
-    const socket = raw.socket as TLSSocket;
-    const clientCertificate = this.#certificate(socket);
-    return {
+  #request(raw: AnyRequest, response: AnyResponse | undefined, gone: LazyAbort): ServerRequest {
+    return new ServerRequest({
       method: raw.method ?? 'GET',
       url: raw.url ?? '/',
       headers: headersOf(raw),
-      body: noBody,
-      ...(hasBody(raw) ? { readBody: () => this.#body(raw, response) } : {}),
-      remoteAddress: socket.remoteAddress ?? '',
-      ...(clientCertificate === undefined ? {} : { clientCertificate }),
-      get signal() {
-        return gone.signal;
-      },
-      cancel: (reason) => gone.abort(reason),
-    };
+      peer: this.#peer(raw),
+      gone,
+      readBody: hasBody(raw) ? () => this.#body(raw, response) : undefined,
+    });
   }
 
-  /** The certificate as the client showed it; whether it is to be trusted is for the authenticator to say. */
-  #certificate(socket: TLSSocket): Buffer | undefined {
-    if (this.#options.tls.clientCA === undefined) return undefined;
-    let known = this.#certificates.get(socket);
-    if (known === undefined) {
-      known = { der: socket.getPeerX509Certificate?.()?.raw };
-      this.#certificates.set(socket, known);
+  #peer(raw: AnyRequest): Peer {
+    // A request over HTTP/2 makes up a socket of its own when it is asked for one; its session has the same one always.
+    const connection = 'stream' in raw ? (raw.stream.session ?? raw.stream) : raw.socket;
+    let peer = this.#peers.get(connection);
+    if (peer === undefined) {
+      const socket = ('stream' in raw ? (raw.stream.session?.socket ?? raw.socket) : raw.socket) as TLSSocket;
+      const asked = this.#options.tls.clientCA !== undefined;
+      // As the client showed it; whether it is to be trusted is for the authenticator to say.
+      const certificate = asked ? socket.getPeerX509Certificate?.()?.raw : undefined;
+      peer = { address: socket.remoteAddress ?? '', certificate };
+      this.#peers.set(connection, peer);
     }
-    return known.der;
+    return peer;
   }
 }
 

@@ -1,6 +1,6 @@
 /** gRPC calls on an HTTP/2 session: one stream each. */
 
-import type { Deadlines, Expiring } from '#storage/etcd/grpc/deadlines.js';
+import type { Deadlines, Expiring } from '#apimachinery/deadlines.js';
 import { FrameReader, frameMessage } from '#storage/etcd/grpc/frames.js';
 import { decodeMessage, GrpcError, grpcStatus, statusOfHttp } from '#storage/etcd/grpc/status.js';
 import { resetCode } from '#storage/etcd/http2/frames.js';

@@ -2,8 +2,8 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { Clock, Timer } from '#apimachinery/clock.js';
+import { Deadlines } from '#apimachinery/deadlines.js';
 import { callStream, callUnary, type GrpcStream, type UnaryCall } from '#storage/etcd/grpc/call.js';
-import { Deadlines } from '#storage/etcd/grpc/deadlines.js';
 import { GrpcError, grpcStatus } from '#storage/etcd/grpc/status.js';
 import { encodeHeaders, type HeaderField } from '#storage/etcd/http2/hpack.js';
 import { Http2Session } from '#storage/etcd/http2/session.js';

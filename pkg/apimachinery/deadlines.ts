@@ -1,4 +1,4 @@
-/** The ends of the times of many calls, by one timer: nearly all calls are answered long before, and most have the same time. */
+/** The ends of the times of many calls, by one timer: nearly all of them end long before, and most have the same time. */
 import type { Clock, Timer } from '#apimachinery/clock.js';
 
 export interface Expiring {

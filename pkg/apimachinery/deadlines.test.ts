@@ -1,6 +1,6 @@
 import t from 'tap';
 import { type Clock, realClock } from '#apimachinery/clock.js';
-import { Deadlines } from '#storage/etcd/grpc/deadlines.js';
+import { Deadlines } from '#apimachinery/deadlines.js';
 
 void t.test('each is called when it is due, by one timer', async (t) => {
   let now = 0;

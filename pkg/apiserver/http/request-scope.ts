@@ -1,0 +1,60 @@
+/** The context of one request while the pipeline works on it. */
+import type { Expiring } from '#apimachinery/deadlines.js';
+import { timeout } from '#apimachinery/errors/status.js';
+import type { RequestContext } from '#apiserver/http/context.js';
+import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
+import type { RequestInfo } from '#apiserver/http/request-info.js';
+
+const nobody: UserInfo = { name: 'system:anonymous', groups: [] };
+
+/** A class for the reason that ServerRequest gives. */
+export class RequestScope implements RequestContext, Expiring {
+  readonly request: ApiRequest;
+  readonly info: RequestInfo;
+  readonly auditId: string;
+  readonly warnings: string[];
+  user = nobody;
+  dueMs = Number.POSITIVE_INFINITY;
+  #expired: ((error: unknown) => void) | undefined;
+  /** Follows the request's signal where that is not ours to abort; made when somebody asks for it. */
+  #own: { readonly controller: AbortController; readonly follow: () => void } | undefined;
+
+  constructor(request: ApiRequest, info: RequestInfo, more: { readonly auditId: string; readonly warnings: string[] }) {
+    this.request = request;
+    this.info = info;
+    this.auditId = more.auditId;
+    this.warnings = more.warnings;
+  }
+
+  get signal(): AbortSignal {
+    const { request } = this;
+    if (this.#expired === undefined || request.cancel !== undefined) return request.signal;
+    if (this.#own === undefined) {
+      const { signal } = request;
+      const controller = new AbortController();
+      const follow = () => controller.abort(signal.reason);
+      if (signal.aborted) follow();
+      else signal.addEventListener('abort', follow, { once: true });
+      this.#own = { controller, follow };
+    }
+    return this.#own.controller.signal;
+  }
+
+  /** From now on the request has until `dueMs`; `expired` is told when that is over. */
+  limit(dueMs: number, expired: (error: unknown) => void): void {
+    this.dueMs = dueMs;
+    this.#expired = expired;
+  }
+
+  expire(): void {
+    const error = timeout('request did not complete within the allotted timeout');
+    this.#expired?.(error);
+    if (this.request.cancel !== undefined) this.request.cancel(error);
+    else this.#own?.controller.abort(error);
+  }
+
+  /** The request is answered. */
+  release(): void {
+    if (this.#own !== undefined) this.request.signal.removeEventListener('abort', this.#own.follow);
+  }
+}

@@ -1,0 +1,60 @@
+/** A request of Node.js's servers as the handler sees it. */
+import type { ApiRequest } from '#apiserver/http/exchange.js';
+import type { LazyAbort } from '#apiserver/http/lazy-abort.js';
+
+/** Who is at the other end of a connection. */
+export interface Peer {
+  readonly address: string;
+  /** DER of the certificate that it has shown. */
+  readonly certificate: Buffer | undefined;
+}
+
+export interface ServerRequestOptions {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly peer: Peer;
+  readonly gone: LazyAbort;
+  readonly readBody: (() => Promise<Buffer>) | undefined;
+}
+
+const noBody = Buffer.alloc(0);
+
+/**
+ * A class, and not an object with a getter: each of those has a hidden class of its own, which holds on to the request
+ * until the next full garbage collection.
+ */
+export class ServerRequest implements ApiRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly peer: Peer;
+  readonly readBody: (() => Promise<Buffer>) | undefined;
+  body = noBody;
+  readonly #gone: LazyAbort;
+
+  constructor({ method, url, headers, peer, gone, readBody }: ServerRequestOptions) {
+    this.method = method;
+    this.url = url;
+    this.headers = headers;
+    this.peer = peer;
+    this.readBody = readBody;
+    this.#gone = gone;
+  }
+
+  get remoteAddress(): string {
+    return this.peer.address;
+  }
+
+  get clientCertificate(): Buffer | undefined {
+    return this.peer.certificate;
+  }
+
+  get signal(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  cancel(reason: unknown): void {
+    this.#gone.abort(reason);
+  }
+}
