@@ -27,7 +27,8 @@ export function decodeContinue(text: string, scope: string): ContinueToken {
   try {
     value = JSON.parse(Buffer.from(text, 'base64url').toString());
   } catch (error) {
-    throw refuse(error instanceof Error ? error.message : String(error), error);
+    // The parser's own words would show the bytes, which need not be text.
+    throw refuse('invalid character in token', error);
   }
   if (typeof value !== 'object' || value === null) throw refuse('not an object');
   const { v, rv, start } = value as Record<string, unknown>;

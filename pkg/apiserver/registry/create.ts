@@ -1,6 +1,7 @@
 import type { ApiObjectShape } from '#api/object.js';
+import type { StrategyContext } from '#api/strategy.js';
 import { formatTime } from '#apimachinery/clock.js';
-import { alreadyExists, badRequest, invalid, StatusError } from '#apimachinery/errors/status.js';
+import { alreadyExists, badRequest, conflict, invalid, StatusError } from '#apimachinery/errors/status.js';
 import { attributesOf, authorize } from '#apiserver/http/authorize.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
@@ -34,7 +35,10 @@ export async function createObject(
   return entryResponse(registry, context, { resource, entry, form, status: 201 });
 }
 
-/** A new object by way of an update or an apply, which takes the right to create it; undefined when it is there. Throws 403. */
+/**
+ * A new object by way of an update or an apply, which takes the right to create it; undefined when it is there. Throws 403,
+ * and 409 where a certain object is meant that is gone: another one must not take its place unnoticed.
+ */
 export async function createInstead(
   registry: RegistryContext,
   context: RequestContext,
@@ -42,6 +46,13 @@ export async function createInstead(
   insertion: Insertion,
 ): Promise<Entry | undefined> {
   await authorize(registry.authorizer, { ...attributesOf(context.info, context.user), verb: 'create' });
+  const { metadata } = insertion.object;
+  if ((metadata.uid ?? '') !== '') {
+    const why = `uid mismatch: the provided object specified uid ${metadata.uid}, and no existing object was found`;
+    throw conflict(resource.qualified, context.info.name, why);
+  }
+  // A version alone does not keep 1.24 from creating.
+  delete metadata.resourceVersion;
   const outcome = await tryInsert(registry, context, resource, insertion);
   return 'entry' in outcome ? outcome.entry : undefined;
 }
@@ -81,7 +92,8 @@ async function tryInsert(
   // Before everything else: selectors and names are made of the UID by some kinds.
   setSystemFields(registry, object);
   const { strategy } = resource;
-  strategy.defaults?.(object, strategyContext(registry, context));
+  const asked = strategyContext(registry, context);
+  strategy.defaults?.(object, asked);
   const base = object.metadata.generateName ?? '';
   const generated = (object.metadata.name ?? '') === '' && base !== '';
   const call = {
@@ -91,16 +103,16 @@ async function tryInsert(
     dryRun: options.dryRun,
   } as const;
   await mutatingAdmission(registry, context, resource, { ...call, name: object.metadata.name ?? '', object });
-  strategy.prepareForCreate?.(object, strategyContext(registry, context));
+  strategy.prepareForCreate?.(object, asked);
   registry.codec.complete(object);
   const { trackFields = true } = insertion;
   if (trackFields) registry.managedFields.written({ resource, object, manager: options.fieldManager, subresource: '' });
   for (let attempt = 1; ; attempt += 1) {
     if (generated) object.metadata.name = generateName(base, registry.random);
-    strategy.completeCreate?.(object, strategyContext(registry, context));
+    strategy.completeCreate?.(object, asked);
     const undo = await beginCreate(registry, resource, object, options.dryRun);
     try {
-      validate(registry, context, resource, object);
+      validate(context, resource, object, asked);
       await validatingAdmission(registry, context, resource, { ...call, name: object.metadata.name ?? '', object });
       const entry = await write(registry, context, resource, { object, dryRun: options.dryRun });
       if (entry !== undefined) {
@@ -139,13 +151,12 @@ async function write(
 }
 
 function validate(
-  registry: RegistryContext,
   context: RequestContext,
   resource: ServedResource,
   object: ApiObjectShape,
+  asked: StrategyContext,
 ): void {
-  const strategy = strategyContext(registry, context);
-  const failures = resource.strategy.validateCreate?.(object, strategy) ?? [];
+  const failures = resource.strategy.validateCreate?.(object, asked) ?? [];
   if (failures.length > 0) {
     const { kind } = resource.declaration;
     throw invalid(
@@ -154,7 +165,7 @@ function validate(
       failures,
     );
   }
-  for (const text of resource.strategy.warnings?.(object, undefined, strategy) ?? []) warn(context, text);
+  for (const text of resource.strategy.warnings?.(object, undefined, asked) ?? []) warn(context, text);
 }
 
 function taken(resource: ServedResource, object: ApiObjectShape, generated: boolean): StatusError {

@@ -34,6 +34,7 @@ const matrix: [query: string, outcome: string | number][] = [
   ['resourceVersion=18446744073709551616', 400],
   ['sendInitialEvents=true', 422],
   ['limit=many', 400],
+  ['timeoutSeconds=soon', 400],
   ['limit=9223372036854775807', 'latest'],
   ['limit=9223372036854775808', 400],
   ['continue=%7B', 400],

@@ -51,6 +51,8 @@ export function listRequest(dialect: Dialect, query: URLSearchParams, scope: str
   const text = query.get('resourceVersion') ?? '';
   const continuing = query.get('continue') ?? '';
   const limit = count(query, 'limit');
+  // Of watches only, and refused here too when it is no number.
+  count(query, 'timeoutSeconds');
   checkMatch(dialect, { match, resourceVersion: text, continuing });
   if (query.has('sendInitialEvents')) {
     const path = FieldPath.of('sendInitialEvents');

@@ -154,6 +154,24 @@ t.test('addressing', withEtcd, async (t) => {
     const { json: made } = await client.get(`${leases}/l`);
     t.equal((await client.put(`${leases}/l`, { ...made, spec: { holderIdentity: 'x' } })).status, 200);
     t.equal(verb(), 'update');
+    await client.delete(`${leases}/l`);
+    const gone = {
+      code: 409,
+      reason: 'Conflict',
+      message: `Operation cannot be fulfilled on leases.coordination.k8s.io "l": uid mismatch: the provided object specified uid ${made.metadata.uid}, and no existing object was found`,
+    };
+    t.match((await client.put(`${leases}/l`, made)).json, gone, 'no other one takes the place of one that is gone');
+    t.match(
+      (await client.patch(`${leases}/l?fieldManager=m`, applyPatch, { ...lease, metadata: made.metadata })).json,
+      {
+        code: 400,
+        message: 'metadata.managedFields must be nil',
+      },
+    );
+    const { uid, resourceVersion, name } = made.metadata;
+    const named = { ...lease, metadata: { name, uid } };
+    t.match((await client.patch(`${leases}/l?fieldManager=m`, applyPatch, named)).json, gone);
+    t.equal((await client.put(`${leases}/l`, { ...lease, metadata: { name, resourceVersion } })).status, 201);
   });
 
   await covers(t, ['4.1.2'], 'the object of a PUT is that of its path', async (t) => {
