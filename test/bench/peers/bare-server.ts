@@ -1,7 +1,7 @@
 /**
  * What the same input and output costs at least: a bare `node:https` server (and `node:http2`) that sends ready-made
- * bytes, makes one etcd transaction for a write, and passes etcd's events on to those who watch. A program of its own, so
- * that its CPU can be told from that of others.
+ * bytes, makes one etcd transaction through `node:http2` for a write, and passes etcd's events on to those who watch. A
+ * program of its own, so that its CPU can be told from that of others.
  *
  * Prints its two ports as one line of JSON. Requests:
  * - `POST /load/NAME`: keeps the body, to be sent under that name with the request's content type and encoding
@@ -20,8 +20,9 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { realClock } from '#apimachinery/clock.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
-import { prefixEnd } from '#storage/store.js';
+import { prefixEnd, type Revision } from '#storage/store.js';
 import { watchedPrefix } from '#test/bench/peers/bare-paths.js';
+import { RawEtcd } from '#test/bench/peers/raw-etcd.js';
 
 type Request = IncomingMessage | Http2ServerRequest;
 type Response = ServerResponse | Http2ServerResponse;
@@ -34,6 +35,7 @@ interface Ready {
 const [endpoint = '', certFile = '', keyFile = ''] = process.argv.slice(2);
 const tls = { cert: readFileSync(certFile), key: readFileSync(keyFile) };
 const store = new EtcdStore({ endpoints: [endpoint], root: '/bare', clock: realClock, random: Math.random });
+const etcd = new RawEtcd(endpoint);
 const ready = new Map<string, Ready>();
 const watchers = new Map<Response, Buffer>();
 const compress = promisify(gzip);
@@ -94,14 +96,18 @@ async function answer(request: Request, response: Response): Promise<void> {
   await bodyOf(request);
   const key = `/bare/${url.slice(mark + 5)}`;
   if (verb === 'create') {
-    await store.create(key, made.bytes);
+    await put(key, made.bytes, 0n);
     return send(response, made, 201);
   }
-  const revision = revisions.get(key) ?? (await store.create(key, made.bytes)).revision;
-  const result = await store.update(key, made.bytes, revision);
-  if (!result.ok) throw new Error(`${key} was changed by somebody else`);
-  revisions.set(key, result.revision);
+  const revision = revisions.get(key) ?? (await put(key, made.bytes, 0n));
+  revisions.set(key, await put(key, made.bytes, revision));
   await send(response, made);
+}
+
+async function put(key: string, bytes: Buffer, expected: Revision): Promise<Revision> {
+  const { succeeded, revision } = await etcd.put(key, bytes, expected);
+  if (!succeeded) throw new Error(`${key} was changed by somebody else`);
+  return revision;
 }
 
 /** Of the keys that were updated. */
