@@ -1,12 +1,12 @@
 /** The encoding that a content type asks for. */
 import { schemeFor } from '#api/scheme.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { jsonEncoding, jsonMediaType, type ObjectEncoding } from '#client/rest/object-encoding.js';
+import { JsonEncoding, jsonMediaType, type ObjectEncoding } from '#client/rest/object-encoding.js';
 import { ProtobufEncoding } from '#client/rest/protobuf-encoding.js';
 
 /** `contentType`: the dialect's Protobuf, or JSON, which an empty one is too. Throws TypeError for any other. */
 export function encodingFor(contentType: string, dialect: Dialect): ObjectEncoding {
-  if (contentType === '' || contentType === jsonMediaType) return jsonEncoding;
+  if (contentType === '' || contentType === jsonMediaType) return new JsonEncoding();
   if (contentType === dialect.protobufMediaType) return new ProtobufEncoding(schemeFor(dialect));
   throw new TypeError(`content type ${JSON.stringify(contentType)} is not supported`);
 }

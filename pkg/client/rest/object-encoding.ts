@@ -1,5 +1,6 @@
 /** In which form objects travel between client and server. */
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import { JsonListReader } from '#client/rest/json-list.js';
 import { parseJson, readAll } from '#client/rest/response.js';
 import { readWatch, type WatchMessage } from '#client/rest/watch-stream.js';
 
@@ -30,13 +31,29 @@ export interface ObjectEncoding {
 }
 
 /** Every server and every resource has it. */
-export const jsonEncoding: ObjectEncoding = {
-  accept: () => jsonMediaType,
-  encode: (object, names) => ({ body: JSON.stringify(named(object, names)), contentType: jsonMediaType }),
-  decode: (_contentType, bytes) => parseJson(bytes),
-  list: async (_contentType, body) => parseJson(await readAll(body)),
-  events: (_contentType, body) => readWatch(body),
-};
+export class JsonEncoding implements ObjectEncoding {
+  readonly #lists = new JsonListReader();
+
+  accept(): string {
+    return jsonMediaType;
+  }
+
+  encode(object: object, names: ObjectNames): EncodedObject {
+    return { body: JSON.stringify(named(object, names)), contentType: jsonMediaType };
+  }
+
+  decode(_contentType: string | undefined, bytes: Buffer): unknown {
+    return parseJson(bytes);
+  }
+
+  async list(_contentType: string | undefined, body: AsyncIterable<Buffer>): Promise<unknown> {
+    return this.#lists.read(await readAll(body));
+  }
+
+  events(_contentType: string | undefined, body: AsyncIterable<Buffer>): AsyncIterable<WatchMessage> {
+    return readWatch(body);
+  }
+}
 
 /** A copy where something is missing, since objects may be shared. */
 function named(object: object & Partial<ObjectNames>, names: ObjectNames): object {

@@ -3,14 +3,14 @@ import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { ProtobufListReader } from '#apimachinery/codec/protobuf/list-reader.js';
 import type { SharedParts } from '#apimachinery/codec/protobuf/reader.js';
 import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
-import { SharedValues } from '#apimachinery/codec/protobuf/shared-values.js';
+import { SharedValues } from '#apimachinery/codec/shared-values.js';
 import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { StatusError } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import {
   type EncodedObject,
-  jsonEncoding,
+  JsonEncoding,
   jsonMediaType,
   type ObjectEncoding,
   type ObjectNames,
@@ -24,6 +24,7 @@ const maxFrameBytes = 64 * 1024 * 1024;
 export class ProtobufEncoding implements ObjectEncoding {
   readonly #codec: ObjectCodec;
   readonly #mediaType: string;
+  readonly #json = new JsonEncoding();
   readonly #shared: SharedParts = { texts: new SharedTexts(), values: new SharedValues() };
 
   constructor(scheme: Scheme) {
@@ -42,17 +43,17 @@ export class ProtobufEncoding implements ObjectEncoding {
     const apiVersion = members.apiVersion ?? names.apiVersion;
     const kind = members.kind ?? names.kind;
     const info = this.#codec.scheme.kind(apiVersion, kind);
-    if (info === undefined) return jsonEncoding.encode(object, names);
+    if (info === undefined) return this.#json.encode(object, names);
     return { body: this.#codec.encode({ ...object }, info, 'protobuf'), contentType: this.#mediaType };
   }
 
   decode(contentType: string | undefined, bytes: Buffer): unknown {
     if (bytes.length === 0) return undefined;
-    return this.#speaksProtobuf(contentType) ? this.#object(bytes) : jsonEncoding.decode(contentType, bytes);
+    return this.#speaksProtobuf(contentType) ? this.#object(bytes) : this.#json.decode(contentType, bytes);
   }
 
   async list(contentType: string | undefined, body: AsyncIterable<Buffer>): Promise<unknown> {
-    if (!this.#speaksProtobuf(contentType)) return jsonEncoding.list(contentType, body);
+    if (!this.#speaksProtobuf(contentType)) return this.#json.list(contentType, body);
     const reader = new ProtobufListReader(this.#codec.scheme, this.#shared);
     for await (const chunk of body) translated(() => reader.push(chunk));
     return translated(() => reader.finish());
@@ -60,7 +61,7 @@ export class ProtobufEncoding implements ObjectEncoding {
 
   async *events(contentType: string | undefined, body: AsyncIterable<Buffer>): AsyncGenerator<WatchMessage> {
     if (!this.#speaksProtobuf(contentType)) {
-      yield* jsonEncoding.events(contentType, body);
+      yield* this.#json.events(contentType, body);
       return;
     }
     const reader = new WatchFrameReader({ maxFrameBytes });

@@ -1,4 +1,5 @@
 /** From a response to a value or to the error that the server gave. */
+import { isAscii } from 'node:buffer';
 import { type Status, StatusError, type StatusReason } from '#apimachinery/errors/status.js';
 import type { TransportResponse } from '#client/rest/transport.js';
 import { TransportError } from '#client/rest/transport-error.js';
@@ -15,7 +16,8 @@ export async function readAll(body: AsyncIterable<Buffer>): Promise<Buffer> {
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    // Large texts of single bytes are kept outside of the heap, where they are no work for the garbage collection.
+    return JSON.parse(bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8'));
   } catch (error) {
     throw new TransportError('Protocol', 'the answer is not JSON', { cause: error });
   }

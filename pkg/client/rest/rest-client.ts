@@ -4,7 +4,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client, ResourceClient } from '#client/client.js';
 import { noRequestMetrics, type RequestMetrics } from '#client/rest/metrics.js';
-import { jsonEncoding, jsonMediaType, type ObjectEncoding } from '#client/rest/object-encoding.js';
+import { JsonEncoding, jsonMediaType, type ObjectEncoding } from '#client/rest/object-encoding.js';
 import type { ClientRequest, RequestSender } from '#client/rest/request.js';
 import { RestResourceClient } from '#client/rest/resource-client.js';
 import { errorFrom, readAll } from '#client/rest/response.js';
@@ -48,7 +48,7 @@ export class RestClient implements Client, RequestSender {
 
   constructor(options: RestClientOptions) {
     this.dialect = options.dialect;
-    this.encoding = options.encoding ?? jsonEncoding;
+    this.encoding = options.encoding ?? new JsonEncoding();
     this.#transport = options.transport;
     this.#clock = options.clock;
     this.#bucket = new TokenBucket({ qps: options.qps ?? 0, burst: options.burst ?? 10, clock: options.clock });

@@ -2,8 +2,8 @@
 import { DecodeError } from '#apimachinery/codec/decode-error.js';
 import { maxDepth } from '#apimachinery/codec/json-walk.js';
 import type { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
-import type { SharedValues } from '#apimachinery/codec/protobuf/shared-values.js';
 import { wire } from '#apimachinery/codec/protobuf/writer.js';
+import type { SharedValues } from '#apimachinery/codec/shared-values.js';
 
 /**
  * Reads what raw fields may hold besides JSON, `depth` messages deep; gives undefined for bytes that it does not know.

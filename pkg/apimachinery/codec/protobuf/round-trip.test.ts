@@ -15,8 +15,8 @@ import {
   protobufListEnds,
 } from '#apimachinery/codec/protobuf/protobuf.js';
 import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
-import { SharedValues } from '#apimachinery/codec/protobuf/shared-values.js';
 import { RandomObjects, seededRandom } from '#apimachinery/codec/random-object.js';
+import { SharedValues } from '#apimachinery/codec/shared-values.js';
 import { encodeWatchFrame, WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 
