@@ -11,6 +11,7 @@ import {
   type ElementsStructure,
   elementOf,
   hasNoParts,
+  isSilent,
   type JsonObject,
   type Members,
   partStructure,
@@ -18,15 +19,17 @@ import {
   selfBit,
   structOf,
 } from '#apimachinery/apply/structure.js';
-import { saysNothing } from '#apimachinery/codec/json-walk.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 type Node = Record<string, FieldSet>;
 
-/** Paths whose values are there in `object` and would not be in an empty one. The set is in order. */
-export function addedFields(type: TypeInfo, object: unknown): FieldSet {
-  return structNode(structOf(type).members, asObject(object), false) ?? emptySet;
+/**
+ * Paths whose values are there in `object` and would not be in an empty one; `unseen` is passed over, see `structOf`.
+ * The set is in order.
+ */
+export function addedFields(type: TypeInfo, object: unknown, unseen?: FieldSet): FieldSet {
+  return structNode(structOf(type, unseen).members, asObject(object), false) ?? emptySet;
 }
 
 /** The node of a value that was not there before. In order. */
@@ -36,10 +39,9 @@ export function addedValue(value: unknown, structure: Structure): FieldSet {
 
 /** `before` is what an empty message has in its place: nothing, `[]` or `{}`. */
 function nodeOf(value: unknown, structure: Structure, before: unknown): FieldSet | undefined {
-  if (structure.kind === 'leaf' || hasNoParts(value)) {
-    return before === undefined || !jsonEqual(before, value) ? memberOnly : undefined;
-  }
   const isNew = before === undefined;
+  if (structure.kind === 'leaf' || hasNoParts(value))
+    return isNew || !jsonEqual(before, value) ? memberOnly : undefined;
   if (structure.kind === 'struct') return structNode(structure.members, asObject(value), isNew);
   const node: Node = isNew ? { '.': memberOnly } : {};
   const any =
@@ -53,12 +55,18 @@ function nodeOf(value: unknown, structure: Structure, before: unknown): FieldSet
 /** True when anything was added. */
 function addMap(node: Node, element: Structure, object: JsonObject): boolean {
   let any = false;
-  for (const name in object) {
+  for (const name of inAlphabet(object)) {
     if (object[name] === undefined) continue;
     node[fieldEdge(name)] = addedValue(object[name], element);
     any = true;
   }
   return any;
+}
+
+function inAlphabet(object: JsonObject): readonly string[] {
+  const names = Object.keys(object);
+  for (let i = 1; i < names.length; i++) if ((names[i] as string) < (names[i - 1] as string)) return names.sort();
+  return names;
 }
 
 /** True when anything was added. Of elements that are told apart by nothing the last one counts. */
@@ -77,9 +85,9 @@ function structNode(members: Members, object: JsonObject, isNew: boolean): Field
   let unplaced: Node | undefined;
   for (const name in object) {
     const content = object[name];
-    const { field, structure, whenEmpty, edge, bit } = members.of(name);
-    // Zero and absent are the same to a field that cannot tell them apart.
-    if (content === undefined || (field !== undefined && saysNothing(field, content))) continue;
+    const member = members.of(name);
+    if (isSilent(member, content)) continue;
+    const { structure, whenEmpty, edge, bit } = member;
     const child = nodeOf(content, structure, isNew ? undefined : whenEmpty);
     if (child === undefined) continue;
     if (bit === 0) {

@@ -20,7 +20,6 @@ import {
   readManagers,
   retimed,
   sameManager,
-  withManager,
   withoutFields,
   writeManagers,
 } from '#apimachinery/apply/managers.js';
@@ -59,7 +58,6 @@ function readApplied(request: ApplyRequest): JsonObject {
   let applied: JsonObject;
   try {
     applied = walk.root(request.type, structuredClone(request.applied)) as JsonObject;
-    checkUnique(request.type, applied);
   } catch (error) {
     if (error instanceof DecodeError) throw refusal(request, error.message);
     throw error;
@@ -67,16 +65,14 @@ function readApplied(request: ApplyRequest): JsonObject {
   const unknown = walk.unknown ?? [];
   if (unknown.length > 0)
     throw refusal(request, unknown.map((path) => `.${path}: field not declared in schema`).join('\n'));
-  const { apiVersion = '', kind = '' } = applied;
-  if (apiVersion !== request.apiVersion) {
+  const { apiVersion } = applied;
+  if (apiVersion !== undefined && apiVersion !== request.apiVersion) {
     throw badRequest(
       `Incorrect version specified in apply patch. Specified patch version: ${String(apiVersion)}, expected: ${request.apiVersion}`,
     );
   }
-  if (kind !== request.type.shortName) {
-    throw refusal(request, `no corresponding type for ${request.apiVersion}, Kind=${String(kind)}`);
-  }
   if (entriesOf(applied) !== undefined) throw badRequest('metadata.managedFields must be nil');
+  checkUnique(request.type, applied);
   return applied;
 }
 
@@ -166,9 +162,11 @@ export function applyPatch(request: ApplyRequest): ApplyResult {
   const left = unforgiven(conflicts, live, request);
   if (left.length > 0) throw conflictError(left);
 
-  const others = withoutFields(withoutFields(managers, changes.removed, self), touched, self);
+  const others = managers
+    .filter((other) => !sameManager(other, self))
+    .map((other) => withoutFields(withoutFields(other, changes.removed), touched));
   const manager = retimed(previous, { ...self, fields: wanted, inOrder: false }, request.now, !changes.isSame);
-  const managedFields = writeManagers(withManager(others, manager));
+  const managedFields = writeManagers([...others, manager]);
   const object = refreshAnnotation(pruned, live, request);
   const metadata = asObject(object.metadata);
   return {

@@ -12,6 +12,7 @@ import {
   type ElementsStructure,
   elementOf,
   hasNoParts,
+  isSilent,
   type JsonObject,
   type Members,
   partStructure,
@@ -19,7 +20,6 @@ import {
   sameElement,
   structOf,
 } from '#apimachinery/apply/structure.js';
-import { saysNothing } from '#apimachinery/codec/json-walk.js';
 import { jsonEqual, member } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -91,18 +91,17 @@ function compareStructs(found: Differences, members: Members, left: unknown, rig
   for (const name in before) {
     const old = before[name];
     if (old === after[name]) continue;
-    const { edge, structure, whenEmpty } = members.of(name);
+    const { edge, structure, whenEmpty, unseen } = members.of(name);
+    if (unseen) continue;
     const given = member(after, name);
     const next = given === undefined && right !== undefined ? whenEmpty : given;
     if (old !== next) found.add(edge, differenceOf(old, next, structure));
   }
   for (const name in after) {
     if (Object.hasOwn(before, name)) continue;
-    const { edge, field, structure, whenEmpty } = members.of(name);
+    const declared = members.of(name);
     const next = after[name];
-    // Zero and absent are the same to a field that cannot tell them apart.
-    if (next === undefined || (field !== undefined && saysNothing(field, next))) continue;
-    found.add(edge, differenceOf(whenEmpty, next, structure));
+    if (!isSilent(declared, next)) found.add(declared.edge, differenceOf(declared.whenEmpty, next, declared.structure));
   }
 }
 
@@ -152,10 +151,10 @@ function inStep(structure: ElementsStructure, left: List, right: List): boolean 
   return true;
 }
 
-/** Compares two objects of the type. */
-export function compare(type: TypeInfo, left: JsonObject, right: JsonObject): Comparison {
+/** Compares two objects of the type; `unseen` is passed over, see `structOf`. */
+export function compare(type: TypeInfo, left: JsonObject, right: JsonObject, unseen?: FieldSet): Comparison {
   const found = new Differences();
-  compareStructs(found, structOf(type).members, left, right);
+  compareStructs(found, structOf(type, unseen).members, left, right);
   const { touched = emptySet, removed = emptySet } = found;
   return { touched, removed, isSame: touched === emptySet && removed === emptySet };
 }

@@ -49,6 +49,8 @@ type Element = Readonly<Record<string, unknown>>;
 /** Edges to the elements of a list of messages: their keys with their defaults, in the order of their names. */
 export class ElementEdges {
   readonly #keys: readonly ListKey[];
+  /** The only key; undefined when there are more. */
+  readonly #key: string | undefined;
   /** Of elements that are told apart by one text. */
   readonly #byText: EdgeCache;
 
@@ -56,17 +58,20 @@ export class ElementEdges {
     this.#keys = [...names]
       .sort()
       .map((name) => ({ name, text: `${JSON.stringify(name)}:`, default: type.byName.get(name)?.default }));
-    this.#byText = new EdgeCache((text) => `k:{${this.#keys[0]?.text}${JSON.stringify(text)}}`);
+    const [only, ...others] = this.#keys;
+    this.#key = others.length === 0 ? only?.name : undefined;
+    this.#byText = new EdgeCache((text) => `k:{${only?.text}${JSON.stringify(text)}}`);
   }
 
   edge(element: Element): string {
-    const keys = this.#keys;
-    const only = keys.length === 1 ? element[keys[0]?.name ?? ''] : undefined;
+    const only = this.#key === undefined ? undefined : element[this.#key];
     if (typeof only === 'string') return this.#byText.edge(only);
     let text = '';
-    for (const key of keys) {
+    for (const key of this.#keys) {
       const value = element[key.name] ?? key.default;
-      if (value !== undefined) text += `${text === '' ? '' : ','}${key.text}${JSON.stringify(value)}`;
+      if (value === undefined) continue;
+      const json = typeof value === 'number' ? `${value}` : JSON.stringify(value);
+      text += text === '' ? key.text + json : `,${key.text}${json}`;
     }
     return `k:{${text}}`;
   }

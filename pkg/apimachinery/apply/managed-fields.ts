@@ -18,19 +18,18 @@ import {
   type Manager,
   readManagers,
   sameManager,
-  withManager,
+  timeOf,
   withoutFields,
   writeManagers,
 } from '#apimachinery/apply/managers.js';
 import { asObject, type JsonObject } from '#apimachinery/apply/structure.js';
-import { formatTime } from '#apimachinery/clock.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
-/** What is never managed: it names the object or belongs to the server. */
-export const neverManaged = setOfFields([
+const managedFields = 'metadata.managedFields';
+
+const neverManagedPaths = [
   'apiVersion',
   'kind',
-  'metadata',
   'metadata.name',
   'metadata.namespace',
   'metadata.creationTimestamp',
@@ -38,9 +37,12 @@ export const neverManaged = setOfFields([
   'metadata.uid',
   'metadata.clusterName',
   'metadata.generation',
-  'metadata.managedFields',
+  managedFields,
   'metadata.resourceVersion',
-]);
+];
+
+/** What is never managed: it names the object or belongs to the server. */
+export const neverManaged = setOfFields(['metadata', ...neverManagedPaths]);
 
 export interface WriteInfo {
   readonly type: TypeInfo;
@@ -51,26 +53,30 @@ export interface WriteInfo {
   readonly subresource: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /**
-   * Fields that this endpoint resets (`['status']`), which writing through it does not make anybody's. Default: status
-   * for the object itself, spec for its status.
-   */
-  readonly ignored?: readonly string[];
 }
 
-const statusField = setOfFields(['status']);
-const specField = setOfFields(['spec']);
+/** What writing through an endpoint does not make anybody's. */
+interface Unmanaged {
+  /** What the endpoint resets. */
+  readonly reset: FieldSet;
+  /** That and what is never managed, but for `metadata` itself. */
+  readonly all: FieldSet;
+}
 
-/** What writing through the endpoint does not make anybody's. */
-export function ignoredFields(info: WriteInfo): FieldSet {
-  if (info.ignored !== undefined) return setOfFields(info.ignored);
-  if (info.subresource === 'status') return specField;
-  return info.subresource === '' ? statusField : emptySet;
+function unmanagedBy(reset: readonly string[]): Unmanaged {
+  return { reset: setOfFields(reset), all: setOfFields([...neverManagedPaths, ...reset]) };
+}
+
+const [byObject, byStatus, byOthers] = [unmanagedBy(['status']), unmanagedBy(['spec']), unmanagedBy([])];
+
+function unmanaged({ subresource }: WriteInfo): Unmanaged {
+  if (subresource === 'status') return byStatus;
+  return subresource === '' ? byObject : byOthers;
 }
 
 /** The set without what is never managed. */
 export function manageable(set: FieldSet, info: WriteInfo): FieldSet {
-  return difference(recursiveDifference(set, ignoredFields(info)), neverManaged);
+  return difference(recursiveDifference(set, unmanaged(info).reset), neverManaged);
 }
 
 export function entriesOf(object: JsonObject | undefined): ManagedFieldsEntry[] | undefined {
@@ -108,20 +114,22 @@ export interface UpdateRequest extends WriteInfo {
 }
 
 interface Changes {
-  /** In order. */
+  /** Fields that are the writer's from now on. In order. */
   readonly touched: FieldSet;
   readonly removed: FieldSet;
 }
 
+const entries = setOfFields([managedFields]);
+
 /** Undefined when the write changed nothing. */
-function changesOf({ type, live, updated }: UpdateRequest): Changes | undefined {
-  const after = withoutEntries(updated);
+function changesOf(request: UpdateRequest): Changes | undefined {
+  const { type, live, updated } = request;
   if (live === undefined) {
-    const touched = addedFields(type, after);
+    const touched = addedFields(type, updated, unmanaged(request).all);
     return isEmptySet(touched) ? undefined : { touched, removed: emptySet };
   }
-  const { isSame, touched, removed } = compare(type, withoutEntries(live), after);
-  return isSame ? undefined : { touched: sorted(touched), removed };
+  const { isSame, touched, removed } = compare(type, live, updated, entries);
+  return isSame ? undefined : { touched: sorted(manageable(touched, request)), removed };
 }
 
 /**
@@ -132,19 +140,20 @@ export function updateManagedFields(request: UpdateRequest): ManagedFieldsEntry[
   const managers = startingManagers(request.live, request.updated, request);
   const changes = changesOf(request);
   if (changes === undefined) return writeManagers(managers);
-  const touched = manageable(changes.touched, request);
-  const self = {
-    name: request.manager,
-    operation: 'Update',
-    apiVersion: request.apiVersion,
-    subresource: request.subresource,
-  } as const;
-  let result = withoutFields(withoutFields(managers, changes.removed), touched, self);
+  const { touched, removed } = changes;
+  const { manager: name, apiVersion, subresource, now } = request;
+  const self = { name, operation: 'Update', apiVersion, subresource } as const;
+  const result: Manager[] = [];
+  let previous: Manager | undefined;
+  for (const manager of managers) {
+    const left = withoutFields(manager, removed);
+    if (!sameManager(left, self)) result.push(withoutFields(left, touched));
+    else if (isEmptySet(touched)) result.push(left);
+    else previous ??= left;
+  }
   if (!isEmptySet(touched)) {
-    const previous = result.find((manager) => sameManager(manager, self));
     const fields = union(previous?.fields ?? emptySet, touched);
-    const inOrder = previous?.inOrder !== false;
-    result = withManager(result, { ...self, fields, inOrder, time: formatTime(request.now) });
+    result.push({ ...self, time: timeOf(now), fields, inOrder: previous?.inOrder !== false });
   }
   return writeManagers(joinOldUpdaters(result));
 }

@@ -97,24 +97,12 @@ export function writeManagers(managers: readonly Manager[]): ManagedFieldsEntry[
     .map(entryOf);
 }
 
-/** Puts a manager in the place of the same one, or at the end. */
-export function withManager(managers: readonly Manager[], manager: Manager): Manager[] {
-  return [...managers.filter((other) => !sameManager(other, manager)), manager];
-}
-
-/** Takes paths from all managers but that one. */
-export function withoutFields(
-  managers: readonly Manager[],
-  taken: FieldSet,
-  except?: ManagerIdentity,
-): readonly Manager[] {
-  if (isEmptySet(taken)) return managers;
-  return managers.map((manager) => {
-    const fields = difference(manager.fields, taken);
-    if (fields === manager.fields || (except !== undefined && sameManager(manager, except))) return manager;
-    const { entry: _, ...rest } = manager;
-    return { ...rest, fields };
-  });
+/** The manager without these paths; the same one where it has none of them. */
+export function withoutFields(manager: Manager, taken: FieldSet): Manager {
+  const fields = difference(manager.fields, taken);
+  if (fields === manager.fields) return manager;
+  const { entry: _, ...rest } = manager;
+  return { ...rest, fields };
 }
 
 /** More updaters than that are joined, the oldest first, so that entries do not pile up. */
@@ -143,9 +131,21 @@ export function joinOldUpdaters(managers: readonly Manager[]): readonly Manager[
       inOrder: updater.inOrder && bucket?.inOrder !== false,
     });
   }
-  let result = managers.filter((manager) => !joined.has(manager));
-  for (const bucket of buckets.values()) result = withManager(result, bucket);
-  return result;
+  const old = [...buckets.values()];
+  const others = managers.filter(
+    (manager) => !joined.has(manager) && !old.some((bucket) => sameManager(bucket, manager)),
+  );
+  return [...others, ...old];
+}
+
+/** Of the last entry: many are written in the same second. */
+let second = { number: Number.NaN, text: '' };
+
+/** An entry's time. */
+export function timeOf(ms: number): string {
+  const number = Math.floor(ms / 1000);
+  if (second.number !== number) second = { number, text: formatTime(ms) };
+  return second.text;
 }
 
 /** What a manager managed, with `fields` now; the time changes with the fields only. */
@@ -156,5 +156,5 @@ export function retimed(
   touched: boolean,
 ): Manager {
   const same = previous !== undefined && !touched && setsEqual(previous.fields, manager.fields);
-  return { ...manager, time: same ? previous.time : formatTime(nowMs) };
+  return { ...manager, time: same ? previous.time : timeOf(nowMs) };
 }

@@ -1,6 +1,7 @@
 /** How server-side apply sees a value: as one piece, or as parts with names or keys of their own. */
 import { ElementEdges, fieldEdge } from '#apimachinery/apply/edges.js';
-import { type FieldSet, memberOnly } from '#apimachinery/apply/field-set.js';
+import { at, emptySet, type FieldSet, isEmptySet, memberOnly } from '#apimachinery/apply/field-set.js';
+import { saysNothing } from '#apimachinery/codec/json-walk.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -23,15 +24,17 @@ export type ElementsStructure =
 class StructStructure {
   readonly kind = 'struct';
   readonly type: TypeInfo;
+  readonly #unseen: FieldSet;
   #members: Members | undefined;
 
-  constructor(type: TypeInfo) {
+  constructor(type: TypeInfo, unseen: FieldSet) {
     this.type = type;
+    this.#unseen = unseen;
   }
 
   /** Made when first asked for: types refer to each other in circles. */
   get members(): Members {
-    this.#members ??= new Members(this.type);
+    this.#members ??= new Members(this.type, this.#unseen);
     return this.#members;
   }
 }
@@ -55,6 +58,10 @@ export interface Member {
   readonly structure: Structure;
   /** What an empty message has in its place, see `present`. */
   readonly whenEmpty: unknown;
+  /** False when every value says something, see `saysNothing`. */
+  readonly maySayNothing: boolean;
+  /** True when it is passed over, whatever its value. */
+  readonly unseen: boolean;
   /** A power of two, as it counts in a `Shape`; 0 for members that have no bit. */
   readonly bit: number;
 }
@@ -68,24 +75,33 @@ export const selfBit: Shape = 1;
 const maxBits = 53;
 const maxCachedShapes = 100;
 
-/** The members of a type, looked up once for all objects. */
+/** The declared members of a type, looked up once for all objects. */
 export class Members {
   readonly #declared = new Map<string, Member>();
   /** In the order of written sets; the bit of the nth is 2 ** n. */
   readonly #edges: readonly string[];
   readonly #nodes = new Map<Shape, FieldSet>();
 
-  constructor({ byName, isKind }: TypeInfo) {
+  constructor({ byName }: TypeInfo, unseen: FieldSet) {
     const names = new Set(byName.keys());
-    if (isKind) names.add('apiVersion').add('kind');
+    // These may be undeclared, as `kind` is.
+    for (const edge in unseen) if (edge.startsWith('f:')) names.add(edge.slice(2));
     const edges = ['.'];
     for (const name of [...names].sort()) {
       const field = byName.get(name);
       const edge = `f:${name}`;
+      const hidden = at(unseen, edge);
       const bit = edges.length < maxBits ? 2 ** edges.length : 0;
-      const [structure, whenEmpty] = [structureOf(field), present(field, undefined, {})];
-      this.#declared.set(name, { field, edge, structure, whenEmpty, bit });
       if (bit > 0) edges.push(edge);
+      this.#declared.set(name, {
+        field,
+        edge,
+        structure: partlySeen(structureOf(field), hidden),
+        whenEmpty: present(field, undefined, {}),
+        maySayNothing: field !== undefined && saysNothing(field, field.container === 'single' ? 0 : []),
+        unseen: hidden !== undefined && isEmptySet(hidden),
+        bit,
+      });
     }
     this.#edges = edges;
   }
@@ -116,19 +132,48 @@ export class Members {
   }
 }
 
+function partlySeen(structure: Structure, unseen: FieldSet | undefined): Structure {
+  return unseen === undefined || structure.kind !== 'struct' ? structure : new StructStructure(structure.type, unseen);
+}
+
 function undeclared(name: string): Member {
-  return { field: undefined, edge: fieldEdge(name), structure: leaf, whenEmpty: undefined, bit: 0 };
+  return {
+    field: undefined,
+    edge: fieldEdge(name),
+    structure: leaf,
+    whenEmpty: undefined,
+    maySayNothing: false,
+    unseen: false,
+    bit: 0,
+  };
+}
+
+/** Whether a member is as good as absent: zero and absent are the same to a field that cannot tell them apart. */
+export function isSilent({ field, maySayNothing, unseen }: Member, value: unknown): boolean {
+  if (value === undefined || unseen) return true;
+  if (!maySayNothing || field === undefined) return false;
+  // Most values are decided without a look at the field.
+  return (typeof value === 'object' || !value) && saysNothing(field, value);
 }
 
 /** Derived from types and fields, which are made once. */
-const structs = new WeakMap<TypeInfo, StructStructure>();
+const structs = new WeakMap<FieldSet, WeakMap<TypeInfo, StructStructure>>();
 const structures = new WeakMap<FieldInfo, Structure>();
 
-export function structOf(type: TypeInfo): StructStructure {
-  let struct = structs.get(type);
+/**
+ * The structure of a message whose members in `unseen` are passed over, and what is below them; where there are members
+ * below them in `unseen`, only those. Kept as long as that very set is.
+ */
+export function structOf(type: TypeInfo, unseen = emptySet): StructStructure {
+  let ofTypes = structs.get(unseen);
+  if (ofTypes === undefined) {
+    ofTypes = new WeakMap();
+    structs.set(unseen, ofTypes);
+  }
+  let struct = ofTypes.get(type);
   if (struct === undefined) {
-    struct = new StructStructure(type);
-    structs.set(type, struct);
+    struct = new StructStructure(type, unseen);
+    ofTypes.set(type, struct);
   }
   return struct;
 }

@@ -6,6 +6,7 @@ import { updateManagedFields, type WriteInfo } from '#apimachinery/apply/managed
 import type { Clock } from '#apimachinery/clock.js';
 import { copyJson } from '#apimachinery/copy.js';
 import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import type { ServedResource } from '#apiserver/registry/served-resource.js';
 import type { Codec } from '#apiserver/representation/codec.js';
 
@@ -49,10 +50,14 @@ export class ManagedFields {
 
   /** Whoever changes a field manages it from now on. */
   written(write: ManagedWrite): void {
-    const { object } = write;
+    const { object, old, resource, manager, subresource } = write;
     const entries = updateManagedFields({
-      ...this.#info(write),
-      live: members(write.old),
+      type: this.#typeOf(resource),
+      apiVersion: resource.apiVersion,
+      manager,
+      subresource,
+      now: this.#options.clock.now(),
+      live: members(old),
       updated: object as unknown as Members,
     });
     if (entries.length > 0)
@@ -74,9 +79,12 @@ export class ManagedFields {
   }
 
   #info({ resource, manager, subresource }: Pick<ManagedWrite, 'resource' | 'manager' | 'subresource'>): WriteInfo {
-    const { apiVersion, declaration } = resource;
-    const type = this.#options.codec.typeOf({ apiVersion, kind: declaration.kind });
-    return { type, apiVersion, manager, subresource, now: this.#options.clock.now() };
+    const { apiVersion } = resource;
+    return { type: this.#typeOf(resource), apiVersion, manager, subresource, now: this.#options.clock.now() };
+  }
+
+  #typeOf({ apiVersion, declaration }: ServedResource): TypeInfo {
+    return this.#options.codec.typeOf({ apiVersion, kind: declaration.kind });
   }
 }
 
