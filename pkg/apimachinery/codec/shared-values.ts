@@ -1,27 +1,34 @@
-/** Raw JSON that messages have in common, kept once: fields of managers above all. Of fixed size, whatever comes. */
+/** Parts of objects in JSON that objects have in common, kept once: fields of managers above all. Of fixed size, whatever comes. */
 
 const maxBytes = 16 * 1024;
 /** A power of two. A value that falls on another's slot takes its place. */
 const slots = 1 << 8;
 
-interface Known {
+/** Frozen, as the same bytes give the same value. */
+export interface SharedValue {
   readonly bytes: Buffer;
   readonly value: unknown;
 }
 
 export class SharedValues {
-  readonly #known: (Known | undefined)[] = new Array(slots);
+  readonly #known: (SharedValue | undefined)[] = new Array(slots);
 
-  /** What `parse` makes of the bytes; it is frozen, since the same bytes give the same value. */
+  /** What `parse` makes of the bytes: frozen, unless they are too many to be shared. */
   of(bytes: Buffer, parse: (bytes: Buffer) => unknown): unknown {
-    if (bytes.length > maxBytes) return parse(bytes);
+    const known = this.entry(bytes, parse);
+    return known === undefined ? parse(bytes) : known.value;
+  }
+
+  /** The same with a copy of the bytes that lasts; undefined for too many of them. */
+  entry(bytes: Buffer, parse: (bytes: Buffer) => unknown): SharedValue | undefined {
+    if (bytes.length > maxBytes) return undefined;
     const slot = sampledHash(bytes) & (slots - 1);
     const known = this.#known[slot];
-    if (known?.bytes.equals(bytes) === true) return known.value;
-    const value = parse(bytes);
-    deepFreeze(value);
-    this.#known[slot] = { bytes: Buffer.from(bytes), value };
-    return value;
+    if (known?.bytes.equals(bytes) === true) return known;
+    const made = { bytes: Buffer.from(bytes), value: parse(bytes) };
+    deepFreeze(made.value);
+    this.#known[slot] = made;
+    return made;
   }
 }
 
