@@ -326,8 +326,14 @@ t.test('refusals', async (t) => {
       /failed to create typed patch object \(\/web; apps\/v1, Kind=Deployment\): \.spec\.foo: field not declared in schema/,
     ],
     [deployment({ replicas: 'x' }), /cannot unmarshal string/],
-    [deployment(template(container('x'), container('y'))), /duplicate entries for key/],
-    [deployment(template({ image: 'x' })), /omits key field "name"/],
+    [{ kind: 'Deployment' }, /Specified patch version: , expected: apps\/v1/],
+    [{ apiVersion: 'apps/v1' }, /no corresponding type for apps\/v1, Kind=$/],
+    [{ apiVersion: 'apps/v1', kind: 'DaemonSet' }, /no corresponding type for apps\/v1, Kind=DaemonSet/],
+    [
+      deployment(template(container('x'), container('y'))),
+      /^failed to create typed patch object .*containers: duplicate entries for key \[name="a"\]/,
+    ],
+    [deployment(template({ image: 'x' })), /^failed to create typed patch object .*omits key field "name"/],
     [deployment({}, { managedFields: [{ manager: 'x' }] }), /metadata.managedFields must be nil/],
   ];
   for (const [applied, message] of rows) {

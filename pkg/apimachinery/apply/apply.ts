@@ -58,6 +58,7 @@ function readApplied(request: ApplyRequest): JsonObject {
   let applied: JsonObject;
   try {
     applied = walk.root(request.type, structuredClone(request.applied)) as JsonObject;
+    checkUnique(request.type, applied);
   } catch (error) {
     if (error instanceof DecodeError) throw refusal(request, error.message);
     throw error;
@@ -65,14 +66,16 @@ function readApplied(request: ApplyRequest): JsonObject {
   const unknown = walk.unknown ?? [];
   if (unknown.length > 0)
     throw refusal(request, unknown.map((path) => `.${path}: field not declared in schema`).join('\n'));
-  const { apiVersion } = applied;
-  if (apiVersion !== undefined && apiVersion !== request.apiVersion) {
+  const { apiVersion = '', kind = '' } = applied;
+  if (apiVersion !== request.apiVersion) {
     throw badRequest(
       `Incorrect version specified in apply patch. Specified patch version: ${String(apiVersion)}, expected: ${request.apiVersion}`,
     );
   }
+  if (kind !== request.type.shortName) {
+    throw refusal(request, `no corresponding type for ${request.apiVersion}, Kind=${String(kind)}`);
+  }
   if (entriesOf(applied) !== undefined) throw badRequest('metadata.managedFields must be nil');
-  checkUnique(request.type, applied);
   return applied;
 }
 

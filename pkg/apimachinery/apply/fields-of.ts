@@ -1,5 +1,5 @@
 /** The paths that an applied configuration speaks of. */
-import { type FieldSet, FieldSetBuilder } from '#apimachinery/apply/field-set.js';
+import { type FieldSet, FieldSetBuilder, pathText } from '#apimachinery/apply/field-set.js';
 import {
   asList,
   asObject,
@@ -10,7 +10,7 @@ import {
   type Structure,
   structureOf,
 } from '#apimachinery/apply/structure.js';
-import { badRequest } from '#apimachinery/errors/status.js';
+import { DecodeError } from '#apimachinery/codec/decode-error.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 class Collector {
@@ -64,7 +64,7 @@ export function fieldsOf(type: TypeInfo, object: unknown): FieldSet {
   return collector.builder.set;
 }
 
-/** Throws 400 BadRequest for lists that name an element twice. */
+/** Throws a DecodeError for lists that name an element twice or not at all. */
 export function checkUnique(type: TypeInfo, object: unknown, path = ''): void {
   for (const [name, value] of Object.entries(asObject(object))) {
     checkValue(structureOf(type.byName.get(name)), value, `${path}.${name}`);
@@ -89,9 +89,9 @@ function checkValue(structure: Structure, value: unknown, path: string): void {
       for (const part of asList(value)) {
         const key = elementOf(structure, part);
         if (structure.kind === 'list') checkKeys(structure, part, path);
-        if (seen.has(key)) throw badRequest(`${path}: duplicate entries for key ${key.slice(2)}`);
+        if (seen.has(key)) throw new DecodeError(`${path}: duplicate entries for key ${pathText([key])}`);
         seen.add(key);
-        checkValue(partStructure(structure), part, `${path}[${key.slice(2)}]`);
+        checkValue(partStructure(structure), part, `${path}${pathText([key])}`);
       }
       return;
     }
@@ -104,7 +104,7 @@ function checkKeys(structure: Structure & { kind: 'list' }, element: unknown, pa
     (key) => object[key] === undefined && structure.type.byName.get(key)?.default === undefined,
   );
   if (missing.length > 0) {
-    throw badRequest(
+    throw new DecodeError(
       `${path}: associative list with keys has an element that omits key field ${JSON.stringify(missing[0])}`,
     );
   }
