@@ -121,7 +121,8 @@ t.test('watches, in whatever pieces they come', async (t) => {
 });
 
 t.test('content types that there are', async (t) => {
-  t.equal(encodingFor('', dialect), encodingFor('application/json', dialect));
+  for (const json of ['', 'application/json']) t.type(encodingFor(json, dialect), JsonEncoding);
+  t.type(encodingFor(mediaType, dialect), ProtobufEncoding);
   t.throws(() => encodingFor('application/yaml', dialect), /"application\/yaml" is not supported/);
   t.throws(() => encodingFor(mediaType, orchDialect), /not supported/);
 });
