@@ -134,6 +134,10 @@ export interface ResourceStorage {
   /** `key` is below the prefix (`default/web-0`). Undefined when there is none. */
   get(key: string, version: ReadVersion, signal?: AbortSignal): Promise<Entry | undefined>;
   list(options: ListOptions): Promise<ListResult>;
+  /** What `get` gives for any version, without waiting; to be asked only when `ready`. Throws 500 for an unreadable object. */
+  cached(key: string): Entry | undefined;
+  /** All of a scope, as `list` gives it for any version, without waiting; likewise. */
+  cachedIn(scope: string): readonly Entry[];
   /**
    * Batches of events. Throws 410 `Expired` (before the first batch) for a version older than the kept history. Ends
    * when the signal aborts; throws when the consumer falls behind its bounded buffer.

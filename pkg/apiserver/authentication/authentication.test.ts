@@ -10,7 +10,7 @@ import { ClientCertificateAuthenticator } from '#apiserver/authentication/client
 import { RequestHeaderAuthenticator } from '#apiserver/authentication/request-header.js';
 import { TokenFileAuthenticator } from '#apiserver/authentication/token-file.js';
 import { RequestAuthenticator } from '#apiserver/authentication/union.js';
-import type { ApiRequest } from '#apiserver/http/exchange.js';
+import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
 import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
 import { createAuthority, issueCertificate, type KeyCertificate } from '#daemon/pki/certificate.js';
 
@@ -57,6 +57,31 @@ t.test('bearer tokens: header, WebSocket subprotocol, wrong token, anonymous', a
   t.same((await strict.authenticate(request({ user }))).groups, ['system:masters', 'system:authenticated']);
 });
 
+t.test('bearer tokens of one connection', async (t) => {
+  let nowMs = 0;
+  let asked = 0;
+  const users: Record<string, UserInfo> = { a: { name: 'alice', groups: [] }, b: { name: 'bob', groups: [] } };
+  const kind = {
+    authenticateToken: async (token: string) => {
+      asked++;
+      return users[token];
+    },
+  };
+  const clock = { ...realClock, monotonic: () => nowMs };
+  const authenticator = new BearerTokenAuthenticator({ dialect, clock, kinds: [kind], cacheTtlMs: 100 });
+  const peer = {};
+  const ask = async (token: string, of: object = peer) =>
+    (await authenticator.authenticate({ ...bearer(token), peer: of }))?.name;
+  t.same([await ask('a'), await ask('a'), await ask('b'), await ask('a')], ['alice', 'alice', 'bob', 'alice']);
+  t.same([await ask('a', {}), asked], ['alice', 2], 'known from another connection');
+  await t.rejects(ask('c'), unauthorized);
+  nowMs = 99;
+  t.same([await ask('a'), asked], ['alice', 3]);
+  nowMs = 100;
+  delete users['a'];
+  await t.rejects(ask('a'), unauthorized, 'looked at again when its time is over');
+});
+
 t.test('client certificates', async (t) => {
   const now = Date.now();
   const ca = await createAuthority({ commonName: 'ca', now });
@@ -67,7 +92,7 @@ t.test('client certificates', async (t) => {
   const authenticator = new ClientCertificateAuthenticator(
     new CertificatePool({ bundle: ca.certificate, clock: realClock }),
   );
-  const ask = (clientCertificate: Buffer) => authenticator.authenticate(request({ clientCertificate }));
+  const ask = async (clientCertificate: Buffer) => authenticator.authenticate(request({ clientCertificate }));
   t.same(await ask(der(await issue(ca, ['client']))), { name: 'alice', groups: ['dev', 'ops'] });
   t.equal(await authenticator.authenticate(request()), undefined);
   const year = 366 * 24 * 3600_000;

@@ -1,3 +1,4 @@
+import type { NowOrLater } from '#apimachinery/now-or-later.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
 
 /** Finds out who asks. */
@@ -6,5 +7,5 @@ export interface Authenticator {
    * The user, or undefined when the request carries no credentials this authenticator knows. Throws a 401 StatusError
    * for credentials that are there but wrong.
    */
-  authenticate(request: ApiRequest): Promise<UserInfo | undefined>;
+  authenticate(request: ApiRequest): NowOrLater<UserInfo | undefined>;
 }

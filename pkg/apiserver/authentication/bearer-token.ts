@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { unauthorized } from '#apimachinery/errors/status.js';
+import type { NowOrLater } from '#apimachinery/now-or-later.js';
 import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
@@ -18,25 +19,51 @@ export interface BearerTokenOptions {
 
 /** Longest token that is looked at at all. */
 const maxTokenLength = 64 * 1024;
+const defaultTtlMs = 10_000;
+
+/** A token that was found good, until it is looked at again. */
+interface Known {
+  readonly user: UserInfo;
+  /** Monotonic ms. */
+  readonly untilMs: number;
+}
 
 export class BearerTokenAuthenticator implements Authenticator, TokenAuthenticator {
   readonly #options: BearerTokenOptions;
-  readonly #cache: BoundedCache<UserInfo>;
+  readonly #ttlMs: number;
+  readonly #cache: BoundedCache<Known>;
+  /** The last header of each connection: whoever sends the same one again need not have it digested again. */
+  readonly #recent = new WeakMap<object, Known & { readonly header: string }>();
 
   constructor(options: BearerTokenOptions) {
     this.#options = options;
-    this.#cache = new BoundedCache({ clock: options.clock, size: 4096, ttlMs: options.cacheTtlMs ?? 10_000 });
+    this.#ttlMs = options.cacheTtlMs ?? defaultTtlMs;
+    this.#cache = new BoundedCache({ clock: options.clock, size: 4096, ttlMs: this.#ttlMs });
   }
 
-  async authenticate(request: ApiRequest): Promise<UserInfo | undefined> {
+  authenticate(request: ApiRequest): NowOrLater<UserInfo | undefined> {
+    const header = request.headers['authorization'];
+    const recent = request.peer === undefined ? undefined : this.#recent.get(request.peer);
+    if (recent !== undefined && recent.header === header && this.#options.clock.monotonic() < recent.untilMs) {
+      return recent.user;
+    }
     const token = bearerToken(request, this.#options.dialect);
-    if (token === undefined) return undefined;
-    const user = await this.authenticateToken(token);
-    if (user === undefined) throw unauthorized();
-    return user;
+    return token === undefined ? undefined : this.#userOf(token, request);
   }
 
   async authenticateToken(token: string, audiences?: readonly string[]): Promise<UserInfo | undefined> {
+    return (await this.#known(token, audiences))?.user;
+  }
+
+  async #userOf(token: string, { peer, headers }: ApiRequest): Promise<UserInfo> {
+    const known = await this.#known(token, undefined);
+    if (known === undefined) throw unauthorized();
+    const header = headers['authorization'];
+    if (peer !== undefined && header !== undefined) this.#recent.set(peer, { ...known, header });
+    return known.user;
+  }
+
+  async #known(token: string, audiences: readonly string[] | undefined): Promise<Known | undefined> {
     if (token.length > maxTokenLength) return undefined;
     // Tokens are secrets: only their digests are kept.
     const key = hash('sha256', audiences === undefined ? `own ${token}` : JSON.stringify([token, audiences]), 'base64');
@@ -47,8 +74,9 @@ export class BearerTokenAuthenticator implements Authenticator, TokenAuthenticat
       try {
         const user = await kind.authenticateToken(token, audiences);
         if (user === undefined) continue;
-        this.#cache.set(key, user);
-        return user;
+        const found = { user, untilMs: this.#options.clock.monotonic() + this.#ttlMs };
+        this.#cache.set(key, found);
+        return found;
       } catch (error) {
         failure ??= { error };
       }

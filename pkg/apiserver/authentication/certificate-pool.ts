@@ -1,5 +1,5 @@
 /** Certificate authorities, and whether they vouch for a client certificate. */
-import { createHash, X509Certificate } from 'node:crypto';
+import { hash, X509Certificate } from 'node:crypto';
 import { certificatesInPem } from '#apimachinery/asn1/pem.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { BoundedCache } from '#apiserver/objects/bounded-cache.js';
@@ -36,6 +36,8 @@ export class CertificatePool {
   readonly #clock: Clock;
   /** A connection's certificate comes with each of its requests: the signatures are checked once. */
   readonly #cache: BoundedCache<Verified>;
+  /** All requests of a connection come with the same bytes, which nobody changes. */
+  readonly #digests = new WeakMap<Buffer, string>();
 
   /** Throws RangeError when the bundle holds no certificate, and node:crypto's errors for damaged ones. */
   constructor(options: CertificatePoolOptions) {
@@ -50,7 +52,7 @@ export class CertificatePool {
 
   /** Checks signature, validity and client usage of a certificate in DER. Never throws. */
   verify(der: Buffer): CertificateVerdict {
-    const key = createHash('sha256').update(der).digest('base64');
+    const key = this.#digest(der);
     let verified = this.#cache.get(key);
     if (verified === undefined) {
       verified = this.#check(der);
@@ -60,6 +62,15 @@ export class CertificatePool {
     if (now < verified.notBefore) return { ok: false, reason: 'the certificate is not valid yet' };
     if (now > verified.notAfter) return { ok: false, reason: 'the certificate has expired' };
     return verified.verdict;
+  }
+
+  #digest(der: Buffer): string {
+    let digest = this.#digests.get(der);
+    if (digest === undefined) {
+      digest = hash('sha256', der, 'base64');
+      this.#digests.set(der, digest);
+    }
+    return digest;
   }
 
   #check(der: Buffer): Verified {

@@ -11,12 +11,11 @@ export class ClientCertificateAuthenticator implements Authenticator {
     this.#pool = pool;
   }
 
-  authenticate(request: ApiRequest): Promise<UserInfo | undefined> {
-    if (request.clientCertificate === undefined) return Promise.resolve(undefined);
+  authenticate(request: ApiRequest): UserInfo | undefined {
+    if (request.clientCertificate === undefined) return undefined;
     const verdict = this.#pool.verify(request.clientCertificate);
-    if (!verdict.ok) return Promise.reject(unauthorized());
+    if (!verdict.ok) throw unauthorized();
     const { commonName, organizations } = verdict.subject;
-    if (commonName === '') return Promise.resolve(undefined);
-    return Promise.resolve({ name: commonName, groups: organizations });
+    return commonName === '' ? undefined : { name: commonName, groups: organizations };
   }
 }

@@ -25,12 +25,8 @@ export class RequestHeaderAuthenticator implements Authenticator {
     };
   }
 
-  authenticate(request: ApiRequest): Promise<UserInfo | undefined> {
-    return Promise.resolve(this.#user(request));
-  }
-
   /** Undefined also for certificates of others: they may be users' own. */
-  #user(request: ApiRequest): UserInfo | undefined {
+  authenticate(request: ApiRequest): UserInfo | undefined {
     const { pool, allowedNames, usernameHeaders, groupHeaders } = this.#options;
     if (request.clientCertificate === undefined) return undefined;
     const name = usernameHeaders.map((header) => request.headers[header] ?? '').find((value) => value !== '');

@@ -18,7 +18,8 @@ export class UnionAuthenticator implements Authenticator {
     let failure: { readonly error: unknown } | undefined;
     for (const member of this.#members) {
       try {
-        const user = await member.authenticate(request);
+        const answer = member.authenticate(request);
+        const user = answer instanceof Promise ? await answer : answer;
         if (user !== undefined) return user;
       } catch (error) {
         failure ??= { error };
@@ -44,6 +45,8 @@ export interface RequestAuthenticatorOptions {
 export class RequestAuthenticator implements Authenticator {
   readonly #options: RequestAuthenticatorOptions;
   readonly #union: UnionAuthenticator;
+  /** What users become whom the members give out again and again. */
+  readonly #general = new WeakMap<UserInfo, UserInfo>();
 
   constructor(options: RequestAuthenticatorOptions) {
     this.#options = options;
@@ -53,9 +56,18 @@ export class RequestAuthenticator implements Authenticator {
   async authenticate(request: ApiRequest): Promise<UserInfo> {
     const { dialect, anonymous } = this.#options;
     const user = request.user ?? (await this.#union.authenticate(request));
-    if (user !== undefined) return withGeneralGroup(user, dialect);
+    if (user !== undefined) return this.#withGeneralGroup(user);
     if (!anonymous) throw unauthorized();
     return { name: anonymousUser, groups: [dialect.groups.unauthenticated] };
+  }
+
+  #withGeneralGroup(user: UserInfo): UserInfo {
+    let general = this.#general.get(user);
+    if (general === undefined) {
+      general = withGeneralGroup(user, this.#options.dialect);
+      this.#general.set(user, general);
+    }
+    return general;
   }
 }
 

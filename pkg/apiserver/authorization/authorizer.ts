@@ -1,3 +1,4 @@
+import type { NowOrLater } from '#apimachinery/now-or-later.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 
 /** What is asked for: a resource request, or a path that is no resource. */
@@ -24,5 +25,5 @@ export type AuthorizationDecision =
 
 export interface Authorizer {
   readonly mode: string;
-  authorize(attributes: AuthorizationAttributes): Promise<AuthorizationDecision>;
+  authorize(attributes: AuthorizationAttributes): NowOrLater<AuthorizationDecision>;
 }

@@ -18,7 +18,8 @@ export class UnionAuthorizer implements Authorizer {
   async authorize(attributes: AuthorizationAttributes): Promise<AuthorizationDecision> {
     const reasons: string[] = [];
     for (const member of this.#members) {
-      const answer = await member.authorize(attributes);
+      const given = member.authorize(attributes);
+      const answer = given instanceof Promise ? await given : given;
       if (answer.reason !== '') reasons.push(answer.reason);
       if (answer.decision !== 'noOpinion') return { ...answer, reason: reasons.join('\n') };
     }
@@ -35,24 +36,24 @@ export class PrivilegedGroupAuthorizer implements Authorizer {
     this.#groups = new Set(groups);
   }
 
-  authorize({ user }: AuthorizationAttributes): Promise<AuthorizationDecision> {
+  authorize({ user }: AuthorizationAttributes): AuthorizationDecision {
     const member = user.groups.some((group) => this.#groups.has(group));
-    return Promise.resolve({ decision: member ? 'allow' : 'noOpinion', reason: '' });
+    return { decision: member ? 'allow' : 'noOpinion', reason: '' };
   }
 }
 
 export class AlwaysAllowAuthorizer implements Authorizer {
   readonly mode = 'AlwaysAllow';
 
-  authorize(): Promise<AuthorizationDecision> {
-    return Promise.resolve({ decision: 'allow', reason: '' });
+  authorize(): AuthorizationDecision {
+    return { decision: 'allow', reason: '' };
   }
 }
 
 export class AlwaysDenyAuthorizer implements Authorizer {
   readonly mode = 'AlwaysDeny';
 
-  authorize(): Promise<AuthorizationDecision> {
-    return Promise.resolve({ decision: 'noOpinion', reason: 'Everything is forbidden.' });
+  authorize(): AuthorizationDecision {
+    return { decision: 'noOpinion', reason: 'Everything is forbidden.' };
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
+import type { NowOrLater } from '#apimachinery/now-or-later.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import { authorize } from '#apiserver/http/authorize.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
@@ -21,14 +22,24 @@ interface Wanted {
 }
 
 /** The user that the request is to be treated as. Throws 403 where `user` may not, 400 for headers without a user. */
-export async function impersonate(
+export function impersonate(
   request: ApiRequest,
   user: UserInfo,
   authorizer: Authorizer,
   dialect: Dialect,
-): Promise<UserInfo> {
+): NowOrLater<UserInfo> {
   const wanted = wantedUser(request);
-  if (wanted === undefined) return user;
+  return wanted === undefined ? user : become(wanted, { request, user, authorizer, dialect });
+}
+
+interface Impersonation {
+  readonly request: ApiRequest;
+  readonly user: UserInfo;
+  readonly authorizer: Authorizer;
+  readonly dialect: Dialect;
+}
+
+async function become(wanted: Wanted, { request, user, authorizer, dialect }: Impersonation): Promise<UserInfo> {
   const check = (resource: string, name: string, more: { namespace?: string; subresource?: string; group?: string }) =>
     authorize(authorizer, {
       user,

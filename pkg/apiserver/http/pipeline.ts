@@ -98,7 +98,8 @@ export class Pipeline {
     const { request, info } = scope;
     const user = request.user ?? (await authenticator.authenticate(request));
     if (user === undefined) throw unauthorized();
-    scope.user = await impersonate(request, user, authorizer, dialect);
+    const treatedAs = impersonate(request, user, authorizer, dialect);
+    scope.user = treatedAs instanceof Promise ? await treatedAs : treatedAs;
     const leave = this.#inFlight.enter(scope);
     try {
       await authorize(authorizer, attributesOf(info, scope.user));

@@ -66,34 +66,34 @@ export function requestInfo(request: Pick<ApiRequest, 'method' | 'url'>): Reques
   const path = mark < 0 ? request.url : request.url.slice(0, mark);
   const query = new URLSearchParams(mark < 0 ? '' : request.url.slice(mark + 1));
   const parts = segments(path);
-  const other: RequestInfo = {
-    path,
-    query,
-    verb: request.method.toLowerCase(),
-    resourceRequest: false,
-    group: '',
-    version: '',
-    namespace: '',
-    resource: '',
-    subresource: '',
-    name: '',
-    rest: [],
-  };
   const groupless = parts[0] === 'api';
-  if (!groupless && parts[0] !== 'apis') return other;
-  if (parts.length < (groupless ? 3 : 4)) return other;
+  if ((!groupless && parts[0] !== 'apis') || parts.length < (groupless ? 3 : 4)) {
+    return {
+      path,
+      query,
+      verb: request.method.toLowerCase(),
+      resourceRequest: false,
+      group: '',
+      version: '',
+      namespace: '',
+      resource: '',
+      subresource: '',
+      name: '',
+      rest: [],
+    };
+  }
   const group = groupless ? '' : (parts[1] ?? '');
   const version = parts[groupless ? 1 : 2] ?? '';
-  return {
-    ...other,
-    resourceRequest: true,
-    group,
-    version,
-    ...target(request.method, query, parts.slice(groupless ? 2 : 3)),
-  };
+  return resourceInfo({ path, query, group, version }, request.method, parts.slice(groupless ? 2 : 3));
 }
 
-function target(method: string, query: URLSearchParams, segmentsBelow: string[]) {
+type Addressed = Pick<RequestInfo, 'path' | 'query' | 'group' | 'version'>;
+
+function resourceInfo(
+  { path, query, group, version }: Addressed,
+  method: string,
+  segmentsBelow: string[],
+): RequestInfo {
   let parts = segmentsBelow;
   let verb = methodVerbs[method] ?? method.toLowerCase();
   // The old form of a watch: `/api/v1/watch/…`.
@@ -117,7 +117,8 @@ function target(method: string, query: URLSearchParams, segmentsBelow: string[])
   if (name === '' && (verb === 'list' || verb === 'watch')) {
     name = nameInFieldSelector(query.get('fieldSelector'));
   }
-  return { verb, namespace, resource, name, subresource, rest: parts.slice(3) };
+  const rest = parts.length > 3 ? parts.slice(3) : nothing;
+  return { path, query, verb, resourceRequest: true, group, version, namespace, resource, subresource, name, rest };
 }
 
 /** A list or watch that selects one name is authorized as one for that name. */
@@ -132,11 +133,19 @@ function nameInFieldSelector(text: string | null): string {
   }
 }
 
+const nothing: readonly string[] = [];
+const slash = '/'.charCodeAt(0);
+
 function segments(path: string): string[] {
-  const trimmed = path.replace(/^\/+|\/+$/g, '');
-  if (trimmed === '') return [];
+  let start = 0;
+  let end = path.length;
+  while (start < end && path.charCodeAt(start) === slash) start++;
+  while (end > start && path.charCodeAt(end - 1) === slash) end--;
+  if (start === end) return [];
+  const parts = path.slice(start, end).split('/');
+  if (!path.includes('%')) return parts;
   try {
-    return trimmed.split('/').map((part) => (part.includes('%') ? decodeURIComponent(part) : part));
+    return parts.map(decodeURIComponent);
   } catch (error) {
     throw badRequest('the request path is not valid percent-encoding', error);
   }

@@ -3,6 +3,7 @@
  * the same caches that requests are served from, without a request. Objects are shared and must not be changed.
  */
 import type { ApiObjectShape } from '#api/object.js';
+import type { NowOrLater } from '#apimachinery/now-or-later.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 
 /** `cached`: what this server knows by now. `latest`: consistent with the store at the time of the call. */
@@ -29,13 +30,13 @@ export interface ObjectReader {
     namespace: string,
     name: string,
     freshness?: Freshness,
-  ): Promise<T | undefined>;
+  ): NowOrLater<T | undefined>;
   /** An empty or absent namespace means all. */
   list<T extends ApiObjectShape>(
     type: ResourceType<T>,
     namespace?: string,
     freshness?: Freshness,
-  ): Promise<readonly T[]>;
+  ): NowOrLater<readonly T[]>;
   /** Keeps the follower told until `signal` aborts. Resolves once it has the first state. */
   follow<T extends ApiObjectShape>(type: ResourceType<T>, follower: Follower<T>, signal: AbortSignal): Promise<void>;
 }

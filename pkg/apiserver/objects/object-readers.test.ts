@@ -50,7 +50,7 @@ t.test('a mirror follows the storage', async (t) => {
   t.equal((await reader.list(configmaps, 'ns')).length, 1);
   t.equal((await reader.list(configmaps, 'other')).length, 0);
   const nothing = new StorageObjectReader({ ...base, storageOf: () => undefined });
-  await t.rejects(nothing.get(namespaces, '', 'a'), RangeError);
+  t.throws(() => nothing.get(namespaces, '', 'a'), RangeError);
   stop.abort();
   await storages.close();
   await work;

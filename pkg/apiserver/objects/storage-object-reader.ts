@@ -1,10 +1,11 @@
 /** The reader over the cached storages of the server itself. */
 import type { ApiObjectShape } from '#api/object.js';
 import type { Clock } from '#apimachinery/clock.js';
+import type { NowOrLater } from '#apimachinery/now-or-later.js';
 import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
 import { type Follower, type Freshness, type ObjectReader, objectKey } from '#apiserver/objects/object-reader.js';
 import type { Logger } from '#daemon/log/logger.js';
-import type { ReadVersion, ResourceStorage } from '#storage/resource-storage.js';
+import type { Entry, ReadVersion, ResourceStorage } from '#storage/resource-storage.js';
 
 export interface StorageObjectReaderOptions {
   /** The storage of a resource; undefined when the server does not serve it. */
@@ -24,24 +25,27 @@ export class StorageObjectReader implements ObjectReader {
     this.#options = options;
   }
 
-  async get<T extends ApiObjectShape>(
+  get<T extends ApiObjectShape>(
     type: ResourceType<T>,
     namespace: string,
     name: string,
     freshness: Freshness = 'cached',
-  ): Promise<T | undefined> {
-    const entry = await this.#storage(type).get(objectKey(namespace, name), versions[freshness]);
-    return entry?.object() as T | undefined;
+  ): NowOrLater<T | undefined> {
+    const storage = this.#storage(type);
+    const key = objectKey(namespace, name);
+    if (freshness === 'cached' && storage.ready()) return storage.cached(key)?.object() as T | undefined;
+    return storage.get(key, versions[freshness]).then((entry) => entry?.object() as T | undefined);
   }
 
-  async list<T extends ApiObjectShape>(
+  list<T extends ApiObjectShape>(
     type: ResourceType<T>,
     namespace = '',
     freshness: Freshness = 'cached',
-  ): Promise<readonly T[]> {
+  ): NowOrLater<readonly T[]> {
+    const storage = this.#storage(type);
     const scope = namespace === '' ? '' : `${namespace}/`;
-    const { entries } = await this.#storage(type).list({ scope, version: versions[freshness] });
-    return entries.map((entry) => entry.object() as T);
+    if (freshness === 'cached' && storage.ready()) return objectsOf(storage.cachedIn(scope));
+    return storage.list({ scope, version: versions[freshness] }).then(({ entries }) => objectsOf(entries));
   }
 
   follow<T extends ApiObjectShape>(type: ResourceType<T>, follower: Follower<T>, signal: AbortSignal): Promise<void> {
@@ -89,4 +93,8 @@ export class StorageObjectReader implements ObjectReader {
     if (storage === undefined) throw new RangeError(`resource "${type.resource}" is not served`);
     return storage;
   }
+}
+
+function objectsOf<T>(entries: readonly Entry[]): readonly T[] {
+  return entries.map((entry) => entry.object() as T);
 }

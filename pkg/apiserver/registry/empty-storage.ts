@@ -37,6 +37,14 @@ export class EmptyStorage implements ResourceStorage {
     return { entries: [], revision: 1n };
   }
 
+  cached(): undefined {
+    return undefined;
+  }
+
+  cachedIn(): readonly Entry[] {
+    return [];
+  }
+
   watch({ signal }: ResourceWatchOptions): ResourceWatch {
     return {
       opened: () => Promise.resolve(),

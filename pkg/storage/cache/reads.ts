@@ -49,6 +49,19 @@ export class CacheReads {
     return readable(state.newest(fullKey));
   }
 
+  /** See ResourceStorage. */
+  cached(key: string): Entry | undefined {
+    const { state, prefix } = this.#options;
+    return readable(state.newest(prefix + key));
+  }
+
+  cachedIn(scope: string): readonly Entry[] {
+    const { state, prefix } = this.#options;
+    const entries = state.entries.slice(keyRange(prefix, scope, undefined));
+    for (const entry of entries) entry.checkReadable();
+    return entries;
+  }
+
   async list(options: ListOptions): Promise<ListResult> {
     const { prefix } = this.#options;
     const { scope, version, limit = 0, startKey, match, signal } = options;

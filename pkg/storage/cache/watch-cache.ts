@@ -156,6 +156,14 @@ export class WatchCache implements ResourceStorage {
     return this.#reads.list(options);
   }
 
+  cached(key: string): Entry | undefined {
+    return this.#reads.cached(key);
+  }
+
+  cachedIn(scope: string): readonly Entry[] {
+    return this.#reads.cachedIn(scope);
+  }
+
   watch(options: ResourceWatchOptions): ResourceWatch {
     const { store, watchBufferSize } = this.#options;
     return new WatchSession({

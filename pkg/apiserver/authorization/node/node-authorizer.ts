@@ -32,9 +32,9 @@ export class NodeAuthorizer implements Authorizer {
     this.#options = options;
   }
 
-  authorize(attributes: AuthorizationAttributes): Promise<AuthorizationDecision> {
+  authorize(attributes: AuthorizationAttributes): AuthorizationDecision {
     const node = nodeOf(attributes.user, this.#options.dialect);
-    return Promise.resolve(node === undefined ? none('') : this.#decide(node, attributes));
+    return node === undefined ? none('') : this.#decide(node, attributes);
   }
 
   #decide(node: string, a: AuthorizationAttributes): AuthorizationDecision {

@@ -21,8 +21,15 @@ export class RbacAuthorizer implements Authorizer {
     this.#dialect = dialect;
   }
 
-  authorize(attributes: AuthorizationAttributes): Promise<AuthorizationDecision> {
-    return Promise.resolve(this.#decide(attributes));
+  authorize(attributes: AuthorizationAttributes): AuthorizationDecision {
+    const missing: string[] = [];
+    for (const applied of this.#index.rulesFor(attributes.user, attributes.namespace)) {
+      if (applied.rules === undefined) missing.push(this.#missing(applied));
+      else if (applied.rules.some((rule) => ruleAllows(rule, attributes)))
+        return { decision: 'allow', reason: `RBAC: allowed by ${describe(applied, attributes.user)}` };
+    }
+    const reason = missing.length === 0 ? '' : `RBAC: ${oneOrMany(missing)}`;
+    return { decision: 'noOpinion', reason };
   }
 
   /** The rules that hold for a user in a namespace, and what is wrong with roles that could not be found. */
@@ -34,17 +41,6 @@ export class RbacAuthorizer implements Authorizer {
       else rules.push(...applied.rules);
     }
     return { rules, errors };
-  }
-
-  #decide(attributes: AuthorizationAttributes): AuthorizationDecision {
-    const missing: string[] = [];
-    for (const applied of this.#index.rulesFor(attributes.user, attributes.namespace)) {
-      if (applied.rules === undefined) missing.push(this.#missing(applied));
-      else if (applied.rules.some((rule) => ruleAllows(rule, attributes)))
-        return { decision: 'allow', reason: `RBAC: allowed by ${describe(applied, attributes.user)}` };
-    }
-    const reason = missing.length === 0 ? '' : `RBAC: ${oneOrMany(missing)}`;
-    return { decision: 'noOpinion', reason };
   }
 
   #missing({ roleRef }: AppliedRules): string {
