@@ -12,6 +12,8 @@ import {
   type InProcessResponse,
   InProcessTransport,
 } from '#client/rest/in-process-transport.js';
+import { JsonEncoding } from '#client/rest/object-encoding.js';
+import { ProtobufEncoding } from '#client/rest/protobuf-encoding.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import { isTransportError } from '#client/rest/transport-error.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
