@@ -1,20 +1,35 @@
 /**
  * Equality of API values. An absent field and an empty list are the same, as they are on the wire; an empty object
- * is not the same as an absent one (an empty selector selects everything, an absent one nothing).
+ * is not the same as an absent one (an empty selector selects everything, an absent one nothing). What is the very
+ * same object is not looked into.
  */
 export function semanticEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
-  if (isEmpty(a) || isEmpty(b)) return isEmpty(a) && isEmpty(b);
+  const empty = isEmpty(a);
+  if (empty || isEmpty(b)) return empty && isEmpty(b);
   if (typeof a !== 'object' || typeof b !== 'object') return Number.isNaN(a) && Number.isNaN(b);
-  if (Array.isArray(a) || Array.isArray(b)) {
-    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
-    return a.every((element, i) => semanticEqual(element, b[i]));
-  }
-  const left = a as Record<string, unknown>;
-  const right = b as Record<string, unknown>;
-  for (const key of Object.keys(left)) if (!semanticEqual(left[key], right[key])) return false;
-  for (const key of Object.keys(right)) if (!(key in left) && !isEmpty(right[key])) return false;
+  if (Array.isArray(a) || Array.isArray(b)) return Array.isArray(a) && Array.isArray(b) && equalLists(a, b);
+  return equalObjects(a as Record<string, unknown>, b as Record<string, unknown>);
+}
+
+function equalLists(a: readonly unknown[], b: readonly unknown[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (!semanticEqual(a[i], b[i])) return false;
   return true;
+}
+
+function equalObjects(a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): boolean {
+  const keys = Object.keys(a);
+  const others = Object.keys(b);
+  // While keys come in the same order, as they do in two versions of an object, none has to be looked for.
+  let inStep = keys.length === others.length;
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i] as string;
+    inStep &&= key === others[i];
+    // Keys come from clients, and `constructor` is one that every object seems to have.
+    if (!semanticEqual(a[key], inStep || Object.hasOwn(b, key) ? b[key] : undefined)) return false;
+  }
+  return inStep || others.every((key) => Object.hasOwn(a, key) || isEmpty(b[key]));
 }
 
 function isEmpty(value: unknown): boolean {

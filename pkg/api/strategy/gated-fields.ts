@@ -96,6 +96,7 @@ export function dropDisabledFields(object: ApiObjectShape, fields: GatedFields, 
   for (const gate in fields) {
     if (dropping.gate(gate)) continue;
     const paths = fields[gate] ?? [];
+    if (!paths.some((path) => uses(object, stepsOf(path), 0))) continue;
     if (dropping.old !== undefined && paths.some((path) => uses(dropping.old, stepsOf(path), 0))) continue;
     for (const path of paths) {
       const steps = stepsOf(path);

@@ -1,6 +1,6 @@
 /** What the verbs of the generic registry stand on. */
 import type { ApiObjectShape } from '#api/object.js';
-import type { StrategyContext } from '#api/strategy.js';
+import type { Requester, StrategyContext } from '#api/strategy.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
@@ -65,7 +65,28 @@ export interface RegistryContext {
 
 /** What strategies are given; `request` for writes, which may depend on who makes them. */
 export function strategyContext(registry: RegistryContext, request?: Pick<RequestContext, 'user'>): StrategyContext {
-  const { dialect, clock, gate, allowPrivileged } = registry;
-  const context = { dialect, now: clock.now(), gate, allowPrivileged };
-  return request === undefined ? context : { ...context, user: request.user };
+  return new RegistryStrategyContext(registry, request?.user);
+}
+
+/** Reads the clock when it is asked for the time, which few strategies do. */
+class RegistryStrategyContext implements StrategyContext {
+  readonly dialect: Dialect;
+  readonly gate: (name: string) => boolean;
+  readonly allowPrivileged: boolean;
+  readonly #clock: Clock;
+  #now: number | undefined;
+  declare readonly user?: Requester;
+
+  constructor({ dialect, gate, allowPrivileged, clock }: RegistryContext, user: Requester | undefined) {
+    this.dialect = dialect;
+    this.gate = gate;
+    this.allowPrivileged = allowPrivileged;
+    this.#clock = clock;
+    if (user !== undefined) this.user = user;
+  }
+
+  get now(): number {
+    this.#now ??= this.#clock.now();
+    return this.#now;
+  }
 }

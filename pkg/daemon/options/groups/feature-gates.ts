@@ -41,6 +41,8 @@ export function idleGateWarnings(values: Readonly<Record<string, boolean>>, daem
 /** Which features are on. */
 export class FeatureGates {
   readonly #overrides: Readonly<Record<string, boolean>>;
+  /** Answers given before: every write of a pod asks of a dozen gates. */
+  readonly #known = new Map<FeatureGateName, boolean>();
 
   /** `overrides`: the option's value; a gate named in it wins over AllAlpha and AllBeta. */
   constructor(overrides: Readonly<Record<string, boolean>> = {}) {
@@ -48,6 +50,15 @@ export class FeatureGates {
   }
 
   enabled(name: FeatureGateName): boolean {
+    let on = this.#known.get(name);
+    if (on === undefined) {
+      on = this.#decide(name);
+      this.#known.set(name, on);
+    }
+    return on;
+  }
+
+  #decide(name: FeatureGateName): boolean {
     const own = this.#overrides[name];
     if (own !== undefined) return own;
     const gate: FeatureGate = featureGateTable[name];

@@ -41,11 +41,13 @@ interface Holder {
 
 /** Gives a new pod's fields to its annotations and the other way round, in place. */
 export function syncSeccomp(pod: Pod, dialect: Dialect): void {
-  const annotated = mentionsSeccomp(pod.metadata.annotations, dialect);
-  if (annotated || hasProfile(pod.spec)) syncOne(pod, pod.spec, seccompPodAnnotation(dialect));
+  // Whether anybody spoke of seccomp so far: hardly any pod does, and then there are no annotations to look for.
+  let mentioned = mentionsSeccomp(pod.metadata.annotations, dialect) || hasProfile(pod.spec);
+  if (mentioned) syncOne(pod, pod.spec, seccompPodAnnotation(dialect));
   for (const list of containerLists) {
     for (const container of pod.spec[list] ?? []) {
-      if (annotated || hasProfile(container)) syncOne(pod, container, seccompContainerPrefix(dialect) + container.name);
+      mentioned ||= hasProfile(container);
+      if (mentioned) syncOne(pod, container, seccompContainerPrefix(dialect) + container.name);
     }
   }
 }

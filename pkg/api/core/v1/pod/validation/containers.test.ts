@@ -163,6 +163,13 @@ const rest: RuleRow[] = [
     `spec.containers[0].resources.limits[requests.a.b/c]: Invalid value: "requests.a.b/c": doesn't follow extended resource name standard`,
     `spec.containers[0].resources.requests[requests.a.b/c]: Invalid value: "requests.a.b/c": doesn't follow extended resource name standard`,
   ],
+  // A name that every object seems to have.
+  [
+    'spec.containers.0.resources',
+    { limits: { cpu: '1' }, requests: { constructor: '1' } },
+    'spec.containers[0].resources.requests[constructor]: Invalid value: "constructor": must be a standard resource type or fully qualified',
+    'spec.containers[0].resources.requests[constructor]: Invalid value: "constructor": must be a standard resource for containers',
+  ],
   [
     'spec.containers.0.securityContext',
     { allowPrivilegeEscalation: false, capabilities: { add: ['CAP_SYS_ADMIN'] } },

@@ -40,7 +40,8 @@ export function validateResourceRequirements(
     const quantity = requests[name] ?? '';
     const at = requestsPath.key(name);
     addAll(failures, validateContainerResource(name, quantity, dialect, at));
-    addAll(failures, requestWithinLimit(name, quantity, limits?.[name], dialect, path));
+    const limit = limits !== undefined && Object.hasOwn(limits, name) ? limits[name] : undefined;
+    addAll(failures, requestWithinLimit(name, quantity, limit, dialect, path));
     if (!options.indivisibleHugePages) addAll(failures, wholePages(name, quantity, at));
   }
   if (pagesAlone(limits, requests)) failures.push(forbiddenField(path, 'HugePages require cpu or memory'));
