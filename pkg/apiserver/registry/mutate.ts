@@ -10,7 +10,7 @@ import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
 import { formOf, keyOf, type ServedResource } from '#apiserver/registry/served-resource.js';
-import { type StartingPoint, settle, startingPoint } from '#apiserver/registry/starting-point.js';
+import { type StartingPoint, settle, shareUnchanged, startingPoint } from '#apiserver/registry/starting-point.js';
 import { TransientEntry } from '#apiserver/registry/transient-entry.js';
 import { beginUpdate, deleted, undoAll, updated } from '#apiserver/registry/write-hooks.js';
 import type { WriteOptions } from '#apiserver/registry/write-options.js';
@@ -30,8 +30,8 @@ export interface Mutation {
   readonly profile: UpdateProfile;
   readonly options: WriteOptions;
   /**
-   * The wanted object, which is changed in place from then on; what it may share with the current one says the starting
-   * point. Its metadata.resourceVersion, when set, must be the current one. Not called for a missing object.
+   * The wanted object, whose metadata and changed parts are changed in place from then on; what it may share with the
+   * current one says the starting point. Its metadata.resourceVersion, when set, must be the current one. Not called for a missing object.
    */
   change(current: ApiObjectShape, start: StartingPoint): ApiObjectShape | Promise<ApiObjectShape>;
   /** Creates the missing object, undefined when somebody else was faster; absent: 404. */
@@ -109,16 +109,18 @@ async function attempt(
     // Somebody else made it meanwhile: it is a change after all, or it is gone again.
     return { raced: await resource.storage.get(key, { kind: 'latest' }, context.signal) };
   }
-  const start = startingPoint(registry, resource, known, strategyContext(registry, context));
+  const asked = strategyContext(registry, context);
+  const start = startingPoint(registry, resource, known, asked);
   const old = start.object;
   const object = await mutation.change(old, start);
+  shareUnchanged(object, start);
   checkIdentity(resource, object, old);
   const { strategy, declaration } = resource;
-  strategy.defaults?.(object, strategyContext(registry, context));
+  strategy.defaults?.(object, asked);
   const call = { operation: 'UPDATE', subresource: profile.subresource, namespace: mutation.namespace } as const;
   const attributes = { ...call, name: mutation.name, dryRun: options.dryRun, object, oldObject: old };
   await mutatingAdmission(registry, context, resource, attributes);
-  profile.prepare(object, old, strategyContext(registry, context));
+  profile.prepare(object, old, asked);
   registry.codec.complete(object);
   if (mutation.trackFields !== false) {
     const { subresource } = profile;
@@ -126,11 +128,10 @@ async function attempt(
   }
   const undo = await beginUpdate(registry, resource, { object, old, dryRun: options.dryRun });
   try {
-    const failures = profile.validate(object, old, strategyContext(registry, context));
+    const failures = profile.validate(object, old, asked);
     if (failures.length > 0) throw invalid({ group: resource.group, kind: declaration.kind }, mutation.name, failures);
     if (profile.subresource === '') {
-      for (const text of strategy.warnings?.(object, old, strategyContext(registry, context)) ?? [])
-        warn(context, text);
+      for (const text of strategy.warnings?.(object, old, asked) ?? []) warn(context, text);
     }
     await validatingAdmission(registry, context, resource, attributes);
     const outcome = await write(registry, context, resource, { object, start, known, key, dryRun: options.dryRun });

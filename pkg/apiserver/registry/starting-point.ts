@@ -3,6 +3,7 @@ import type { ApiObjectShape } from '#api/object.js';
 import type { StrategyContext } from '#api/strategy.js';
 import { copyJson } from '#apimachinery/copy.js';
 import { statusOf } from '#apimachinery/errors/status.js';
+import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
 import type { StorableObject, StoredForm, StoredVersion } from '#storage/layout.js';
@@ -46,6 +47,29 @@ export function startingPoint(
     // Not an object of its kind: whoever writes it anew puts it right.
     if (statusOf(error)?.code === 400) return { object, settled: false };
     throw error;
+  }
+}
+
+/**
+ * Lets a wanted object share, in place, what it has in common with a settled starting point, since little is changed by
+ * those who send the whole. Its metadata stay its own, but for what they say about managers.
+ */
+export function shareUnchanged(object: ApiObjectShape, { object: old, settled }: StartingPoint): void {
+  if (!settled) return;
+  adopt(
+    object,
+    old,
+    Object.keys(object).filter((key) => key !== 'metadata'),
+  );
+  adopt(object.metadata, old.metadata, ['managedFields']);
+}
+
+function adopt(object: object, old: object, keys: readonly string[]): void {
+  for (const key of keys) {
+    const value: unknown = Reflect.get(old, key);
+    if (typeof value === 'object' && value !== null && jsonEqual(Reflect.get(object, key), value)) {
+      Reflect.set(object, key, value);
+    }
   }
 }
 
