@@ -235,6 +235,8 @@ class Flight {
   readonly #options: ResponseWriterOptions;
   readonly #gone: (() => void) | undefined;
   #flying = false;
+  /** All has left: that the answer closes now is no loss. */
+  #complete = false;
   /** Why the connection is of no use any more. */
   #lost: string | undefined;
   #wake: (() => void) | undefined;
@@ -269,7 +271,7 @@ class Flight {
   /** The last one. */
   end(bytes: Buffer): void {
     this.#flying = true;
-    (this.#target as ServerResponse).end(bytes, this.#landed);
+    (this.#target as ServerResponse).end(bytes, this.#ended);
   }
 
   /** False when it would be better to wait until it is `drained`. */
@@ -315,7 +317,13 @@ class Flight {
     this.#wake?.();
   };
 
+  readonly #ended = (): void => {
+    this.#complete = !this.#target.destroyed;
+    this.#landed();
+  };
+
   readonly #closed = (): void => {
+    if (this.#complete) return;
     this.#lost ??= 'connection closed';
     this.#wake?.();
     this.#gone?.();
