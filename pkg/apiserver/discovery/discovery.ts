@@ -73,17 +73,16 @@ export class Discovery {
     });
   }
 
-  #aggregated(
+  async #aggregated(
     context: RequestContext,
     form: NonNullable<ReturnType<typeof aggregatedForm>>,
     groups: readonly GroupVersions[],
   ): Promise<ApiResponse> {
     const { responder, resources, dialect } = this.#options;
     const document = aggregatedGroups(resources, dialect, form, groups);
-    return responder.bytes(context, Buffer.from(`${JSON.stringify(document)}\n`), 'json').then((response) => {
-      response.headers['content-type'] = `application/json;g=${form.group};v=${form.version};as=APIGroupDiscoveryList`;
-      return response;
-    });
+    const response = await responder.bytes(context, Buffer.from(`${JSON.stringify(document)}\n`), 'json');
+    response.headers['content-type'] = `application/json;g=${form.group};v=${form.version};as=APIGroupDiscoveryList`;
+    return response;
   }
 }
 

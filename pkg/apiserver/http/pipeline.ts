@@ -77,7 +77,9 @@ export class Pipeline {
     }
     const elapsedMs = clock.monotonic() - started;
     metrics.observe(request, info, response.status, elapsedMs);
-    log.debug({ auditId, method: request.method, url: request.url, status: response.status, elapsedMs }, 'request');
+    if (log.isLevelEnabled('debug')) {
+      log.debug({ auditId, method: request.method, url: request.url, status: response.status, elapsedMs }, 'request');
+    }
     response.headers['audit-id'] = auditId;
     response.headers['cache-control'] ??= 'no-cache, private';
     if (warnings.length > 0) response.headers['warning'] = warnings.map(warningHeader).join(', ');

@@ -5,6 +5,7 @@ import { type Encoding, mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { encodeYAML } from '#apimachinery/codec/yaml.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { internalError, type Status, StatusError, statusOf } from '#apimachinery/errors/status.js';
+import type { NowOrLater } from '#apimachinery/now-or-later.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import { type Negotiated, negotiate, type Transform } from '#apiserver/http/media-type.js';
@@ -66,12 +67,12 @@ export class Responder {
   }
 
   /** Ready-made bytes of that format as the whole answer. */
-  async bytes(context: RequestContext, body: Buffer, format: Encoding, status = 200): Promise<ApiResponse> {
+  bytes(context: RequestContext, body: Buffer, format: Encoding, status = 200): NowOrLater<ApiResponse> {
     const headers: Record<string, string> = { 'content-type': mediaTypeOf(format, this.#dialect) };
     if (body.length < gzipThresholdBytes || !acceptsGzip(context.request)) return { status, headers, body };
     headers['content-encoding'] = 'gzip';
     headers['vary'] = 'Accept-Encoding';
-    return { status, headers, body: await compress(body, { level: gzipLevel }) };
+    return compress(body, { level: gzipLevel }).then((compressed) => ({ status, headers, body: compressed }));
   }
 
   /** A failure as a Status, in the negotiated encoding or JSON where that is impossible. */

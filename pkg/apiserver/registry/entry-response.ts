@@ -1,4 +1,5 @@
 /** One stored object as an answer, in the form that the request asks for. */
+import type { NowOrLater } from '#apimachinery/now-or-later.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { Negotiated, Transform } from '#apiserver/http/media-type.js';
@@ -32,11 +33,11 @@ export interface EntryAnswer {
   readonly status?: number;
 }
 
-export async function entryResponse(
+export function entryResponse(
   registry: RegistryContext,
   context: RequestContext,
   { resource, entry, form, status = 200 }: EntryAnswer,
-): Promise<ApiResponse> {
+): NowOrLater<ApiResponse> {
   const { responder } = registry;
   const { format, pretty, transform } = form;
   if (format === 'json' && !pretty) {

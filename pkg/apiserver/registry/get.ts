@@ -1,4 +1,5 @@
 import { notFound } from '#apimachinery/errors/status.js';
+import type { NowOrLater } from '#apimachinery/now-or-later.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
@@ -21,18 +22,24 @@ export async function getObject(
   const form = negotiateObject(registry, context, resource);
   const version = getVersion(context.info.query);
   // Without the request's signal, which is not free: what a get waits for is shared with others, and is not long.
-  const entry = await readEntry(resource, context.info, version, undefined);
+  const found = readEntry(resource, context.info, version, undefined);
+  const entry = found instanceof Promise ? await found : found;
   return entryResponse(registry, context, { resource, entry, form });
 }
 
 /** The stored object; throws 404 where there is none. */
-export async function readEntry(
+export function readEntry(
   resource: ServedResource,
   { namespace, name }: ObjectName,
   version: ReadVersion,
   signal: AbortSignal | undefined,
-): Promise<Entry> {
-  const entry = await resource.storage.get(keyOf(resource, namespace, name), version, signal);
-  if (entry === undefined) throw notFound(resource.qualified, name);
-  return entry;
+): NowOrLater<Entry> {
+  const { storage } = resource;
+  const key = keyOf(resource, namespace, name);
+  const found = (entry: Entry | undefined): Entry => {
+    if (entry === undefined) throw notFound(resource.qualified, name);
+    return entry;
+  };
+  if (version.kind === 'any' && storage.ready()) return found(storage.cached(key));
+  return storage.get(key, version, signal).then(found);
 }
