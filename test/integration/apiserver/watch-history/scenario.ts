@@ -47,7 +47,7 @@ const names = Array.from({ length: 30 }, (_, i) => `c${i}`);
 const compactionEvery = 1500;
 const keptRevisions = 1500n;
 /** From the last write until the last watcher has been told of it. */
-const patienceMs = 60_000;
+const patienceMs = 120_000;
 
 /** What watchers watch: everything, one namespace, or one tier of one namespace. */
 function selections(): Selection[] {
