@@ -241,6 +241,10 @@ class Flight {
   #lost: string | undefined;
   #wake: (() => void) | undefined;
   #limit: { cancel(): void } | undefined;
+  /** Since when it waits for the client, if it does. */
+  #waitingSinceMs: number | undefined;
+  /** One for many waits, of which nearly all are short. */
+  #stall: { cancel(): void } | undefined;
 
   constructor(target: Target, options: ResponseWriterOptions, gone?: () => void) {
     this.#target = target;
@@ -298,18 +302,30 @@ class Flight {
 
   close(): void {
     this.#limit?.cancel();
+    this.#stall?.cancel();
     this.#target.off('close', this.#closed);
     this.#target.off('drain', this.#landed);
   }
 
   async #waited(): Promise<void> {
     const { clock, stallMs } = this.#options;
-    const timer = clock.setTimer(() => this.#cut('the client does not read'), stallMs);
+    this.#waitingSinceMs = clock.monotonic();
+    this.#stall ??= clock.setTimer(this.#look, stallMs);
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
-    timer.cancel();
+    this.#waitingSinceMs = undefined;
   }
+
+  /** Cuts off a client that takes nothing; looks again later when the present wait has begun only since the last look. */
+  readonly #look = (): void => {
+    const { clock, stallMs } = this.#options;
+    this.#stall = undefined;
+    if (this.#waitingSinceMs === undefined) return;
+    const leftMs = this.#waitingSinceMs + stallMs - clock.monotonic();
+    if (leftMs > 0) this.#stall = clock.setTimer(this.#look, leftMs);
+    else this.#cut('the client does not read');
+  };
 
   readonly #landed = (): void => {
     this.#flying = false;
