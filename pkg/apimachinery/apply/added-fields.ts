@@ -107,7 +107,7 @@ function structNode(members: Members, object: JsonObject, isNew: boolean): Field
 }
 
 function filled(shape: FieldSet, parts: readonly (string | FieldSet)[] = []): Node {
-  const node = { ...shape };
+  const node: Node = Object.assign({}, shape);
   for (let i = 0; i < parts.length; i += 2) node[parts[i] as string] = parts[i + 1] as FieldSet;
   return node;
 }

@@ -168,7 +168,12 @@ export function applyPatch(request: ApplyRequest): ApplyResult {
   const others = managers
     .filter((other) => !sameManager(other, self))
     .map((other) => withoutFields(withoutFields(other, changes.removed), touched));
-  const manager = retimed(previous, { ...self, fields: wanted, inOrder: false }, request.now, !changes.isSame);
+  const manager = retimed(
+    previous,
+    { ...self, fields: wanted, inOrder: false, entry: undefined },
+    request.now,
+    !changes.isSame,
+  );
   const managedFields = writeManagers([...others, manager]);
   const object = refreshAnnotation(pruned, live, request);
   const metadata = asObject(object.metadata);

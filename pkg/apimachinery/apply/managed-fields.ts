@@ -124,10 +124,7 @@ const entries = setOfFields([managedFields]);
 /** Undefined when the write changed nothing. */
 function changesOf(request: UpdateRequest): Changes | undefined {
   const { type, live, updated } = request;
-  if (live === undefined) {
-    const touched = addedFields(type, updated, unmanaged(request).all);
-    return isEmptySet(touched) ? undefined : { touched, removed: emptySet };
-  }
+  if (live === undefined) return { touched: addedFields(type, updated, unmanaged(request).all), removed: emptySet };
   const { isSame, touched, removed } = compare(type, live, updated, entries);
   return isSame ? undefined : { touched: sorted(manageable(touched, request)), removed };
 }
@@ -142,7 +139,8 @@ export function updateManagedFields(request: UpdateRequest): ManagedFieldsEntry[
   if (changes === undefined) return writeManagers(managers);
   const { touched, removed } = changes;
   const { manager: name, apiVersion, subresource, now } = request;
-  const self = { name, operation: 'Update', apiVersion, subresource } as const;
+  const operation = 'Update';
+  const self = { name, operation, apiVersion, subresource } as const;
   const result: Manager[] = [];
   let previous: Manager | undefined;
   for (const manager of managers) {
@@ -153,7 +151,9 @@ export function updateManagedFields(request: UpdateRequest): ManagedFieldsEntry[
   }
   if (!isEmptySet(touched)) {
     const fields = union(previous?.fields ?? emptySet, touched);
-    result.push({ ...self, time: timeOf(now), fields, inOrder: previous?.inOrder !== false });
+    const [time, inOrder] = [timeOf(now), previous?.inOrder !== false];
+    // Spelled out: copies of members one by one cost as much as all the rest here.
+    result.push({ name, operation, apiVersion, subresource, time, fields, inOrder, entry: undefined });
   }
   return writeManagers(joinOldUpdaters(result));
 }

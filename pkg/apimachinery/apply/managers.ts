@@ -32,8 +32,8 @@ export interface Manager {
   readonly fields: FieldSet;
   /** True when the fields are known to be in the order in which they are written. */
   readonly inOrder: boolean;
-  /** The entry that this manager was read from, as long as it is unchanged. */
-  readonly entry?: ManagedFieldsEntry;
+  /** The entry that this manager was read from, undefined once it has changed. */
+  readonly entry: ManagedFieldsEntry | undefined;
 }
 
 /** What a manager is known by. */
@@ -101,8 +101,8 @@ export function writeManagers(managers: readonly Manager[]): ManagedFieldsEntry[
 export function withoutFields(manager: Manager, taken: FieldSet): Manager {
   const fields = difference(manager.fields, taken);
   if (fields === manager.fields) return manager;
-  const { entry: _, ...rest } = manager;
-  return { ...rest, fields };
+  const { name, operation, apiVersion, subresource, time, inOrder } = manager;
+  return { name, operation, apiVersion, subresource, time, fields, inOrder, entry: undefined };
 }
 
 /** More updaters than that are joined, the oldest first, so that entries do not pile up. */
@@ -129,6 +129,7 @@ export function joinOldUpdaters(managers: readonly Manager[]): readonly Manager[
       time: updater.time,
       fields: union(bucket?.fields ?? emptySet, updater.fields),
       inOrder: updater.inOrder && bucket?.inOrder !== false,
+      entry: undefined,
     });
   }
   const old = [...buckets.values()];

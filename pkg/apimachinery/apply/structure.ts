@@ -56,7 +56,7 @@ export interface Member {
   /** `f:<name>`. */
   readonly edge: string;
   readonly structure: Structure;
-  /** What an empty message has in its place, see `present`. */
+  /** What an empty message has in its place: nothing, `[]` or `{}`. */
   readonly whenEmpty: unknown;
   /** False when every value says something, see `saysNothing`. */
   readonly maySayNothing: boolean;
@@ -97,7 +97,7 @@ export class Members {
         field,
         edge,
         structure: partlySeen(structureOf(field), hidden),
-        whenEmpty: present(field, undefined, {}),
+        whenEmpty: emptyValue(field),
         maySayNothing: field !== undefined && saysNothing(field, field.container === 'single' ? 0 : []),
         unseen: hidden !== undefined && isEmptySet(hidden),
         bit,
@@ -243,11 +243,11 @@ export function hasNoParts(value: unknown): boolean {
 }
 
 /**
- * The value of a member; in a message that exists, one that is always there on the wire counts as empty rather than
- * absent, so that nobody owns it for having filled it.
+ * What a member is in an empty message: one that is always there on the wire counts as empty rather than absent, so that
+ * nobody owns it for having filled it.
  */
-export function present(field: FieldInfo | undefined, value: unknown, message: unknown): unknown {
-  if (value !== undefined || message === undefined || field === undefined || field.pointer) return value;
+function emptyValue(field: FieldInfo | undefined): unknown {
+  if (field === undefined || field.pointer) return undefined;
   if (field.container === 'list') return field.omitempty ? undefined : [];
   if (field.container === 'map') return field.omitempty ? undefined : {};
   return field.type?.shape === 'struct' && !field.atomic ? {} : undefined;

@@ -1,0 +1,51 @@
+import t from 'tap';
+import { schemeFor } from '#api/scheme.js';
+import { compare } from '#apimachinery/apply/compare.js';
+import {
+  difference,
+  type FieldSet,
+  isEmptySet,
+  recursiveDifference,
+  setOfFields,
+  setsEqual,
+} from '#apimachinery/apply/field-set.js';
+import { changed, withoutDuplicates } from '#apimachinery/apply/random-change.js';
+import { RandomObjects, seededRandom } from '#apimachinery/codec/random-object.js';
+import { copyJson } from '#apimachinery/copy.js';
+import { kubernetesDialect } from '#apimachinery/dialect.js';
+
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+t.comment(`SEED=${seed}`);
+const scheme = schemeFor(kubernetesDialect);
+const structs = [...scheme.typeNames()].map((name) => scheme.type(name)).filter(({ shape }) => shape === 'struct');
+
+t.test('two versions of objects of every type', async (t) => {
+  const random = seededRandom(seed);
+  const objects = new RandomObjects(random);
+  const same = (found: FieldSet, wanted: FieldSet, what: string) => {
+    if (!setsEqual(found, wanted)) t.strictSame(found, wanted, `${what}, SEED=${seed}`);
+  };
+  let changes = 0;
+  for (const type of structs) {
+    const object = withoutDuplicates(type, objects.object(type));
+    if (!compare(type, object, copyJson(object)).isSame) t.fail(`${type.name}: a copy differs, SEED=${seed}`);
+    const next = withoutDuplicates(type, changed(object, objects.object(type), random));
+    const there = compare(type, object, next);
+    const copied = compare(type, object, copyJson(next));
+    same(copied.touched, there.touched, `${type.name}: touched, whether shared or not`);
+    same(copied.removed, there.removed, `${type.name}: removed, whether shared or not`);
+    const back = compare(type, next, object);
+    same(
+      there.removed,
+      difference(back.touched, there.touched),
+      `${type.name}: what is removed is new on the way back`,
+    );
+    if (there.isSame !== back.isSame || there.isSame !== (isEmptySet(there.touched) && isEmptySet(there.removed)))
+      t.fail(`${type.name}: whether it is the same, SEED=${seed}`);
+    const hidden = setOfFields(['metadata.labels', 'spec']);
+    const seen = compare(type, object, next, hidden);
+    same(seen.touched, recursiveDifference(there.touched, hidden), `${type.name}: what is passed over`);
+    if (!there.isSame) changes++;
+  }
+  t.ok(changes > structs.length / 4);
+});

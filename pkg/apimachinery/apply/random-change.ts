@@ -1,0 +1,58 @@
+/** Random later versions of objects, for tests that hold for all changes. */
+import { elementOf, partStructure, type Structure, structOf } from '#apimachinery/apply/structure.js';
+import type { JsonObject } from '#apimachinery/codec/json-walk.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The object on the way to another one of the same type; it shares with both what it has of them. */
+export function changed<T>(object: T, other: T, random: () => number): T {
+  if (random() < 0.3) return object;
+  if (isObject(object) && isObject(other)) {
+    const result: JsonObject = { ...object };
+    for (const [name, value] of Object.entries(other)) {
+      if (!Object.hasOwn(object, name)) {
+        if (random() < 0.2) result[name] = value;
+      } else result[name] = changed(object[name], value, random);
+    }
+    for (const name of Object.keys(result)) if (!Object.hasOwn(other, name) && random() < 0.2) delete result[name];
+    return result as T;
+  }
+  if (Array.isArray(object) && Array.isArray(other)) {
+    const result = [...object.map((value, i) => changed(value, other[i] ?? value, random)), ...other];
+    if (random() < 0.3) result.reverse();
+    return result.slice(0, 1 + Math.floor(random() * result.length)) as T;
+  }
+  return random() < 0.5 ? object : other;
+}
+
+/** The object without elements of lists that are named a second time; what has none is shared. */
+export function withoutDuplicates<T>(type: TypeInfo, object: T): T {
+  return unique(structOf(type), object) as T;
+}
+
+function unique(structure: Structure, value: unknown): unknown {
+  switch (structure.kind) {
+    case 'leaf':
+      return value;
+    case 'struct':
+      return mapMembers(value, (name, part) => unique(structure.members.of(name).structure, part));
+    case 'map':
+      return mapMembers(value, (_, part) => unique(structure.element, part));
+    case 'set':
+    case 'list': {
+      if (!Array.isArray(value)) return value;
+      const parts = new Map(value.map((part) => [elementOf(structure, part), unique(partStructure(structure), part)]));
+      const list = [...parts.values()];
+      return list.length === value.length && list.every((part, i) => part === value[i]) ? value : list;
+    }
+  }
+}
+
+function mapMembers(value: unknown, map: (name: string, part: unknown) => unknown): unknown {
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).map(([name, part]) => [name, map(name, part)] as const);
+  return members.every(([name, part]) => part === value[name]) ? value : Object.fromEntries(members);
+}
