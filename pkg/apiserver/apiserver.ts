@@ -8,7 +8,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import { deferred } from '#apimachinery/deferred.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { pathNotFound, serviceUnavailable } from '#apimachinery/errors/status.js';
-import type { Scheme } from '#apimachinery/schema/scheme.js';
+import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
 import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
@@ -68,6 +68,8 @@ export interface ApiServerDependencies {
   readonly paths?: Readonly<Record<string, (context: RequestContext) => Promise<ApiResponse>>>;
   /** True when the feature gate is on; absent: as the release has them. */
   readonly gate?: (name: string) => boolean;
+  /** False for versions and resources that are turned off; absent: none is. */
+  readonly isEnabled?: (info: ResourceInfo) => boolean;
 }
 
 export interface ListenOptions {
@@ -194,6 +196,7 @@ export class ApiServer implements Daemon {
       conversionFor: conversionsOf(dialect),
       eventTTLSeconds: this.#options.eventTTLSeconds,
       gate: registry.gate,
+      isEnabled: dependencies.isEnabled,
     });
     for (const resource of served) this.resources.add(resource);
     const pipeline = new Pipeline({

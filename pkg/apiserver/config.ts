@@ -1,7 +1,9 @@
 /** From the options of the command line to a complete API server. */
+
 import { randomUUID } from 'node:crypto';
 import type { Registry } from 'prom-client';
 import { componentstatuses } from '#api/core/v1/resources.gen.js';
+import { schemeFor } from '#api/scheme.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { admissionPlugins, inertPlugins } from '#apiserver/admission/plugins.js';
@@ -12,6 +14,7 @@ import { accessReviews } from '#apiserver/authorization/reviews.js';
 import { CompleteApiServer } from '#apiserver/complete-api-server.js';
 import { type Component, localDaemon, storeComponent } from '#apiserver/componentstatus/component.js';
 import { ComponentStorage } from '#apiserver/componentstatus/component-storage.js';
+import { apiEnablement } from '#apiserver/config/api-enablement.js';
 import { type AuthenticationParts, buildAuthentication } from '#apiserver/config/authentication.js';
 import { type AuthorizationParts, buildAuthorization } from '#apiserver/config/authorization.js';
 import { debugPaths } from '#apiserver/config/debug-paths.js';
@@ -67,6 +70,7 @@ export interface ApiServerSetup {
 /** Reads the files that the options name. Throws OptionsError for what they cannot mean. */
 export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApiServer> {
   const { values, dialect, clock, log, random } = setup;
+  const isEnabled = apiEnablement(values['runtime-config'], schemeFor(dialect).resources);
   const metrics = setup.metrics ?? createRegistry({ dialect });
   const storageMetrics = createStorageMetrics(metrics);
   const store = setup.store ?? (await openStore(values, { clock, random, log, metrics: storageMetrics }));
@@ -125,6 +129,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
       ],
       paths: { ...discoveryPaths(values, authentication), ...debugPaths(values, metrics, setup.debug) },
       gate,
+      isEnabled,
     },
     closeStore: setup.store === undefined,
     servingFiles: options.listen === undefined ? [] : servingFiles(values),

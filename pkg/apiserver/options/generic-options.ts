@@ -119,10 +119,9 @@ export const genericServerOptions = {
   },
   'runtime-config': {
     type: 'map',
-    inert: true,
     section: 'API enablement',
     meaning:
-      'API versions that are turned on or off, `group/version=true|false`; `api/all`, `api/ga`, `api/beta`, `api/alpha` stand for groups of them.',
+      'What of the API is turned on or off: `api/all`, `api/ga`, `api/beta` or `api/alpha`, all versions of that kind; `group/version` (`v1` for the core group); `group/version/resource`; each `=true|false`, the more particular overruling the others. Alpha versions are off unless told.',
   },
   'egress-selector-config-file': {
     type: 'string',

@@ -145,6 +145,7 @@ t.test('values that are allowed', async (t) => {
     ['--etcd-servers-overrides=/events#https://a:1;https://b:2', '--watch-cache-sizes=pods#10,deployments.apps#5'],
     ['--strict-transport-security-directives=max-age=31536000,includeSubDomains,preload'],
     ['--runtime-config=v1=true,api/beta=false,apps/v1/deployments=true'],
+    ['--runtime-config=/v1=T,/v1/pods=0,api/all=false'],
     ['--disable-admission-plugins=LimitRanger', '--enable-admission-plugins=ResourceQuota'],
     ['--authorization-mode=AlwaysDeny'],
   ];
@@ -184,6 +185,10 @@ t.test('values that are refused', async (t) => {
     [['--api-service-node-port=80'], /30000-32767 does not contain 80$/],
     [['--api-service-node-port=70000'], /must be between 0 and 65535/],
     [['--runtime-config=apps/v1=maybe'], /invalid value apps\/v1=maybe/],
+    [['--runtime-config=api/all=1'], /invalid value api\/all=1: must be true or false$/],
+    [['--runtime-config=api/all=false'], /^--runtime-config: invalid key with only api\/all=false$/],
+    [['--runtime-config=apps/v1/Deployments=true'], /"apps\/v1\/Deployments" is not of the form group\/version$/],
+    [['--runtime-config=apps/v1/a/b=true'], /is not of the form group\/version$/],
     [['--runtime-config=apps=true'], /"apps" is not of the form group\/version$/],
     [['--proxy-client-cert-file=/a'], /^--proxy-client-cert-file and --proxy-client-key-file must be given together$/],
     [['--nodeagent-client-key=/a'], /^--nodeagent-client-certificate and --nodeagent-client-key must be given/],

@@ -1,7 +1,9 @@
 /** What 1.24 refuses about request handling, serving, the store, Services and the server's part in the cluster. */
+
 import { ipErrors } from '#apimachinery/validation/ip.js';
 import { IpRange } from '#apiserver/allocators/ip-range.js';
 import { NodePortRange } from '#apiserver/allocators/node-ports.js';
+import { runtimeConfigErrors } from '#apiserver/config/api-enablement.js';
 import type { ApiServerValues } from '#apiserver/options.js';
 import type { Rule } from '#daemon/options/validate.js';
 
@@ -158,19 +160,6 @@ function tried<T>(make: () => T, option: string, messages: string[]): T | undefi
     messages.push(`${option}: ${error.message}`);
     return undefined;
   }
-}
-
-function runtimeConfigErrors(config: Readonly<Record<string, string>>): string[] {
-  const messages: string[] = [];
-  for (const [key, value] of Object.entries(config)) {
-    if (!/^(true|false|)$/.test(value)) {
-      messages.push(`--runtime-config: invalid value ${key}=${value}: must be true or false`);
-    }
-    if (!/^(v\d\w*|[a-z][a-z0-9.-]*\/[a-z0-9]+(\/[a-z]+)?)$/.test(key)) {
-      messages.push(`--runtime-config: ${JSON.stringify(key)} is not of the form group/version`);
-    }
-  }
-  return messages;
 }
 
 /** A server that is not given its store from outside needs etcd. */

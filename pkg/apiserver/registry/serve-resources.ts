@@ -19,11 +19,13 @@ export interface ServeOptions {
   readonly eventTTLSeconds: number;
   /** True when the feature gate is on. */
   readonly gate: (name: string) => boolean;
+  /** False for what is turned off; absent: nothing is. */
+  readonly isEnabled?: ((info: ResourceInfo) => boolean) | undefined;
 }
 
 export function serveResources(options: ServeOptions): ServedResource[] {
   return options.scheme.resources
-    .filter(({ declaration }) => isServed(declaration, options.gate))
+    .filter((info) => isServed(info.declaration, options.gate) && (options.isEnabled?.(info) ?? true))
     .map((info) => serve(options, info));
 }
 

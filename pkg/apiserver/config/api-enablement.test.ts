@@ -1,0 +1,66 @@
+/** What is served under each form of `--runtime-config`. */
+import t from 'tap';
+import { schemeFor } from '#api/scheme.js';
+import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { apiEnablement } from '#apiserver/config/api-enablement.js';
+
+const { resources } = schemeFor(dialect);
+const flow = dialect.groupName('flowcontrol');
+const internal = dialect.groupName('apiserverinternal');
+
+/** `group/version/resource` of what is on. */
+function served(config: Record<string, string>): Set<string> {
+  const isEnabled = apiEnablement(config, resources);
+  return new Set(
+    resources
+      .filter(isEnabled)
+      .map(({ groupName, declaration }) => `${groupName}/${declaration.version}/${declaration.resource}`),
+  );
+}
+
+t.test('what is on', async (t) => {
+  const pods = '/v1/pods';
+  const nodes = '/v1/nodes';
+  const deployments = 'apps/v1/deployments';
+  const scalers = 'autoscaling/v2/horizontalpodautoscalers';
+  const schemas = `${flow}/v1beta2/flowschemas`;
+  const versions = `${internal}/v1alpha1/storageversions`;
+  const all = [pods, nodes, deployments, scalers, schemas, versions];
+  const rows: [string, Record<string, string>, string[]][] = [
+    ['alpha is off', {}, [pods, nodes, deployments, scalers, schemas]],
+    ['all', { 'api/all': 'true' }, all],
+    ['alpha', { 'api/alpha': 'true' }, all],
+    ['no beta', { 'api/beta': 'false' }, [pods, nodes, deployments, scalers]],
+    ['only beta', { 'api/ga': 'false' }, [schemas]],
+    ['families in their order', { 'api/beta': 'true', 'api/all': 'false' }, [schemas]],
+    ['a version', { 'apps/v1': 'false', 'autoscaling/v1': 'false' }, [pods, nodes, scalers, schemas]],
+    ['a version before its family', { 'api/all': 'false', 'apps/v1': '' }, [deployments]],
+    ['core', { v1: 'false' }, [deployments, scalers, schemas]],
+    ['core with its slash', { '/v1': 'f' }, [deployments, scalers, schemas]],
+    ['a resource', { '/v1/pods': 'false' }, [nodes, deployments, scalers, schemas]],
+    ['a resource before its version', { v1: 'false', '/v1/pods': '1' }, [pods, deployments, scalers, schemas]],
+    ['a resource before all', { 'api/all': 'false', [`${internal}/v1alpha1/storageversions`]: 'true' }, [versions]],
+    ['a resource that is none', { 'apps/v1/nothing': 'false' }, [pods, nodes, deployments, scalers, schemas]],
+  ];
+  for (const [name, config, expected] of rows) {
+    const on = served(config);
+    t.same(
+      all.filter((resource) => on.has(resource)),
+      expected,
+      name,
+    );
+  }
+});
+
+t.test('what is unknown', async (t) => {
+  const rows: [string, RegExp][] = [
+    ['nothing.example.com/v1', /^--runtime-config: unknown api groups nothing\.example\.com$/],
+    ['v1/pods', /unknown api groups v1$/],
+    ['apps/v1beta1', /group version apps\/v1beta1 that has not been registered$/],
+    ['apps/v7/deployments', /group version apps\/v7 that has not been registered$/],
+    ['v2', /group version v2 that has not been registered$/],
+  ];
+  for (const [key, message] of rows) {
+    t.throws(() => apiEnablement({ [key]: 'true' }, resources), { name: 'OptionsError', message }, key);
+  }
+});

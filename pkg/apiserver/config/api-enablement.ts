@@ -1,0 +1,96 @@
+/**
+ * Which versions and resources of the API are served: `--runtime-config` with the rules of 1.24
+ * (`staging/src/k8s.io/apiserver/pkg/server/resourceconfig`).
+ */
+import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
+import { OptionsError } from '#daemon/options/errors.js';
+
+/** Families of versions, in the order in which they are applied. */
+const families: readonly (readonly [key: string, versions: RegExp])[] = [
+  ['api/all', /^/],
+  ['api/ga', /^v\d+$/],
+  ['api/beta', /^v\d+beta\d+$/],
+  ['api/alpha', /^v\d+alpha\d+$/],
+];
+
+const familyKeys: ReadonlySet<string> = new Set(families.map(([key]) => key));
+
+/** As Go reads booleans; a key without a value turns on. */
+const on: ReadonlySet<string> = new Set(['', '1', 't', 'T', 'true', 'TRUE', 'True']);
+const off: ReadonlySet<string> = new Set(['0', 'f', 'F', 'false', 'FALSE', 'False']);
+
+export type RuntimeConfig = Readonly<Record<string, string>>;
+
+/** What one key speaks of. */
+interface Subject {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string | undefined;
+}
+
+/** `v1`, `/v1`, `apps/v1` or `apps/v1/deployments`; undefined for anything else. */
+function subjectOf(key: string): Subject | undefined {
+  const parts = key.split('/');
+  if (parts.length === 1) parts.unshift('');
+  const [group = '', version = '', resource] = parts;
+  if (parts.length > 3 || !/^[a-z0-9.-]*$/.test(group) || !/^[a-z0-9]+$/.test(version)) return undefined;
+  if (group === '' && !/^v\d/.test(version)) return undefined;
+  return resource === undefined || /^[a-z0-9]+$/.test(resource) ? { group, version, resource } : undefined;
+}
+
+/** What is wrong with the option whatever the server serves. */
+export function runtimeConfigErrors(config: RuntimeConfig): string[] {
+  const messages: string[] = [];
+  for (const [key, value] of Object.entries(config)) {
+    const isFamily = familyKeys.has(key);
+    const isKnown = isFamily ? value === 'true' || value === 'false' : on.has(value) || off.has(value);
+    if (!isKnown) messages.push(`--runtime-config: invalid value ${key}=${value}: must be true or false`);
+    if (!isFamily && subjectOf(key) === undefined) {
+      messages.push(`--runtime-config: ${JSON.stringify(key)} is not of the form group/version`);
+    }
+  }
+  if (config['api/all'] === 'false' && Object.keys(config).length === 1) {
+    messages.push('--runtime-config: invalid key with only api/all=false');
+  }
+  return messages;
+}
+
+/**
+ * Tells what is served of `resources`, all that there are. Versions are on unless they are alpha; families of versions
+ * come first, then single versions, then single resources, each of which overrules those before. Throws OptionsError
+ * for groups and versions that do not exist.
+ */
+export function apiEnablement(
+  config: RuntimeConfig,
+  resources: readonly ResourceInfo[],
+): (info: Pick<ResourceInfo, 'groupName' | 'declaration'>) => boolean {
+  const groups = new Set(resources.map(({ groupName }) => groupName));
+  const versions = new Set(resources.map(({ groupName, declaration }) => `${groupName}/${declaration.version}`));
+  const messages: string[] = [];
+  const chosen = new Map<string, boolean>();
+  for (const [key, value] of Object.entries(config)) {
+    const subject = familyKeys.has(key) ? undefined : subjectOf(key);
+    if (subject === undefined) continue;
+    const { group, version, resource } = subject;
+    if (!groups.has(group)) messages.push(`--runtime-config: unknown api groups ${group}`);
+    else if (!versions.has(`${group}/${version}`)) {
+      const shown = group === '' ? version : `${group}/${version}`;
+      messages.push(`--runtime-config: group version ${shown} that has not been registered`);
+    }
+    chosen.set([group, version, ...(resource === undefined ? [] : [resource])].join('/'), on.has(value));
+  }
+  if (messages.length > 0) throw new OptionsError(messages);
+  return ({ groupName, declaration: { version, resource } }) =>
+    chosen.get(`${groupName}/${version}/${resource}`) ??
+    chosen.get(`${groupName}/${version}`) ??
+    isFamilyOn(config, version);
+}
+
+function isFamilyOn(config: RuntimeConfig, version: string): boolean {
+  let isOn = !/alpha/.test(version);
+  for (const [key, versions] of families) {
+    if (config[key] !== undefined && versions.test(version)) isOn = config[key] === 'true';
+  }
+  return isOn;
+}
