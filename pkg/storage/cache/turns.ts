@@ -14,7 +14,7 @@ class Line {
   /** When work of the present turn began, as far as anybody has asked. */
   #sinceMs: number | undefined;
 
-  pause(clock: Clock): Promise<void> | undefined {
+  pause(clock: Pick<Clock, 'monotonic'>): Promise<void> | undefined {
     const now = clock.monotonic();
     if (this.#sinceMs === undefined) {
       this.#sinceMs = now;
@@ -50,6 +50,6 @@ const line = new Line();
  * A function to call now and then during long work. It returns a promise to wait for when the present turn has lasted long
  * enough, with whatever long work others have done in it.
  */
-export function yielding(clock: Clock): () => Promise<void> | undefined {
+export function yielding(clock: Pick<Clock, 'monotonic'>): () => Promise<void> | undefined {
   return () => line.pause(clock);
 }
