@@ -53,10 +53,15 @@ export class ResourceRouter {
     return this.#verb(context, resource);
   }
 
-  /** The resource that a request names. */
-  find({ info }: Pick<RequestContext, 'info'>): ServedResource {
+  /** The resource that a request names. Throws 404, and 405 for watches by other methods than those that read. */
+  find({ info, request }: Pick<RequestContext, 'info' | 'request'>): ServedResource {
     const resource = this.#registry.resources.find(info.group, info.version, info.resource);
     if (resource === undefined) throw pathNotFound();
+    if (info.verb === 'watch') {
+      // Below `/watch/` there are objects only: who may watch pods may not run commands in them.
+      if (info.subresource !== '') throw pathNotFound();
+      if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotServed(resource.qualified, 'watch');
+    }
     const { namespaced } = resource.declaration;
     const single = info.name !== '' && !collectionVerbs.has(info.verb);
     // A namespaced object is addressed below its namespace, a cluster-wide one never is.

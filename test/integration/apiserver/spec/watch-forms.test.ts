@@ -172,5 +172,25 @@ t.test('forms of watches', withEtcd, async (t) => {
         url,
       );
     }
+    const method = 'the server does not allow this method on the requested resource';
+    for (const verb of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+      const { json } = await client.ask(verb, '/api/v1/watch/namespaces/forms/configmaps/b', { body: {} });
+      t.match(json, { code: 405, reason: 'MethodNotAllowed', message: method }, verb);
+    }
+    t.equal((await client.get(`${path}/b`)).status, 200, 'nothing was deleted');
+    // The right to watch would be enough for them.
+    const parts = ['pods/p/log', 'pods/p/exec?command=sh', 'pods/p/proxy', 'services/s/proxy/x', 'pods/p/status'];
+    for (const part of parts) {
+      const url = `/api/v1/watch/namespaces/forms/${part}`;
+      t.match(
+        (await client.get(url)).json,
+        { code: 404, message: 'the server could not find the requested resource' },
+        part,
+      );
+      const socket = open(t, spec, url, { protocols: ['v4.channel.k8s.io'] });
+      socket.on('error', () => undefined);
+      const [, response] = (await once(socket, 'unexpected-response')) as [unknown, { statusCode: number }];
+      t.equal(response.statusCode, 404, `${part} over WebSocket`);
+    }
   });
 });
