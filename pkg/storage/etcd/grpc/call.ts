@@ -5,7 +5,8 @@ import { FrameReader, frameMessage } from '#storage/etcd/grpc/frames.js';
 import { decodeMessage, GrpcError, grpcStatus, statusOfHttp } from '#storage/etcd/grpc/status.js';
 import { resetCode } from '#storage/etcd/http2/frames.js';
 import type { HeaderField } from '#storage/etcd/http2/hpack.js';
-import type { Http2Session, Http2Stream, StreamFailure, StreamHandler } from '#storage/etcd/http2/session.js';
+import type { Http2Session } from '#storage/etcd/http2/session.js';
+import type { Http2Stream, StreamFailure, StreamHandler } from '#storage/etcd/http2/stream.js';
 
 export interface UnaryCall {
   /** `/package.Service/Method` */

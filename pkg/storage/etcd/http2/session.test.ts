@@ -14,7 +14,8 @@ import {
   settingsFrame,
 } from '#storage/etcd/http2/frames.js';
 import { encodeHeaders, type HeaderField } from '#storage/etcd/http2/hpack.js';
-import { Http2Session, type Http2Stream, type StreamFailure } from '#storage/etcd/http2/session.js';
+import { Http2Session } from '#storage/etcd/http2/session.js';
+import type { Http2Stream, StreamFailure } from '#storage/etcd/http2/stream.js';
 
 const nothing = Buffer.alloc(0);
 

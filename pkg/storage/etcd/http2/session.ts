@@ -25,23 +25,7 @@ import {
   writeFrameHead,
 } from '#storage/etcd/http2/frames.js';
 import { HeaderBlockError, HeaderDecoder, type HeaderField } from '#storage/etcd/http2/hpack.js';
-
-/** How a stream ended that the peer did not end properly. */
-export interface StreamFailure {
-  /** The peer's code when it reset the stream; undefined when the connection was lost. */
-  readonly code: number | undefined;
-  /** False when the peer surely has not acted on the request. */
-  readonly sent: boolean;
-  readonly cause: unknown;
-}
-
-/** Told what comes in on a stream. */
-export interface StreamHandler {
-  headers(fields: readonly HeaderField[]): void;
-  data(chunk: Buffer): void;
-  /** Called once, last. Not called after `reset`. */
-  ended(failure: StreamFailure | undefined): void;
-}
+import { Http2Stream, type StreamHandler, type StreamOwner } from '#storage/etcd/http2/stream.js';
 
 export interface SessionHandler {
   /** The peer has said what it allows: streams may be opened. */
@@ -70,7 +54,7 @@ const maxWindow = 2 ** 31 - 1;
 const maxStreamId = 2 ** 31 - 1;
 const nothing = Buffer.alloc(0);
 
-export class Http2Session {
+export class Http2Session implements StreamOwner {
   readonly #options: SessionOptions;
   readonly #decoder = new HeaderDecoder();
   readonly #streams = new Map<number, Http2Stream>();
@@ -152,29 +136,23 @@ export class Http2Session {
     this.#options.socket.destroy();
   }
 
-  // What streams do.
-
-  /** @internal */
   write(stream: Http2Stream, bytes: Buffer, ends: boolean): void {
     stream.pending = stream.pending.length === 0 ? bytes : Buffer.concat([stream.pending, bytes]);
     stream.ends = ends;
     if (stream.id !== 0) this.#pump(stream);
   }
 
-  /** @internal */
   reset(stream: Http2Stream, code: number): void {
     if (stream.id !== 0 && this.#streams.has(stream.id)) this.#send(numberFrame(frameType.RST_STREAM, stream.id, code));
     this.#forget(stream);
   }
 
-  /** @internal */
   giveBack(stream: Http2Stream): void {
     if (stream.taken * 2 < this.#options.streamWindowBytes || !this.#streams.has(stream.id)) return;
     this.#send(numberFrame(frameType.WINDOW_UPDATE, stream.id, stream.taken));
     stream.taken = 0;
   }
 
-  /** False when the peer has sent more than it may. @internal */
   withinWindow(stream: Http2Stream): boolean {
     return stream.unread + stream.taken <= this.#options.streamWindowBytes;
   }
@@ -527,67 +505,5 @@ export class Http2Session {
     this.#options.handler.closed(this.#failure);
     for (const stream of streams) stream.finish({ ...failure, sent: true });
     for (const stream of waiting) stream.finish({ ...failure, sent: false });
-  }
-}
-
-/** One request and its answer. */
-export class Http2Stream {
-  readonly handler: StreamHandler;
-  readonly head: Buffer;
-  /** 0 before it is sent. */
-  id = 0;
-  /** Bytes that the peer still takes. */
-  window = 0;
-  /** Data that is still to be sent, and whether more follows it. */
-  pending: Buffer = nothing;
-  ends = false;
-  /** All has been sent. */
-  done = false;
-  /** Bytes received and not yet taken. */
-  unread = 0;
-  /** Bytes taken and not yet given back to the peer's window. */
-  taken = 0;
-  readonly #session: Http2Session;
-  #over = false;
-
-  constructor(session: Http2Session, handler: StreamHandler, head: Buffer) {
-    this.#session = session;
-    this.handler = handler;
-    this.head = head;
-  }
-
-  /** More data; without effect when the stream is over. */
-  write(bytes: Buffer): void {
-    if (!this.#over) this.#session.write(this, bytes, false);
-  }
-
-  /** Nothing more is wanted of it: the handler hears no more. Idempotent. */
-  reset(code: number): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#session.reset(this, code);
-  }
-
-  /** The reader has taken so many bytes: the peer may send as many more. */
-  took(length: number): void {
-    this.unread -= length;
-    this.taken += length;
-    this.#session.giveBack(this);
-  }
-
-  /** @internal */
-  received(chunk: Buffer): void {
-    if (this.#over) return;
-    this.unread += chunk.length;
-    if (this.#session.withinWindow(this)) return this.handler.data(chunk);
-    this.#session.reset(this, resetCode.FLOW_CONTROL_ERROR);
-    this.finish({ code: resetCode.FLOW_CONTROL_ERROR, sent: true, cause: undefined });
-  }
-
-  /** @internal */
-  finish(failure: StreamFailure | undefined): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.handler.ended(failure);
   }
 }
