@@ -19,7 +19,7 @@ export interface StrategyContext {
   readonly dialect: Dialect;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** True when the feature gate is on. */
+  /** True when the feature gate is on; one function always gives the same answers. */
   readonly gate: (name: string) => boolean;
   /** False: the cluster refuses privileged containers. */
   readonly allowPrivileged?: boolean;
@@ -34,7 +34,11 @@ export interface Strategy<T extends ApiObjectShape = ApiObjectShape> {
   prepareForCreate?(object: T, context: StrategyContext): void;
   /** Derives what depends on the uid and the final name, in place, just before validation; again for each generated name tried. */
   completeCreate?(object: T, context: StrategyContext): void;
-  /** Resets what a client may not change on update (status stays the old one), in place; bumps generation when the spec changed. */
+  /**
+   * Resets what a client may not change on update (status stays the old one), in place; bumps generation when the spec
+   * changed. Members other than metadata that the request leaves alone are shared with `old`, and have been through here
+   * before: nothing may be left to change in them. The same holds for defaults, for admission and for `beforeUpdate`.
+   */
   prepareForUpdate?(object: T, old: T, context: StrategyContext): void;
   validateCreate?(object: T, context: StrategyContext): readonly FieldFailure[];
   validateUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];

@@ -93,16 +93,61 @@ export interface Dropping {
 
 /** Removes, in place, the fields whose gate is off and that the stored object does not use. */
 export function dropDisabledFields(object: ApiObjectShape, fields: GatedFields, dropping: Dropping): void {
+  // Hardly any object has such a field, and one look at all of them tells.
+  if (!hasAny(object, disabledFields(fields, dropping.gate))) return;
   for (const gate in fields) {
     if (dropping.gate(gate)) continue;
     const paths = fields[gate] ?? [];
-    if (!paths.some((path) => uses(object, stepsOf(path), 0))) continue;
     if (dropping.old !== undefined && paths.some((path) => uses(dropping.old, stepsOf(path), 0))) continue;
     for (const path of paths) {
       const steps = stepsOf(path);
       if ((steps[0] === 'status') === (dropping.part === 'status')) drop(object, steps, 0);
     }
   }
+}
+
+/** The paths of all gates that are off as one tree. */
+class Branch {
+  /** A path ends here; others may go on. */
+  isEnd = false;
+  readonly steps = new Map<string, Branch>();
+}
+
+const disabledByGate = new WeakMap<GatedFields, WeakMap<Dropping['gate'], Branch>>();
+
+function disabledFields(fields: GatedFields, gate: Dropping['gate']): Branch {
+  const byGate = disabledByGate.get(fields) ?? new WeakMap<Dropping['gate'], Branch>();
+  let root = byGate.get(gate);
+  if (root === undefined) {
+    root = new Branch();
+    for (const [name, paths] of Object.entries(fields)) if (!gate(name)) for (const path of paths) grow(root, path);
+    disabledByGate.set(fields, byGate.set(gate, root));
+  }
+  return root;
+}
+
+function grow(root: Branch, path: string): void {
+  let branch = root;
+  for (const step of stepsOf(path)) {
+    const next = branch.steps.get(step) ?? new Branch();
+    branch.steps.set(step, next);
+    branch = next;
+  }
+  branch.isEnd = true;
+}
+
+/** Whether the value has anything at the end of a path of the tree. */
+function hasAny(value: unknown, { steps }: Branch): boolean {
+  if (!isObject(value)) return false;
+  for (const [step, below] of steps) {
+    if (step === anyElement) {
+      if (Array.isArray(value) && value.some((element) => hasAny(element, below))) return true;
+    } else {
+      const member = value[step];
+      if (member !== undefined && (below.isEnd || hasAny(member, below))) return true;
+    }
+  }
+  return false;
 }
 
 const anyElement = '*';

@@ -27,10 +27,12 @@ export function nodeLabelWarnings(
   dialect: Dialect,
   path: FieldPath,
 ): string[] {
-  return Object.keys(labels ?? {}).flatMap((key) => {
+  const warnings: string[] = [];
+  for (const key in labels) {
     const text = deprecatedNodeLabel(key, dialect);
-    return text === undefined ? [] : [`${path.key(key)}: ${text}`];
-  });
+    if (text !== undefined) warnings.push(`${path.key(key)}: ${text}`);
+  }
+  return warnings;
 }
 
 /** Warning of one key that a field names. */

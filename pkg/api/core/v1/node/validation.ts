@@ -2,11 +2,11 @@
 import { validateConfigSource, validateConfigStatus } from '#api/core/v1/node/config-source.js';
 import { parseList } from '#api/core/v1/pod/validation/annotations.js';
 import { validateResourceQuantity } from '#api/core/v1/pod/validation/resources.js';
-import { validateTaintEffect } from '#api/core/v1/pod/validation/scheduling.js';
+import { taintEffects } from '#api/core/v1/pod/validation/scheduling.js';
 import type { AvoidPods, Node, Taint } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkQualifiedName } from '#apimachinery/validation/checks.js';
+import { checkEnum, checkQualifiedName } from '#apimachinery/validation/checks.js';
 import { duplicate, forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { parseCIDR } from '#apimachinery/validation/ip.js';
 import { labelValueErrors } from '#apimachinery/validation/names.js';
@@ -35,7 +35,7 @@ function validateTaints(taints: Taint[], path: FieldPath): FieldFailure[] {
     failures.push(...checkQualifiedName(at.child('key'), key));
     const wrong = labelValueErrors(value);
     if (wrong.length > 0) failures.push(invalidValue(at.child('value'), value, wrong.join(';')));
-    failures.push(...validateTaintEffect(at.child('effect'), effect, false));
+    failures.push(...checkEnum(at.child('effect'), effect, taintEffects));
     const id = `${effect} ${key}`;
     if (seen.has(id)) failures.push(duplicate(at, taint, 'taints must be unique by key and effect pair'));
     seen.add(id);

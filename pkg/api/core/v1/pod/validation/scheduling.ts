@@ -22,7 +22,7 @@ import {
   notSupported,
   required,
 } from '#apimachinery/validation/failure.js';
-import { labelValueErrors } from '#apimachinery/validation/names.js';
+import { isQualifiedName, labelValueErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 const requiredTerms = 'requiredDuringSchedulingIgnoredDuringExecution';
@@ -141,17 +141,8 @@ function validatePodAffinityTerm(term: PodAffinityTerm, path: FieldPath): readon
   return failures;
 }
 
-const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
-
 /** Effects of taints and tolerations. */
-export function validateTaintEffect(
-  path: FieldPath,
-  effect: string | undefined,
-  mayBeEmpty: boolean,
-): readonly FieldFailure[] {
-  if (mayBeEmpty && (effect ?? '') === '') return none;
-  return checkEnum(path, effect, taintEffects);
-}
+export const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 
 export function validateTolerations(tolerations: Toleration[] | undefined, path: FieldPath): readonly FieldFailure[] {
   if (tolerations === undefined) return none;
@@ -164,8 +155,9 @@ export function validateTolerations(tolerations: Toleration[] | undefined, path:
 
 function addToleration(failures: FieldFailure[], toleration: Toleration, path: FieldPath): void {
   const { key = '', operator = '', value = '', effect = '' } = toleration;
-  if (key !== '') addAll(failures, checkQualifiedName(path.child('key'), key));
-  else if (operator !== 'Exists') {
+  if (key !== '') {
+    if (!isQualifiedName(key)) addAll(failures, checkQualifiedName(path.child('key'), key));
+  } else if (operator !== 'Exists') {
     const text = 'operator must be Exists when `key` is empty, which means "match all values and all keys"';
     failures.push(invalidValue(path.child('operator'), operator, text));
   }
@@ -181,7 +173,7 @@ function addToleration(failures: FieldFailure[], toleration: Toleration, path: F
   } else if (value !== '') {
     failures.push(invalidValue(path.child('operator'), toleration, "value must be empty when `operator` is 'Exists'"));
   }
-  addAll(failures, validateTaintEffect(path.child('effect'), effect, true));
+  if (effect !== '') addAll(failures, checkEnum(path.child('effect'), effect, taintEffects));
 }
 
 /** Once set, a toleration stays; only how long it lasts may change. */
