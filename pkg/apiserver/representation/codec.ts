@@ -47,11 +47,21 @@ export class Codec {
     return shaped(this.#objects.decodeValue(value, options));
   }
 
-  /** Adds, in place, the parts that every object of its kind has and that a strategy has taken away as a whole. */
+  /**
+   * Adds, in place, the parts that every object of its kind has and that a strategy has taken away as a whole, or left out
+   * of a status that it has made.
+   */
   complete(object: ApiObjectShape): void {
     const { apiVersion = '', kind = '' } = object;
     const type = this.scheme.kind(apiVersion, kind)?.type;
-    if (type !== undefined) complete(type, object as unknown as JsonObject);
+    if (type === undefined) return;
+    const parts = object as unknown as JsonObject;
+    complete(type, parts);
+    for (const { name, container, type: of } of type.fields) {
+      const part = parts[name];
+      if (container !== 'single' || of?.shape !== 'struct' || typeof part !== 'object' || part === null) continue;
+      complete(of, part as JsonObject);
+    }
   }
 
   /** With prefix and envelope. Throws 406 for kinds without a Protobuf form. */

@@ -1,6 +1,8 @@
 /** Every verb of a resource, in JSON and in Protobuf: the same for all of them. */
 import type { Test } from 'tap';
+import type { ApiObjectShape } from '#api/object.js';
 import { schemeFor } from '#api/scheme.js';
+import { strategyFor } from '#api/strategies.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { KindInfo } from '#apimachinery/schema/scheme.js';
@@ -73,6 +75,7 @@ class Exercise {
       t.strictSame(at(created, path), value, `default of ${path}`);
     }
     t.strictSame(await this.#json('GET', this.#path, 200), created, 'get');
+    this.#checkSettled(created);
     const list = await this.#json('GET', this.#collection, 200);
     t.match(list, { apiVersion: this.#kind.apiVersion, kind: this.#listKind.kind });
     t.ok(this.#namesOf(list).includes(this.#draft.metadata.name), 'list');
@@ -104,8 +107,21 @@ class Exercise {
       t.equal(answer.status, 200, `${type} ${answer.status === 200 ? '' : answer.text}`);
     }
     const patched = await this.#json('GET', this.#path, 200);
+    this.#checkSettled(patched);
     t.match(at(patched, 'metadata.labels'), { merge: 'yes', strategic: 'yes', json: 'yes', apply: 'yes' });
     t.match(at(patched, 'metadata.managedFields'), [{ manager: 'tests', operation: 'Apply' }], 'its manager is kept');
+  }
+
+  /** Updates share what they leave alone with what is stored, all but the metadata: nothing may be left to be done to it. */
+  #checkSettled(stored: object): void {
+    const { object } = this.#codec.decodeValue(structuredClone(stored), { expected: this.#kind });
+    const context = { dialect: this.#dialect, now: 0, gate: gateFor([this.#case]) };
+    strategyFor(this.#case.resource).defaults?.(object as unknown as ApiObjectShape, context);
+    this.#t.strictSame(
+      { ...object, metadata: undefined },
+      { ...stored, metadata: undefined },
+      'canonical, with defaults',
+    );
   }
 
   /** Of the object that `patches` left. */
