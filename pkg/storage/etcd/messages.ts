@@ -9,7 +9,8 @@ export interface EtcdKeyValue extends KeyValue {
 }
 
 export interface EtcdRange {
-  readonly start: string;
+  /** A key, maybe as the bytes it is written as. */
+  readonly start: string | Buffer;
   /** Absent: the one key `start`. */
   readonly end?: string;
   readonly limit?: number;
@@ -82,14 +83,15 @@ export type EtcdWrite =
  * key, and whether the guard's is there and since when.
  */
 export function conditionalWriteRequest(key: string, expected: Revision, write: EtcdWrite, guard?: Guard): Buffer {
-  const request = new WireWriter().message(1, isAt(key, expected));
+  const name = Buffer.from(key);
+  const request = new WireWriter().message(1, isAt(name, expected));
   if (guard !== undefined) request.message(1, isAt(guard.key, guard.modRevision));
-  request.message(2, requestOp(key, write)).message(3, readOp({ start: key }));
+  request.message(2, requestOp(name, write)).message(3, readOp({ start: name }));
   if (guard !== undefined) request.message(3, readOp({ start: guard.key, keysOnly: true }));
   return request.finish();
 }
 
-function isAt(key: string, revision: Revision): WireWriter {
+function isAt(key: Buffer | string, revision: Revision): WireWriter {
   const compareMod = 2;
   // A revision of 0 is left out, which etcd reads as 0: no such key.
   return new WireWriter().int(2, compareMod).bytes(3, key).int(6, revision);
@@ -99,7 +101,7 @@ function readOp(range: EtcdRange): WireWriter {
   return new WireWriter().message(1, rangeMessage(range));
 }
 
-function requestOp(key: string, write: EtcdWrite): WireWriter {
+function requestOp(key: Buffer, write: EtcdWrite): WireWriter {
   if (write.type === 'delete') {
     return new WireWriter().message(3, new WireWriter().bytes(1, key));
   }

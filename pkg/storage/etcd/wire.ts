@@ -12,15 +12,15 @@ const fixed32 = 5;
 const maxNumberBytes = 7;
 
 export class WireWriter {
-  readonly #parts: Buffer[] = [];
+  /** Numbers are written as varints, bytes as they are, writers as what they hold. */
+  readonly #parts: (number | bigint | Buffer | WireWriter)[] = [];
   #length = 0;
 
   /** An int64 or enum; zero is the default and not written. */
   int(field: number, value: bigint | number): this {
     if (value === 0 || value === 0n) return this;
-    const bytes = varintBytes((field << 3) | varint);
-    appendVarint(bytes, value);
-    this.#push(Buffer.from(bytes));
+    this.#number((field << 3) | varint);
+    this.#number(value);
     return this;
   }
 
@@ -37,46 +37,68 @@ export class WireWriter {
   /** An embedded message: written even when empty. What a writer holds is copied once, when all of it is finished. */
   message(field: number, content: Buffer | WireWriter): this {
     const length = content instanceof WireWriter ? content.#length : content.length;
-    const head = varintBytes((field << 3) | delimited);
-    appendVarint(head, length);
-    this.#push(Buffer.from(head));
-    if (content instanceof WireWriter) {
-      for (const part of content.#parts) this.#push(part);
-    } else {
-      this.#push(content);
-    }
+    this.#number((field << 3) | delimited);
+    this.#number(length);
+    this.#parts.push(content);
+    this.#length += length;
     return this;
   }
 
   finish(): Buffer {
-    return Buffer.concat(this.#parts, this.#length);
+    const bytes = Buffer.allocUnsafe(this.#length);
+    this.#write(bytes, 0);
+    return bytes;
   }
 
-  #push(part: Buffer): void {
-    this.#parts.push(part);
-    this.#length += part.length;
+  #number(value: number | bigint): void {
+    const small = Number(value);
+    const exact = small >= 0 && small <= maxShifted ? small : BigInt.asUintN(64, BigInt(value));
+    this.#parts.push(exact);
+    this.#length += varintLength(exact);
+  }
+
+  /** Returns where the next one begins. */
+  #write(target: Buffer, from: number): number {
+    let at = from;
+    for (const part of this.#parts) {
+      if (typeof part === 'number') at = writeVarint(target, at, part);
+      else if (typeof part === 'bigint') at = writeLongVarint(target, at, part);
+      else if (part instanceof WireWriter) at = part.#write(target, at);
+      else at += part.copy(target, at);
+    }
+    return at;
   }
 }
 
 /** Numbers up to here are written without BigInt: shifts are of 32 bits, the sign's among them. */
 const maxShifted = 2 ** 31 - 1;
 
-function varintBytes(value: bigint | number): number[] {
-  const bytes: number[] = [];
-  appendVarint(bytes, value);
-  return bytes;
+function varintLength(value: number | bigint): number {
+  if (typeof value === 'bigint') {
+    let length = 1;
+    for (let rest = value >> 7n; rest > 0n; rest >>= 7n) length++;
+    return length;
+  }
+  if (value < 0x80) return 1;
+  if (value < 0x4000) return 2;
+  if (value < 0x20_0000) return 3;
+  return value < 0x1000_0000 ? 4 : 5;
 }
 
-function appendVarint(bytes: number[], value: bigint | number): void {
-  if (value >= 0 && value <= maxShifted) {
-    let rest = Number(value);
-    for (; rest > 0x7f; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80);
-    bytes.push(rest);
-    return;
-  }
-  let rest = BigInt.asUintN(64, BigInt(value));
-  for (; rest > 0x7fn; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
-  bytes.push(Number(rest));
+function writeVarint(target: Buffer, from: number, value: number): number {
+  let at = from;
+  let rest = value;
+  for (; rest > 0x7f; rest >>>= 7) target[at++] = (rest & 0x7f) | 0x80;
+  target[at++] = rest;
+  return at;
+}
+
+function writeLongVarint(target: Buffer, from: number, value: bigint): number {
+  let at = from;
+  let rest = value;
+  for (; rest > 0x7fn; rest >>= 7n) target[at++] = Number(rest & 0x7fn) | 0x80;
+  target[at++] = Number(rest);
+  return at;
 }
 
 /** The bytes are not a message. */
