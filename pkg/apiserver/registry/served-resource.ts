@@ -1,8 +1,9 @@
 /** A resource as the server has it: its declaration with everything that answers requests for it. */
 import type { ApiObjectShape } from '#api/object.js';
 import type { Strategy } from '#api/strategy.js';
-import type { Qualified } from '#apimachinery/errors/status.js';
+import { badRequest, type Qualified } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { type StorableObject, type StoredForm, type StoredVersion, storedForm } from '#storage/layout.js';
 import type { Entry, ResourceStorage } from '#storage/resource-storage.js';
 
@@ -29,8 +30,10 @@ export interface ServedResource {
   readonly ttlSeconds?: number;
 }
 
-/** The key below the storage's prefix. */
+/** The key below the storage's prefix. Throws 400 for what is no name of an object, and would be the key of something else. */
 export function keyOf(resource: ServedResource, namespace: string, name: string): string {
+  const wrong = pathSegmentErrors(name);
+  if (wrong.length > 0) throw badRequest(`invalid resource name ${JSON.stringify(name)}: [${wrong.join(', ')}]`);
   return resource.declaration.namespaced ? `${namespace}/${name}` : name;
 }
 

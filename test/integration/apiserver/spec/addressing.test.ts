@@ -102,6 +102,20 @@ t.test('addressing', withEtcd, async (t) => {
         `${deployments}/d/nothing`,
       ];
       for (const url of unknown) t.match((await client.get(url)).json, { code: 404, reason: 'NotFound' }, url);
+      const unusable: [string, string][] = [
+        ['..', `invalid resource name "..": [may not be '..']`],
+        ['a%2Fb', `invalid resource name "a/b": [may not contain '/']`],
+        ['a%25b', `invalid resource name "a%b": [may not contain '%']`],
+      ];
+      for (const [name, message] of unusable)
+        for (const [method, asked] of [
+          ['GET', {}],
+          ['PATCH', { body: {}, headers: mergePatch }],
+          ['DELETE', {}],
+        ] as const) {
+          const { json } = await client.ask(method, `${configMaps('web')}/${name}`, asked);
+          t.match(json, { code: 400, reason: 'BadRequest', message }, `${method} ${name}`);
+        }
       t.same((await client.get('/api/v1/nothings')).json, {
         kind: 'Status',
         apiVersion: 'v1',
