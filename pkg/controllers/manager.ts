@@ -1,4 +1,5 @@
 /** The controller manager: starts the chosen controllers, while it leads. */
+import { setMaxListeners } from 'node:events';
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import { deferred } from '#apimachinery/deferred.js';
@@ -107,6 +108,8 @@ export class ControllerManager implements Daemon {
     // The failure of one controller ends the others: a manager that does half its work helps nobody.
     const failed = new AbortController();
     const stop = AbortSignal.any([signal, failed.signal]);
+    // Every controller and informer listens.
+    setMaxListeners(0, stop);
     const fail = (error: unknown) => failed.abort(error);
     const running = [own?.start(stop).catch(fail), this.#runControllers(informers, stop).catch(fail)];
     await Promise.all(running);
