@@ -5,6 +5,7 @@ import {
   type FieldSet,
   formOf,
   isEmptySet,
+  type SetForm,
   setsEqual,
   sorted,
   union,
@@ -54,15 +55,37 @@ export function isReset(entries: readonly ManagedFieldsEntry[] | undefined): boo
   return entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0;
 }
 
+/**
+ * Sets that were read before and are in order. What is written again and again keeps the sets of those who do not write
+ * it, which are large and, by then, no longer in the processor's caches.
+ */
+const knownInOrder = new WeakSet<object>();
+
+function formOfFields(fields: object): SetForm {
+  if (knownInOrder.has(fields)) return 'ordered';
+  const form = formOf(fields);
+  if (form === 'ordered') knownInOrder.add(fields);
+  return form;
+}
+
 /** Reads the entries; undefined when one of them is not well-formed. */
 export function readManagers(entries: readonly ManagedFieldsEntry[] | undefined): Manager[] | undefined {
   const managers: Manager[] = [];
   for (const entry of entries ?? []) {
     const { manager = '', operation, apiVersion = '', subresource = '', time, fieldsV1 = {} } = entry;
-    const form = formOf(fieldsV1);
+    const form = formOfFields(fieldsV1);
     if ((operation !== 'Apply' && operation !== 'Update') || form === 'none') return undefined;
-    const [fields, inOrder] = [fieldsV1 as FieldSet, form === 'ordered'];
-    managers.push({ name: manager, operation, apiVersion, subresource, time, fields, inOrder, entry });
+    const fields = fieldsV1 as FieldSet;
+    managers.push({
+      name: manager,
+      operation,
+      apiVersion,
+      subresource,
+      time,
+      fields,
+      inOrder: form === 'ordered',
+      entry,
+    });
   }
   return managers;
 }
