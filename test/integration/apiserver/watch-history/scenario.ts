@@ -41,7 +41,7 @@ export interface Report {
 const watcherCount = 200;
 const writerCount = 16;
 const namespaces = ['n0', 'n1', 'n2'];
-const tiers = ['a', 'b', 'c'];
+const tiers = ['a', 'b', 'c', 'd', 'e', 'f'];
 const names = Array.from({ length: 30 }, (_, i) => `c${i}`);
 /** Writes between two compactions, and the revisions that each leaves. */
 const compactionEvery = 1500;
@@ -63,7 +63,7 @@ function selections(): Selection[] {
     })),
   );
   return Array.from({ length: watcherCount }, (_, i) => {
-    const some = i % 20 === 0 ? [everything] : i % 4 === 0 ? oneNamespace : oneTier;
+    const some = i % 50 === 0 ? [everything] : i % 8 === 0 ? oneNamespace : oneTier;
     return some[Math.floor(i / 4) % some.length] ?? everything;
   });
 }
