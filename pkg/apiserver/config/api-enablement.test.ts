@@ -27,20 +27,25 @@ t.test('what is on', async (t) => {
   const versions = `${internal}/v1alpha1/storageversions`;
   const all = [pods, nodes, deployments, scalers, schemas, versions];
   const rows: [string, Record<string, string>, string[]][] = [
-    ['alpha is off', {}, [pods, nodes, deployments, scalers, schemas]],
+    ['what has a gate of its own is left to it', {}, all],
+    ['no alpha', { 'api/alpha': 'false' }, [pods, nodes, deployments, scalers, schemas]],
     ['all', { 'api/all': 'true' }, all],
     ['alpha', { 'api/alpha': 'true' }, all],
-    ['no beta', { 'api/beta': 'false' }, [pods, nodes, deployments, scalers]],
-    ['only beta', { 'api/ga': 'false' }, [schemas]],
+    ['no beta', { 'api/beta': 'false' }, [pods, nodes, deployments, scalers, versions]],
+    ['no ga', { 'api/ga': 'false' }, [schemas, versions]],
     ['families in their order', { 'api/beta': 'true', 'api/all': 'false' }, [schemas]],
-    ['a version', { 'apps/v1': 'false', 'autoscaling/v1': 'false' }, [pods, nodes, scalers, schemas]],
+    ['a version', { 'apps/v1': 'false', 'autoscaling/v1': 'false' }, [pods, nodes, scalers, schemas, versions]],
     ['a version before its family', { 'api/all': 'false', 'apps/v1': '' }, [deployments]],
-    ['core', { v1: 'false' }, [deployments, scalers, schemas]],
-    ['core with its slash', { '/v1': 'f' }, [deployments, scalers, schemas]],
-    ['a resource', { '/v1/pods': 'false' }, [nodes, deployments, scalers, schemas]],
-    ['a resource before its version', { v1: 'false', '/v1/pods': '1' }, [pods, deployments, scalers, schemas]],
+    ['core', { v1: 'false' }, [deployments, scalers, schemas, versions]],
+    ['core with its slash', { '/v1': 'f' }, [deployments, scalers, schemas, versions]],
+    ['a resource', { '/v1/pods': 'false' }, [nodes, deployments, scalers, schemas, versions]],
+    [
+      'a resource before its version',
+      { v1: 'false', '/v1/pods': '1' },
+      [pods, deployments, scalers, schemas, versions],
+    ],
     ['a resource before all', { 'api/all': 'false', [`${internal}/v1alpha1/storageversions`]: 'true' }, [versions]],
-    ['a resource that is none', { 'apps/v1/nothing': 'false' }, [pods, nodes, deployments, scalers, schemas]],
+    ['a resource that is none', { 'apps/v1/nothing': 'false' }, [pods, nodes, deployments, scalers, schemas, versions]],
   ];
   for (const [name, config, expected] of rows) {
     const on = served(config);

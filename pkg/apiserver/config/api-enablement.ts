@@ -58,8 +58,9 @@ export function runtimeConfigErrors(config: RuntimeConfig): string[] {
 
 /**
  * Tells what is served of `resources`, all that there are. Versions are on unless they are alpha; families of versions
- * come first, then single versions, then single resources, each of which overrules those before. Throws OptionsError
- * for groups and versions that do not exist.
+ * come first, then single versions, then single resources, each of which overrules those before. A resource with a
+ * feature gate of its own needs the gate and nothing else: 1.24 asks for this option as well, which tells nobody why
+ * the feature that they turned on is not there. Throws OptionsError for groups and versions that do not exist.
  */
 export function apiEnablement(
   config: RuntimeConfig,
@@ -81,14 +82,14 @@ export function apiEnablement(
     chosen.set([group, version, ...(resource === undefined ? [] : [resource])].join('/'), on.has(value));
   }
   if (messages.length > 0) throw new OptionsError(messages);
-  return ({ groupName, declaration: { version, resource } }) =>
+  return ({ groupName, declaration: { version, resource, featureGate } }) =>
     chosen.get(`${groupName}/${version}/${resource}`) ??
     chosen.get(`${groupName}/${version}`) ??
-    isFamilyOn(config, version);
+    isFamilyOn(config, version, featureGate !== undefined);
 }
 
-function isFamilyOn(config: RuntimeConfig, version: string): boolean {
-  let isOn = !/alpha/.test(version);
+function isFamilyOn(config: RuntimeConfig, version: string, gated: boolean): boolean {
+  let isOn = gated || !/alpha/.test(version);
   for (const [key, versions] of families) {
     if (config[key] !== undefined && versions.test(version)) isOn = config[key] === 'true';
   }
