@@ -28,8 +28,9 @@ const needsFrom = new Set(['move', 'copy']);
 const operations = new Set(['add', 'remove', 'replace', 'move', 'copy', 'test']);
 
 function readOperation(value: unknown, index: number): Operation {
-  const refuse = (why: string) => badRequest(`error decoding patch: operation ${index}: ${why}`);
-  if (!isObject(value)) throw refuse('not an object');
+  if (!isObject(value)) throw badRequest(`error decoding patch: operation ${index}: not an object`);
+  // 1.24 reads operations as any objects, and finds out what they lack when it carries them out.
+  const refuse = (why: string) => unprocessable(`operation ${index}: ${why}`);
   const { op, path, from = '' } = value;
   if (typeof op !== 'string' || !operations.has(op)) throw refuse(`unexpected kind: ${JSON.stringify(op)}`);
   if (typeof path !== 'string') throw refuse('no path');
@@ -183,8 +184,8 @@ function carryOut(document: Document, operation: Operation): void {
 
 /**
  * The patched document; neither it nor `patch` is changed, and what the patch leaves alone is shared. Throws 400
- * BadRequest for what is no patch, 413 for too many operations, and 422 for an operation that does not apply (a failed
- * `test` among them).
+ * BadRequest for what is no list of objects, 413 for too many operations, and 422 for an operation that is none or does
+ * not apply (a failed `test` among them).
  */
 export function jsonPatch(target: unknown, patch: unknown): unknown {
   if (!Array.isArray(patch)) throw badRequest('error decoding patch: not a list of operations');

@@ -50,9 +50,10 @@ t.test('JSON patch', async (t) => {
     ['no index', [{ op: 'add', path: '/l/01', value: 2 }], 422],
     ['a value into itself', [{ op: 'move', from: '/o', path: '/o/p' }], 422],
     ['what every object has', [{ op: 'add', path: '/constructor/prototype/x', value: 1 }], 422],
-    ['an unknown operation', [{ op: 'spam', path: '/a' }], 400],
-    ['no path', [{ op: 'remove' }], 400],
-    ['no value', [{ op: 'add', path: '/a' }], 400],
+    ['an unknown operation', [{ op: 'spam', path: '/a' }], 422],
+    ['an operation that is no object', ['spam'], 400],
+    ['no path', [{ op: 'remove' }], 422],
+    ['no value', [{ op: 'add', path: '/a' }], 422],
     ['no list', { op: 'add' }, 400],
     ['too much', Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/a', value: 1 })), 413],
   ];
