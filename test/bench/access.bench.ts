@@ -2,7 +2,7 @@
  * The access model's cost in CPU of the server process, next to a bare server that does the same input and output with
  * ready-made bytes, and next to another API server where its program is given:
  *
- * `node dist/test/bench/access.bench.js [--peer /path/kube-apiserver] [--pods 5000] [--many 50000] [--rounds 5] [--only create,get]`
+ * `node dist/test/bench/access.bench.js [--peer /path/kube-apiserver] [--pods 5000] [--many 50000] [--rounds 9] [--only create,get]`
  *
  * `--many 0` leaves the second, larger run out. The program may also be given as `PEER`.
  */
@@ -33,7 +33,7 @@ const { values } = parseArgs({
     peer: { type: 'string' },
     pods: { type: 'string', default: '5000' },
     many: { type: 'string', default: '50000' },
-    rounds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '9' },
     only: { type: 'string', default: '' },
     /** Options of `node` for our server: `--node=--cpu-prof`. */
     node: { type: 'string', multiple: true, default: [] },
@@ -184,7 +184,7 @@ async function measure(sides: readonly Side[], bare: RunningServer, pods: number
 }
 
 async function main(): Promise<void> {
-  process.stdout.write(`${machineLine()}\nCPU of the server process for each operation, medians of ${rounds} rounds\n`);
+  process.stdout.write(`${machineLine()}\nCPU of the server process for each operation, medians of ${rounds} rounds on a warm server\n`);
   const all: Record<string, number>[] = [];
   const sizes = [Number(values.pods), Number(values.many)].filter((size) => size > 0);
   for (const pods of sizes) {

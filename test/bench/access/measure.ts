@@ -30,15 +30,18 @@ export async function spread(work: Work, from: number): Promise<void> {
   await Promise.all(Array.from({ length: Math.min(concurrency, operations) }, worker));
 }
 
-/** Medians in ms of CPU per operation, in the order of `works`; one round more is run before, to warm up. */
+/** Rounds before those that count: what is measured is a server that has been at work for a while, compiled code and all. */
+const warmUpRounds = 4;
+
+/** Medians in ms of CPU per operation, in the order of `works`. */
 export async function cpuPerOperation(works: readonly Work[], rounds: number): Promise<number[]> {
   const figures = works.map((): number[] => []);
-  for (let round = 0; round <= rounds; round++) {
+  for (let round = 0; round < warmUpRounds + rounds; round++) {
     for (const [i, work] of works.entries()) {
       const before = cpuMs(work.server.pid);
       await spread(work, round * work.operations);
       const used = cpuMs(work.server.pid) - before;
-      if (round > 0) figures[i]?.push(used / work.operations);
+      if (round >= warmUpRounds) figures[i]?.push(used / work.operations);
       await work.tidy?.();
     }
   }

@@ -192,7 +192,7 @@ export async function selectorRow(field: Field): Promise<number> {
   return compare(
     field,
     `1 % of ${field.pods} by label, consistent`,
-    { ms: 5, peer: 1 / 100 },
+    { ms: field.pods / 1000, peer: 1 / 100 },
     {
       api: (server) => ({
         operations: 200,
