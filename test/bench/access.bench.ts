@@ -184,7 +184,9 @@ async function measure(sides: readonly Side[], bare: RunningServer, pods: number
 }
 
 async function main(): Promise<void> {
-  process.stdout.write(`${machineLine()}\nCPU of the server process for each operation, medians of ${rounds} rounds on a warm server\n`);
+  process.stdout.write(
+    `${machineLine()}\nCPU of the server process for each operation, medians of ${rounds} rounds on a warm server\n`,
+  );
   const all: Record<string, number>[] = [];
   const sizes = [Number(values.pods), Number(values.many)].filter((size) => size > 0);
   for (const pods of sizes) {
