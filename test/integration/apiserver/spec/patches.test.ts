@@ -184,7 +184,7 @@ t.test('patches', withEtcd, async (t) => {
       [[{ op: 'test', path: '/kind', value: 'Pod' }], 422],
       [[{ op: 'remove', path: '/metadata/annotations/none' }], 422],
       [[{ op: 'replace', path: '/metadata/none/x', value: '1' }], 422],
-      [[{ op: 'odd', path: '/kind' }], 400],
+      [[{ op: 'odd', path: '/kind' }], 422],
       [{ op: 'test', path: '/kind' }, 400],
       ['{', 400],
     ];
