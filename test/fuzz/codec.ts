@@ -13,6 +13,7 @@ import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import { RandomObjects, seededRandom } from '#apimachinery/codec/random-object.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { statusOf } from '#apimachinery/errors/status.js';
+import { isObject } from '#apimachinery/patch/json-values.js';
 import type { KindInfo } from '#apimachinery/schema/scheme.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 import { root } from '#test/e2e/harness.js';
@@ -194,10 +195,6 @@ function unnamedMember(member: unknown, { container, type }: FieldInfo): unknown
   if (Array.isArray(member)) return member.map(one);
   if (container !== 'map' || !isObject(member)) return one(member);
   return Object.fromEntries(Object.entries(member).map(([key, value]) => [key, one(value)]));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

@@ -1,11 +1,7 @@
 /** Random later versions of objects, for tests that hold for all changes. */
 import { elementOf, partStructure, type Structure, structOf } from '#apimachinery/apply/structure.js';
-import type { JsonObject } from '#apimachinery/codec/json-walk.js';
+import { isObject, type JsonObject } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** The object on the way to another one of the same type; it shares with both what it has of them. */
 export function changed<T>(object: T, other: T, random: () => number): T {
