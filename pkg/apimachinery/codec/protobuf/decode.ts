@@ -12,6 +12,7 @@ import {
 } from '#apimachinery/codec/protobuf/special-readers.js';
 import { type ReadValue, StructReader, type ValueReader } from '#apimachinery/codec/protobuf/struct-reader.js';
 import { wire } from '#apimachinery/codec/protobuf/writer.js';
+import { oncePer } from '#apimachinery/once-per.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /** The object of a message without an envelope. Throws a DecodeError. */
@@ -27,17 +28,8 @@ export function readMessage(type: TypeInfo, reader: Reader): unknown {
   return value;
 }
 
-const messageReaders = new WeakMap<TypeInfo, ReadValue>();
-
 /** What reads messages of the type between the reader's position and its end. */
-function messageReader(type: TypeInfo): ReadValue {
-  let read = messageReaders.get(type);
-  if (read === undefined) {
-    read = newMessageReader(type);
-    messageReaders.set(type, read);
-  }
-  return read;
-}
+const messageReader = oncePer(newMessageReader);
 
 function newMessageReader(type: TypeInfo): ReadValue {
   const struct = new StructReader(type, valueReader);

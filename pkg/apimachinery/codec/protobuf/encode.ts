@@ -4,6 +4,7 @@
  */
 import { ReverseWriter, tag, wire, wireTypeOf } from '#apimachinery/codec/protobuf/writer.js';
 import { parseDurationNanos } from '#apimachinery/duration.js';
+import { oncePer } from '#apimachinery/once-per.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -34,17 +35,8 @@ export function writeMessage(writer: ReverseWriter, type: TypeInfo, value: unkno
   messageWriter(type)(writer, value);
 }
 
-const messageWriters = new WeakMap<TypeInfo, WriteMessage>();
-
 /** What writing a type takes is worked out once. */
-function messageWriter(type: TypeInfo): WriteMessage {
-  let write = messageWriters.get(type);
-  if (write === undefined) {
-    write = newMessageWriter(type);
-    messageWriters.set(type, write);
-  }
-  return write;
-}
+const messageWriter = oncePer(newMessageWriter);
 
 function newMessageWriter(type: TypeInfo): WriteMessage {
   switch (type.shape) {
