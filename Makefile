@@ -2,7 +2,7 @@
 DATA_DIR ?= /var/lib/orch
 FLAGS ?=
 
-.PHONY: help up down test lint generate build bench fuzz clean
+.PHONY: help up down test lint generate build bench fuzz soak clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -29,8 +29,11 @@ generate: ## Derive files from the schema declarations
 bench: ## Measure start-up, memory, throughput
 	@hack/bench.sh
 
-fuzz: ## Break JSON and Protobuf objects, ten minutes each
+fuzz: ## Break bodies, addresses, rights and sizes of requests, ten minutes each
 	@hack/fuzz.sh
+
+soak: ## Let clients leave at random moments for ten minutes
+	@hack/soak.sh
 
 clean: ## Remove what was built
 	@rm -rf dist .tap

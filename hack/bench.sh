@@ -3,6 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 hack/build.sh
+source hack/node.sh
 for file in dist/test/bench/*.bench.js; do
   name=$(basename "$file" .bench.js)
   [ $# -eq 0 ] || [[ " $* " == *" $name "* ]] || continue

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Fuzzes the decoders: `[--seconds N] [--seed N] [json|protobuf …]`; ten minutes each unless told otherwise.
+# Fuzzes what test/fuzz/targets.ts lists: `[--seconds N] [--seed N] [TARGET …]`; ten minutes each unless told otherwise.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 hack/build.sh
+source hack/node.sh
 exec node dist/test/fuzz/main.js "$@"

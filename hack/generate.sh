@@ -3,10 +3,11 @@
 # anything.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-npx --no-install tsc -p hack/generate/tsconfig.json
+source hack/node.sh
+node_modules/.bin/tsc -p hack/generate/tsconfig.json
 node dist/hack/generate/main.js
 # The option tables stand on what was just generated.
-npx --no-install tsc -p tsconfig.json
+node_modules/.bin/tsc -p tsconfig.json
 node dist/hack/reference/main.js
 if [ "${1:-}" = --check ]; then
   git diff --exit-code --stat -- 'pkg/**/*.gen.ts' docs/reference

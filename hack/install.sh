@@ -32,9 +32,8 @@ if [ ${#missing[@]} -gt 0 ]; then
   fi
 fi
 
-wanted=$(sed -n 's/.*"node": ">=\([0-9.]*\)".*/\1/p' package.json)
-[ "$(printf '%s\n' "$wanted" "$(node --version 2>/dev/null | tr -d v)" | sort -V | head -1)" = "$wanted" ] ||
-  { echo "Node.js $wanted or newer is needed: https://nodejs.org" >&2; exit 1; }
+hack/install-node.sh
+source hack/node.sh
 # Not `npm ci`: it insists on packages of other platforms that a registry may not have.
 if [ ! -d node_modules ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
   echo "Installing npm packages"

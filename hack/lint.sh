@@ -2,6 +2,7 @@
 # Format, lint, types, layers and cycles. `--fix` repairs what can be repaired.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source hack/node.sh
 export NPM_CONFIG_UPDATE_NOTIFIER=false
 if [ "${1:-}" = --fix ]; then
   node_modules/.bin/biome check --write .

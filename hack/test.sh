@@ -4,6 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 hack/install.sh --optional
+source hack/node.sh
+hack/install-clients.sh
 hack/build.sh
 hack/lint.sh
 # tap is rebuilt once without its TypeScript plugin: the tests are compiled already.

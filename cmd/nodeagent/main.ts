@@ -1,4 +1,6 @@
 import { nodeAgentProgram } from '#cmd/nodeagent/program.js';
+import { guard } from '#daemon/process/guarded-process.js';
 import { run } from '#daemon/run.js';
 
-process.exitCode = await run(nodeAgentProgram(process), process);
+const guarded = guard(process);
+process.exitCode = await run(nodeAgentProgram(guarded), guarded);

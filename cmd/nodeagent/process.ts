@@ -38,7 +38,8 @@ export class NodeAgentProcess implements Daemon {
     const watching = new AbortController();
     const watched = informers.start(watching.signal);
     try {
-      await agent.start(signal);
+      // Without what it watches it would go on with what it knew once.
+      await Promise.race([agent.start(signal), watched]);
     } finally {
       watching.abort();
       await watched;
@@ -70,6 +71,8 @@ export class NodeAgentProcess implements Daemon {
       });
       server.listen(health.port, health.address, resolve);
     });
+    // Connections that cannot be accepted, for want of descriptors for example.
+    server.on('error', (error) => log.warn({ err: error }, 'The local health endpoint'));
     this.#health = server;
   }
 }

@@ -12,6 +12,8 @@ import { realClock } from '#apimachinery/clock.js';
 import { startEtcd } from '#test/etcd.js';
 
 const program = fileURLToPath(new URL('main.js', import.meta.url));
+/** The same as it is run: out of a few files, which have to find each other. */
+const bundled = fileURLToPath(new URL('../../bundle/orch-apiserver/main.js', import.meta.url));
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
@@ -35,7 +37,8 @@ interface Target {
 
 function ask({ port, ca }: Target, path: string, token = 'secret', body?: unknown): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const type = typeof body === 'string' ? 'application/yaml' : 'application/json';
+    const headers = { authorization: `Bearer ${token}`, 'content-type': type };
     const method = body === undefined ? 'GET' : 'POST';
     const outgoing = request({ host: '127.0.0.1', port, path, method, headers, ca, agent: false }, (response) => {
       let text = '';
@@ -48,12 +51,12 @@ function ask({ port, ca }: Target, path: string, token = 'secret', body?: unknow
       });
     });
     outgoing.on('error', reject);
-    outgoing.end(body === undefined ? undefined : JSON.stringify(body));
+    outgoing.end(body === undefined || typeof body === 'string' ? body : JSON.stringify(body));
   });
 }
 
-async function startProgram(t: Test, argv: readonly string[], port: number, certDir: string) {
-  const child = spawn(process.execPath, [program, ...argv], { stdio: ['ignore', 'ignore', 'pipe'] });
+async function startProgram(t: Test, argv: readonly string[], port: number, certDir: string, file = program) {
+  const child = spawn(process.execPath, [file, ...argv], { stdio: ['ignore', 'ignore', 'pipe'] });
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
     log += chunk;
@@ -112,11 +115,15 @@ t.test('the program is a complete API server on an etcd', async (t) => {
   first.child.kill('SIGTERM');
   t.same(await first.exited, [0, null]);
 
-  const second = await startProgram(t, argv, port, file('certs'));
+  const second = await startProgram(t, argv, port, file('certs'), bundled);
   t.equal(second.target.ca, target.ca, 'the certificate is kept');
   t.equal((await ask(second.target, `${scope}/services/web`)).body.spec.clusterIP, made.body.spec.clusterIP);
   const taken = { metadata: { name: 'again' }, spec: { clusterIP: made.body.spec.clusterIP, ports: [{ port: 80 }] } };
   t.equal((await ask(second.target, `${scope}/services`, 'secret', taken)).status, 422);
+  const lines = Array.from({ length: 10_000 }, (_, i) => `  key${i}: "value ${i}"\n`).join('');
+  const large = await ask(second.target, `${scope}/configmaps`, 'secret', `metadata: {name: large}\ndata:\n${lines}`);
+  t.equal(large.status, 201, 'its thread reads large YAML bodies');
+  t.equal(large.body.data.key9999, 'value 9999');
   second.child.kill('SIGTERM');
   await second.exited;
 });

@@ -1,4 +1,6 @@
 import { schedulerProgram } from '#cmd/orch-scheduler/program.js';
+import { guard } from '#daemon/process/guarded-process.js';
 import { run } from '#daemon/run.js';
 
-process.exitCode = await run(schedulerProgram(process), process);
+const guarded = guard(process);
+process.exitCode = await run(schedulerProgram(guarded), guarded);

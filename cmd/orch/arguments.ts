@@ -120,6 +120,8 @@ function loopArguments({ dialect, config, port, certDir, leaderElect, verbosity 
 export interface NodeAgentArguments {
   readonly dialect: Dialect;
   readonly nodeName: string;
+  /** The agent serves at the first. */
+  readonly nodeIPs: readonly string[];
   readonly config: string | undefined;
   readonly rootDir: string;
   readonly podLogsDir: string;
@@ -139,7 +141,7 @@ export function nodeAgentArguments(options: NodeAgentArguments): string[] {
     dialect: options.dialect.name,
     kubeconfig: options.config,
     'hostname-override': options.nodeName,
-    'node-ip': '127.0.0.1',
+    'node-ip': options.nodeIPs,
     'root-dir': options.rootDir,
     'cert-dir': `${options.rootDir}/pki`,
     'pod-logs-dir': options.podLogsDir,
@@ -147,7 +149,7 @@ export function nodeAgentArguments(options: NodeAgentArguments): string[] {
     'pod-infra-container-image': options.pauseImage,
     'pod-cidr': options.podRange,
     // Several agents share this machine: each takes a free port and reports it.
-    address: '127.0.0.1',
+    address: options.nodeIPs[0],
     port: 0,
     'healthz-port': 0,
     'read-only-port': 0,

@@ -21,6 +21,7 @@ import { ControllerManager } from '#controllers/manager.js';
 import { controllerManagerOptions } from '#controllers/options/options.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { createRegistry } from '#daemon/metrics/registry.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { type Rule, validateOptions } from '#daemon/options/validate.js';
@@ -57,6 +58,7 @@ export interface NodeOptions {
 
 /** Starts in order, stops in reverse. Every part that fails fails the cluster. */
 export class ClusterProcess {
+  readonly name = 'daemons';
   readonly #options: ClusterProcessOptions;
   readonly #stop = new AbortController();
   readonly #running: { daemon: Daemon; work: Promise<void> }[] = [];
@@ -79,7 +81,10 @@ export class ClusterProcess {
 
   /** Rejects when a part ends that was not told to. */
   get failed(): Promise<void> {
-    return Promise.all(this.#running.map(({ work }) => work)).then(() => undefined);
+    const failed = Promise.all([...this.#running.map(({ work }) => work), ...this.#informing]).then(() => undefined);
+    // It may fail before anybody waits for it.
+    failed.catch(() => undefined);
+    return failed;
   }
 
   /** A client that acts as that user, without a socket. */
@@ -140,7 +145,7 @@ export class ClusterProcess {
       log,
       metrics: schedulerMetrics(metrics),
     });
-    this.#informing.push(informers.start(this.#stop.signal));
+    this.#inform(informers);
     await Promise.all([this.#start(manager), this.#start(scheduler)]);
     this.#loopsRun = true;
   }
@@ -157,16 +162,19 @@ export class ClusterProcess {
     const values = valuesOf(nodeAgentOptionTable(dialect), node.arguments, nodeAgentOptionRules, log);
     const client = this.clientFor(`${dialect.users.nodePrefix}${node.name}`, [dialect.groups.nodes]);
     const informers = this.#informers(client);
+    // Each has its own: the process's is the API server's, and one agent is told from another.
+    const metrics = createRegistry({ dialect });
     const agent = new NodeAgent(values, {
       informers,
       clock,
       random,
       log: log.child({ node: node.name }),
       nodeName: node.name,
-      server: standardServer({ client, dialect, clock, log, nodeName: node.name }),
+      metrics,
+      server: standardServer({ client, dialect, clock, log, nodeName: node.name, metrics }),
       ...node.dependencies,
     });
-    this.#informing.push(informers.start(this.#stop.signal));
+    this.#inform(informers);
     await this.#start(agent);
     return agent;
   }
@@ -216,6 +224,13 @@ export class ClusterProcess {
   #informers(client: RestClient): SharedInformerFactory {
     const { clock, random, log } = this.#options;
     return new SharedInformerFactory({ client, clock, random, log, transform: dropManagedFields });
+  }
+
+  #inform(informers: SharedInformerFactory): void {
+    const informing = informers.start(this.#stop.signal);
+    // Whoever waits for the cluster hears of a failure.
+    informing.catch(() => undefined);
+    this.#informing.push(informing);
   }
 
   #recorder(client: RestClient, component: string): ApiEventRecorder {

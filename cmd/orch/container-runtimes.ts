@@ -40,6 +40,7 @@ export async function startContainerRuntimes(context: ClusterContext): Promise<C
         });
         const containerd = await keeper.start();
         running.push({
+          name: `container runtime of ${name}`,
           async close() {
             await keeper.close();
             await stopRuntime(dir);

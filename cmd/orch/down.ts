@@ -1,20 +1,31 @@
 /** `orch down`: ends every process of a cluster; what it knows stays in the data directory. */
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
 import { SetupError } from '#cmd/orch/dispatch.js';
 import { type Layout, layoutOf } from '#cmd/orch/layout.js';
 import { downOptions } from '#cmd/orch/options.js';
-import { forgetIdentity, readIdentity, runningProcesses, stopProcess } from '#cmd/orch/process/identity.js';
+import {
+  forgetIdentity,
+  type ProcessIdentity,
+  readIdentity,
+  runningProcesses,
+  stopProcess,
+} from '#cmd/orch/process/identity.js';
 import { serviceAddressOf } from '#cmd/orch/process/service-address.js';
-import { progressPrinter, step } from '#cmd/orch/progress.js';
+import { type ProgressSink, progressPrinter, step } from '#cmd/orch/progress.js';
 import { type ClusterSettings, readSettings } from '#cmd/orch/settings.js';
 import { helpText } from '#daemon/options/help.js';
 import { parseOptions } from '#daemon/options/parse.js';
 
-/** The cluster's own process stops all containers before it ends, each within its grace period. */
-const clusterGraceMs = 90_000;
+/**
+ * The cluster's own process ends its parts one after the other, each within a limit; containers get five seconds. It is
+ * killed after this, and what it left is ended by pid.
+ */
+const clusterGraceMs = 45_000;
 const programGraceMs = 10_000;
+/** Nobody is told of waits that are shorter. */
+const quietMs = 3000;
 
 export async function down(argv: readonly string[]): Promise<number> {
   const parsed = parseOptions(downOptions, argv, { program: 'orch down' });
@@ -32,26 +43,46 @@ export async function down(argv: readonly string[]): Promise<number> {
     return 0;
   }
   const sink = progressPrinter(process.stdout, realClock);
-  await step(sink, 'cluster stopped', () => stopCluster(layout));
+  await step(sink, 'cluster stopped', () => stopCluster(layout, sink));
   // Whatever outlived a cluster process that was killed.
-  await step(sink, 'nothing left running', () => stopLeftOvers(layout, settings));
+  await step(sink, 'nothing left running', () => stopLeftOvers(layout, settings, sink));
   if (parsed.values.delete) await step(sink, 'data removed', async () => rmSync(layout.root, { recursive: true }));
   return 0;
 }
 
-async function stopCluster(layout: Layout): Promise<void> {
+/** Empty for a file that is not there. */
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+async function stopCluster(layout: Layout, sink: ProgressSink): Promise<void> {
   const file = join(layout.run, 'orch.pid');
   const identity = readIdentity(file);
-  if (identity !== undefined) await stopProcess(identity, realClock, clusterGraceMs);
+  if (identity !== undefined) {
+    await stopProcess(identity, realClock, clusterGraceMs, (waitedMs) => {
+      if (waitedMs < quietMs) return;
+      const part = textOf(layout.stopping);
+      const what = part === '' ? '' : `, which stops its ${part}`;
+      sink({ step: 'cluster stopped', state: 'waiting', note: `process ${identity.pid}${what}` });
+    });
+  }
   forgetIdentity(file);
 }
 
-async function stopLeftOvers(layout: Layout, settings: ClusterSettings): Promise<void> {
+async function stopLeftOvers(layout: Layout, settings: ClusterSettings, sink: ProgressSink): Promise<void> {
   const running = await runningProcesses(layout.run);
   const etcd = running.get('etcd');
   running.delete('etcd');
-  const daemons = [...running.values()];
-  await Promise.all(daemons.map((identity) => stopProcess(identity, realClock, programGraceMs)));
+  const end = (name: string, identity: ProcessIdentity) =>
+    stopProcess(identity, realClock, programGraceMs, (waitedMs) => {
+      const note = `${name}, process ${identity.pid}`;
+      if (waitedMs >= quietMs) sink({ step: 'nothing left running', state: 'waiting', note });
+    });
+  await Promise.all([...running].map(([name, identity]) => end(name, identity)));
   if (settings.runtime === 'containerd') {
     // Loaded only here: every command begins by loading this file.
     const { stopRuntime, unmountVolumes } = await import('#cmd/orch/process/runtime.js');
@@ -60,6 +91,6 @@ async function stopLeftOvers(layout: Layout, settings: ClusterSettings): Promise
     await serviceAddressOf(settings).close();
   }
   // The store goes last: everything else may still write.
-  if (etcd !== undefined) await stopProcess(etcd, realClock, programGraceMs);
+  if (etcd !== undefined) await end('etcd', etcd);
   rmSync(layout.run, { recursive: true, force: true });
 }

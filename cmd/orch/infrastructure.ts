@@ -1,5 +1,6 @@
 /** What the daemons stand on: certificates, a store, container runtimes with images in them, and the client configs. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -10,12 +11,17 @@ import { type EtcdPki, ensureEtcdPki } from '#cmd/orch/etcd-pki.js';
 import type { Layout } from '#cmd/orch/layout.js';
 import { firstServiceAddress, hostAddresses, nodeRange } from '#cmd/orch/network.js';
 import { etcdChild, etcdEndpoint } from '#cmd/orch/process/etcd.js';
+import { replaceFile } from '#cmd/orch/process/replace-file.js';
 import { type ProgressSink, step } from '#cmd/orch/progress.js';
 import type { ClusterSettings } from '#cmd/orch/settings.js';
 import type { ForeignEtcd, StartOptions } from '#cmd/orch/start-options.js';
+import { PartGroup } from '#cmd/orch/stop-parts.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { type ClusterPki, ensureClusterPki, ensureNodePki, type NodePki } from '#daemon/pki/cluster-pki.js';
 import type { StoredKeyCertificate } from '#daemon/pki/ensure.js';
+import { findNodeAddresses } from '#nodeagent/node/address.js';
+import { hostNetwork } from '#nodeagent/node/host-network.js';
 
 export interface ClusterContext {
   readonly start: StartOptions;
@@ -27,6 +33,8 @@ export interface ClusterContext {
   readonly progress: ProgressSink;
   /** What was started, in order. */
   readonly running: Closable[];
+  /** The process that runs the cluster. */
+  readonly process: ProcessFacts;
 }
 
 export interface NodeInfrastructure {
@@ -43,6 +51,8 @@ export interface Infrastructure {
   readonly pki: ClusterPki;
   /** Undefined for the store in memory. */
   readonly etcd: ForeignEtcd | undefined;
+  /** Of this machine, and so of every node: one, or one of each family. */
+  readonly nodeIPs: readonly string[];
   /** Resolves when their container runtimes run. */
   readonly nodes: Promise<readonly NodeInfrastructure[]>;
   /** Where clients on this machine reach the API server. */
@@ -53,7 +63,8 @@ export async function startInfrastructure(context: ClusterContext): Promise<Infr
   const { settings, layout, progress, running } = context;
   for (const folder of [layout.run, layout.logs, layout.pki]) mkdirSync(folder, { recursive: true, mode: 0o700 });
   const server = `https://127.0.0.1:${settings.apiPort}`;
-  const certificates = await step(progress, 'certificates', () => makeCertificates(context));
+  const nodeIPs = await addressesOfNodes(context);
+  const certificates = await step(progress, 'certificates', () => makeCertificates(context, nodeIPs));
   writeClientConfigs(context, certificates.pki, certificates.nodes, server);
   // The API server needs the store alone, so the container runtimes take their time beside it.
   const parts: Closable[] = [];
@@ -75,10 +86,14 @@ export async function startInfrastructure(context: ClusterContext): Promise<Infr
   nodes.catch(() => undefined);
   const closeRuntimes = async () => {
     await runtimes.catch(() => undefined);
-    for (const part of parts.reverse()) await part.close();
+    const group = new PartGroup('container runtimes');
+    for (const part of parts) group.push(part);
+    await group.close();
   };
-  const etcd = await startStore(context, certificates.etcd).finally(() => running.push({ close: closeRuntimes }));
-  return { pki: certificates.pki, etcd, server, nodes };
+  const etcd = await startStore(context, certificates.etcd).finally(() =>
+    running.push({ name: 'container runtimes', close: closeRuntimes }),
+  );
+  return { pki: certificates.pki, etcd, server, nodeIPs, nodes };
 }
 
 interface Certificates {
@@ -87,9 +102,22 @@ interface Certificates {
   readonly nodes: ReadonlyMap<string, NodePki>;
 }
 
-async function makeCertificates({ settings, layout, dialect, clock, start }: ClusterContext): Promise<Certificates> {
+/** Rejects with a reason when the addresses that were asked for are not this machine's. */
+async function addressesOfNodes({ start, log, progress }: ClusterContext): Promise<readonly string[]> {
+  const { addresses, warning } = await findNodeAddresses({ nodeIPs: start.nodeIPs, nodeName: hostname() }, hostNetwork);
+  if (warning !== undefined) {
+    log.warn({ problem: warning }, 'The nodes have no address that others can use');
+    if (start.nodeIPs.length === 0) progress({ step: 'node address', state: 'done', note: warning });
+  }
+  return addresses;
+}
+
+async function makeCertificates(
+  { settings, layout, dialect, clock, start }: ClusterContext,
+  nodeIPs: readonly string[],
+): Promise<Certificates> {
   const now = clock.now();
-  const addresses = hostAddresses();
+  const addresses = [...new Set([...nodeIPs, ...hostAddresses()])];
   const bound = start.bindAddress === '0.0.0.0' || start.bindAddress === '::' ? [] : [start.bindAddress];
   const ips = [firstServiceAddress(settings.serviceRange), ...addresses, ...bound];
   if (settings.runtime === 'containerd') {
@@ -123,7 +151,7 @@ function writeClientConfigs(
       clientCertificate: pair.certificate,
       clientKey: pair.privateKey,
     });
-    writeFileSync(file, formatKubeconfig(config), { mode: 0o600 });
+    replaceFile(file, formatKubeconfig(config));
   };
   write(layout.clientConfig, dialect.users.admin, pki.admin);
   write(layout.componentConfig('controller-manager'), dialect.users.controllerManager, pki.controllerManager);

@@ -12,6 +12,8 @@ export interface Layout {
   readonly logs: string;
   /** Process identity files of what runs now. */
   readonly run: string;
+  /** Names what a cluster that was told to stop waits for; there while it does. */
+  readonly stopping: string;
   /** The node agent's directory of one node. */
   node(name: string): string;
   /** The container runtime's directory of one node. */
@@ -29,6 +31,7 @@ export function layoutOf(dataDir: string): Layout {
     etcd: join(dataDir, 'etcd'),
     logs: join(dataDir, 'logs'),
     run: join(dataDir, 'run'),
+    stopping: join(dataDir, 'run', 'stopping'),
     node: (name) => join(dataDir, 'nodes', name),
     runtime: (name) => join(dataDir, 'runtime', name),
     componentConfig: (component) => join(dataDir, 'pki', `${component}.config`),

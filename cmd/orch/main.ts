@@ -1,11 +1,14 @@
 import { dispatch } from '#cmd/orch/dispatch.js';
 import { down } from '#cmd/orch/down.js';
 import { up } from '#cmd/orch/up.js';
+import { guard } from '#daemon/process/guarded-process.js';
 
-// A reader that has gone away (`| head`) is no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
-
+const guarded = guard(process);
 process.exitCode = await dispatch(
-  { up, down, serve: async (argv) => (await import('#cmd/orch/serve.js')).serve(argv) },
+  {
+    up: (argv) => up(argv, guarded),
+    down,
+    serve: async (argv) => (await import('#cmd/orch/serve.js')).serve(argv, guarded),
+  },
   process.argv.slice(2),
 );

@@ -36,6 +36,12 @@ export const upOptions = {
     section: 'Nodes',
     meaning: 'Socket of a container runtime that runs already; the single node uses that one.',
   },
+  'node-ip': {
+    type: 'strings',
+    section: 'Nodes',
+    meaning:
+      'Address of this machine that its nodes have and serve at; two for both families. Default: that of the host name, else of the interface with the default route. With 127.0.0.1 only this machine reaches the node agents, and Services of pods in its network get no endpoints.',
+  },
   store: {
     type: 'string',
     oneOf: ['etcd', 'memory'],

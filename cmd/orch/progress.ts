@@ -3,7 +3,8 @@ import type { Clock } from '#apimachinery/clock.js';
 
 export interface ProgressEvent {
   readonly step: string;
-  readonly state: 'started' | 'done' | 'failed';
+  /** `waiting`: it is still at it, and `note` says what for. */
+  readonly state: 'started' | 'waiting' | 'done' | 'failed';
   /** Something worth knowing about the outcome. */
   readonly note?: string;
 }
@@ -43,6 +44,11 @@ export function progressPrinter(output: ProgressOutput, clock: Clock): ProgressS
     if (state === 'started') {
       started.set(name, clock.monotonic());
       if (output.isTTY === true) output.write(`  … ${name}`);
+      return;
+    }
+    if (state === 'waiting') {
+      const text = `  … ${name}: ${note ?? ''}`;
+      output.write(output.isTTY === true ? `\r\u001b[2K${text}` : `${text}\n`);
       return;
     }
     const seconds = ((clock.monotonic() - (started.get(name) ?? clock.monotonic())) / 1000).toFixed(1);

@@ -1,4 +1,5 @@
 /** A process for each daemon, restarted when it ends by itself. */
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
@@ -11,17 +12,23 @@ import {
   nodeAgentArguments,
   schedulerArguments,
 } from '#cmd/orch/arguments.js';
+import type { Closable } from '#cmd/orch/closable.js';
 import type { ClusterContext, Infrastructure } from '#cmd/orch/infrastructure.js';
 import { advertisedAddress, podLogsDir } from '#cmd/orch/infrastructure.js';
+import { untilDone } from '#cmd/orch/patience.js';
 import { Child } from '#cmd/orch/process/child.js';
 import { step } from '#cmd/orch/progress.js';
 import type { RunningCluster } from '#cmd/orch/running-cluster.js';
 import { choosePort } from '#cmd/orch/settings.js';
+import { PartGroup } from '#cmd/orch/stop-parts.js';
 import { simulatedEndpoint } from '#nodeagent/cri/simulated/node.js';
 
 /** The programs beside this one: `dist/bundle`, or `dist/cmd` where nothing is bundled. */
 const programs = fileURLToPath(new URL('..', import.meta.url));
-const apiPatienceMs = 60_000;
+/** Without any sign that the API server gets on. */
+const apiQuietMs = 60_000;
+const apiLimitMs = 600_000;
+const askMs = 10_000;
 const pollMs = 25;
 
 export async function runSeparately(context: ClusterContext, infrastructure: Infrastructure): Promise<RunningCluster> {
@@ -44,11 +51,11 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
   await startChild(context, apiServer);
   const config = await loadKubeconfig(layout.clientConfig, { clock });
   const client = connect(config, { dialect, clock });
-  running.push(client);
+  running.push({ name: 'client', close: () => client.close() });
   await step(
     progress,
     'API server',
-    () => untilReady(config, context),
+    () => untilReady(config, context, apiServer),
     () => infrastructure.server,
   );
   const [managerPort, schedulerPort] = [await choosePort(10_257, '127.0.0.1'), await choosePort(10_259, '127.0.0.1')];
@@ -72,11 +79,15 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
     ...schedulerArguments(loop('scheduler', schedulerPort)),
   ]);
   const nodes = await infrastructure.nodes;
+  // They end beside each other; only the API server has to outlast them.
+  const daemons = new PartGroup('controllers, scheduler and node agents');
+  running.push(daemons);
   const agents = nodes.map((node) =>
     child(context, 'nodeagent', agentName(context, node.name), [
       ...nodeAgentArguments({
         dialect,
         nodeName: node.name,
+        nodeIPs: infrastructure.nodeIPs,
         config: layout.componentConfig(`node-${node.name}`),
         rootDir: layout.node(node.name),
         podLogsDir: podLogsDir(layout, node.name),
@@ -93,9 +104,11 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
     ]),
   );
   await step(progress, 'controllers and scheduler', () =>
-    Promise.all([startChild(context, manager), startChild(context, scheduler)]),
+    Promise.all([manager, scheduler].map((each) => startChild({ running: daemons }, each))),
   );
-  await step(progress, 'node agents', () => Promise.all(agents.map((agent) => startChild(context, agent))));
+  await step(progress, 'node agents', () =>
+    Promise.all(agents.map((agent) => startChild({ running: daemons }, agent))),
+  );
   // Children are restarted, so nothing that one of them does ends the cluster.
   return { client, failed: new Promise<void>(() => undefined) };
 }
@@ -117,34 +130,72 @@ function child({ layout, clock, log }: ClusterContext, program: string, name: st
   });
 }
 
-async function startChild({ running }: ClusterContext, started: Child): Promise<void> {
+async function startChild({ running }: { running: { push(part: Closable): unknown } }, started: Child): Promise<void> {
   running.push(started);
   await started.start();
 }
 
-/** Polls, because before the port listens there is nothing to be told by. */
-async function untilReady(config: ClientConfig, { clock, layout }: ClusterContext): Promise<void> {
+/** Polls, because before the port listens there is nothing to be told by. Waits on as long as the server gets on. */
+async function untilReady(config: ClientConfig, context: ClusterContext, server: Child): Promise<void> {
+  const { clock, layout, progress } = context;
   const { namespace: _namespace, ...target } = config;
   const transport = new HttpTransport({ ...target, clock });
-  const deadline = clock.now() + apiPatienceMs;
-  const signal = AbortSignal.timeout(apiPatienceMs);
+  const logFile = join(layout.logs, `${server.name}.log`);
   try {
-    while (!(await isReady(transport, signal))) {
-      if (clock.now() > deadline) throw new Error(`the API server is not ready; its log is in ${layout.logs}`);
-      await clock.sleep(pollMs);
-    }
+    await untilDone({
+      clock,
+      pollMs,
+      quietMs: apiQuietMs,
+      limitMs: apiLimitMs,
+      onWaiting: (note) => progress({ step: 'API server', state: 'waiting', note }),
+      async look() {
+        const { ready, answer } = await askReady(transport);
+        const cpu = server.pid === undefined ? 'not running' : cpuTicks(server.pid);
+        return { done: ready, waitingFor: answer, progress: `${answer} ${sizeOf(logFile)} ${cpu}` };
+      },
+    });
+  } catch (error) {
+    throw new Error(`the API server is not ready: ${(error as Error).message}; its log is ${logFile}`, {
+      cause: error,
+    });
   } finally {
     await transport.close();
   }
 }
 
-async function isReady(transport: HttpTransport, signal: AbortSignal): Promise<boolean> {
+/** `answer`: why not, in words. */
+async function askReady(transport: HttpTransport): Promise<{ ready: boolean; answer: string }> {
+  const signal = AbortSignal.timeout(askMs);
   try {
-    const { status, body } = await transport.request({ method: 'GET', path: '/readyz', headers: {}, signal });
-    for await (const _part of body);
-    return status === 200;
+    const { status, body } = await transport.request({ method: 'GET', path: '/readyz?verbose', headers: {}, signal });
+    const parts: Buffer[] = [];
+    for await (const part of body) parts.push(Buffer.from(part));
+    const failing = [
+      ...Buffer.concat(parts)
+        .toString()
+        .matchAll(/^\[-\](\S+)/gm),
+    ].map(([, check]) => check);
+    return { ready: status === 200, answer: `its checks ${failing.join(', ')} (status ${status})` };
   } catch {
     // Refused or reset: not there yet.
-    return false;
+    return { ready: false, answer: 'its port to answer' };
+  }
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Time that the process has computed: one that waits for its turn on a busy machine still gets on. */
+function cpuTicks(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .slice(11, 13)
+      .join('+');
+  } catch {
+    return 'gone';
   }
 }

@@ -1,36 +1,48 @@
 /** Runs a cluster until it is told to stop: infrastructure first, daemons on top, and back down in reverse order. */
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
 import type { Closable } from '#cmd/orch/closable.js';
-import { startInfrastructure } from '#cmd/orch/infrastructure.js';
+import { type ClusterContext, startInfrastructure } from '#cmd/orch/infrastructure.js';
 import { layoutOf } from '#cmd/orch/layout.js';
 import { untilNodesReady, untilPodsAreAdmitted } from '#cmd/orch/nodes-ready.js';
 import { writeIdentity } from '#cmd/orch/process/identity.js';
 import { type ProgressSink, type ServeMessage, step } from '#cmd/orch/progress.js';
+import type { RunningCluster } from '#cmd/orch/running-cluster.js';
 import { type ClusterSettings, readSettings } from '#cmd/orch/settings.js';
 import type { StartOptions } from '#cmd/orch/start-options.js';
+import { stopParts } from '#cmd/orch/stop-parts.js';
 import { createLogger } from '#daemon/log/create-logger.js';
+import type { GuardedProcess } from '#daemon/process/guarded-process.js';
 
 export interface ServeHooks {
+  /** The process that runs the cluster. */
+  readonly guarded: GuardedProcess;
   readonly progress: ProgressSink;
   onReady(): Promise<void>;
 }
 
 /** Longest time from the API server's first answer until all nodes are Ready; ms. */
 const nodesReadyMs = 120_000;
+/** Longest wait for one part to stop; ms. */
+const partLimitMs = 20_000;
+/** Longest wait for a start that is under way when the cluster is told to stop; ms. */
+const startingLimitMs = 10_000;
+const lingerMs = 1000;
 
 /** The background process: settings from the data directory, progress to the parent. */
-export async function serve(argv: readonly string[]): Promise<number> {
+export async function serve(argv: readonly string[], guarded: GuardedProcess): Promise<number> {
   const start = JSON.parse(argv[0] ?? '') as StartOptions;
   const settings = readSettings(layoutOf(start.dataDir).settings);
   if (settings === undefined) throw new Error(`${start.dataDir} holds no cluster`);
   const tell = (message: ServeMessage) => {
-    if (process.connected === true) process.send?.(message);
+    // Whoever started it may be gone: then there is nobody to tell.
+    if (process.connected === true) process.send?.(message, undefined, undefined, () => undefined);
   };
   try {
     return await serveCluster(start, settings, {
+      guarded,
       progress: tell,
       onReady: async () => {
         tell({ state: 'ready' });
@@ -44,16 +56,18 @@ export async function serve(argv: readonly string[]): Promise<number> {
 
 /** Resolves with the exit code once the cluster has stopped. Rejects when it could not be started. */
 export async function serveCluster(start: StartOptions, settings: ClusterSettings, hooks: ServeHooks): Promise<number> {
+  const { guarded } = hooks;
   const layout = layoutOf(start.dataDir);
   const dialect = dialectByName(settings.dialect);
   const log = createLogger({
     name: 'orch',
     format: 'text',
     verbosity: start.verbosity,
-    pid: process.pid,
+    pid: guarded.pid,
     now: () => realClock.now(),
-    write: (line) => process.stderr.write(line),
+    write: (line) => guarded.stderr.write(line),
   });
+  guarded.reportTo(log, () => undefined);
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
@@ -63,40 +77,77 @@ export async function serveCluster(start: StartOptions, settings: ClusterSetting
     });
   }
   const running: Closable[] = [];
+  const context = {
+    start,
+    settings,
+    layout,
+    dialect,
+    clock: realClock,
+    log,
+    progress: hooks.progress,
+    running,
+    process: guarded,
+  };
+  const stopped = aborted(stop.signal);
+  // Before anything is started: whoever stops a cluster that is still starting must find it.
+  mkdirSync(layout.run, { recursive: true, mode: 0o700 });
+  writeIdentity(join(layout.run, 'orch.pid'), process.pid);
+  const started = startCluster(context, hooks, stop.signal);
+  // Whoever waits below hears of a failure.
+  started.catch(() => undefined);
   try {
-    const context = { start, settings, layout, dialect, clock: realClock, log, progress: hooks.progress, running };
-    // Before anything is started: whoever stops a cluster that is still starting must find it.
-    mkdirSync(layout.run, { recursive: true, mode: 0o700 });
-    writeIdentity(join(layout.run, 'orch.pid'), process.pid);
-    const infrastructure = await startInfrastructure(context);
-    // A process that only watches over others need not hold the daemons' code.
-    const run = start.separate
-      ? (await import('#cmd/orch/separate.js')).runSeparately
-      : (await import('#cmd/orch/together.js')).runTogether;
-    const cluster = await run(context, infrastructure);
-    const patience = AbortSignal.any([stop.signal, AbortSignal.timeout(nodesReadyMs)]);
-    const count = `${settings.nodes.length} of ${settings.nodes.length}`;
-    await step(
-      hooks.progress,
-      'nodes Ready',
-      () => untilNodesReady(cluster.client, settings.nodes, patience),
-      () => count,
-    );
-    await untilPodsAreAdmitted(cluster.client, patience);
-    await hooks.onReady();
-    await Promise.race([cluster.failed, aborted(stop.signal)]);
+    const cluster = await Promise.race([started, stopped]);
+    if (cluster !== undefined) await Promise.race([cluster.failed, stopped]);
+    // What is being started right now would outlive what is stopped.
+    else await Promise.race([started.catch(() => undefined), realClock.sleep(startingLimitMs)]);
     return 0;
   } finally {
-    for (const part of running.reverse()) {
-      await part.close().catch((error: unknown) => log.error({ err: error }, 'a part of the cluster did not stop'));
-    }
+    await stopParts(running, {
+      clock: realClock,
+      log,
+      limitMs: partLimitMs,
+      onStopping: (name) => writeFileSync(layout.stopping, name),
+    });
+    rmSync(layout.stopping, { force: true });
     rmSync(join(layout.run, 'orch.pid'), { force: true });
+    // Something that was not waited for, or forgot to let go, must not keep the process; this timer does not either.
+    realClock.setTimer(() => {
+      log.warn('something still runs in this process; ending it');
+      process.exit();
+    }, lingerMs);
   }
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+/** Resolves when pods can be created. Rejects when it could not be started, or `signal` aborted meanwhile. */
+async function startCluster(
+  context: ClusterContext,
+  { progress, onReady }: ServeHooks,
+  signal: AbortSignal,
+): Promise<RunningCluster> {
+  const { start, settings } = context;
+  const infrastructure = await startInfrastructure(context);
+  signal.throwIfAborted();
+  // A process that only watches over others need not hold the daemons' code.
+  const run = start.separate
+    ? (await import('#cmd/orch/separate.js')).runSeparately
+    : (await import('#cmd/orch/together.js')).runTogether;
+  const cluster = await run(context, infrastructure);
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(nodesReadyMs)]);
+  const count = `${settings.nodes.length} of ${settings.nodes.length}`;
+  await step(
+    progress,
+    'nodes Ready',
+    () => untilNodesReady(cluster.client, settings.nodes, patience),
+    () => count,
+  );
+  await untilPodsAreAdmitted(cluster.client, patience);
+  await onReady();
+  return cluster;
+}
+
+function aborted(signal: AbortSignal): Promise<undefined> {
   return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
 }

@@ -1,7 +1,8 @@
 /** What a cluster was created with. Written once, so that the next start finds the same cluster. */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { DialectName } from '#apimachinery/dialect.js';
+import { replaceFile } from '#cmd/orch/process/replace-file.js';
 
 export type RuntimeName = 'containerd' | 'simulated';
 export type StoreName = 'etcd' | 'memory';
@@ -32,8 +33,7 @@ export function readSettings(file: string): ClusterSettings | undefined {
 }
 
 export function writeSettings(file: string, settings: ClusterSettings): void {
-  writeFileSync(`${file}.new`, `${JSON.stringify(settings, null, 2)}\n`, { mode: 0o600 });
-  renameSync(`${file}.new`, file);
+  replaceFile(file, `${JSON.stringify(settings, null, 2)}\n`);
 }
 
 /** True when a listener can have the port on this address. */

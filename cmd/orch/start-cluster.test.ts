@@ -1,4 +1,9 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { text } from 'node:stream/consumers';
 import t from 'tap';
+import { parse } from 'yaml';
 import { deployments } from '#api/apps/v1/resources.gen.js';
 import type { Deployment } from '#api/apps/v1/types.gen.js';
 import { namespaces, nodes, pods } from '#api/core/v1/resources.gen.js';
@@ -67,4 +72,30 @@ t.test('rights hold without a socket too', async (t) => {
   const nobody = cluster.clientAs('nobody');
   await t.rejects(nobody.resource(pods).list({ namespace: 'default' }), /pods is forbidden: User "nobody" cannot list/);
   t.throws(() => cluster.kubeconfig(), /listen: true/);
+});
+
+t.test('each node agent has metrics of its own behind the proxy of its node', async (t) => {
+  const cluster = await startCluster({ nodes: 2, listen: true });
+  t.teardown(() => cluster.close());
+  const { clusters, users } = parse(cluster.kubeconfig()) as {
+    clusters: { cluster: Record<string, string> }[];
+    users: { user: Record<string, string> }[];
+  };
+  const data = (entry: Record<string, string> | undefined, name: string) =>
+    Buffer.from(entry?.[`${name}-data`] ?? '', 'base64');
+  const tls = {
+    ca: data(clusters[0]?.cluster, 'certificate-authority'),
+    cert: data(users[0]?.user, 'client-certificate'),
+    key: data(users[0]?.user, 'client-key'),
+  };
+  const read = async (path: string) => {
+    const call = request(new URL(path, clusters[0]?.cluster['server']), { ...tls, agent: false });
+    call.end();
+    const [response] = (await once(call, 'response')) as [IncomingMessage];
+    return text(response);
+  };
+  for (const node of ['node-0', 'node-1']) {
+    t.match(await read(`/api/v1/nodes/${node}/proxy/metrics`), `\nnodeagent_node_name{node="${node}"} 1\n`);
+    t.match(await read(`/api/v1/nodes/${node}/proxy/metrics/resource`), '\nnode_memory_working_set_bytes ');
+  }
 });

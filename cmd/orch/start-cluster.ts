@@ -21,6 +21,7 @@ import {
   apiServerArguments,
   apiServerFiles,
   controllerManagerArguments,
+  type NodeAgentArguments,
   nodeAgentArguments,
 } from '#cmd/orch/arguments.js';
 import { ClusterProcess } from '#cmd/orch/cluster.js';
@@ -29,7 +30,7 @@ import { untilPodsAreAdmitted } from '#cmd/orch/nodes-ready.js';
 import { freePort } from '#cmd/orch/settings.js';
 import { type Logger, silentLogger } from '#daemon/log/logger.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
-import { ensureClusterPki } from '#daemon/pki/cluster-pki.js';
+import { ensureClusterPki, ensureNodePki } from '#daemon/pki/cluster-pki.js';
 import { simulatedDependencies } from '#nodeagent/cri/simulated/node.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import type { Store } from '#storage/store.js';
@@ -112,7 +113,15 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       await process.startApiServer();
       await process.startLoops();
       const names = Array.from({ length: options.nodes ?? 1 }, (_, index) => `node-${index}`);
-      await Promise.all(names.map((name, index) => startNode(process, { dialect, clock, name, index, folder })));
+      // One for all of them: they are of this process and serve at its address.
+      const shared = { dialect, nodeName: 'nodes', names: [], ips: ['127.0.0.1'], now: clock.now() };
+      const { serving } = await ensureNodePki(folder, pki.authority, shared);
+      const files = {
+        ca: pki.authority.certificateFile,
+        certificate: serving.certificateFile,
+        key: serving.privateKeyFile,
+      };
+      await Promise.all(names.map((name, index) => startNode(process, { dialect, clock, name, index, folder, files })));
       const patience = AbortSignal.timeout(nodesReadyMs);
       await process.untilScheduled(names, patience);
       await untilPodsAreAdmitted(process.api.client, patience);
@@ -147,9 +156,16 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
 
 async function startNode(
   process: ClusterProcess,
-  node: { dialect: Dialect; clock: Clock; name: string; index: number; folder: string },
+  node: {
+    dialect: Dialect;
+    clock: Clock;
+    name: string;
+    index: number;
+    folder: string;
+    files: NodeAgentArguments['files'];
+  },
 ): Promise<void> {
-  const { dialect, clock, name, folder } = node;
+  const { dialect, clock, name, folder, files } = node;
   const podCIDR = nodeRange(podRange, node.index);
   await process.startNode({
     name,
@@ -157,6 +173,7 @@ async function startNode(
     arguments: nodeAgentArguments({
       dialect,
       nodeName: name,
+      nodeIPs: ['127.0.0.1'],
       config: undefined,
       rootDir: join(folder, name),
       podLogsDir: join(folder, name, 'logs'),
@@ -164,7 +181,7 @@ async function startNode(
       pauseImage: undefined,
       podRange: podCIDR,
       verbosity: 0,
-      files: { ca: undefined, certificate: undefined, key: undefined },
+      files,
     }),
   });
 }

@@ -5,6 +5,8 @@ export interface StartOptions {
   readonly separate: boolean;
   /** Address on which the API server listens. */
   readonly bindAddress: string;
+  /** Asked for by the user; none: the machine's. */
+  readonly nodeIPs: readonly string[];
   readonly verbosity: number;
   /** Socket of a runtime that is not ours. */
   readonly foreignRuntime: string | undefined;

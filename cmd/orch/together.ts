@@ -26,9 +26,10 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
     clock,
     log,
     random: Math.random,
-    metrics: createRegistry({ dialect, process: globalThis.process }),
+    metrics: createRegistry({ dialect, process: context.process }),
     rootCA: pki.authority.certificate,
-    machineAddresses: hostAddresses(),
+    // The nodes' is the one by which the machine is known.
+    machineAddresses: [...infrastructure.nodeIPs, ...hostAddresses()],
     ...(settings.store === 'memory' ? { store: new MemoryStore({ clock }) } : {}),
     apiServerArguments: apiServerArguments({
       dialect,
@@ -82,6 +83,7 @@ async function nodeOptions(
     arguments: nodeAgentArguments({
       dialect,
       nodeName: name,
+      nodeIPs: infrastructure.nodeIPs,
       config: undefined,
       rootDir: layout.node(name),
       podLogsDir: podLogsDir(layout, name),

@@ -24,12 +24,14 @@ import type { StartOptions } from '#cmd/orch/start-options.js';
 import { helpText } from '#daemon/options/help.js';
 import type { OptionValues } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
+import type { GuardedProcess } from '#daemon/process/guarded-process.js';
+import { nodeIPErrors } from '#nodeagent/options/node-ip.js';
 
 type UpOptions = OptionValues<typeof upOptions>;
 
 const preferredApiPort = 6443;
 
-export async function up(argv: readonly string[]): Promise<number> {
+export async function up(argv: readonly string[], guarded: GuardedProcess): Promise<number> {
   const parsed = parseOptions(upOptions, argv, { program: 'orch up' });
   if (parsed.kind !== 'run') {
     process.stdout.write(
@@ -52,6 +54,7 @@ export async function up(argv: readonly string[]): Promise<number> {
       dataDir: layout.root,
       separate: options.separate,
       bindAddress: options['bind-address'],
+      nodeIPs: checkedNodeIPs(options['node-ip']),
       verbosity: options.v,
       foreignRuntime: options['container-runtime-endpoint'],
       foreignEtcd:
@@ -65,11 +68,18 @@ export async function up(argv: readonly string[]): Promise<number> {
             },
     };
     process.stdout.write(`Starting a cluster of ${describeNodes(settings)} in ${layout.root}\n`);
-    if (!options.detach) return serveInForeground(start, options, layout, settings, sink);
+    if (!options.detach) return serveInForeground(start, { options, layout, settings, sink, guarded });
     await startInBackground(start, layout, sink);
   }
   await greet(options, layout, sink);
   return 0;
+}
+
+/** Throws a SetupError for what is not one address or one of each family. */
+function checkedNodeIPs(nodeIPs: readonly string[]): readonly string[] {
+  const [message] = nodeIPErrors(nodeIPs);
+  if (message !== undefined) throw new SetupError(message);
+  return nodeIPs;
 }
 
 /** The existing cluster's settings, or those of a new one. Throws a SetupError when the options contradict them. */
@@ -176,16 +186,22 @@ function describeNodes({ nodes, runtime, dialect }: ClusterSettings): string {
   return `${count} (${runtime}, ${dialect} dialect)`;
 }
 
+interface Foreground {
+  readonly options: UpOptions;
+  readonly layout: Layout;
+  readonly settings: ClusterSettings;
+  readonly sink: ProgressSink;
+  readonly guarded: GuardedProcess;
+}
+
 async function serveInForeground(
   start: StartOptions,
-  options: UpOptions,
-  layout: Layout,
-  settings: ClusterSettings,
-  sink: ProgressSink,
+  { options, layout, settings, sink, guarded }: Foreground,
 ): Promise<number> {
   // Only this way of starting needs the daemons in this process.
   const { serveCluster } = await import('#cmd/orch/serve.js');
   return serveCluster(start, settings, {
+    guarded,
     progress: sink,
     onReady: async () => {
       await greet(options, layout, sink);

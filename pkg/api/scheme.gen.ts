@@ -2,6 +2,7 @@
 
 import type { GroupVersionDeclaration } from '#apimachinery/schema/schema.js';
 import { declaration as admissionV1Shared } from '#api/admission/v1/shared.js';
+import { declaration as admissionV1beta1Shared } from '#api/admission/v1beta1/shared.js';
 import { declaration as admissionregistrationV1Mutatingwebhookconfiguration } from '#api/admissionregistration/v1/mutatingwebhookconfiguration.js';
 import { declaration as admissionregistrationV1Shared } from '#api/admissionregistration/v1/shared.js';
 import { declaration as admissionregistrationV1Validatingwebhookconfiguration } from '#api/admissionregistration/v1/validatingwebhookconfiguration.js';
@@ -21,9 +22,12 @@ import { declaration as authorizationV1Shared } from '#api/authorization/v1/shar
 import { declaration as authorizationV1Subjectaccessreview } from '#api/authorization/v1/subjectaccessreview.js';
 import { declaration as autoscalingV1Horizontalpodautoscaler } from '#api/autoscaling/v1/horizontalpodautoscaler.js';
 import { declaration as autoscalingV2Horizontalpodautoscaler } from '#api/autoscaling/v2/horizontalpodautoscaler.js';
+import { declaration as autoscalingV2beta1Horizontalpodautoscaler } from '#api/autoscaling/v2beta1/horizontalpodautoscaler.js';
+import { declaration as autoscalingV2beta2Horizontalpodautoscaler } from '#api/autoscaling/v2beta2/horizontalpodautoscaler.js';
 import { declaration as batchV1Cronjob } from '#api/batch/v1/cronjob.js';
 import { declaration as batchV1Job } from '#api/batch/v1/job.js';
 import { declaration as batchV1Shared } from '#api/batch/v1/shared.js';
+import { declaration as batchV1beta1Cronjob } from '#api/batch/v1beta1/cronjob.js';
 import { declaration as certificatesV1Certificatesigningrequest } from '#api/certificates/v1/certificatesigningrequest.js';
 import { declaration as coordinationV1Lease } from '#api/coordination/v1/lease.js';
 import { declaration as coreV1Binding } from '#api/core/v1/binding.js';
@@ -61,16 +65,24 @@ import { declaration as coreV1Serviceaccount } from '#api/core/v1/serviceaccount
 import { declaration as coreV1Shared } from '#api/core/v1/shared.js';
 import { declaration as coreV1Volume } from '#api/core/v1/volume.js';
 import { declaration as discoveryV1Endpointslice } from '#api/discovery/v1/endpointslice.js';
+import { declaration as discoveryV1beta1Endpointslice } from '#api/discovery/v1beta1/endpointslice.js';
 import { declaration as eventsV1Event } from '#api/events/v1/event.js';
+import { declaration as eventsV1beta1Event } from '#api/events/v1beta1/event.js';
+import { declaration as flowcontrolV1beta1Flowschema } from '#api/flowcontrol/v1beta1/flowschema.js';
+import { declaration as flowcontrolV1beta1Prioritylevelconfiguration } from '#api/flowcontrol/v1beta1/prioritylevelconfiguration.js';
 import { declaration as flowcontrolV1beta2Flowschema } from '#api/flowcontrol/v1beta2/flowschema.js';
 import { declaration as flowcontrolV1beta2Prioritylevelconfiguration } from '#api/flowcontrol/v1beta2/prioritylevelconfiguration.js';
 import { declaration as intstrShared } from '#api/intstr/shared.js';
 import { declaration as metaV1Shared } from '#api/meta/v1/shared.js';
+import { declaration as metaV1beta1Shared } from '#api/meta/v1beta1/shared.js';
 import { declaration as networkingV1Ingress } from '#api/networking/v1/ingress.js';
 import { declaration as networkingV1Ingressclass } from '#api/networking/v1/ingressclass.js';
 import { declaration as networkingV1Networkpolicy } from '#api/networking/v1/networkpolicy.js';
 import { declaration as nodeV1Runtimeclass } from '#api/node/v1/runtimeclass.js';
+import { declaration as nodeV1beta1Runtimeclass } from '#api/node/v1beta1/runtimeclass.js';
 import { declaration as policyV1Poddisruptionbudget } from '#api/policy/v1/poddisruptionbudget.js';
+import { declaration as policyV1beta1Poddisruptionbudget } from '#api/policy/v1beta1/poddisruptionbudget.js';
+import { declaration as policyV1beta1Podsecuritypolicy } from '#api/policy/v1beta1/podsecuritypolicy.js';
 import { declaration as rbacV1Clusterrole } from '#api/rbac/v1/clusterrole.js';
 import { declaration as rbacV1Clusterrolebinding } from '#api/rbac/v1/clusterrolebinding.js';
 import { declaration as rbacV1Role } from '#api/rbac/v1/role.js';
@@ -84,10 +96,12 @@ import { declaration as storageV1Csinode } from '#api/storage/v1/csinode.js';
 import { declaration as storageV1Csistoragecapacity } from '#api/storage/v1/csistoragecapacity.js';
 import { declaration as storageV1Storageclass } from '#api/storage/v1/storageclass.js';
 import { declaration as storageV1Volumeattachment } from '#api/storage/v1/volumeattachment.js';
+import { declaration as storageV1beta1Csistoragecapacity } from '#api/storage/v1beta1/csistoragecapacity.js';
 
 /** Every declaration of the API, by group and version. */
 export const groupVersions: readonly GroupVersionDeclaration[] = [
   { group: 'admission', version: 'v1', kinds: [admissionV1Shared] },
+  { group: 'admission', version: 'v1beta1', kinds: [admissionV1beta1Shared] },
   { group: 'admissionregistration', version: 'v1', kinds: [admissionregistrationV1Mutatingwebhookconfiguration, admissionregistrationV1Shared, admissionregistrationV1Validatingwebhookconfiguration] },
   { group: 'apiextensions', version: 'v1', kinds: [apiextensionsV1Customresourcedefinition] },
   { group: 'apiregistration', version: 'v1', kinds: [apiregistrationV1Apiservice] },
@@ -97,21 +111,31 @@ export const groupVersions: readonly GroupVersionDeclaration[] = [
   { group: 'authorization', version: 'v1', kinds: [authorizationV1Localsubjectaccessreview, authorizationV1Selfsubjectaccessreview, authorizationV1Selfsubjectrulesreview, authorizationV1Shared, authorizationV1Subjectaccessreview] },
   { group: 'autoscaling', version: 'v1', kinds: [autoscalingV1Horizontalpodautoscaler] },
   { group: 'autoscaling', version: 'v2', kinds: [autoscalingV2Horizontalpodautoscaler] },
+  { group: 'autoscaling', version: 'v2beta1', kinds: [autoscalingV2beta1Horizontalpodautoscaler] },
+  { group: 'autoscaling', version: 'v2beta2', kinds: [autoscalingV2beta2Horizontalpodautoscaler] },
   { group: 'batch', version: 'v1', kinds: [batchV1Cronjob, batchV1Job, batchV1Shared] },
+  { group: 'batch', version: 'v1beta1', kinds: [batchV1beta1Cronjob] },
   { group: 'certificates', version: 'v1', kinds: [certificatesV1Certificatesigningrequest] },
   { group: 'coordination', version: 'v1', kinds: [coordinationV1Lease] },
   { group: 'core', version: 'v1', kinds: [coreV1Binding, coreV1CloudVolumes, coreV1Componentstatus, coreV1Configmap, coreV1ContainerStatus, coreV1Container, coreV1Endpoints, coreV1Environment, coreV1Ephemeralcontainer, coreV1Event, coreV1Limitrange, coreV1Namespace, coreV1NetworkVolumes, coreV1Node, coreV1PersistentvolumeSources, coreV1Persistentvolume, coreV1Persistentvolumeclaim, coreV1PodDns, coreV1PodOptions, coreV1PodStatus, coreV1Pod, coreV1Podtemplate, coreV1Probe, coreV1ProjectedVolumes, coreV1Rangeallocation, coreV1Replicationcontroller, coreV1Resourcequota, coreV1Scheduling, coreV1Secret, coreV1Securitycontext, coreV1Service, coreV1Serviceaccount, coreV1Shared, coreV1Volume] },
   { group: 'discovery', version: 'v1', kinds: [discoveryV1Endpointslice] },
+  { group: 'discovery', version: 'v1beta1', kinds: [discoveryV1beta1Endpointslice] },
   { group: 'events', version: 'v1', kinds: [eventsV1Event] },
+  { group: 'events', version: 'v1beta1', kinds: [eventsV1beta1Event] },
+  { group: 'flowcontrol', version: 'v1beta1', kinds: [flowcontrolV1beta1Flowschema, flowcontrolV1beta1Prioritylevelconfiguration] },
   { group: 'flowcontrol', version: 'v1beta2', kinds: [flowcontrolV1beta2Flowschema, flowcontrolV1beta2Prioritylevelconfiguration] },
   { group: 'intstr', version: '', kinds: [intstrShared] },
   { group: 'meta', version: 'v1', kinds: [metaV1Shared] },
+  { group: 'meta', version: 'v1beta1', kinds: [metaV1beta1Shared] },
   { group: 'networking', version: 'v1', kinds: [networkingV1Ingress, networkingV1Ingressclass, networkingV1Networkpolicy] },
   { group: 'node', version: 'v1', kinds: [nodeV1Runtimeclass] },
+  { group: 'node', version: 'v1beta1', kinds: [nodeV1beta1Runtimeclass] },
   { group: 'policy', version: 'v1', kinds: [policyV1Poddisruptionbudget] },
+  { group: 'policy', version: 'v1beta1', kinds: [policyV1beta1Poddisruptionbudget, policyV1beta1Podsecuritypolicy] },
   { group: 'rbac', version: 'v1', kinds: [rbacV1Clusterrole, rbacV1Clusterrolebinding, rbacV1Role, rbacV1Rolebinding, rbacV1Shared] },
   { group: 'resource', version: '', kinds: [resourceShared] },
   { group: 'runtime', version: '', kinds: [runtimeShared] },
   { group: 'scheduling', version: 'v1', kinds: [schedulingV1Priorityclass] },
   { group: 'storage', version: 'v1', kinds: [storageV1Csidriver, storageV1Csinode, storageV1Csistoragecapacity, storageV1Storageclass, storageV1Volumeattachment] },
+  { group: 'storage', version: 'v1beta1', kinds: [storageV1beta1Csistoragecapacity] },
 ];

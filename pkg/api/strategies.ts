@@ -13,8 +13,11 @@ import { replicaSetStrategy } from '#api/apps/v1/replicaset/strategy.js';
 import { statefulSetStrategy } from '#api/apps/v1/statefulset/strategy.js';
 import { horizontalPodAutoscalerV1Strategy } from '#api/autoscaling/v1/horizontalpodautoscaler/strategy.js';
 import { horizontalPodAutoscalerStrategy } from '#api/autoscaling/v2/horizontalpodautoscaler/strategy.js';
+import { horizontalPodAutoscalerV2beta1Strategy } from '#api/autoscaling/v2beta1/horizontalpodautoscaler/strategy.js';
+import { horizontalPodAutoscalerV2beta2Strategy } from '#api/autoscaling/v2beta2/horizontalpodautoscaler/strategy.js';
 import { cronJobStrategy } from '#api/batch/v1/cronjob/strategy.js';
 import { jobStrategy } from '#api/batch/v1/job/strategy.js';
+import { cronJobV1beta1Strategy } from '#api/batch/v1beta1/cronjob/strategy.js';
 import { certificateSigningRequestStrategy } from '#api/certificates/v1/certificatesigningrequest/strategy.js';
 import { leaseStrategy } from '#api/coordination/v1/lease/strategy.js';
 import { componentStatusStrategy } from '#api/core/v1/componentstatus/strategy.js';
@@ -34,20 +37,30 @@ import { secretStrategy } from '#api/core/v1/secret/strategy.js';
 import { serviceStrategy } from '#api/core/v1/service/strategy.js';
 import { serviceAccountStrategy } from '#api/core/v1/serviceaccount/strategy.js';
 import { endpointSliceStrategy } from '#api/discovery/v1/endpointslice/strategy.js';
+import { endpointSliceV1beta1Strategy } from '#api/discovery/v1beta1/endpointslice/strategy.js';
 import { eventsV1Strategy } from '#api/events/v1/event/strategy.js';
+import { eventsV1beta1Strategy } from '#api/events/v1beta1/event/strategy.js';
+import {
+  flowSchemaV1beta1Strategy,
+  priorityLevelConfigurationV1beta1Strategy,
+} from '#api/flowcontrol/v1beta1/strategies.js';
 import { flowSchemaStrategy } from '#api/flowcontrol/v1beta2/flowschema/strategy.js';
 import { priorityLevelConfigurationStrategy } from '#api/flowcontrol/v1beta2/prioritylevelconfiguration/strategy.js';
 import { ingressStrategy } from '#api/networking/v1/ingress/strategy.js';
 import { ingressClassStrategy } from '#api/networking/v1/ingressclass/strategy.js';
 import { networkPolicyStrategy } from '#api/networking/v1/networkpolicy/strategy.js';
 import { runtimeClassStrategy } from '#api/node/v1/runtimeclass/strategy.js';
+import { runtimeClassV1beta1Strategy } from '#api/node/v1beta1/runtimeclass/strategy.js';
 import { podDisruptionBudgetStrategy } from '#api/policy/v1/poddisruptionbudget/strategy.js';
+import { podDisruptionBudgetV1beta1Strategy } from '#api/policy/v1beta1/poddisruptionbudget/strategy.js';
+import { podSecurityPolicyStrategy } from '#api/policy/v1beta1/podsecuritypolicy/strategy.js';
 import { clusterRoleBindingStrategy, roleBindingStrategy } from '#api/rbac/v1/binding/strategy.js';
 import { clusterRoleStrategy, roleStrategy } from '#api/rbac/v1/role/strategy.js';
 import { priorityClassStrategy } from '#api/scheduling/v1/priorityclass/strategy.js';
 import { csiStorageCapacityStrategy } from '#api/storage/v1/csistoragecapacity/strategy.js';
 import { csiDriverStrategy, csiNodeStrategy, volumeAttachmentStrategy } from '#api/storage/v1/driver-strategies.js';
 import { storageClassStrategy } from '#api/storage/v1/storageclass/strategy.js';
+import { csiStorageCapacityV1beta1Strategy } from '#api/storage/v1beta1/csistoragecapacity/strategy.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
@@ -69,8 +82,11 @@ const own: ReadonlyMap<string, Strategy> = new Map<string, Strategy>([
   ['apps/v1/statefulsets', statefulSetStrategy],
   ['autoscaling/v1/horizontalpodautoscalers', horizontalPodAutoscalerV1Strategy],
   ['autoscaling/v2/horizontalpodautoscalers', horizontalPodAutoscalerStrategy],
+  ['autoscaling/v2beta1/horizontalpodautoscalers', horizontalPodAutoscalerV2beta1Strategy],
+  ['autoscaling/v2beta2/horizontalpodautoscalers', horizontalPodAutoscalerV2beta2Strategy],
   ['batch/v1/cronjobs', cronJobStrategy],
   ['batch/v1/jobs', jobStrategy],
+  ['batch/v1beta1/cronjobs', cronJobV1beta1Strategy],
   ['certificates/v1/certificatesigningrequests', certificateSigningRequestStrategy],
   ['coordination/v1/leases', leaseStrategy],
   ['core/v1/componentstatuses', componentStatusStrategy],
@@ -90,14 +106,21 @@ const own: ReadonlyMap<string, Strategy> = new Map<string, Strategy>([
   ['core/v1/serviceaccounts', serviceAccountStrategy],
   ['core/v1/services', serviceStrategy],
   ['discovery/v1/endpointslices', endpointSliceStrategy],
+  ['discovery/v1beta1/endpointslices', endpointSliceV1beta1Strategy],
   ['events/v1/events', eventsV1Strategy],
+  ['events/v1beta1/events', eventsV1beta1Strategy],
+  ['flowcontrol/v1beta1/flowschemas', flowSchemaV1beta1Strategy],
+  ['flowcontrol/v1beta1/prioritylevelconfigurations', priorityLevelConfigurationV1beta1Strategy],
   ['flowcontrol/v1beta2/flowschemas', flowSchemaStrategy],
   ['flowcontrol/v1beta2/prioritylevelconfigurations', priorityLevelConfigurationStrategy],
   ['networking/v1/ingressclasses', ingressClassStrategy],
   ['networking/v1/ingresses', ingressStrategy],
   ['networking/v1/networkpolicies', networkPolicyStrategy],
   ['node/v1/runtimeclasses', runtimeClassStrategy],
+  ['node/v1beta1/runtimeclasses', runtimeClassV1beta1Strategy],
   ['policy/v1/poddisruptionbudgets', podDisruptionBudgetStrategy],
+  ['policy/v1beta1/poddisruptionbudgets', podDisruptionBudgetV1beta1Strategy],
+  ['policy/v1beta1/podsecuritypolicies', podSecurityPolicyStrategy],
   ['rbac/v1/clusterrolebindings', clusterRoleBindingStrategy],
   ['rbac/v1/clusterroles', clusterRoleStrategy],
   ['rbac/v1/rolebindings', roleBindingStrategy],
@@ -108,6 +131,7 @@ const own: ReadonlyMap<string, Strategy> = new Map<string, Strategy>([
   ['storage/v1/csinodes', csiNodeStrategy],
   ['storage/v1/storageclasses', storageClassStrategy],
   ['storage/v1/volumeattachments', volumeAttachmentStrategy],
+  ['storage/v1beta1/csistoragecapacities', csiStorageCapacityV1beta1Strategy],
 ]);
 
 /** What is particular to the resource; ask once and keep it. */

@@ -3,6 +3,7 @@
  * Strategies are pure: what they need comes in through the context.
  */
 
+import type { Conversion } from '#api/conversion.js';
 import type { ApiObjectShape, TableRowCells } from '#api/object.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -28,6 +29,8 @@ export interface StrategyContext {
 }
 
 export interface Strategy<T extends ApiObjectShape = ApiObjectShape> {
+  /** From and to the form that is stored; absent where that is this version's. */
+  readonly conversion?: Conversion;
   /** Fills defaults in place; also run on objects read back from clients before an update. */
   defaults?(object: T, context: StrategyContext): void;
   /** Resets what a client may not set on create (status, generation, …), in place. */
@@ -47,8 +50,10 @@ export interface Strategy<T extends ApiObjectShape = ApiObjectShape> {
   validateStatusUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
   /** Texts for `Warning` headers. */
   warnings?(object: T, old: T | undefined, context: StrategyContext): string[];
-  /** Field selector names and values besides metadata.name and metadata.namespace. */
+  /** Field selector names and values besides metadata.name and metadata.namespace, of the stored form. */
   selectableFields?(object: T): Record<string, string>;
+  /** Field selectors of a version in which they have other names than in the stored one: name here → name there. */
+  readonly fieldLabels?: Readonly<Record<string, string>>;
   /** Cells of the resource's declared columns, in their order; absent: name and creation time. */
   cells?(object: T, context: StrategyContext): TableRowCells;
   /** An update of a name that does not exist creates it (as for leases, endpoints, nodes' status …). */

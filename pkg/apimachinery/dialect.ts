@@ -91,6 +91,8 @@ function makeDialect(w: Words) {
     name: w.name,
     /** `orch` or `kubernetes`. */
     product,
+    /** The product in texts for people: `Orch`, `Kubernetes`. */
+    displayName: `${product.charAt(0).toUpperCase()}${product.slice(1)}`,
     /** The product's part of shorter names, options among them: `orch`, `kube`. */
     shortName: w.short,
     /** The node agent in identifiers of configuration files: `nodeAgent`, `kubelet`. */

@@ -10,8 +10,11 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { pathNotFound, serviceUnavailable } from '#apimachinery/errors/status.js';
 import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
+import { AdmissionMetrics } from '#apiserver/admission/metrics.js';
 import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
+import { parseAhead } from '#apiserver/bodies/parse-ahead.js';
+import { YamlReader } from '#apiserver/bodies/yaml-reader.js';
 import { Discovery } from '#apiserver/discovery/discovery.js';
 import { Health, type HealthCheck } from '#apiserver/discovery/health.js';
 import { groupsOf } from '#apiserver/discovery/resource-list.js';
@@ -22,11 +25,10 @@ import type { ApiHandler, ApiRequest, ApiResponse, UpgradeHandler } from '#apise
 import { RequestMetrics } from '#apiserver/http/metrics.js';
 import { Pipeline } from '#apiserver/http/pipeline.js';
 import { Responder } from '#apiserver/http/respond.js';
-import { HttpsServer, type TLSMaterial } from '#apiserver/http/server.js';
+import { type ConnectionLimits, HttpsServer, type TLSMaterial } from '#apiserver/http/server.js';
 import { upgradeHandler } from '#apiserver/http/upgrade.js';
 import { ResponseWriter } from '#apiserver/http/write-response.js';
 import { OpenApi } from '#apiserver/openapi/openapi.js';
-import { conversionsOf } from '#apiserver/registry/conversions.js';
 import type { ConnectEndpoint, VirtualResource } from '#apiserver/registry/endpoints.js';
 import { ManagedFields } from '#apiserver/registry/managed-fields.js';
 import type { RegistryContext, WriteHook } from '#apiserver/registry/registry-context.js';
@@ -83,6 +85,8 @@ export interface ListenOptions {
   readonly strictTransportSecurity?: string;
   /** True for a request whose HTTP/2 connection is to be made anew. */
   readonly goAway?: () => boolean;
+  /** Times that connections have; absent: 1.24's. */
+  readonly limits?: Partial<ConnectionLimits>;
 }
 
 export interface ApiServerOptions {
@@ -148,6 +152,7 @@ export class ApiServer implements Daemon {
   readonly #ready = deferred();
   readonly #responder: Responder;
   readonly #writer: ResponseWriter;
+  readonly #yaml: YamlReader;
   #server: HttpsServer | undefined;
   #address: AddressInfo | undefined;
   #started: Promise<void> | undefined;
@@ -162,6 +167,7 @@ export class ApiServer implements Daemon {
     this.scheme = schemeFor(dialect);
     const codec = new Codec(this.scheme);
     this.#responder = new Responder(dialect, codec);
+    this.#yaml = new YamlReader({ clock, maxBytes: this.#options.maxBodyBytes });
     const metrics = new RequestMetrics({
       registry: dependencies.metrics,
       isServed: (info) => this.resources.serves(info.group, info.version, info.resource, info.subresource),
@@ -181,19 +187,21 @@ export class ApiServer implements Daemon {
       frames: new RecentFrames(),
       authorizer: dependencies.authorizer,
       admission: dependencies.admission ?? [],
+      admissionMetrics: new AdmissionMetrics(dependencies.metrics),
       hooks: dependencies.hooks ?? [],
       managedFields: new ManagedFields({ dialect, clock, codec }),
       resources: this.resources,
       minWatchTimeoutMs: this.#options.minRequestTimeoutMs,
+      stallMs: this.#options.stallMs,
       allowPrivileged: this.#options.allowPrivileged,
       closing: this.#closing.signal,
     };
     const served = serveResources({
       scheme: this.scheme,
+      codec,
       storages: dependencies.storages,
       unstored: dependencies.unstored ?? new Map(),
       strategyFor,
-      conversionFor: conversionsOf(dialect),
       eventTTLSeconds: this.#options.eventTTLSeconds,
       gate: registry.gate,
       isEnabled: dependencies.isEnabled,
@@ -212,6 +220,7 @@ export class ApiServer implements Daemon {
         readOnly: this.#options.maxRequestsInFlight,
         mutating: this.#options.maxMutatingRequestsInFlight,
       },
+      parseAhead: (request) => parseAhead(request, dialect, this.#yaml),
       requestTimeoutMs: this.#options.requestTimeoutMs,
     });
     const router = new ResourceRouter(registry, dependencies.virtualResources ?? [], dependencies.connects ?? []);
@@ -256,6 +265,7 @@ export class ApiServer implements Daemon {
     }
     this.#closing.abort();
     await this.#server?.close(this.#options.shutdownGraceMs, (ms, signal) => this.#deps.clock.sleep(ms, signal));
+    await this.#yaml.close();
     await this.#deps.storages.close();
     this.#ready.reject(new Error('closed before it was ready'));
   }
@@ -266,22 +276,24 @@ export class ApiServer implements Daemon {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { log, storages } = this.#deps;
+    const { clock, log, storages } = this.#deps;
     const stop = () => void this.close();
     if (signal.aborted) stop();
     else signal.addEventListener('abort', stop, { once: true });
     const caches = storages.start(this.#closing.signal);
+    // Awaited below; when listening fails, that is what is told.
+    caches.catch(() => undefined);
     const { listen } = this.#options;
     if (listen !== undefined && !this.#closing.signal.aborted) {
       const { handler, upgrade } = this;
       const responder = this.#responder;
       const { maxBodyBytes } = this.#options;
       const writer = this.#writer;
-      this.#server = new HttpsServer({ ...listen, handler, upgrade, responder, writer, log, maxBodyBytes });
+      this.#server = new HttpsServer({ ...listen, handler, upgrade, responder, writer, log, clock, maxBodyBytes });
       this.#address = await this.#server.listen();
       log.info({ host: listen.host, port: this.#address.port }, 'listening');
     }
-    await storages.waitReady(this.#closing.signal);
+    await Promise.race([storages.waitReady(this.#closing.signal), caches]);
     this.#ready.resolve();
     this.#serving = true;
     log.info('serving');
@@ -343,7 +355,9 @@ export class ApiServer implements Daemon {
       '/openapi/v3',
       '/readyz',
     ];
-    return [...fixed, '/version', ...versions.map((name) => `/apis/${name}`), ...Object.keys(extra)].sort();
+    // Those of other rooms may stand for one of these.
+    const all = [...fixed, '/version', ...versions.map((name) => `/apis/${name}`), ...Object.keys(extra)];
+    return [...new Set(all)].sort();
   }
 
   #ownChecks(): HealthCheck[] {

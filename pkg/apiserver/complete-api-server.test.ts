@@ -5,11 +5,21 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { TokenRequest } from '#api/authentication/v1/types.gen.js';
-import { endpoints, namespaces, nodes, pods, secrets, serviceaccounts, services } from '#api/core/v1/resources.gen.js';
-import type { Endpoints, Node, Pod, Secret, Service, ServiceAccount } from '#api/core/v1/types.gen.js';
+import {
+  configmaps,
+  endpoints,
+  namespaces,
+  nodes,
+  pods,
+  secrets,
+  serviceaccounts,
+  services,
+} from '#api/core/v1/resources.gen.js';
+import type { ConfigMap, Endpoints, Node, Pod, Secret, Service, ServiceAccount } from '#api/core/v1/types.gen.js';
 import { clusterroles, rolebindings } from '#api/rbac/v1/resources.gen.js';
 import type { ClusterRole, RoleBinding } from '#api/rbac/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
@@ -216,7 +226,7 @@ t.test('pods get an account, and their node a token for it', async (t) => {
     (value) => value !== undefined,
   );
   await t.rejects(ask(other), failure('Forbidden', /no relationship found between node 'n2' and this object/));
-  await t.rejects(ask(node, 'wrong'), failure('Forbidden', /can only request tokens for pods that run on it/));
+  await t.rejects(ask(node, 'wrong'), failure('Forbidden', /does not match the UID in record/));
   const response = await server.handler({
     method: 'GET',
     url: '/api/v1/namespaces/default/pods',
@@ -285,6 +295,18 @@ t.test('logs and streams reach the node agent', async (t) => {
       );
       if (req.url?.startsWith('/containerLogs/default/web/init') === true)
         res.writeHead(400).end('container "init" is waiting to start');
+      else if (/^\/(page|text)/.test(req.url ?? '')) {
+        const text = `<a href="/a"><a href="b"><a href="//api.test/c"> ${req.headers['x-forwarded-uri']}`;
+        const zipped = req.url === '/page?gzip';
+        const body = zipped ? gzipSync(text) : Buffer.from(text);
+        res.writeHead(200, {
+          'content-type': `text/${req.url?.startsWith('/page') === true ? 'html; charset=utf-8' : 'plain'}`,
+          'content-length': body.length,
+          'access-control-allow-origin': '*',
+          ...(zipped ? { 'content-encoding': 'gzip' } : {}),
+        });
+        res.end(body);
+      } else if (req.url === '/moved') res.writeHead(302, { location: '/other?x=/y' }).end();
       else res.end(`one\ntwo\n`);
     },
   );
@@ -342,6 +364,43 @@ t.test('logs and streams reach the node agent', async (t) => {
   t.match(await get(`${base}/log?container=init`), { status: 400, text: /container \\"init\\" is waiting to start/ });
   t.match(await get(`${base}/log?container=none`), { status: 400, text: /container none is not valid for pod web/ });
   t.match(await get(`${base}/log?tailLines=-1`), { status: 422 });
+  const logMessages = (query: string, protocols: string[]) =>
+    new Promise<string[]>((resolve) => {
+      const headers = { authorization: 'Bearer admin-token' };
+      const address = `wss://127.0.0.1:${server.address?.port}${base}/log${query}`;
+      const stream = new WebSocket(address, protocols, { ca: pki.authority.certificate, headers });
+      const messages: string[] = [];
+      stream.on('message', (data: Buffer, binary) => messages.push(`${binary ? 'bytes' : 'text'} ${data.toString()}`));
+      stream.on('error', (error) => resolve([error.message]));
+      stream.on('close', () => resolve([stream.protocol, ...messages]));
+    });
+  t.same(await logMessages('?follow=true', []), ['', 'bytes ', 'bytes one\ntwo\n']);
+  t.same(await logMessages('', ['other', 'binary.k8s.io']), ['binary.k8s.io', 'bytes ', 'bytes one\ntwo\n']);
+  t.same(await logMessages('', ['base64.binary.k8s.io']), ['base64.binary.k8s.io', 'text ', 'text b25lCnR3bwo=']);
+  t.same(await logMessages('', ['other']), ['Unexpected server response: 403']);
+  t.same(await logMessages('?container=init', []), ['Unexpected server response: 400']);
+  const proxied = async (path: string) => {
+    const at = '/api/v1/nodes/n1/proxy';
+    const answer = await server.handler({
+      method: 'GET',
+      url: at + path,
+      headers: { authorization: 'Bearer admin-token', host: 'api.test' },
+      body: Buffer.alloc(0),
+      remoteAddress: '127.0.0.1',
+      signal: new AbortController().signal,
+    });
+    const parts: Buffer[] = [];
+    for await (const part of answer.body as AsyncIterable<Buffer>) parts.push(part);
+    const whole = Buffer.concat(parts);
+    const text = answer.headers['content-encoding'] === 'gzip' ? gunzipSync(whole) : whole;
+    return { headers: answer.headers, text: text.toString().replaceAll(at, 'PROXY') };
+  };
+  const page = await proxied('/page');
+  t.equal(page.text, '<a href="PROXY/a"><a href="b"><a href="PROXY/c"> PROXY/page');
+  t.same([page.headers['content-length'], page.headers['access-control-allow-origin']], [undefined, undefined]);
+  t.equal((await proxied('/page?gzip')).text, page.text);
+  t.equal((await proxied('/text')).text, '<a href="/a"><a href="b"><a href="//api.test/c"> PROXY/text');
+  t.equal((await proxied('/moved')).headers['location'], '/api/v1/nodes/n1/proxy/other?x=/y');
   t.same(await get('/api/v1/nodes/n1/proxy/stats/summary?x=1'), { status: 200, text: 'one\ntwo\n' });
   t.match(seen.at(-1), / \/stats\/summary\?x=1 -$/);
 
@@ -397,6 +456,18 @@ t.test('logs and streams reach the node agent', async (t) => {
   t.match(await get(`${base}/proxy`), { status: 301 });
   t.match(await get('/api/v1/namespaces/default/services/none/proxy/'), { status: 404 });
   t.match(await get('/api/v1/nodes/none/proxy/'), { status: 404 });
+  // With the rights that it has at agents, it would tell all that is stored.
+  const self = await client.resource<Node>(nodes).create({ metadata: { name: 'self' }, spec: {} });
+  const port = server.address?.port ?? 0;
+  await client.resource<Node>(nodes).updateStatus({
+    ...self,
+    status: {
+      addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
+      daemonEndpoints: { kubeletEndpoint: { Port: port } },
+    },
+  });
+  const own = { status: 400, text: /address not allowed/ };
+  t.match(await get('/api/v1/nodes/self/proxy/api/v1/secrets'), own, 'the server itself is no agent');
 });
 
 t.test('two servers on one store agree', async (t) => {
@@ -531,3 +602,45 @@ t.test('options that cannot be are refused', async (t) => {
     message: /--service-account-signing-key-file: cannot use a key/,
   });
 });
+
+t.test(
+  'each path of the root is named once, and the series of 1.24 tell of admission and authentication',
+  async (t) => {
+    const { server, as } = await startServer(t);
+    const { paths } = await server.client.request<{ paths: string[] }>('GET', '/');
+    t.ok(paths.includes('/metrics'));
+    t.same(paths, [...new Set(paths)]);
+    const data = { metadata: { name: 'c', namespace: 'default' }, data: {} };
+    await server.client.resource<ConfigMap>(configmaps).create(data);
+    const missing = { metadata: { name: 'c', namespace: 'none' }, data: {} };
+    await t.rejects(
+      server.client.resource<ConfigMap>(configmaps).create(missing),
+      failure('NotFound', /^namespaces "none" not found$/),
+    );
+    await t.rejects(
+      as(alice).resource<ConfigMap>(configmaps).get('c', { namespace: 'default' }),
+      failure('Forbidden', /alice/),
+    );
+    const answer = await server.handler({
+      method: 'GET',
+      url: '/metrics',
+      headers: {},
+      body: Buffer.alloc(0),
+      remoteAddress: '127.0.0.1',
+      signal: new AbortController().signal,
+      user: { name: 'root', groups: [dialect.groups.masters] },
+    });
+    const text = String(answer.body);
+    for (const line of [
+      /^apiserver_admission_step_admission_duration_seconds_count\{operation="CREATE",rejected="false",type="admit"\} [1-9]/m,
+      /^apiserver_admission_step_admission_duration_seconds_count\{operation="CREATE",rejected="false",type="validate"\} [1-9]/m,
+      /^apiserver_admission_step_admission_duration_seconds_count\{operation="CREATE",rejected="true",type="admit"\} 1$/m,
+      /^apiserver_admission_controller_admission_duration_seconds_count\{name="NamespaceLifecycle",operation="CREATE",rejected="true",type="admit"\} 1$/m,
+      /^# TYPE authentication_attempts counter$/m,
+      /^# TYPE authenticated_user_requests counter$/m,
+      /^# TYPE authentication_token_cache_request_total counter$/m,
+    ]) {
+      t.match(text, line);
+    }
+  },
+);

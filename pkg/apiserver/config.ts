@@ -1,12 +1,14 @@
 /** From the options of the command line to a complete API server. */
 
 import { randomUUID } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
 import type { Registry } from 'prom-client';
 import { componentstatuses } from '#api/core/v1/resources.gen.js';
 import { schemeFor } from '#api/scheme.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { admissionPlugins, inertPlugins } from '#apiserver/admission/plugins.js';
+import { sameAddress, specialRange } from '#apimachinery/validation/special-ip.js';
+import { admissionPlugins, idlePlugins } from '#apiserver/admission/plugins.js';
 import { RbacEscalation } from '#apiserver/admission/rbac-escalation.js';
 import type { ApiServerOptions } from '#apiserver/apiserver.js';
 import { tokenReviews } from '#apiserver/authentication/token-review.js';
@@ -29,10 +31,11 @@ import type { ApiServerValues } from '#apiserver/options.js';
 import type { VirtualResource } from '#apiserver/registry/endpoints.js';
 import { ResourceStorages } from '#apiserver/registry/storages.js';
 import { tokenRequests } from '#apiserver/serviceaccount/token-requests.js';
-import { NodeAgents } from '#apiserver/streaming/node-agents.js';
+import { NodeAgents, type NodeAgentsOptions } from '#apiserver/streaming/node-agents.js';
 import { podConnects } from '#apiserver/streaming/pod-connect.js';
 import { podLog } from '#apiserver/streaming/pod-log.js';
 import { proxies } from '#apiserver/streaming/proxies.js';
+import type { ResolveName } from '#apiserver/streaming/reachable.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { IdleCollectionOptions } from '#daemon/memory/collect-when-idle.js';
@@ -93,16 +96,19 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
     log.warn({ resource }, 'The encryption config names a resource that is not stored here');
   }
   const reader = new StorageObjectReader({ storageOf: (resource) => storages.find(resource), clock, log });
-  const authentication = await buildAuthentication({ values, dialect, clock, reader });
+  const authentication = await buildAuthentication({ values, dialect, clock, reader, metrics });
   const authorization = buildAuthorization(dialect, reader, values['authorization-mode']);
   const network = buildServiceNetwork({ values, store, random, dialect, metrics });
   const { authorizer } = authorization;
   const reviews: VirtualResource[] = accessReviews({ dialect, authorizer, rules: authorization.rbac?.authorizer });
   const admission = buildAdmission(setup, reader, authorization);
-  const nodeAgents = await buildNodeAgents(values, reader);
+  let server: CompleteApiServer | undefined;
+  const isOwn = (address: string, port: number) =>
+    port === server?.address?.port && isOfMachine(address, setup.machineAddresses ?? []);
+  const nodeAgents = await buildNodeAgents(values, reader, { resolve: resolveName, isOwn });
   const options = await serverOptions(setup, authentication);
   const components = [storeComponent(store), ...(setup.components ?? localDaemons(clock))];
-  return new CompleteApiServer({
+  server = new CompleteApiServer({
     options,
     dependencies: {
       dialect,
@@ -123,9 +129,9 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
       ],
       unstored: new Map([[componentstatuses.resource, new ComponentStorage(components)]]),
       connects: [
-        podLog({ reader, nodeAgents }),
+        podLog({ reader, nodeAgents, dialect }),
         ...podConnects({ dialect, reader, nodeAgents }),
-        ...proxies({ dialect, reader, nodeAgents, random }),
+        ...proxies({ dialect, reader, nodeAgents, resolve: resolveName, random }),
       ],
       paths: { ...discoveryPaths(values, authentication), ...debugPaths(values, metrics, setup.debug) },
       gate,
@@ -143,7 +149,14 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
     machineAddresses: setup.machineAddresses ?? [],
     ...(setup.idleCollection === undefined ? {} : { idleCollection: setup.idleCollection }),
   });
+  return server;
 }
+
+function isOfMachine(address: string, machineAddresses: readonly string[]): boolean {
+  return specialRange(address) === 'loopback' || machineAddresses.some((own) => sameAddress(own, address));
+}
+
+const resolveName: ResolveName = (name) => lookup(name, { all: true });
 
 /** Where the others of a control plane are when nothing else is said (specification 2). */
 function localDaemons(clock: Clock): Component[] {
@@ -157,8 +170,7 @@ function buildAdmission(
 ) {
   const { authorizer, rbac } = authorization;
   const [enabled, disabled] = [values['enable-admission-plugins'], values['disable-admission-plugins']];
-  for (const name of enabled)
-    if (inertPlugins.includes(name)) log.warn({ plugin: name }, 'Nothing acts on this admission plugin yet');
+  for (const { plugin, text } of idlePlugins(enabled)) log.warn({ plugin }, text);
   const plugins = admissionPlugins(
     {
       dialect,
@@ -174,7 +186,11 @@ function buildAdmission(
   return [...plugins, new RbacEscalation({ dialect, index: rbac.index, rbac: rbac.authorizer, authorizer })];
 }
 
-async function buildNodeAgents(values: ApiServerValues, reader: StorageObjectReader): Promise<NodeAgents> {
+async function buildNodeAgents(
+  values: ApiServerValues,
+  reader: StorageObjectReader,
+  network: Pick<NodeAgentsOptions, 'resolve' | 'isOwn'>,
+): Promise<NodeAgents> {
   const read = (option: 'nodeagent-client-certificate' | 'nodeagent-client-key' | 'nodeagent-certificate-authority') =>
     readOptionalFile(option, values[option]);
   const [cert, key, ca] = await Promise.all([
@@ -191,6 +207,7 @@ async function buildNodeAgents(values: ApiServerValues, reader: StorageObjectRea
     },
     addressTypes: values['nodeagent-preferred-address-types'],
     defaultPort: values['nodeagent-port'],
+    ...network,
   });
 }
 

@@ -143,9 +143,17 @@ export class ControllerManager implements Daemon {
     };
     const controllers = this.#makeControllers(context);
     const running: Promise<void>[] = [];
+    const failed = new AbortController();
     for (const [index, controller] of controllers.entries()) {
-      if (index > 0) await clock.sleep(this.#values['controller-start-interval'], signal);
-      running.push(this.#run(controller, signal));
+      if (index > 0) {
+        const pause = AbortSignal.any([signal, failed.signal]);
+        await clock.sleep(this.#values['controller-start-interval'], pause);
+      }
+      if (failed.signal.aborted) break;
+      const work = this.#run(controller, signal);
+      // One that fails before the others have been started ends the wait for them.
+      work.catch(() => failed.abort());
+      running.push(work);
     }
     running.push(
       informers.waitForSync(signal).then(

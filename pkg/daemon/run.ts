@@ -50,6 +50,8 @@ export interface ProgramProcess extends ProcessSignals {
   readonly pid: number;
   readonly stdout: { write(text: string): unknown; readonly columns?: number };
   readonly stderr: { write(text: string): unknown };
+  /** Takes the log for what only the process itself can tell; absent for one that is somebody else's. */
+  reportTo?(log: Logger, flush: () => void): void;
 }
 
 /** Runs the program to its end and returns the exit code; ends the process itself only on a second signal. */
@@ -73,6 +75,7 @@ export async function run<T extends OptionTable>(program: Program<T>, process: P
     validateOptions(parsed, program.rules ?? []);
     const clock = realClock;
     const { log, verbosity, flush } = loggerFor(name, parsed, process);
+    process.reportTo?.(log, flush);
     try {
       for (const warning of [...parsed.warnings, ...gateWarnings(program, parsed)]) log.warn(warning);
       const { env, argv: commandLine } = process;

@@ -1,4 +1,5 @@
 /** What the programs say about their version. */
+import { readFileSync } from 'node:fs';
 import type { Dialect } from '#apimachinery/dialect.js';
 
 /** The fields of `/version`. */
@@ -15,16 +16,44 @@ export interface VersionInfo {
   readonly platform: string;
 }
 
-/** The dialect's version in parts, with what it runs on. */
+/** What `hack/build-info.sh` says of the build. */
+type BuildInfo = Pick<VersionInfo, 'gitCommit' | 'gitTreeState' | 'buildDate'>;
+
+/** Of what was compiled without it; release 1.24 says the same then. */
+const unknownBuild: BuildInfo = { gitCommit: '', gitTreeState: '', buildDate: '1970-01-01T00:00:00Z' };
+/** In the folder of the build, two levels above this file and above every file of the bundle. */
+const buildFile = new URL('../../build.json', import.meta.url);
+let known: BuildInfo | undefined;
+
+function buildInfo(): BuildInfo {
+  known ??= readBuildInfo(buildFile);
+  return known;
+}
+
+/** The file's content; what it does not say is as for a build without one. */
+export function readBuildInfo(file: URL): BuildInfo {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return unknownBuild;
+  }
+  const given = typeof parsed === 'object' && parsed !== null ? (parsed as Readonly<Record<string, unknown>>) : {};
+  const text = (name: keyof BuildInfo) => {
+    const value = given[name];
+    return typeof value === 'string' ? value : unknownBuild[name];
+  };
+  return { gitCommit: text('gitCommit'), gitTreeState: text('gitTreeState'), buildDate: text('buildDate') };
+}
+
+/** The dialect's version in parts, with its build and what it runs on. */
 export function versionInfo(dialect: Dialect): VersionInfo {
   const [major = '', minor = ''] = dialect.version.replace(/^v/, '').split('.');
   return {
     major,
     minor,
     gitVersion: dialect.version,
-    gitCommit: '',
-    gitTreeState: 'clean',
-    buildDate: '1970-01-01T00:00:00Z',
+    ...buildInfo(),
     goVersion: process.version,
     compiler: 'v8',
     platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,

@@ -1,72 +1,39 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
+import { text } from 'node:stream/consumers';
 import t from 'tap';
-import { configmaps, events, pods, secrets } from '#api/core/v1/resources.gen.js';
-import { realClock } from '#apimachinery/clock.js';
+import { configmaps, pods, secrets } from '#api/core/v1/resources.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
-import { FakeApi } from '#client/testing/fake-api.js';
-import { startContainerd } from '#nodeagent/containerd/containerd.js';
-import { runtimePrerequisites } from '#nodeagent/containerd/machine.js';
-import { cleanContainerd, removeAllSandboxes } from '#nodeagent/containerd/teardown.js';
-import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
-import { buildImageArchive, clusterImages } from '#nodeagent/images/busybox.js';
-import { loadImageArchive } from '#nodeagent/images/load.js';
-import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';
-import { LocalMachine } from '#nodeagent/node/machine.js';
-import { RuntimeChecker } from '#nodeagent/probes/checker.js';
-import { standardServer } from '#nodeagent/server/standard-server.js';
-import { eventually, nodeName, startAgent, testPod, testResources } from '#nodeagent/testing/agent-fixture.js';
+import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
+import { eventually, testPod } from '#nodeagent/testing/agent-fixture.js';
+import { containerdFixture, skipWithoutContainers } from '#nodeagent/testing/containerd-fixture.js';
 import { openPortForward, webSocketSession } from '#nodeagent/testing/web-socket-session.js';
 
-const { root, missing } = await runtimePrerequisites();
-const skip = !root || missing.length > 0 ? 'needs root and containerd' : false;
+interface Summary {
+  pods: {
+    podRef: { name: string };
+    containers: { startTime: string; cpu: { time: string }; memory: { time: string }; rootfs: { time: string } }[];
+  }[];
+}
+
+/** Body of a page of the agent. */
+async function read(port: number, path: string): Promise<string> {
+  const call = request({ host: '127.0.0.1', port, path, rejectUnauthorized: false, agent: false });
+  call.end();
+  const [response] = (await once(call, 'response')) as [IncomingMessage];
+  return text(response);
+}
+
+const skip = await skipWithoutContainers();
 t.setTimeout(180_000);
 
 t.test('an agent on containerd', { skip }, async (t) => {
-  const dir = await mkdtemp(join(tmpdir(), 'na-'));
-  const log = pino({ level: process.env['LOG'] ?? 'silent' }, pino.destination(2));
-  // Its own: the bridge of another run may be there still.
-  const podPrefix = `10.${200 + Math.floor(Math.random() * 40)}.${Math.floor(Math.random() * 256)}.`;
-  const podCIDR = `${podPrefix}0/24`;
-  const sandboxImage = clusterImages('test').pause;
-  let containerd = await startContainerd({ dir, podCIDR, sandboxImage });
-  const cri = new GrpcCRI({ endpoint: containerd.endpoint, clock: realClock });
-  t.teardown(async () => {
-    await removeAllSandboxes(cri);
-    await cri.close();
-    await containerd.stop();
-    await cleanContainerd(dir);
-    await rm(dir, { recursive: true });
-  });
-  const api = new FakeApi({ dialect: orchDialect, clock: realClock, resources: testResources });
-  const images = await buildImageArchive({ file: join(dir, 'images.tar'), product: 'test' });
-  await loadImageArchive(join(dir, 'images.tar'), containerd.socket);
-  const server = standardServer({ client: api.client, dialect: orchDialect, clock: realClock, log, nodeName });
-  const args = [
-    '--port=0',
-    '--address=127.0.0.1',
-    '--cert-dir=',
-    `--root-dir=${dir}/agent`,
-    `--pod-logs-dir=${dir}/logs`,
-    '--node-ip=127.0.0.1',
-  ];
-  const dependencies = {
-    cri,
-    machine: new LocalMachine(dir),
-    checker: new RuntimeChecker(cri, 'probe'),
-    logFiles: new DiskLogFiles(),
-    writeFiles: true,
-    server,
-  };
-  let fixture = startAgent({ args, dependencies, api, log });
-  t.teardown(() => fixture.stop());
-  await fixture.agent.ready();
-
-  const status = (name: string) => api.get(pods, `default/${name}`)?.status;
-  const isReady = (name: string) =>
-    status(name)?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true;
+  const fixture = await containerdFixture(t);
+  const { dir, cri, api, images, podPrefix, status, isReady } = fixture;
 
   await t.test('runs a pod with volumes, variables and probes, and lets it go', async (t) => {
     api.seed(configmaps, { metadata: { name: 'cfg', namespace: 'default' }, data: { greeting: 'hello' } });
@@ -117,11 +84,7 @@ t.test('an agent on containerd', { skip }, async (t) => {
       }),
     );
     await eventually(() => isReady('web'), 'the pod is ready').catch((error) => {
-      console.error(
-        JSON.stringify(status('web'), null, 1),
-        api.list(events).map((e) => e.message),
-      );
-      throw error;
+      throw new Error(fixture.describe('web'), { cause: error });
     });
     const found = status('web');
     t.match(found, { phase: 'Running', hostIP: '127.0.0.1', qosClass: 'Guaranteed' });
@@ -129,9 +92,21 @@ t.test('an agent on containerd', { skip }, async (t) => {
     const [pod] = api.list(pods);
     const uid = pod?.metadata.uid ?? '';
     const logFile = join(dir, 'logs', `default_web_${uid}`, 'main', '0.log');
-    const text = await (await import('node:fs/promises')).readFile(logFile, 'utf8');
-    t.match(text, /stdout F hellos3cret\n/);
-    t.match(text, new RegExp(`hello ${found?.podIP}\n`));
+    const logged = await readFile(logFile, 'utf8');
+    t.match(logged, /stdout F hellos3cret\n/);
+    t.match(logged, new RegExp(`hello ${found?.podIP}\n`));
+    const used = await read(fixture.agent().agent.port, '/metrics/cadvisor');
+    const main =
+      '\\{container="main",id="/.*/pod[^"]+/[0-9a-f]{64}",.*,name="[0-9a-f]{64}",namespace="default",pod="web"';
+    t.match(used, new RegExp(`^container_cpu_usage_seconds_total${main},cpu="total"\\} 0\\.\\d+ \\d{13}$`, 'm'));
+    t.match(used, new RegExp(`^container_memory_working_set_bytes${main}\\} [1-9]\\d+ \\d{13}$`, 'm'));
+    t.match(used, new RegExp(`^container_spec_memory_limit_bytes${main}\\} ${64 << 20} \\d{13}$`, 'm'));
+    t.match(used, new RegExp(`^container_cpu_cfs_periods_total${main}\\} \\d+ \\d{13}$`, 'm'));
+    t.match(used, /^container_network_receive_bytes_total\{container="",.*pod="web",interface="eth0"\} [1-9]/m);
+    t.match(used, /^machine_memory_bytes\{boot_id="[^"]+",.*\} [1-9]/m);
+    const resources = await read(fixture.agent().agent.port, '/metrics/resource');
+    t.match(resources, /^node_cpu_usage_seconds_total [1-9]/m);
+    t.match(resources, /^pod_cpu_usage_seconds_total\{namespace="default",pod="web"\} 0\.\d+ /m);
     api.change(configmaps, 'default/cfg', (object) => {
       object.data = { greeting: 'changed' };
     });
@@ -141,19 +116,43 @@ t.test('an agent on containerd', { skip }, async (t) => {
       return stdout.toString() === 'changed';
     }, 'the changed file is seen');
 
-    await fixture.stop();
-    fixture = startAgent({ args, dependencies, api, log });
-    await fixture.agent.ready();
+    await fixture.restartAgent();
     await eventually(() => isReady('web'), 'the pod is ready after a restart of the agent');
     t.equal((await cri.listContainers({ state: 'CONTAINER_RUNNING' })).length, 1, 'nothing runs twice');
     t.equal(status('web')?.containerStatuses?.[0]?.restartCount, 0);
 
-    await api.client.resource(pods).delete('web', { namespace: 'default', gracePeriodSeconds: 10 });
-    await eventually(() => api.get(pods, 'default/web') === undefined, 'the pod is gone');
+    await fixture.remove('web', 10);
     t.same(await cri.listPodSandbox(), []);
     t.same(await cri.listContainers(), []);
     t.same(await readdir(join(dir, 'agent', 'pods')), []);
     t.same(await readdir(join(dir, 'logs')), []);
+  });
+
+  await t.test("a pod on the host's network starts once, and DNS options arrive", async (t) => {
+    const script = 'cat /etc/resolv.conf /etc/hosts; hostname; exec sleep 1000';
+    api.seed(
+      pods,
+      testPod('host', {
+        hostNetwork: true,
+        dnsPolicy: 'None',
+        dnsConfig: {
+          nameservers: ['192.0.2.53'],
+          searches: ['example.test'],
+          options: [{ name: 'ndots', value: '3' }, { name: 'rotate' }],
+        },
+        containers: [{ name: 'main', image: images.busybox, command: ['sh', '-c', script] }],
+      }),
+    );
+    await eventually(() => isReady('host'), 'the pod is ready');
+    t.equal(status('host')?.podIP, '127.0.0.1');
+    const uid = api.get(pods, 'default/host')?.metadata.uid ?? '';
+    const logFile = join(dir, 'logs', `default_host_${uid}`, 'main', '0.log');
+    const said = async () => (await readFile(logFile, 'utf8')).replaceAll(/^\S+ stdout F /gm, '');
+    await eventually(async () => (await said()).includes(`${hostname()}\n`), 'the container has said all');
+    t.match(await said(), /^options ndots:3 rotate$/m);
+    t.match(await said(), /^# Orch-managed hosts file \(host network\)\.$/m);
+    t.equal((await cri.listPodSandbox({ labelSelector: { [new RuntimeLabels(orchDialect).podUID]: uid } })).length, 1);
+    await fixture.remove('host');
   });
 
   await t.test('a crash is seen at once and waits longer each time', async (t) => {
@@ -172,15 +171,29 @@ t.test('an agent on containerd', { skip }, async (t) => {
       lastState: { terminated: { exitCode: 3, reason: 'Error' } },
       state: { waiting: { message: /^back-off 10s restarting failed container=main pod=crash_default\(/ } },
     });
-    await api.client.resource(pods).delete('crash', { namespace: 'default', gracePeriodSeconds: 1 });
-    await eventually(() => api.get(pods, 'default/crash') === undefined, 'the pod is gone');
+    await fixture.remove('crash');
     t.same(await cri.listPodSandbox(), []);
+  });
+
+  await t.test('a container that has ended is counted at the instant of the question', async (t) => {
+    const container = { name: 'main', image: images.busybox, command: ['true'] };
+    api.seed(pods, testPod('over', { restartPolicy: 'Never', containers: [container] }));
+    await eventually(() => status('over')?.phase === 'Succeeded', 'the pod has ended');
+    const asked = Date.now() - 1000;
+    const summary = JSON.parse(await read(fixture.agent().agent.port, '/stats/summary'));
+    const found = (summary as Summary).pods.find(({ podRef }) => podRef.name === 'over');
+    t.equal(found?.containers.length, 1);
+    for (const { startTime, cpu, memory, rootfs } of found?.containers ?? []) {
+      t.ok(Date.parse(startTime) > asked - 60_000, `started ${startTime}`);
+      for (const { time } of [cpu, memory, rootfs]) t.ok(Date.parse(time) >= asked - 1000, time);
+    }
+    await fixture.remove('over');
   });
 
   await t.test('sessions end in the container', async (t) => {
     api.seed(pods, testPod('shell', { containers: [{ name: 'main', image: images.web, imagePullPolicy: 'Never' }] }));
     await eventually(() => isReady('shell'), 'the pod is ready');
-    const base = `wss://127.0.0.1:${fixture.agent.port}`;
+    const base = `wss://127.0.0.1:${fixture.agent().agent.port}`;
     const main = `${base}/exec/default/shell/main`;
     const script = encodeURIComponent('cat; echo err >&2; exit 5');
     const piped = await webSocketSession(
@@ -216,13 +229,15 @@ t.test('an agent on containerd', { skip }, async (t) => {
 
   await t.test('a killed runtime is found again, and what ran in it runs on', async (t) => {
     const before = (await cri.listContainers({ state: 'CONTAINER_RUNNING' })).map((container) => container.id);
-    process.kill(containerd.pid, 'SIGKILL');
-    api.seed(pods, testPod('after', { containers: [{ name: 'main', image: images.web, imagePullPolicy: 'Never' }] }));
-    containerd = await startContainerd({ dir, podCIDR, sandboxImage });
+    await fixture.restartRuntime(() =>
+      api.seed(pods, testPod('after', { containers: [{ name: 'main', image: images.web, imagePullPolicy: 'Never' }] })),
+    );
     await eventually(() => isReady('after'), 'the new pod is ready');
     const running = (await cri.listContainers({ state: 'CONTAINER_RUNNING' })).map((container) => container.id);
     t.ok(before.every((id) => running.includes(id)));
     t.equal(running.length, before.length + 1);
     t.equal(status('shell')?.containerStatuses?.[0]?.restartCount, 0);
   });
+
+  t.same([...fixture.missingFields.found], [], 'the description of the runtime interface has every field');
 });

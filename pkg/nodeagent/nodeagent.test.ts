@@ -1,21 +1,33 @@
 import t from 'tap';
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import { configmaps, events, nodes, pods } from '#api/core/v1/resources.gen.js';
-import type { ContainerStatus, PodSpec } from '#api/core/v1/types.gen.js';
+import type { ContainerStatus, PodSpec, PodStatus } from '#api/core/v1/types.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
+import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import { FakeApi } from '#client/testing/fake-api.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
-import { newSimulatedRuntime, nodeName, startAgent, testPod, testResources } from '#nodeagent/testing/agent-fixture.js';
+import { SimulatedMachine } from '#nodeagent/node/machine.js';
+import {
+  type AgentFixtureOptions,
+  newSimulatedRuntime,
+  nodeName,
+  startAgent,
+  testPod,
+  testResources,
+} from '#nodeagent/testing/agent-fixture.js';
 
 const prefix = 'simulation.orch.io/';
 const image = 'docker.io/test/app:1.0';
 
 /** An agent under a virtual clock, with shorthands for what a pod looks like. */
-async function setUp(t: { teardown(fn: () => unknown): void }) {
+async function setUp(
+  t: { teardown(fn: () => unknown): void },
+  options: Pick<AgentFixtureOptions, 'args' | 'dependencies'> = {},
+) {
   const clock = new VirtualClock();
   const api = new FakeApi({ dialect: orchDialect, clock, resources: testResources });
   const runtime = newSimulatedRuntime(clock);
-  const fixture = startAgent({ clock, api, runtime });
+  const fixture = startAgent({ clock, api, runtime, ...options });
   t.teardown(() => fixture.stop());
   await clock.advanceUntil(() => api.list(leases).length > 0 && api.list(nodes)[0]?.status !== undefined);
   const status = (name: string) => api.get(pods, `default/${name}`)?.status;
@@ -66,6 +78,39 @@ t.test('the node registers, reports and renews its lease', async (t) => {
   );
   await clock.advance(300_000);
   t.ok(api.takeWrites().includes(`patch nodes/status ${nodeName}`), 'but its status every five minutes');
+});
+
+t.test('a node of both families, and its pods in the network of the host', async (t) => {
+  const { api, status, isTrue, until } = await setUp(t, { args: ['--node-ip=192.0.2.7,2001:db8::7'] });
+  t.same(api.get(nodes, nodeName)?.status?.addresses, [
+    { type: 'InternalIP', address: '192.0.2.7' },
+    { type: 'InternalIP', address: '2001:db8::7' },
+    { type: 'Hostname', address: nodeName },
+  ]);
+  api.seed(pods, testPod('host', { hostNetwork: true }));
+  await until(() => isTrue('host', 'Ready'));
+  t.match(status('host'), {
+    hostIP: '192.0.2.7',
+    podIP: '192.0.2.7',
+    podIPs: [{ ip: '192.0.2.7' }, { ip: '2001:db8::7' }],
+  });
+});
+
+t.test('the node follows its machine to another address, and keeps it while there is none', async (t) => {
+  let addresses = ['192.0.2.7'];
+  const machine = new SimulatedMachine();
+  machine.addresses = async () => {
+    if (addresses.length === 0) throw new Error('no such address');
+    return { addresses };
+  };
+  const { api, clock, until } = await setUp(t, { dependencies: { machine } });
+  const shown = () => api.get(nodes, nodeName)?.status?.addresses?.[0]?.address;
+  t.equal(shown(), '192.0.2.7');
+  addresses = ['198.51.100.7'];
+  await until(() => shown() === '198.51.100.7');
+  addresses = [];
+  await clock.advance(60_000);
+  t.equal(shown(), '198.51.100.7');
 });
 
 t.test('a node that was declared unreachable says at once that it is not', async (t) => {
@@ -230,6 +275,56 @@ t.test('what a pod refers to must be there', async (t) => {
   t.ok(isTrue('env', 'Ready') && isTrue('volume', 'Ready'), 'started as soon as it is there');
 });
 
+t.test('a pod whose remains do not go at once stays as it ended', async (t) => {
+  const { api, runtime, isTrue, until } = await setUp(t);
+  api.seed(pods, testPod('web', { terminationGracePeriodSeconds: 1 }));
+  await until(() => isTrue('web', 'Ready'));
+  const remove = runtime.removePodSandbox.bind(runtime);
+  let failures = 0;
+  runtime.removePodSandbox = (id) => (failures++ < 2 ? Promise.reject(new Error('busy')) : remove(id));
+  const states: object[] = [];
+  api.intercept(({ verb, subresource, body }) => {
+    const { containerStatuses = [] } = (body as { status?: PodStatus } | undefined)?.status ?? {};
+    if (verb === 'patch' && subresource === 'status') states.push(...containerStatuses.map(({ state = {} }) => state));
+    return undefined;
+  });
+  await api.client.resource(pods).delete('web', { namespace: 'default', gracePeriodSeconds: 1 });
+  await until(() => api.get(pods, 'default/web') === undefined);
+  t.equal(failures, 3);
+  t.same(
+    states.flatMap((state) => Object.keys(state)),
+    ['terminated'],
+  );
+});
+
+t.test('an agent that takes over a pod whose remains are gone lets it go as it ended', async (t) => {
+  const { api, clock, runtime, fixture, isTrue, until } = await setUp(t);
+  api.seed(pods, testPod('web', { terminationGracePeriodSeconds: 1 }));
+  await until(() => isTrue('web', 'Ready'));
+  let tried = 0;
+  const stop = api.intercept(({ verb, resource, body }) => {
+    const last = (body as { gracePeriodSeconds?: number } | undefined)?.gracePeriodSeconds === 0;
+    if (verb !== 'delete' || resource !== 'pods' || !last) return undefined;
+    tried++;
+    return serviceUnavailable('not now');
+  });
+  await api.client.resource(pods).delete('web', { namespace: 'default', gracePeriodSeconds: 1 });
+  await until(() => tried > 0);
+  await fixture.stop();
+  t.same(await runtime.listContainers(), []);
+  stop();
+  const states: object[] = [];
+  api.intercept(({ verb, subresource, body }) => {
+    const { containerStatuses = [] } = (body as { status?: PodStatus } | undefined)?.status ?? {};
+    if (verb === 'patch' && subresource === 'status') states.push(...containerStatuses.map(({ state = {} }) => state));
+    return undefined;
+  });
+  const again = startAgent({ clock, api, runtime });
+  t.teardown(() => again.stop());
+  await until(() => api.get(pods, 'default/web') === undefined);
+  t.notOk(states.some((state) => 'waiting' in state));
+});
+
 t.test('a container that ignores SIGTERM is killed after its grace period', async (t) => {
   const { api, pass } = await setUp(t);
   api.seed(pods, testPod('deaf', {}, { [`${prefix}stop-latency`]: 'never' }));
@@ -268,6 +363,21 @@ t.test('a crash of the sandbox is repaired', async (t) => {
   await until(() => main('web')?.restartCount === 1 && isTrue('web', 'Ready'));
   const left = await runtime.listPodSandbox({ state: 'SANDBOX_READY' });
   t.equal(left.length, 1);
+});
+
+t.test('a sandbox that is never fit for its pod is made anew ever more seldom', async (t) => {
+  const { api, runtime, pass } = await setUp(t);
+  let made = 0;
+  const run = runtime.runPodSandbox.bind(runtime);
+  runtime.runPodSandbox = (...args) => {
+    made++;
+    return run(...args);
+  };
+  const status = runtime.podSandboxStatus.bind(runtime);
+  runtime.podSandboxStatus = async (id) => ({ ...(await status(id)), networkMode: 'NODE' });
+  api.seed(pods, testPod('web'));
+  await pass(120_000);
+  t.ok(made > 3 && made < 12, `${made} in two minutes`);
 });
 
 t.test('a pod that outlives its deadline fails', async (t) => {

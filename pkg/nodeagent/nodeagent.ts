@@ -85,6 +85,7 @@ export class NodeAgent implements Daemon {
   readonly #dialect: Dialect;
   readonly #ready: Deferred<void> = deferred();
   readonly #stop = new AbortController();
+  readonly #machine: Machine;
   #work: Promise<void> | undefined;
   #server: AgentServer | undefined;
   #port = 0;
@@ -94,6 +95,7 @@ export class NodeAgent implements Daemon {
     this.#deps = dependencies;
     this.#dialect = dependencies.informers.client.dialect;
     this.name = this.#dialect.components.nodeAgent;
+    this.#machine = dependencies.machine ?? new LocalMachine('/');
     this.#ready.promise.catch(() => undefined);
   }
 
@@ -159,6 +161,11 @@ export class NodeAgent implements Daemon {
     await this.#serve(context, manager);
 
     const running: Promise<void>[] = [];
+    const failed = deferred();
+    const run = (work: Promise<void>) => {
+      work.catch(failed.reject);
+      running.push(work);
+    };
     try {
       const unsubscribe = nodeInformer.addHandler({
         onAdd: (node) => registrar.observe(node),
@@ -167,17 +174,17 @@ export class NodeAgent implements Daemon {
       });
       signal.addEventListener('abort', unsubscribe, { once: true });
       const registered = deferred();
-      running.push(registrar.run(signal, () => registered.resolve()));
-      running.push(this.#newLease(registrar).run(signal));
-      running.push(statuses.run(signal));
+      run(registrar.run(signal, () => registered.resolve()));
+      run(this.#newLease(registrar).run(signal));
+      run(statuses.run(signal));
       // A runtime that is not there yet makes a node that is not ready, not an agent that gives up.
       await untilItWorks(() => observer.start(), { clock: this.#deps.clock, signal });
       await waitForSync([podInformer, serviceInformer], this.#deps.clock, signal);
       if (!signal.aborted) await manager.start();
-      if (this.#deps.writeFiles !== false) running.push(this.#newRotator(context).run(signal));
-      await Promise.race([registered.promise, aborted(signal)]);
+      if (this.#deps.writeFiles !== false) run(this.#newRotator(context).run(signal));
+      await Promise.race([registered.promise, failed.promise, aborted(signal)]);
       if (!signal.aborted) this.#ready.resolve();
-      await aborted(signal);
+      await Promise.race([failed.promise, aborted(signal)]);
     } finally {
       this.#stop.abort();
       await this.#server?.close();
@@ -203,7 +210,7 @@ export class NodeAgent implements Daemon {
       clock,
       log,
       cri,
-      machine: this.#deps.machine ?? new LocalMachine('/'),
+      machine: this.#machine,
       nodeName,
       register: values['register-node'],
       labels: values['node-labels'],
@@ -275,7 +282,8 @@ export class NodeAgent implements Daemon {
     const { client } = informers;
     const dialect = this.#dialect;
     const rootDir = values['root-dir'];
-    const directories = this.#deps.writeFiles === false ? undefined : new PodDirectories(rootDir, dialect.labelDomain);
+    const directories =
+      this.#deps.writeFiles === false ? undefined : await PodDirectories.open(rootDir, dialect.labelDomain);
     const objects = this.#deps.objects ?? new ReferencedObjects({ client, clock, random, log });
     const tokens = new TokenManager({ client, clock });
     const events = new PodEvents(recorder);
@@ -326,7 +334,7 @@ export class NodeAgent implements Daemon {
       restarts: new BackOff({ ...restartBackOffMs, now: () => clock.now() }),
       node: () => ({
         nodeName: this.nodeName,
-        hostIP: registrar.hostIP,
+        hostIPs: registrar.hostIPs,
         allocatable: registrar.resources.allocatable,
         memoryCapacityBytes: registrar.facts.memoryBytes,
       }),
@@ -348,7 +356,8 @@ export class NodeAgent implements Daemon {
 
   async #serve(context: PodContext, manager: PodManager): Promise<void> {
     if (this.#deps.server === undefined || !this.#options['enable-server']) return;
-    this.#server = await this.#deps.server({ context, pods: manager, options: this.#options });
+    const machine = this.#machine;
+    this.#server = await this.#deps.server({ context, pods: manager, options: this.#options, machine });
     this.#port = this.#server.port;
   }
 }

@@ -1,9 +1,11 @@
 /** One scheduling decision: pure but for the position from which nodes are looked at next time. */
+import type { Clock } from '#apimachinery/clock.js';
 import { FitError } from '#scheduler/framework/fit-error.js';
 import type { NodeInfo } from '#scheduler/framework/node-info.js';
-import type { ScorePlugin } from '#scheduler/framework/plugin.js';
+import type { FilterPlugin, Rejection, ScorePlugin } from '#scheduler/framework/plugin.js';
 import type { PodInfo } from '#scheduler/framework/pod-info.js';
 import type { Profile } from '#scheduler/framework/profile.js';
+import type { ExtensionPoint, PluginRecorder, PluginStatus } from '#scheduler/metrics.js';
 
 /** Clusters up to this size are always looked at whole. */
 const minFeasibleNodes = 100;
@@ -26,28 +28,66 @@ export interface Decision {
   readonly feasibleNodes: number;
 }
 
+/** Where the times of decisions go. */
+export interface DecisionTimes {
+  extensionPoint(point: ExtensionPoint, status: PluginStatus, profile: string, durationMs: number): void;
+  /** Undefined for decisions whose plugins are not measured. */
+  pluginRecorder(): PluginRecorder | undefined;
+}
+
 export class Algorithm {
   readonly #random: () => number;
   readonly #percentage: number;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #times: DecisionTimes;
   /** Rotates, so that a sample of a large cluster is not always its beginning. */
   #next = 0;
 
   /** `percentageOfNodesToScore`: 0 or absent leaves it to the size of the cluster. */
-  constructor(options: { random: () => number; percentageOfNodesToScore?: number }) {
+  constructor(options: {
+    random: () => number;
+    percentageOfNodesToScore?: number;
+    clock: Pick<Clock, 'monotonic'>;
+    times: DecisionTimes;
+  }) {
     this.#random = options.random;
+    this.#clock = options.clock;
+    this.#times = options.times;
     this.#percentage = options.percentageOfNodesToScore ?? 0;
   }
 
   /** Picks the node; throws a FitError when none fits. */
   schedule(pod: PodInfo, nodes: readonly NodeInfo[], profile: Profile): Decision {
-    const { feasible, evaluated } = this.#filter(pod, nodes, profile);
-    const best = feasible.length === 1 ? 0 : this.#best(score(pod, feasible, profile.scores));
+    const recorder = this.#times.pluginRecorder();
+    const { feasible, evaluated } = this.#filter(pod, nodes, profile, recorder);
+    const best = feasible.length === 1 ? 0 : this.#best(this.#score(pod, feasible, profile, recorder));
     const node = feasible[best];
     if (node === undefined) throw new FitError(nodes.length, new Map(), new Set());
     return { node, evaluatedNodes: evaluated, feasibleNodes: feasible.length };
   }
 
-  #filter(pod: PodInfo, nodes: readonly NodeInfo[], profile: Profile): { feasible: NodeInfo[]; evaluated: number } {
+  #score(
+    pod: PodInfo,
+    nodes: readonly NodeInfo[],
+    { scores, schedulerName }: Profile,
+    recorder: PluginRecorder | undefined,
+  ): number[] {
+    const started = this.#clock.monotonic();
+    const measured = recorder === undefined ? scores : scores.map((plugin) => this.#measuredScore(plugin, recorder));
+    const totals = score(pod, nodes, measured);
+    this.#times.extensionPoint('Score', 'Success', schedulerName, this.#clock.monotonic() - started);
+    return totals;
+  }
+
+  #filter(
+    pod: PodInfo,
+    nodes: readonly NodeInfo[],
+    profile: Profile,
+    recorder: PluginRecorder | undefined,
+  ): { feasible: NodeInfo[]; evaluated: number } {
+    const started = this.#clock.monotonic();
+    const filters =
+      recorder === undefined ? profile.filters : profile.filters.map((each) => this.#measuredFilter(each, recorder));
     const enough = feasibleNodesToFind(nodes.length, this.#percentage);
     const feasible: NodeInfo[] = [];
     const reasons = new Map<string, number>();
@@ -57,12 +97,41 @@ export class Algorithm {
       const node = nodes[(this.#next + evaluated) % nodes.length];
       evaluated++;
       if (node === undefined) continue;
-      if (!fits(pod, node, profile, reasons, plugins)) continue;
+      if (!fits(pod, node, filters, reasons, plugins)) continue;
       feasible.push(node);
     }
     this.#next = nodes.length === 0 ? 0 : (this.#next + evaluated) % nodes.length;
+    const status = feasible.length === 0 ? 'Unschedulable' : 'Success';
+    this.#times.extensionPoint('Filter', status, profile.schedulerName, this.#clock.monotonic() - started);
     if (feasible.length === 0) throw new FitError(nodes.length, reasons, plugins);
     return { feasible, evaluated };
+  }
+
+  #measuredFilter(plugin: FilterPlugin, recorder: PluginRecorder): FilterPlugin {
+    const clock = this.#clock;
+    return {
+      name: plugin.name,
+      events: plugin.events,
+      filter(pod, node) {
+        const started = clock.monotonic();
+        const rejection = plugin.filter(pod, node);
+        recorder.executed(plugin.name, 'Filter', statusOf(rejection), clock.monotonic() - started);
+        return rejection;
+      },
+    };
+  }
+
+  #measuredScore(plugin: ScorePlugin, recorder: PluginRecorder): ScorePlugin {
+    const clock = this.#clock;
+    return {
+      ...plugin,
+      score(pod, node) {
+        const started = clock.monotonic();
+        const points = plugin.score(pod, node);
+        recorder.executed(plugin.name, 'Score', 'Success', clock.monotonic() - started);
+        return points;
+      },
+    };
   }
 
   /** Index of the highest total; among equals one at random. */
@@ -82,14 +151,19 @@ export class Algorithm {
   }
 }
 
+function statusOf(rejection: Rejection | undefined): PluginStatus {
+  if (rejection === undefined) return 'Success';
+  return rejection.unresolvable === true ? 'UnschedulableAndUnresolvable' : 'Unschedulable';
+}
+
 function fits(
   pod: PodInfo,
   node: NodeInfo,
-  profile: Profile,
+  filters: readonly FilterPlugin[],
   reasons: Map<string, number>,
   plugins: Set<string>,
 ): boolean {
-  for (const filter of profile.filters) {
+  for (const filter of filters) {
     const rejection = filter.filter(pod, node);
     if (rejection === undefined) continue;
     plugins.add(filter.name);

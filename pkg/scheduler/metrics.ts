@@ -1,56 +1,193 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
+/** The scheduler's series, named as in release 1.24. The buckets are those of 1.24, or every second of them. */
+import type { Registry } from 'prom-client';
+import { exponentialBuckets, gauge } from '#daemon/metrics/metric.js';
+import { type HistogramSeries, PlainCounter, PlainHistogram } from '#daemon/metrics/plain-series.js';
 
 export type AttemptResult = 'scheduled' | 'unschedulable' | 'error';
+export type ExtensionPoint = 'Filter' | 'Score' | 'Bind';
+/** How a plugin, or all of a point, ended. */
+export type PluginStatus = 'Success' | 'Unschedulable' | 'UnschedulableAndUnresolvable' | 'Error';
+export type QueueName = 'active' | 'backoff' | 'unschedulable';
 
-/** The scheduler's metrics, named as in release 1.24. */
+/** What is read when the series are. */
+export interface SchedulerState {
+  readonly pending: Readonly<Record<QueueName, number>>;
+  /** Waiting pods by the plugin that rejected them, for each profile. */
+  readonly unschedulable: readonly { readonly plugin: string; readonly profile: string; readonly pods: number }[];
+  readonly cache: { readonly nodes: number; readonly pods: number; readonly assumedPods: number };
+  readonly bindings: number;
+}
+
+/** Takes the durations of single calls of plugins; present in some cycles only, as in 1.24. */
+export interface PluginRecorder {
+  executed(plugin: string, point: ExtensionPoint, status: PluginStatus, durationMs: number): void;
+}
+
 export interface SchedulerMetrics {
   /** Counts one try and its duration (ms). */
   attempt(result: AttemptResult, profile: string, durationMs: number): void;
-  readonly algorithmSeconds: Histogram;
-  readonly podSchedulingSeconds: Histogram;
+  /** One decision that found a node. */
+  decided(durationMs: number): void;
+  /** A pod was bound at its nth try, so long (ms) after it was first seen. */
+  bound(attempts: number, sinceFirstSeenMs: number): void;
+  extensionPoint(point: ExtensionPoint, status: PluginStatus, profile: string, durationMs: number): void;
+  /** Undefined for the cycles that are not measured: nine of ten. */
+  pluginRecorder(): PluginRecorder | undefined;
+  /** A pod came into a queue because of the event. */
+  incoming(queue: QueueName, event: string): void;
+  /** From now on the gauges tell of this; undefined: of nothing. */
+  observe(state: (() => SchedulerState) | undefined): void;
 }
 
-const attemptBuckets = [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 4.096];
+const attemptBuckets = exponentialBuckets(0.001, 2, 15);
+/** Of so many cycles one has its plugins measured. */
+const sampledCycle = 10;
+const mostAttempts = 15;
 
 export function schedulerMetrics(registry: Registry): SchedulerMetrics {
-  const registers = [registry];
-  const attempts = new Counter({
+  const byResult = ['result', 'profile'];
+  const attempts = new PlainCounter(registry, {
     name: 'scheduler_schedule_attempts_total',
     help: 'Tries to schedule pods, by result and profile.',
-    labelNames: ['result', 'profile'],
-    registers,
+    labelNames: byResult,
   });
-  const attemptSeconds = new Histogram({
+  const attemptSeconds = new PlainHistogram(registry, {
     name: 'scheduler_scheduling_attempt_duration_seconds',
     help: 'Time of one try to schedule a pod, binding included.',
-    labelNames: ['result', 'profile'],
+    labelNames: byResult,
     buckets: attemptBuckets,
-    registers,
   });
-  const endToEndSeconds = new Histogram({
+  const endToEndSeconds = new PlainHistogram(registry, {
     name: 'scheduler_e2e_scheduling_duration_seconds',
     help: 'The same as scheduler_scheduling_attempt_duration_seconds, under its name up to 1.23.',
-    labelNames: ['result', 'profile'],
+    labelNames: byResult,
     buckets: attemptBuckets,
-    registers,
   });
+  const algorithmSeconds = new PlainHistogram(registry, {
+    name: 'scheduler_scheduling_algorithm_duration_seconds',
+    help: 'Time of one scheduling decision.',
+    buckets: attemptBuckets,
+  }).labels();
+  const podSeconds = new PlainHistogram(registry, {
+    name: 'scheduler_pod_scheduling_duration_seconds',
+    help: 'Time from the first sight of a pod to its binding, by the number of tries.',
+    labelNames: ['attempts'],
+    buckets: exponentialBuckets(0.01, 4, 10),
+  });
+  const podAttempts = new PlainHistogram(registry, {
+    name: 'scheduler_pod_scheduling_attempts',
+    help: 'Tries that pods took until they were bound.',
+    buckets: exponentialBuckets(1, 2, 5),
+  }).labels();
+  const pointSeconds = new PlainHistogram(registry, {
+    name: 'scheduler_framework_extension_point_duration_seconds',
+    help: 'Time that all plugins of an extension point took together.',
+    labelNames: ['extension_point', 'status', 'profile'],
+    buckets: exponentialBuckets(0.0001, 2, 12),
+  });
+  const incoming = new PlainCounter(registry, {
+    name: 'scheduler_queue_incoming_pods_total',
+    help: 'Pods that came into a queue, by queue and by what brought them there.',
+    labelNames: ['queue', 'event'],
+  });
+  const recorder = new Plugins(registry);
+  let cycles = 0;
   return {
     attempt(result, profile, durationMs) {
-      attempts.inc({ result, profile });
-      attemptSeconds.observe({ result, profile }, durationMs / 1000);
-      endToEndSeconds.observe({ result, profile }, durationMs / 1000);
+      attempts.labels(result, profile).inc();
+      attemptSeconds.labels(result, profile).observe(durationMs / 1000);
+      endToEndSeconds.labels(result, profile).observe(durationMs / 1000);
     },
-    algorithmSeconds: new Histogram({
-      name: 'scheduler_scheduling_algorithm_duration_seconds',
-      help: 'Time of one scheduling decision.',
-      buckets: attemptBuckets,
-      registers,
-    }),
-    podSchedulingSeconds: new Histogram({
-      name: 'scheduler_pod_scheduling_duration_seconds',
-      help: 'Time from the first sight of a pod to its binding.',
-      buckets: [0.01, 0.04, 0.16, 0.64, 2.56, 10.24, 40.96, 163.84, 655.36],
-      registers,
-    }),
+    decided: (durationMs) => algorithmSeconds.observe(durationMs / 1000),
+    bound(tries, sinceFirstSeenMs) {
+      const label = tries >= mostAttempts ? `${mostAttempts}+` : String(tries);
+      podSeconds.labels(label).observe(sinceFirstSeenMs / 1000);
+      podAttempts.observe(tries);
+    },
+    extensionPoint: (point, status, profile, durationMs) =>
+      pointSeconds.labels(point, status, profile).observe(durationMs / 1000),
+    pluginRecorder: () => (cycles++ % sampledCycle === 0 ? recorder : undefined),
+    incoming: (queue, event) => incoming.labels(queue, event).inc(),
+    observe: stateGauges(registry),
+  };
+}
+
+/** Numbers for the pairs, so that finding a series joins no texts. */
+const keys: Readonly<Record<ExtensionPoint, Readonly<Record<PluginStatus, number>>>> = {
+  Filter: { Success: 0, Unschedulable: 1, UnschedulableAndUnresolvable: 2, Error: 3 },
+  Score: { Success: 4, Unschedulable: 5, UnschedulableAndUnresolvable: 6, Error: 7 },
+  Bind: { Success: 8, Unschedulable: 9, UnschedulableAndUnresolvable: 10, Error: 11 },
+};
+
+class Plugins implements PluginRecorder {
+  readonly #seconds: PlainHistogram;
+  readonly #series = new Map<string, Map<number, HistogramSeries>>();
+
+  constructor(registry: Registry) {
+    this.#seconds = new PlainHistogram(registry, {
+      name: 'scheduler_plugin_execution_duration_seconds',
+      help: 'Time of one call of a plugin at an extension point; measured in one of ten cycles.',
+      labelNames: ['plugin', 'extension_point', 'status'],
+      buckets: exponentialBuckets(0.00001, 2.25, 10),
+    });
+  }
+
+  executed(plugin: string, point: ExtensionPoint, status: PluginStatus, durationMs: number): void {
+    let ofPlugin = this.#series.get(plugin);
+    if (ofPlugin === undefined) {
+      ofPlugin = new Map();
+      this.#series.set(plugin, ofPlugin);
+    }
+    const key = keys[point][status];
+    let series = ofPlugin.get(key);
+    if (series === undefined) {
+      series = this.#seconds.labels(plugin, point, status);
+      ofPlugin.set(key, series);
+    }
+    series.observe(durationMs / 1000);
+  }
+}
+
+/** Gauges that are computed when they are read; a registry has one scheduler at a time. */
+function stateGauges(registry: Registry): SchedulerMetrics['observe'] {
+  let current: (() => SchedulerState) | undefined;
+  const declare = <L extends string>(
+    name: string,
+    help: string,
+    labelNames: L[],
+    values: (state: SchedulerState) => readonly (readonly [Record<L, string>, number])[],
+  ) =>
+    gauge(registry, {
+      name,
+      help,
+      labelNames,
+      collect() {
+        this.reset();
+        if (current === undefined) return;
+        for (const [labels, value] of values(current())) this.set(labels, value);
+      },
+    });
+  declare(
+    'scheduler_pending_pods',
+    'Pods that wait, by queue: to be tried now (active), after their back-off, or when something happens.',
+    ['queue'],
+    ({ pending }) => Object.entries(pending).map(([queue, pods]) => [{ queue }, pods] as const),
+  );
+  declare(
+    'scheduler_unschedulable_pods',
+    'Waiting pods by each plugin that rejected them.',
+    ['plugin', 'profile'],
+    ({ unschedulable }) => unschedulable.map(({ plugin, profile, pods }) => [{ plugin, profile }, pods] as const),
+  );
+  declare('scheduler_scheduler_cache_size', 'Nodes, pods and assumed pods in the cache.', ['type'], ({ cache }) => [
+    [{ type: 'nodes' }, cache.nodes],
+    [{ type: 'pods' }, cache.pods],
+    [{ type: 'assumed_pods' }, cache.assumedPods],
+  ]);
+  declare('scheduler_scheduler_goroutines', 'Work under way, by its kind.', ['operation'], ({ bindings }) => [
+    [{ operation: 'binding' }, bindings],
+  ]);
+  return (state) => {
+    current = state;
   };
 }

@@ -21,7 +21,7 @@ import { nodeEvents } from '#scheduler/cache/node-events.js';
 import { FitError } from '#scheduler/framework/fit-error.js';
 import type { ClusterEvent } from '#scheduler/framework/plugin.js';
 import { defaultProfile, type Profile } from '#scheduler/framework/profile.js';
-import type { SchedulerMetrics } from '#scheduler/metrics.js';
+import type { PluginStatus, SchedulerMetrics, SchedulerState } from '#scheduler/metrics.js';
 import { type QueuedPod, SchedulingQueue } from '#scheduler/queue/scheduling-queue.js';
 
 export interface SchedulingLoopOptions {
@@ -65,6 +65,7 @@ export class SchedulingLoop {
     this.#profiles = new Map(profiles.map((profile) => [profile.schedulerName, profile]));
     this.#queue = new SchedulingQueue({
       clock: options.clock,
+      onIncoming: (queue, event) => options.metrics.incoming(queue, event),
       ...(options.maxUnschedulableMs === undefined ? {} : { maxUnschedulableMs: options.maxUnschedulableMs }),
       ...(options.initialBackoffMs === undefined ? {} : { initialBackoffMs: options.initialBackoffMs }),
       ...(options.maxBackoffMs === undefined ? {} : { maxBackoffMs: options.maxBackoffMs }),
@@ -72,6 +73,8 @@ export class SchedulingLoop {
     this.#algorithm = new Algorithm({
       random: options.random,
       percentageOfNodesToScore: options.percentageOfNodesToScore ?? 0,
+      clock: options.clock,
+      times: options.metrics,
     });
     this.#binder = options.binder ?? apiBinder(options.client);
     const { client, clock, random, log } = options;
@@ -101,11 +104,15 @@ export class SchedulingLoop {
       onUpdate: (pod, old) => this.#podSeen(pod, old),
       onDelete: (pod) => this.#podDeleted(pod),
     });
+    const { metrics } = this.#options;
+    metrics.observe(() => this.#state());
     const onStop = () => this.#queue.close();
     stop.addEventListener('abort', onStop, { once: true });
     const ended = new AbortController();
     const own = this.#options.informers === undefined ? this.#informers : undefined;
     const informing = own?.start(AbortSignal.any([stop, ended.signal]));
+    // Awaited below; until then a failure must not count as unhandled.
+    informing?.catch(() => undefined);
     try {
       await this.#informers.waitForSync(stop);
       synced();
@@ -115,6 +122,7 @@ export class SchedulingLoop {
     } catch (error) {
       if (!stop.aborted) throw error;
     } finally {
+      metrics.observe(undefined);
       removePods();
       removeNodes();
       onStop();
@@ -133,7 +141,7 @@ export class SchedulingLoop {
     const started = clock.monotonic();
     try {
       const { node } = this.#algorithm.schedule(queued.info, this.#cache.nodes(), profile);
-      metrics.algorithmSeconds.observe((clock.monotonic() - started) / 1000);
+      metrics.decided(clock.monotonic() - started);
       this.#cache.assume(queued.info, node.name);
       await this.#startBinding(queued, node.name, started);
     } catch (error) {
@@ -148,9 +156,33 @@ export class SchedulingLoop {
     }
   }
 
+  /** What the gauges tell. */
+  #state(): SchedulerState {
+    const rejected = new Map<string, { plugin: string; profile: string; pods: number }>();
+    for (const { info, rejectedBy } of this.#queue.waiting()) {
+      const profile = info.pod.spec.schedulerName ?? '';
+      for (const plugin of rejectedBy) {
+        const key = `${profile} ${plugin}`;
+        const known = rejected.get(key);
+        rejected.set(key, { plugin, profile, pods: (known?.pods ?? 0) + 1 });
+      }
+    }
+    return {
+      pending: this.#queue.sizes,
+      unschedulable: [...rejected.values()],
+      cache: this.#cache.sizes,
+      bindings: this.#bindings.size,
+    };
+  }
+
   /** Starts the binding and waits only when too many are under way. */
   async #startBinding(queued: QueuedPod, node: string, started: number): Promise<void> {
-    const binding = this.#bind(queued, node, started).finally(() => this.#bindings.delete(binding));
+    const binding = this.#bind(queued, node, started)
+      .catch((error: unknown) => {
+        const { namespace, name } = queued.info.pod.metadata;
+        this.#options.log.error({ err: error, namespace, name, node }, 'binding ended unexpectedly');
+      })
+      .finally(() => this.#bindings.delete(binding));
     this.#bindings.add(binding);
     if (this.#bindings.size >= (this.#options.maxBindings ?? 64)) await Promise.race(this.#bindings);
   }
@@ -160,13 +192,18 @@ export class SchedulingLoop {
     const { pod } = queued.info;
     const { namespace, name } = pod.metadata;
     const profileName = pod.spec.schedulerName ?? '';
+    const bindStarted = clock.monotonic();
+    const bindEnded = (status: PluginStatus) =>
+      metrics.extensionPoint('Bind', status, profileName, clock.monotonic() - bindStarted);
     try {
       await this.#binder.bind(pod, node);
+      bindEnded('Success');
       this.#queue.done(queued);
       metrics.attempt('scheduled', profileName, clock.monotonic() - started);
-      metrics.podSchedulingSeconds.observe((clock.now() - queued.firstSeen) / 1000);
+      metrics.bound(queued.attempts, clock.monotonic() - queued.firstSeen);
       recorder.record(pod, 'Normal', 'Scheduled', `Successfully assigned ${namespace}/${name} to ${node}`);
     } catch (error) {
+      bindEnded('Error');
       this.#cache.forget(queued.info.uid);
       this.#queue.reject(queued, new Set(), this.#current(queued));
       this.#queue.notify(['AssignedPodDelete']);
@@ -185,7 +222,7 @@ export class SchedulingLoop {
     for (const filter of profile.filters) {
       if (error.plugins.has(filter.name)) for (const event of filter.events) events.add(event);
     }
-    this.#queue.reject(queued, events, this.#current(queued));
+    this.#queue.reject(queued, events, this.#current(queued), error.plugins);
     recorder.record(pod, 'Warning', 'FailedScheduling', error.message);
     try {
       await this.#binder.reportUnschedulable(pod, 'Unschedulable', error.message, formatTime(clock.now()));

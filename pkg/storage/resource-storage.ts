@@ -28,6 +28,8 @@ export interface Entry {
   object(): unknown;
   /** Bytes of another representation, made once per entry by `make` and kept under `name` (bounded by the entry's life). */
   encoded(name: string, make: (entry: Entry) => Buffer): Buffer;
+  /** What is kept under that name, if anything is. */
+  kept(name: string): Buffer | undefined;
   /**
    * What selectors and authorization need of the object, extracted once by `make` and kept as long as the entry (unlike
    * `object()`, which may be dropped and parsed again). All callers of one resource pass the same function.

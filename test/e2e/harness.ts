@@ -117,6 +117,7 @@ export async function startTestCluster(options: ClusterOptions = {}): Promise<Te
     `--nodes=${options.nodes ?? 1}`,
     `--store=${options.store ?? 'etcd'}`,
     `--secure-port=${port}`,
+    '--node-ip=127.0.0.1',
     ...(options.separate === true ? ['--separate'] : []),
     ...(options.args ?? []),
   ];
@@ -154,10 +155,13 @@ async function logTail(dataDir: string): Promise<string> {
   return (await run('tail', ['-n', '40', join(dataDir, 'logs', 'orch.log')])).stdout;
 }
 
-/** Every kubectl that is on the PATH, and the versioned ones (`kubectl.1.31`) there or beside it. */
+/** Clients that the tests have brought themselves (hack/install-clients.sh). */
+export const tools = join(root, '.tools');
+
+/** Every kubectl on the PATH, the versioned ones (`kubectl.1.31`) there or beside it, and the old one of .tools. */
 export async function kubectls(): Promise<string[]> {
   const found = new Map<string, string>();
-  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
+  for (const folder of [...(process.env['PATH'] ?? '').split(delimiter), join(tools, 'bin')]) {
     for (const name of await readdir(folder).catch(() => [])) {
       if (!/^kubectl(\.1\.\d+)?$/.test(name)) continue;
       const path = join(folder, name);

@@ -18,8 +18,6 @@ import {
 t.setTimeout(1_200_000);
 const noContainers = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 });
 const runtime = noContainers === undefined ? 'containerd' : 'simulated';
-/** The first version that speaks WebSocket for exec and port-forward. */
-const firstWithWebSocket = 31;
 
 t.setTimeout(900_000);
 const programs = await kubectls();
@@ -34,12 +32,12 @@ for (const dialect of ['orch', 'kubernetes'] as const satisfies readonly Dialect
     t.teardown(() => cluster.destroy());
     for (const kubectl of programs) {
       const minor = await minorVersion(kubectl);
-      await t.test(`kubectl 1.${minor}`, { timeout: 300_000 }, (t) => session(t, cluster, kubectl, minor));
+      await t.test(`kubectl 1.${minor}`, { timeout: 300_000 }, (t) => session(t, cluster, kubectl));
     }
   });
 }
 
-async function session(t: Test, cluster: TestCluster, kubectl: string, minor: number): Promise<void> {
+async function session(t: Test, cluster: TestCluster, kubectl: string): Promise<void> {
   const env = { KUBECONFIG: cluster.config };
   const ok = async (...args: string[]): Promise<string> => {
     const result = await cluster.client(kubectl, args);
@@ -77,14 +75,12 @@ async function session(t: Test, cluster: TestCluster, kubectl: string, minor: nu
   await following.stop();
   t.pass('logs -f');
 
-  if (minor >= firstWithWebSocket) {
-    t.match(await ok('exec', 'deployment/web', '--', 'echo', 'from', 'inside'), /from inside/);
-    if (runtime === 'containerd') {
-      await interactive(t, kubectl, env);
-      const failed = await cluster.client(kubectl, ['exec', 'deployment/web', '--', 'sh', '-c', 'exit 7']);
-      t.equal(failed.code, 7, 'the exit code of exec is that of the program');
-      await forward(t, kubectl, env);
-    }
+  t.match(await ok('exec', 'deployment/web', '--', 'echo', 'from', 'inside'), /from inside/);
+  if (runtime === 'containerd') {
+    await interactive(t, kubectl, env);
+    const failed = await cluster.client(kubectl, ['exec', 'deployment/web', '--', 'sh', '-c', 'exit 7']);
+    t.equal(failed.code, 7, 'the exit code of exec is that of the program');
+    await forward(t, kubectl, env);
   }
 
   t.match(await ok('delete', '-f', join(root, 'examples')), /deleted/);

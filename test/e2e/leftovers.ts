@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { layoutOf } from '#cmd/orch/layout.js';
 import { containerdPaths } from '#nodeagent/containerd/containerd.js';
-import { mountsBelow } from '#nodeagent/containerd/teardown.js';
+import { mountsBelow } from '#nodeagent/files/mounts.js';
 import { nodeNames, processesOf } from '#test/e2e/observe.js';
 
 const run = promisify(execFile);

@@ -62,6 +62,8 @@ t.test('rollouts', async (t) => {
   const failed = await cluster.ctl('rollout', 'undo', 'deployment/web', '--to-revision', '99');
   t.equal(failed.code, 1);
   t.match(failed.stderr, /unable to find specified revision 99/);
+  const large = await cluster.ctl('rollout', 'undo', 'deployment/web', '--to-revision', '9007199254740993');
+  t.match(large.stderr, /unable to find specified revision 9007199254740993/);
 });
 
 t.test('logs and exec', async (t) => {

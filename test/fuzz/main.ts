@@ -1,14 +1,14 @@
 /**
- * Fuzzes the decoders: `[--seconds N] [--seed N] [json|protobuf …]`. Prints the seed first; ends with 1 and the input that
- * was at fault. Each format runs in a thread of its own process-wide watch: an input that is never answered is told, too.
+ * Fuzzes what `targets.ts` lists: `[--seconds N] [--seed N] [TARGET …]`. Prints the seed first; ends with 1 and the input
+ * that was at fault. Each target runs in a thread of its own under watch: an input that is never answered is told, too.
  */
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { realClock } from '#apimachinery/clock.js';
-import { type Format, fuzz } from '#test/fuzz/codec.js';
+import type { FuzzTarget } from '#test/fuzz/target.js';
+import { targets } from '#test/fuzz/targets.js';
 
 interface Job {
-  readonly format: Format;
+  readonly name: string;
   readonly seed: number;
   readonly seconds: number;
   /** One number: inputs so far. */
@@ -17,11 +17,9 @@ interface Job {
 
 /** Inputs take milliseconds: one that takes this long never ends. */
 const patienceMs = 30_000;
-/** Of the thread that decodes: what it keeps beyond inputs and samples is a leak. */
-const maxHeapMiB = 256;
 
 if (isMainThread) process.exitCode = await main();
-else work(workerData as Job);
+else await work(workerData as Job);
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -30,16 +28,18 @@ async function main(): Promise<number> {
   });
   const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
   const seconds = Number(values.seconds);
-  const formats = (['protobuf', 'json'] as const).filter((f) => positionals.length === 0 || positionals.includes(f));
-  if (formats.length === 0 || !(seconds > 0) || !Number.isInteger(seed)) {
-    process.stderr.write('usage: fuzz [--seconds N] [--seed N] [json|protobuf …]\n');
+  const known = targets.map(({ name }) => name);
+  if (positionals.some((name) => !known.includes(name)) || !(seconds > 0) || !Number.isInteger(seed)) {
+    process.stderr.write(`usage: fuzz [--seconds N] [--seed N] [${known.join('|')} …]\n`);
     return 2;
   }
-  for (const format of formats) {
-    process.stdout.write(`${format}: ${seconds} s, --seed ${seed}\n`);
-    const problem = await run({ format, seed, seconds, progress: new SharedArrayBuffer(8) });
+  for (const target of targets) {
+    const { name } = target;
+    if (positionals.length > 0 && !positionals.includes(name)) continue;
+    process.stdout.write(`${name}: ${seconds} s, --seed ${seed}\n`);
+    const problem = await run(target, { name, seed, seconds, progress: new SharedArrayBuffer(8) });
     if (problem !== undefined) {
-      process.stdout.write(`${format}: ${problem}\n`);
+      process.stdout.write(`${name}: ${problem}\n`);
       return 1;
     }
   }
@@ -47,7 +47,7 @@ async function main(): Promise<number> {
 }
 
 /** What went wrong, undefined when nothing did. */
-function run(job: Job): Promise<string | undefined> {
+function run({ maxHeapMiB }: FuzzTarget, job: Job): Promise<string | undefined> {
   return new Promise((resolve) => {
     const worker = new Worker(new URL(import.meta.url), {
       workerData: job,
@@ -60,26 +60,24 @@ function run(job: Job): Promise<string | undefined> {
       if (now === seen) finish(`input ${now} has no end`);
       seen = now;
     }, patienceMs);
+    const problems: string[] = [];
     const finish = (problem: string | undefined) => {
       clearInterval(watch);
-      resolve(problem);
+      resolve(problem ?? (problems.length === 0 ? undefined : problems.join('\n')));
       void worker.terminate();
     };
-    worker.on('message', (line: string) => process.stdout.write(`${job.format}: ${line}\n`));
+    worker.on('message', (report: Awaited<ReturnType<FuzzTarget['run']>>) => {
+      process.stdout.write(`${job.name}: ${report.summary}\n`);
+      problems.push(...report.problems);
+    });
     worker.on('error', (error) => finish(`${error.stack ?? String(error)}\n${String(error.cause ?? '')}`));
     worker.on('exit', () => finish(undefined));
   });
 }
 
-function work({ format, seed, seconds, progress }: Job): void {
+async function work({ name, seed, seconds, progress }: Job): Promise<void> {
   const count = new BigInt64Array(progress);
-  const { inputs, refused, slowest } = fuzz({
-    format,
-    seed,
-    milliseconds: seconds * 1000,
-    clock: realClock,
-    onInput: (n) => Atomics.store(count, 0, BigInt(n)),
-  });
-  const heap = Math.round(process.memoryUsage().heapUsed / 2 ** 20);
-  parentPort?.postMessage(`${inputs} inputs, ${refused} refused, slowest ${slowest.toFixed(1)} ms, heap ${heap} MiB`);
+  const target = targets.find((each) => each.name === name);
+  const onInput = (inputs: number) => Atomics.store(count, 0, BigInt(inputs));
+  parentPort?.postMessage(await target?.run({ seed, milliseconds: seconds * 1000, onInput }));
 }

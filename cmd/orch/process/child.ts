@@ -41,6 +41,10 @@ export class Child {
     this.#identityFile = join(options.runDir, `${options.name}.pid`);
   }
 
+  get name(): string {
+    return this.#options.name;
+  }
+
   get pid(): number | undefined {
     return this.#process?.pid;
   }

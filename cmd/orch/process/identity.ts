@@ -2,10 +2,11 @@
  * Which process is meant: a pid alone may name another process after the first one ended, so the start time of the
  * process (proc(5), `stat` field 22) is kept with it.
  */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '#apimachinery/clock.js';
+import { replaceFile } from '#cmd/orch/process/replace-file.js';
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -34,19 +35,19 @@ export function isRunning(identity: ProcessIdentity): boolean {
 
 export function writeIdentity(file: string, pid: number): void {
   const identity = identify(pid);
-  if (identity !== undefined) writeFileSync(file, `${JSON.stringify(identity)}\n`, { mode: 0o600 });
+  if (identity !== undefined) replaceFile(file, `${JSON.stringify(identity)}\n`);
 }
 
 /** The process that a file names, undefined when there is no such file or the process is gone. */
 export function readIdentity(file: string): ProcessIdentity | undefined {
-  let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    const identity = JSON.parse(readFileSync(file, 'utf8')) as Partial<ProcessIdentity> | null;
+    const { pid = 0, startTicks = '' } = identity ?? {};
+    return Number.isInteger(pid) && pid > 1 && isRunning({ pid, startTicks }) ? { pid, startTicks } : undefined;
   } catch {
+    // None, or one that a machine which lost its power has left torn: no process of this boot.
     return undefined;
   }
-  const identity = JSON.parse(text) as ProcessIdentity;
-  return Number.isInteger(identity.pid) && identity.pid > 1 && isRunning(identity) ? identity : undefined;
 }
 
 /** Names (without `.pid`) of the running processes whose files are in the folder. */
@@ -60,12 +61,30 @@ export async function runningProcesses(folder: string): Promise<Map<string, Proc
   return found;
 }
 
-/** Ends the process: SIGTERM, and SIGKILL when it is still there after `graceMs`. Resolves when it is gone. */
-export async function stopProcess(identity: ProcessIdentity, clock: Clock, graceMs: number): Promise<void> {
-  const deadline = clock.now() + graceMs;
+/** Time that the kernel gets to end a process that was killed; ms. */
+const killedMs = 10_000;
+
+/**
+ * Ends the process: SIGTERM, and SIGKILL when it is still there after `graceMs`. Resolves when it is gone; rejects when
+ * even that does not end it. `onWaiting` is called each second or so.
+ */
+export async function stopProcess(
+  identity: ProcessIdentity,
+  clock: Clock,
+  graceMs: number,
+  onWaiting?: (waitedMs: number) => void,
+): Promise<void> {
+  const startedMs = clock.monotonic();
+  let toldMs = startedMs;
   signalProcess(identity, 'SIGTERM');
   while (isRunning(identity)) {
-    if (clock.now() > deadline) signalProcess(identity, 'SIGKILL');
+    const nowMs = clock.monotonic();
+    if (nowMs - startedMs > graceMs) signalProcess(identity, 'SIGKILL');
+    if (nowMs - startedMs > graceMs + killedMs) throw new Error(`process ${identity.pid} does not end, even killed`);
+    if (nowMs - toldMs >= 1000) {
+      toldMs = nowMs;
+      onWaiting?.(nowMs - startedMs);
+    }
     await clock.sleep(20);
   }
 }

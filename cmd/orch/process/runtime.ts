@@ -1,6 +1,4 @@
 /** Takes a node's container runtime down with all that runs in it. */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { realClock } from '#apimachinery/clock.js';
 import {
   containerdPaths,
@@ -8,9 +6,10 @@ import {
   runningContainerd,
   stopContainerd,
 } from '#nodeagent/containerd/containerd.js';
-import { cleanContainerd, mountsBelow, shimsOf } from '#nodeagent/containerd/teardown.js';
+import { cleanContainerd, shimsOf } from '#nodeagent/containerd/teardown.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
+import { mountsBelow, unmount } from '#nodeagent/files/mounts.js';
 
 /** Longest time that containers get to end by themselves when their machine's cluster goes down; seconds. */
 const graceSeconds = 5;
@@ -43,5 +42,5 @@ async function stopAll(cri: CRI): Promise<void> {
 
 /** Unmounts the volumes of pods below a directory; those in memory lose their content, as at a restart of the machine. */
 export async function unmountVolumes(dir: string): Promise<void> {
-  for (const mount of await mountsBelow(dir)) await promisify(execFile)('umount', ['-l', mount]);
+  for (const mount of await mountsBelow(dir)) await unmount(mount, { lazy: true });
 }

@@ -36,6 +36,7 @@ export function serviceAddressOf({ serviceRange, podRange, apiPort }: ClusterSet
 }
 
 export class ServiceAddress {
+  readonly name = 'service address';
   readonly #options: ServiceAddressOptions;
 
   constructor(options: ServiceAddressOptions) {

@@ -17,6 +17,8 @@ const catalog = new ResourceCatalog([
   served('', 'events', 'Event', ['ev']),
   served('events.example', 'events', 'Event', ['ev']),
   served('apps', 'deployments', 'Deployment', ['deploy'], ['all']),
+  served('batch', 'cronjobs', 'CronJob', ['cj'], ['all']),
+  { ...served('batch', 'cronjobs', 'CronJob', ['cj'], ['all']), version: 'v1beta1' },
 ]);
 
 for (const [name, group, resource] of [
@@ -32,10 +34,24 @@ for (const [name, group, resource] of [
   t.same([found.group, found.resource], [group, resource], name);
 }
 
+for (const [name, version] of [
+  ['cj', 'v1'],
+  ['cronjobs.batch', 'v1'],
+  ['cronjobs.v1beta1.batch', 'v1beta1'],
+  ['cronjob.v1.batch', 'v1'],
+] as const) {
+  t.equal(catalog.one(name).version, version, name);
+}
+t.throws(() => catalog.one('cronjobs.v2.batch'), { name: 'UsageError' });
+t.same(
+  catalog.preferred.filter(({ group }) => group === 'batch').map(({ version }) => version),
+  ['v1'],
+  'once, in the version that the server prefers',
+);
 t.throws(() => catalog.one('cows'), { name: 'UsageError', message: /no resource type "cows"/ });
 t.same(
   catalog.find('all').map((r) => r.resource),
-  ['pods', 'deployments'],
+  ['pods', 'deployments', 'cronjobs'],
   'a category is all its resources',
 );
 

@@ -27,26 +27,42 @@ export class ResourceCatalog {
     return this.#resources;
   }
 
+  /** Each resource once, in the version of its group that the server lists first. */
+  get preferred(): readonly ServedResource[] {
+    const first = new Map<string, ServedResource>();
+    for (const resource of this.#resources) {
+      const id = `${resource.group}/${resource.resource}`;
+      if (!first.has(id)) first.set(id, resource);
+    }
+    return [...first.values()];
+  }
+
   /** All resources that `names` (comma separated; a category such as `all` too) stand for. Throws a UsageError. */
   find(names: string): ServedResource[] {
     return names.split(',').flatMap((name) => {
-      const category = this.#resources.filter((r) => r.categories.includes(name.toLowerCase()));
+      const category = this.preferred.filter((r) => r.categories.includes(name.toLowerCase()));
       return category.length > 0 ? category : [this.one(name)];
     });
   }
 
-  /** The resource of that plural, singular, short name or kind, with an optional `.group`. Throws a UsageError. */
+  /**
+   * The resource of that plural, singular, short name or kind, with an optional `.group` or `.version.group`. Throws a
+   * UsageError.
+   */
   one(name: string): ServedResource {
     const lower = name.toLowerCase();
     const dot = lower.indexOf('.');
     const plain = dot < 0 ? lower : lower.slice(0, dot);
-    const group = dot < 0 ? undefined : lower.slice(dot + 1);
+    const place = dot < 0 ? undefined : lower.slice(dot + 1);
+    const [, version, versionGroup] = /^(v\d+(?:(?:alpha|beta)\d+)?)\.(.*)$/.exec(place ?? '') ?? [];
+    const group = versionGroup ?? place;
     const matches = this.#resources.filter(
       (r) =>
         (r.resource === plain ||
           r.singular === plain ||
           r.kind.toLowerCase() === plain ||
           r.shortNames.includes(plain)) &&
+        (version === undefined || r.version === version) &&
         (group === undefined || r.group === group || r.group.startsWith(`${group}.`)),
     );
     // The same name in several groups: core first, then as the server lists them.

@@ -1,6 +1,7 @@
 import type { Deployment, ReplicaSet } from '#api/apps/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
 import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
+import { parseInt64 } from '#apimachinery/int64.js';
 import { objectPath } from '#cmd/orchctl/api/api.js';
 import { objectName, parseTargets, type ServedResource } from '#cmd/orchctl/api/resources.js';
 import { type Command, CommandError, type Invocation, UsageError } from '#cmd/orchctl/command.js';
@@ -20,7 +21,13 @@ export const rollout: Command = {
   options: {
     timeout: { type: 'duration', section: 'Waiting', meaning: 'status: give up after this long; 0 waits for ever.' },
     watch: { type: 'bool', default: true, shorthand: 'w', section: 'Waiting', meaning: 'status: wait for the end.' },
-    'to-revision': { type: 'int', section: 'Undo', meaning: 'undo: the revision to go back to; 0: the one before.' },
+    'to-revision': {
+      // Revisions have 64 bits, more than options of type int.
+      type: 'string',
+      default: '0',
+      section: 'Undo',
+      meaning: 'undo: the revision to go back to; 0: the one before.',
+    },
   },
   async run(invocation) {
     const [action, ...rest] = invocation.args;
@@ -135,19 +142,26 @@ async function revisions({ api, namespace }: Invocation, { resource, name, diale
   const sets = await api.list<ReplicaSet>((await api.catalog()).one('replicasets.apps'), { namespace });
   const owned = sets
     .filter((set) => set.metadata.ownerReferences?.some((owner) => owner.uid === deployment.metadata.uid) === true)
-    .map((set) => ({ set, revision: Number(set.metadata.annotations?.[dialect.annotations.deploymentRevision] ?? 0) }))
-    .sort((a, b) => b.revision - a.revision);
+    .flatMap((set) => {
+      const revision = parseInt64(set.metadata.annotations?.[dialect.annotations.deploymentRevision] ?? '0');
+      return revision === undefined ? [] : [{ set, revision }];
+    })
+    .sort((a, b) => (a.revision < b.revision ? 1 : a.revision > b.revision ? -1 : 0));
   return { deployment, owned };
 }
 
 async function undo(invocation: Invocation, chosen: Chosen): Promise<number> {
   const { api, namespace, values, out } = invocation;
+  const given = values.string('to-revision') ?? '';
+  const wanted = parseInt64(given);
+  if (wanted === undefined) {
+    throw new UsageError(`--to-revision: "${given}" is not an integer of 64 bits`);
+  }
   const { deployment, owned } = await revisions(invocation, chosen);
-  const wanted = values.number('to-revision');
-  const to = wanted > 0 ? owned.find(({ revision }) => revision === wanted) : owned[1];
+  const to = wanted > 0n ? owned.find(({ revision }) => revision === wanted) : owned[1];
   if (to === undefined) {
     throw new CommandError(
-      wanted > 0 ? `unable to find specified revision ${wanted} in history` : 'no rollout history found',
+      wanted > 0n ? `unable to find specified revision ${wanted} in history` : 'no rollout history found',
     );
   }
   if (deployment.spec.paused === true) throw new CommandError('the deployment is paused; resume it first');

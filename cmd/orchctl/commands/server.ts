@@ -21,7 +21,7 @@ export const apiResources: Command = {
     },
   },
   async run({ api, values, out }) {
-    const all = (await api.catalog()).all.filter((r) => !values.bool('namespaced') || r.namespaced);
+    const all = (await api.catalog()).preferred.filter((r) => !values.bool('namespaced') || r.namespaced);
     if (values.string('output') === 'name') {
       for (const r of all) out.write(`${r.group === '' ? r.resource : `${r.resource}.${r.group}`}\n`);
       return 0;

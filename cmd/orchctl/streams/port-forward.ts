@@ -10,7 +10,7 @@ import { kubernetesDialect } from '#apimachinery/dialect.js';
 import type { WebSocketTarget } from '#cmd/orchctl/api/api.js';
 import { opened } from '#cmd/orchctl/streams/remote.js';
 import { openWebSocket } from '#cmd/orchctl/streams/web-socket.js';
-import { SpdySession } from '#nodeagent/streaming/spdy/session.js';
+import { SpdySession } from '#daemon/streaming/spdy/session.js';
 
 export interface PortForward {
   readonly target: WebSocketTarget;

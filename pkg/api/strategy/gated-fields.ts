@@ -5,7 +5,10 @@
 import type { ApiObjectShape } from '#api/object.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 
-/** Name of a gate to the paths of its fields: dotted, `[*]` for all elements of a list. */
+/**
+ * Name of a gate to the paths of its fields: dotted, `[*]` for all elements of a list. `=Value` at the end of a path: the
+ * field is not dropped but gets that value, with which nobody uses it.
+ */
 export type GatedFields = Readonly<Record<string, readonly string[]>>;
 
 const containerLists = ['containers[*]', 'initContainers[*]', 'ephemeralContainers[*]'];
@@ -32,7 +35,7 @@ const podSpec: GatedFields = {
     'livenessProbe.terminationGracePeriodSeconds',
     'startupProbe.terminationGracePeriodSeconds',
   ),
-  ProcMountType: everyContainer('securityContext.procMount'),
+  ProcMountType: everyContainer('securityContext.procMount=Default'),
 };
 
 function podSpecAt(prefix: string): GatedFields {
@@ -74,6 +77,10 @@ const byResource: Readonly<Record<string, GatedFields>> = {
   'networking/v1/networkpolicies': {
     NetworkPolicyEndPort: ['spec.ingress[*].ports[*].endPort', 'spec.egress[*].ports[*].endPort'],
     NetworkPolicyStatus: ['status'],
+  },
+  'policy/v1beta1/podsecuritypolicies': {
+    CSIInlineVolume: ['spec.allowedCSIDrivers'],
+    ProcMountType: ['spec.allowedProcMountTypes'],
   },
 };
 
@@ -128,7 +135,8 @@ function disabledFields(fields: GatedFields, gate: Dropping['gate']): Branch {
 
 function grow(root: Branch, path: string): void {
   let branch = root;
-  for (const step of stepsOf(path)) {
+  for (const text of stepsOf(path)) {
+    const [step] = fieldAndReset(text);
     const next = branch.steps.get(step) ?? new Branch();
     branch.steps.set(step, next);
     branch = next;
@@ -164,23 +172,33 @@ function stepsOf(path: string): readonly string[] {
   return steps;
 }
 
+/** A step is the name of a field, and the last one may tell the value that the field gets. */
+function fieldAndReset(step: string): readonly [field: string, reset: string | undefined] {
+  const equals = step.indexOf('=');
+  return equals < 0 ? [step, undefined] : [step.slice(0, equals), step.slice(equals + 1)];
+}
+
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
 /** Whether `value` has something at the end of the steps from `at` on. */
 function uses(value: unknown, steps: readonly string[], at: number): boolean {
-  const step = steps[at];
-  if (step === undefined) return value !== undefined;
-  if (step === anyElement) return Array.isArray(value) && value.some((element) => uses(element, steps, at + 1));
-  return isObject(value) && uses(value[step], steps, at + 1);
+  const text = steps[at];
+  if (text === undefined) return value !== undefined;
+  if (text === anyElement) return Array.isArray(value) && value.some((element) => uses(element, steps, at + 1));
+  const [step, reset] = fieldAndReset(text);
+  return isObject(value) && value[step] !== reset && uses(value[step], steps, at + 1);
 }
 
 function drop(value: unknown, steps: readonly string[], at: number): void {
-  const step = steps[at];
-  if (step === undefined || !isObject(value)) return;
+  const text = steps[at];
+  if (text === undefined || !isObject(value)) return;
+  const [step, reset] = fieldAndReset(text);
   if (step === anyElement) {
     if (Array.isArray(value)) for (const element of value) drop(element, steps, at + 1);
   } else if (at < steps.length - 1) drop(value[step], steps, at + 1);
-  else if (value[step] !== undefined) delete value[step];
+  else if (value[step] === undefined) return;
+  else if (reset === undefined) delete value[step];
+  else value[step] = reset;
 }

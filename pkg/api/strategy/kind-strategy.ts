@@ -11,13 +11,15 @@ import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import { joined, none } from '#apimachinery/validation/failure.js';
-import { dns1123SubdomainErrors, type NameValidator } from '#apimachinery/validation/names.js';
+import { dns1123SubdomainErrors, type NameValidator, pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 /** What a kind says about itself. Everything may be left out. */
 export interface KindRules<T extends ApiObjectShape> {
   /** Rule of names; absent: a DNS subdomain. */
   readonly name?: NameValidator;
+  /** Updates only ask of generateName that a path could hold it: 1.24 does not validate these kinds as a whole then. */
+  readonly anyGenerateNameOnUpdate?: boolean;
   /**
    * Fields whose change bumps metadata.generation, which then starts at 1; absent: the kind keeps none. Top-level
    * fields, or dotted paths such as `metadata.annotations`.
@@ -84,7 +86,12 @@ export function kindStrategy<T extends ApiObjectShape>(
       ),
     validateUpdate: (object, old, context) =>
       joined(
-        validateObjectMetaUpdate(object.metadata, old.metadata, context.dialect, metadataPath),
+        validateObjectMetaUpdate(
+          object.metadata,
+          old.metadata,
+          { dialect: context.dialect, name: rules.anyGenerateNameOnUpdate === true ? pathSegmentErrors : name },
+          metadataPath,
+        ),
         rules.validate?.(object, context, old) ?? none,
         rules.validateUpdate?.(object, old, context) ?? none,
       ),
@@ -122,7 +129,12 @@ function statusStrategy<T extends ApiObjectShape>(rules: KindRules<T>, gated: Ga
     },
     validateStatusUpdate: (object, old, context) =>
       joined(
-        validateObjectMetaUpdate(object.metadata, old.metadata, context.dialect, metadataPath),
+        validateObjectMetaUpdate(
+          object.metadata,
+          old.metadata,
+          { dialect: context.dialect, name: pathSegmentErrors },
+          metadataPath,
+        ),
         rules.validateStatusUpdate?.(object, old, context) ?? none,
       ),
   };

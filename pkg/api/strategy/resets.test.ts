@@ -57,9 +57,10 @@ const ownStatus: Readonly<Record<string, object>> = {
   storageversions: {},
 };
 
-const resources = schemeFor(orchDialect)
+const every = schemeFor(orchDialect)
   .resources.map(({ declaration }) => declaration)
-  .filter(({ group, verbs }) => groups.has(group) && verbs.includes('create') && verbs.includes('update'));
+  .filter(({ verbs }) => verbs.includes('create') && verbs.includes('update'));
+const resources = every.filter(({ group }) => groups.has(group));
 
 function draft(): Loose {
   return {
@@ -130,6 +131,9 @@ t.test('a change of the spec makes a new generation', (t) => {
 /** Kinds that are overwritten only by who has seen them, as 1.24 has it. */
 const conditional = new Set([
   'apiservices',
+  'csidrivers',
+  'csinodes',
+  'csistoragecapacities',
   'customresourcedefinitions',
   'leases',
   'mutatingwebhookconfigurations',
@@ -137,14 +141,28 @@ const conditional = new Set([
   'runtimeclasses',
   'storageversions',
   'validatingwebhookconfigurations',
+  'volumeattachments',
+]);
+
+/** Kinds that an update of a missing name creates. */
+const creating = new Set([
+  'clusterrolebindings',
+  'clusterroles',
+  'endpoints',
+  'events',
+  'leases',
+  'limitranges',
+  'rolebindings',
+  'roles',
+  'services',
 ]);
 
 t.test('updates without a resource version, and of what is not there', (t) => {
-  for (const resource of resources) {
+  for (const resource of every) {
     const { allowUnconditionalUpdate, allowCreateOnUpdate = false } = strategyFor(resource);
     const name = `${resource.group} ${resource.resource}`;
     t.equal(allowUnconditionalUpdate, !conditional.has(resource.resource), `${name}: unconditional`);
-    t.equal(allowCreateOnUpdate, ['events', 'leases'].includes(resource.resource), `${name}: creates`);
+    t.equal(allowCreateOnUpdate, creating.has(resource.resource), `${name}: creates`);
   }
   t.end();
 });

@@ -19,6 +19,7 @@ import {
   selfBit,
   structOf,
 } from '#apimachinery/apply/structure.js';
+import { checkEntries } from '#apimachinery/codec/size-limit.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -55,7 +56,9 @@ function nodeOf(value: unknown, structure: Structure, before: unknown): FieldSet
 /** True when anything was added. */
 function addMap(node: Node, element: Structure, object: JsonObject): boolean {
   let any = false;
-  for (const name of inAlphabet(object)) {
+  const names = inAlphabet(object);
+  checkEntries(names.length);
+  for (const name of names) {
     if (object[name] === undefined) continue;
     node[fieldEdge(name)] = addedValue(object[name], element);
     any = true;
@@ -72,6 +75,7 @@ function inAlphabet(object: JsonObject): readonly string[] {
 /** True when anything was added. Of elements that are told apart by nothing the last one counts. */
 function addList(node: Node, structure: ElementsStructure, list: readonly unknown[]): boolean {
   const element = partStructure(structure);
+  checkEntries(list.length);
   for (const part of list) node[elementOf(structure, part)] = addedValue(part, element);
   return list.length > 0;
 }

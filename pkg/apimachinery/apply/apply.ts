@@ -25,6 +25,7 @@ import {
 } from '#apimachinery/apply/managers.js';
 import { merge, prune } from '#apimachinery/apply/merge.js';
 import { asObject, type JsonObject } from '#apimachinery/apply/structure.js';
+import { type Changes, changesByVersion, fieldsInVersion } from '#apimachinery/apply/versions.js';
 import { DecodeError } from '#apimachinery/codec/decode-error.js';
 import { JsonWalk } from '#apimachinery/codec/json-walk.js';
 import { badRequest } from '#apimachinery/errors/status.js';
@@ -103,10 +104,14 @@ function appliedByClient(type: TypeInfo, live: JsonObject, annotation: string): 
   return difference(fieldsOf(type, last), union(touched, removed));
 }
 
-function conflictsOf(managers: readonly Manager[], self: ManagerIdentity, wanted: FieldSet): ManagerConflict[] {
+function conflictsOf(
+  managers: readonly Manager[],
+  self: ManagerIdentity,
+  changesFor: (manager: Manager) => Changes | undefined,
+): ManagerConflict[] {
   return managers
     .filter((manager) => !sameManager(manager, self))
-    .map((manager) => ({ manager, fields: intersection(manager.fields, wanted) }))
+    .map((manager) => ({ manager, fields: intersection(manager.fields, changesFor(manager)?.touched ?? emptySet) }))
     .filter(({ fields }) => !isEmptySet(fields));
 }
 
@@ -140,8 +145,15 @@ function refreshAnnotation(object: JsonObject, live: JsonObject, request: ApplyR
  * `force` is not set.
  */
 export function applyPatch(request: ApplyRequest): ApplyResult {
+  const steps = applySteps(request);
+  for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value;
+}
+
+/** The same step by step: each takes a time that goes with the size of the objects, and others may run in between. */
+export function* applySteps(request: ApplyRequest): Generator<undefined, ApplyResult> {
   const { type } = request;
   const applied = readApplied(request);
+  yield;
   const live = withoutEntries(request.live ?? {});
   const managers = readManagers(entriesOf(request.live)) ?? [];
   const self = {
@@ -151,29 +163,52 @@ export function applyPatch(request: ApplyRequest): ApplyResult {
     subresource: request.subresource,
   } as const;
   const previous = managers.find((manager) => sameManager(manager, self));
+  yield;
   const wanted = manageable(fieldsOf(type, applied), request);
+  yield;
 
   // What names the object is managed by nobody, and stays all the same.
   let everybody = union(wanted, neverManaged);
-  for (const manager of managers) if (manager !== previous) everybody = union(everybody, manager.fields);
   const merged = merge(type, live, applied);
-  const pruned = previous === undefined ? merged : prune(type, merged, previous.fields, everybody);
+  yield;
+  const spoken = { type, apiVersion: request.apiVersion, versions: request.versions };
+  for (const manager of managers) {
+    if (manager === previous) continue;
+    everybody = union(everybody, fieldsInVersion(manager, merged, spoken));
+    yield;
+  }
+  const pruned =
+    previous === undefined ? merged : prune(type, merged, fieldsInVersion(previous, merged, spoken), everybody);
+  yield;
 
   const changes = compare(type, live, pruned);
-  const touched = manageable(changes.touched, request);
-  const conflicts = conflictsOf(managers, self, touched);
+  yield;
+  const counting = (set: FieldSet) => manageable(set, request);
+  const changesFor = changesByVersion({
+    ...spoken,
+    live: request.live === undefined ? undefined : live,
+    updated: pruned,
+    changes: { touched: counting(changes.touched), removed: changes.removed },
+    counting,
+  });
+  const conflicts = conflictsOf(managers, self, changesFor);
   const left = unforgiven(conflicts, live, request);
   if (left.length > 0) throw conflictError(left);
+  yield;
 
   const others = managers
     .filter((other) => !sameManager(other, self))
-    .map((other) => withoutFields(withoutFields(other, changes.removed), touched));
+    .flatMap((other) => {
+      const theirs = changesFor(other);
+      return theirs === undefined ? [] : [withoutFields(withoutFields(other, theirs.removed), theirs.touched)];
+    });
   const manager = retimed(
     previous,
     { ...self, fields: wanted, inOrder: false, entry: undefined },
     request.now,
     !changes.isSame,
   );
+  yield;
   const managedFields = writeManagers([...others, manager]);
   const object = refreshAnnotation(pruned, live, request);
   const metadata = asObject(object.metadata);

@@ -20,6 +20,7 @@ import {
   sameElement,
   structOf,
 } from '#apimachinery/apply/structure.js';
+import { checkEntries } from '#apimachinery/codec/size-limit.js';
 import { jsonEqual, member } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -106,11 +107,13 @@ function compareStructs(found: Differences, members: Members, left: unknown, rig
 }
 
 function compareMaps(found: Differences, element: Structure, left: JsonObject, right: JsonObject): void {
+  let count = 0;
   for (const name in left) {
     const old = left[name];
     if (old !== right[name]) found.add(fieldEdge(name), differenceOf(old, member(right, name), element));
   }
   for (const name in right) {
+    checkEntries(++count);
     if (right[name] === undefined || Object.hasOwn(left, name)) continue;
     found.add(fieldEdge(name), differenceOf(undefined, right[name], element));
   }
@@ -128,6 +131,7 @@ function compareLists(found: Differences, structure: ElementsStructure, left: Li
     }
     return;
   }
+  checkEntries(right.length);
   const after = new Map(right.map((value) => [elementOf(structure, value), value]));
   for (const old of left) {
     const edge = elementOf(structure, old);

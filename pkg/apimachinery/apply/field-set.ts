@@ -232,16 +232,20 @@ interface MutableSet extends FieldSet {
 export class FieldSetBuilder {
   /** Along the path that was inserted last: the root, and the node behind each of its elements. */
   readonly #nodes: MutableSet[] = [{}];
+  /** Whether each of these has edges, where that is known: to ask a node of many edges takes as long as it has edges. */
+  readonly #hasEdges: (boolean | undefined)[] = [];
   readonly #path: string[] = [];
 
   insert(path: readonly string[]): void {
     const nodes = this.#nodes;
+    const hasEdges = this.#hasEdges;
     const known = this.#path;
     let depth = 0;
     while (depth < path.length && depth < known.length && known[depth] === path[depth]) depth++;
     // What is behind the common part is forgotten, so the two stay equally long.
     known.length = depth;
     nodes.length = depth + 1;
+    hasEdges.length = depth + 1;
     let fresh = false;
     for (; depth < path.length; depth++) {
       const element = path[depth] as string;
@@ -249,11 +253,12 @@ export class FieldSetBuilder {
       let next = node[element];
       if (next === undefined) {
         // A member that gets its first edge has to say from now on that it is one.
-        if (!fresh && depth > 0 && isEmptySet(node)) node['.'] = member;
+        if (!fresh && depth > 0 && hasEdges[depth] !== true && isEmptySet(node)) node['.'] = member;
         next = {};
         node[element] = next;
         fresh = true;
       }
+      hasEdges[depth] = true;
       known.push(element);
       nodes.push(next);
     }

@@ -11,6 +11,7 @@ import {
   structureOf,
 } from '#apimachinery/apply/structure.js';
 import { DecodeError } from '#apimachinery/codec/decode-error.js';
+import { checkEntries } from '#apimachinery/codec/size-limit.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 class Collector {
@@ -35,7 +36,9 @@ class Collector {
         return;
       case 'map': {
         const element = structure.element;
-        for (const [name, part] of Object.entries(asObject(value))) this.#below(`f:${name}`, part, element, true);
+        const entries = Object.entries(asObject(value));
+        checkEntries(entries.length);
+        for (const [name, part] of entries) this.#below(`f:${name}`, part, element, true);
         return;
       }
       case 'set':
@@ -53,6 +56,7 @@ class Collector {
 
   #list(structure: ElementsStructure, list: readonly unknown[]): void {
     const element = partStructure(structure);
+    checkEntries(list.length);
     for (const part of list) this.#below(elementOf(structure, part), part, element, true);
   }
 }

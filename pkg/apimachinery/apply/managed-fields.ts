@@ -23,6 +23,7 @@ import {
   writeManagers,
 } from '#apimachinery/apply/managers.js';
 import { asObject, type JsonObject } from '#apimachinery/apply/structure.js';
+import { type Changes, changesByVersion, type OtherVersions } from '#apimachinery/apply/versions.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 const managedFields = 'metadata.managedFields';
@@ -53,6 +54,8 @@ export interface WriteInfo {
   readonly subresource: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
+  /** Other versions of the kind; absent: all managers are taken for those of this one. */
+  readonly versions?: OtherVersions;
 }
 
 /** What writing through an endpoint does not make anybody's. */
@@ -113,15 +116,9 @@ export interface UpdateRequest extends WriteInfo {
   readonly updated: JsonObject;
 }
 
-interface Changes {
-  /** Fields that are the writer's from now on. In order. */
-  readonly touched: FieldSet;
-  readonly removed: FieldSet;
-}
-
 const entries = setOfFields([managedFields]);
 
-/** Undefined when the write changed nothing. */
+/** Undefined when the write changed nothing. What is touched is the writer's from now on, and in order. */
 function changesOf(request: UpdateRequest): Changes | undefined {
   const { type, live, updated } = request;
   if (live === undefined) return { touched: addedFields(type, updated, unmanaged(request).all), removed: emptySet };
@@ -137,15 +134,19 @@ export function updateManagedFields(request: UpdateRequest): ManagedFieldsEntry[
   const managers = startingManagers(request.live, request.updated, request);
   const changes = changesOf(request);
   if (changes === undefined) return writeManagers(managers);
-  const { touched, removed } = changes;
+  const { touched } = changes;
   const { manager: name, apiVersion, subresource, now } = request;
   const operation = 'Update';
   const self = { name, operation, apiVersion, subresource } as const;
   const result: Manager[] = [];
+  const counting = (set: FieldSet) => manageable(set, request);
+  const changesFor = changesByVersion({ ...request, versions: request.versions, changes, counting, except: entries });
   let previous: Manager | undefined;
   for (const manager of managers) {
-    const left = withoutFields(manager, removed);
-    if (!sameManager(left, self)) result.push(withoutFields(left, touched));
+    const theirs = changesFor(manager);
+    if (theirs === undefined) continue;
+    const left = withoutFields(manager, theirs.removed);
+    if (!sameManager(left, self)) result.push(withoutFields(left, theirs.touched));
     else if (isEmptySet(touched)) result.push(left);
     else previous ??= left;
   }

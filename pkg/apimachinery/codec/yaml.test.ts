@@ -1,5 +1,5 @@
 import t from 'tap';
-import { encodeYAML, parseYAML } from '#apimachinery/codec/yaml.js';
+import { encodeYAML, encodeYAMLFast, parseYAML } from '#apimachinery/codec/yaml.js';
 
 t.test('values of JSON only', async (t) => {
   const rows: [string, unknown][] = [
@@ -23,4 +23,49 @@ t.test('hostile documents', async (t) => {
   for (const text of [bomb.join('\n'), 'a: 1\na: 2', '{a: [', '['.repeat(100_000)]) {
     t.throws(() => parseYAML(text), { name: 'DecodeError' }, text.slice(0, 20));
   }
+});
+
+t.test('a key twice', async (t) => {
+  const repeated = (text: string, at: string) =>
+    t.throws(() => parseYAML(text), { message: `yaml: Map keys must be unique at ${at}` }, text);
+  repeated('a: 1\nb: 2\na: 3', 'line 3, column 1');
+  repeated('x:\n  - {a: 1, a: 2}', 'line 2, column 12');
+  repeated('{"a": 1, "b": {"c": 1, "c": 2}}', 'line 1, column 24');
+  repeated('{"a": 1, "\\u0061": 2}', 'line 1, column 10');
+  repeated('1: a\n1: b', 'line 2, column 1');
+  t.same(parseYAML('a: {b: 1}\nc: {b: 1}'), { a: { b: 1 }, c: { b: 1 } });
+  t.same(parseYAML('a: &a {x: 1}\nb: &b {y: 2}\nc: {<<: *a, z: 3}\nd: {<<: [*a, *b]}'), {
+    a: { x: 1 },
+    b: { y: 2 },
+    c: { x: 1, z: 3 },
+    d: { x: 1, y: 2 },
+  });
+});
+
+t.test('merges of large maps are limited, through other maps also', async (t) => {
+  const members = Array.from({ length: 20_000 }, (_, i) => `k${i}: 1`).join(', ');
+  const message = 'yaml: aliases repeat too much';
+  t.throws(() => parseYAML(`a: &a {${members}}\nb:\n${'  - {<<: *a}\n'.repeat(90)}`), { message });
+  t.throws(() => parseYAML(`a: &a {${members}}\nb: &b {<<: *a}\nc: &c {<<: *b}\nd: {<<: *c}`), { message });
+  t.equal(Object.keys((parseYAML(`a: &a {${members}}\nb: {<<: *a}`) as { b: object }).b).length, 20_000);
+});
+
+t.test('JSON is YAML', async (t) => {
+  for (const text of ['{"a":[1,-2.5e3,"x\\n",true,null,{"__proto__":{"b":1}}]}', ' \n{"a":{}}\n']) {
+    t.same(parseYAML(text), JSON.parse(text));
+  }
+  t.same(parseYAML('{"a": [1, 2,], b: c}'), { a: [1, 2], b: 'c' });
+  t.throws(() => parseYAML(`{"a":${'['.repeat(600)}${']'.repeat(600)}}`), { message: /exceeded max depth/ });
+});
+
+t.test('what is large is written as JSON', async (t) => {
+  const small = { a: [1, { b: 'c' }] };
+  t.equal(encodeYAMLFast(small).toString(), 'a:\n  - 1\n  - b: c\n');
+  const large = { data: Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`key${i}`, `"é: ${i}\n`])) };
+  const text = encodeYAMLFast(large).toString();
+  t.match(text, /^\{"data":/);
+  t.same(parseYAML(text), large);
+  // Behind the dash of a list, as in a list of objects.
+  const list = { items: [small, { data: { a: '# "b": c\n' } }] };
+  t.same(parseYAML(`items:\n- ${JSON.stringify(list.items[0])}\n- ${JSON.stringify(list.items[1])}\n`), list);
 });

@@ -4,7 +4,15 @@ import {
   type CreateNodeOptions,
   type CST,
   type DocumentOptions,
+  isAlias,
+  isCollection,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
   Lexer,
+  type Pair,
   type ParseOptions,
   Parser,
   type ScalarTag,
@@ -12,8 +20,12 @@ import {
   stringify,
   type Tags,
   type ToJSOptions,
+  type YAMLMap,
 } from 'yaml';
 import { DecodeError } from '#apimachinery/codec/decode-error.js';
+import { duplicateKeys } from '#apimachinery/codec/duplicate-keys.js';
+import { parseJSONText } from '#apimachinery/codec/json-text.js';
+import { checkDepth } from '#apimachinery/codec/json-walk.js';
 
 /** Tags that make anything but JSON values, and numbers to the base of 60 (`12:30`), which stay texts. */
 const refused = new Set(['binary', 'omap', 'pairs', 'set', 'timestamp'].map((name) => `tag:yaml.org,2002:${name}`));
@@ -38,7 +50,8 @@ function withoutLetters(tag: Tag): Tag {
 const options: ParseOptions & DocumentOptions & SchemaOptions & ToJSOptions & CreateNodeOptions = {
   version: '1.1',
   merge: true,
-  uniqueKeys: true,
+  // The library compares each key with all others: see `DocumentCheck`.
+  uniqueKeys: false,
   // A document that repeats itself through aliases grows without bounds.
   maxAliasCount: 100,
   // Warnings would go to the process's standard error.
@@ -79,24 +92,125 @@ function plain(value: unknown, state: { depth: number; left: number }): unknown 
   return copy;
 }
 
+/** Members that merges (`<<: *name`) may copy altogether; each costs far less than it takes to write one. */
+const maxMerged = 50_000;
+
+const isMerge = (key: unknown) => key === '<<' || typeof key === 'symbol';
+
+/**
+ * What the library leaves to us, or does at a cost that grows with the square of the document: finds keys that a map has
+ * twice, and limits what merges copy. One walk.
+ */
+class DocumentCheck {
+  /** Members of what an anchor names, those that are merged into it included. */
+  readonly #sizes = new Map<string, number>();
+  readonly #text: string;
+  #merged = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** How many members the node has. Throws a DecodeError. */
+  visit(node: unknown): number {
+    let size = 0;
+    if (isMap(node)) size = this.#map(node);
+    else if (isSeq(node)) for (const item of node.items) size += isPair(item) ? this.#pair(item) : this.visit(item);
+    else if (isAlias(node)) return this.#sizes.get(node.source) ?? 0;
+    if (isCollection(node) && node.anchor !== undefined) this.#sizes.set(node.anchor, size);
+    return size;
+  }
+
+  #pair({ key, value }: Pair): number {
+    this.visit(key);
+    this.visit(value);
+    return 1;
+  }
+
+  #map(map: YAMLMap): number {
+    const seen = new Set<unknown>();
+    let size = map.items.length;
+    for (const { key, value } of map.items) {
+      const name = isScalar(key) ? key.value : key;
+      if (isMerge(name)) {
+        // Several maps may be merged into one.
+        const members = this.visit(value);
+        size += members;
+        this.#merged += members;
+        if (this.#merged > maxMerged) throw new DecodeError('yaml: aliases repeat too much');
+        continue;
+      }
+      if (seen.has(name)) {
+        const at = isNode(key) ? (key.range?.[0] ?? 0) : 0;
+        throw new DecodeError(`yaml: Map keys must be unique${place(this.#text, at)}`);
+      }
+      seen.add(name);
+      this.visit(key);
+      this.visit(value);
+    }
+    return size;
+  }
+}
+
 function place(text: string, offset: number): string {
   const before = text.slice(0, offset).split('\n');
   return ` at line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
 }
 
+/**
+ * The value of a document that is JSON, as programs write it, which is read a hundred times as fast; undefined for what is
+ * none, and for what takes a closer look.
+ */
+function jsonValue(text: string): unknown {
+  if (!/^\s*\{/.test(text)) return undefined;
+  let value: unknown;
+  try {
+    value = parseJSONText(text);
+  } catch {
+    return undefined;
+  }
+  checkDepth(value, maxYamlDepth);
+  return duplicateKeys(text, 1).length === 0 ? value : undefined;
+}
+
+/** Whether a document is JSON and thus read as fast as that. */
+export function readsFast(text: string): boolean {
+  try {
+    return jsonValue(text) !== undefined;
+  } catch {
+    // Refused, which is fast, too.
+    return true;
+  }
+}
+
 /** The JSON value of a document. Throws a DecodeError, which names the place. */
 export function parseYAML(text: string): unknown {
+  const value = jsonValue(text);
+  if (value !== undefined) return value;
   try {
     const [document, ...more] = new Composer(options).compose(tokens(text), true);
     const problem = document?.errors[0];
     if (problem !== undefined) throw new DecodeError(`yaml: ${problem.message}${place(text, problem.pos[0])}`);
     if (more.length > 0) throw new DecodeError('yaml: more than one document');
+    new DocumentCheck(text).visit(document?.contents);
     return plain(document?.toJS(options), { depth: 0, left: 16 * text.length + 4096 });
   } catch (error) {
     if (error instanceof DecodeError) throw error;
     const message = error instanceof Error ? error.message : String(error);
     throw new DecodeError(`yaml: ${message}`, { cause: error });
   }
+}
+
+/** Characters of JSON that take the library less than some twenty milliseconds to write. */
+const maxWritten = 64 * 1024;
+
+/**
+ * As `encodeYAML`, but that large objects are written as JSON, which is YAML, too: servers must not be held up by what
+ * nobody reads with their own eyes.
+ */
+export function encodeYAMLFast(object: unknown): Buffer {
+  const json = JSON.stringify(object);
+  return json.length > maxWritten ? Buffer.from(`${json}\n`) : encodeYAML(object);
 }
 
 export function encodeYAML(object: unknown): Buffer {

@@ -1,4 +1,5 @@
 /** Every failure of the API is one of these: a metav1.Status that can be thrown. */
+import { cut } from '#apimachinery/errors/shown.js';
 
 export interface StatusCause {
   reason?: string;
@@ -77,6 +78,9 @@ export function qualifiedName(q: Qualified): string {
   return q.group === '' ? q.resource : `${q.resource}.${q.group}`;
 }
 
+/** What stands in a message may be of any size, since clients write it. */
+const maxMessageChars = 1024 * 1024;
+
 function failure(
   code: number,
   reason: StatusReason,
@@ -84,7 +88,14 @@ function failure(
   details?: StatusDetails,
   cause?: unknown,
 ): StatusError {
-  const status: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason };
+  const status: Status = {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message: cut(message, maxMessageChars),
+    reason,
+  };
   if (details !== undefined) status.details = details;
   status.code = code;
   return new StatusError(status, cause === undefined ? undefined : { cause });
@@ -158,21 +169,42 @@ export interface FieldFailure {
   message: string;
 }
 
-/** 422 Invalid, all failures at once. `kind` and `group` name the object's kind. */
+/** Failures that one Status tells at most, and the characters of all they say: the rest is counted. */
+const maxFailures = 1000;
+const maxFailureChars = 256 * 1024;
+/** Characters of a field's path and of an object's name. */
+const maxPlaceChars = 2048;
+
+/**
+ * 422 Invalid, all failures at once, as long as they are of a number and size that anybody reads; of others the first.
+ * `kind` and `group` name the object's kind.
+ */
 export function invalid(
   kind: { group: string; kind: string },
   name: string,
   failures: readonly FieldFailure[],
 ): StatusError {
-  const texts = new Set(failures.map((f) => `${f.field}: ${f.message}`));
+  const causes: StatusCause[] = [];
+  const texts = new Set<string>();
+  let left = maxFailureChars;
+  for (const { field: path, reason, message } of failures) {
+    const field = cut(path, maxPlaceChars);
+    causes.push({ reason, message, field });
+    texts.add(`${field}: ${message}`);
+    left -= field.length + message.length;
+    if (left <= 0 || causes.length === maxFailures) break;
+  }
+  const more = failures.length - causes.length;
+  if (more > 0) texts.add(`… and ${more} more`);
   const body = texts.size === 1 ? [...texts].join('') : `[${[...texts].join(', ')}]`;
   const title = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
   const details: StatusDetails = {};
-  if (name !== '') details.name = name;
+  const shownName = cut(name, maxPlaceChars);
+  if (name !== '') details.name = shownName;
   if (kind.group !== '') details.group = kind.group;
   details.kind = kind.kind;
-  details.causes = failures.map((f) => ({ reason: f.reason, message: f.message, field: f.field }));
-  return failure(422, 'Invalid', `${title} "${name}" is invalid: ${body}`, details);
+  details.causes = causes;
+  return failure(422, 'Invalid', `${title} "${shownName}" is invalid: ${body}`, details);
 }
 
 /** 422 Invalid for a well-formed request that cannot be carried out (a patch that does not fit); `why` says it. */

@@ -13,6 +13,11 @@ import {
 export const maxOperations = 10_000;
 /** `copy` operations must not add more JSON than this altogether. */
 const maxCopiedBytes = 3 * 1024 * 1024;
+/**
+ * Elements of lists that may be shifted to make or fill gaps, by all operations together: ten thousand of them in lists of
+ * as many elements. It takes a tenth of a second.
+ */
+const maxShifted = 100_000_000;
 
 type Container = JsonObject | unknown[];
 
@@ -74,6 +79,7 @@ class Document {
   /** The containers that are copies already, so that nobody else has them. */
   readonly #own = new Set<Container>();
   #copied = 0;
+  #shifted = 0;
 
   constructor(root: unknown) {
     this.#root = root;
@@ -94,13 +100,13 @@ class Document {
     if (at === undefined) this.#root = value;
     else if (!Array.isArray(at.holder)) setMember(at.holder, at.last, value);
     else if (at.last === '-') at.holder.push(value);
-    else at.holder.splice(indexOf(at.last, at.holder.length + 1, path), 0, value);
+    else this.#splice(at.holder, indexOf(at.last, at.holder.length + 1, path), 0, value);
   }
 
   remove(path: string): unknown {
     const at = this.#holder(path);
     if (at === undefined) throw unprocessable('the whole document cannot be removed');
-    if (Array.isArray(at.holder)) return at.holder.splice(indexOf(at.last, at.holder.length, path), 1)[0];
+    if (Array.isArray(at.holder)) return this.#splice(at.holder, indexOf(at.last, at.holder.length, path), 1);
     const value = member(at.holder, at.last);
     if (value === undefined) throw unprocessable(`${path}: unable to remove nonexistent key`);
     delete at.holder[at.last];
@@ -149,6 +155,15 @@ class Document {
       holder = next;
     }
     return { holder, last };
+  }
+
+  /** Takes out or puts in one element; returns what was taken out. */
+  #splice(list: unknown[], index: number, taken: 0 | 1, ...put: readonly unknown[]): unknown {
+    this.#shifted += list.length - index;
+    if (this.#shifted > maxShifted) {
+      throw requestEntityTooLarge(`The operations of a JSON patch may shift ${maxShifted} elements of lists at most`);
+    }
+    return list.splice(index, taken, ...put)[0];
   }
 
   #owned(container: Container): Container {

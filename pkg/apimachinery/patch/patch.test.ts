@@ -118,6 +118,8 @@ t.test('strategic merge patch', async (t) => {
   );
   t.strictSame(names(run({ spec: { containers: [{ name: 'a', $patch: 'delete' }] } })), ['b']);
   t.strictSame(names(run({ spec: { containers: [{ $patch: 'replace' }, { name: 'z' }] } })), ['z']);
+  const twice = [{ $patch: 'replace' }, { name: 'z' }, { name: 'z' }];
+  t.strictSame(names(run({ spec: { containers: twice } })), ['z', 'z'], 'what replaces a list is not merged');
   t.strictSame(names(run({ spec: { '$setElementOrder/containers': [{ name: 'b' }, { name: 'a' }] } })), ['b', 'a']);
   t.strictSame(
     names(

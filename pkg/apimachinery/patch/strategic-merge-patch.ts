@@ -3,7 +3,9 @@
  * `$patch: replace|delete`, `$retainKeys`, `$deleteFromPrimitiveList/<list>` and `$setElementOrder/<list>`. Semantics
  * of release 1.24 (apimachinery/pkg/util/strategicpatch/patch.go).
  */
+import { shownJson } from '#apimachinery/errors/shown.js';
 import { badRequest, unprocessable } from '#apimachinery/errors/status.js';
+import { Identities } from '#apimachinery/patch/identities.js';
 import {
   checkPatchDepth,
   isObject,
@@ -69,7 +71,9 @@ function deleteFromList(result: JsonObject, key: string, value: unknown): void {
   if (!Array.isArray(value)) throw badRequest('invalid patch format of primitive list');
   const list = member(result, key);
   if (!Array.isArray(list)) return;
-  result[key] = list.filter((element) => !value.some((gone) => jsonEqual(gone, element)));
+  const identities = new Identities();
+  const gone = new Set(value.map((element) => identities.keyOf(element)));
+  result[key] = list.filter((element) => !gone.has(identities.keyOf(element)));
 }
 
 function mergeValue(target: unknown, patch: unknown, schema: PatchSchema, depth: number): unknown {
@@ -114,7 +118,7 @@ function checkOrder(changes: readonly unknown[], order: readonly unknown[], merg
     while (at < order.length && !jsonEqual(identity(order[at], mergeKey), wanted)) at++;
     if (at === order.length) {
       throw badRequest(
-        `The order in patch list:\n${JSON.stringify(changes)}\n doesn't match $setElementOrder list:\n${JSON.stringify(order)}\n`,
+        `The order in patch list:\n${shownJson(changes)}\n doesn't match $setElementOrder list:\n${shownJson(order)}\n`,
       );
     }
   }
@@ -129,18 +133,28 @@ function mergeList(
   const { mergeKey } = schema;
   if (![...target, ...patch].some(isObject)) {
     const merged = [...target];
-    for (const element of patch) if (!merged.some((other) => jsonEqual(other, element))) merged.push(element);
+    const identities = new Identities();
+    const known = new Set(target.map((element) => identities.keyOf(element)));
+    for (const element of patch) {
+      const key = identities.keyOf(element);
+      if (!known.has(key)) merged.push(element);
+      known.add(key);
+    }
     return inOrder(merged, patch, target, undefined);
   }
   if (mergeKey === undefined) throw unprocessable('cannot merge lists without merge key');
-  const { kept, changes } = applyElementDirectives(target, patch, mergeKey);
-  const merged = [...kept];
+  const { kept, changes, replace } = applyElementDirectives(target, patch, mergeKey);
   const elementSchema = schema.type === undefined ? unknownSchema : schemaOfType(schema.type);
+  // What replaces a list is taken as it is: elements with the same key stay apart, as the addresses of a node do.
+  if (replace) return changes.map((change) => mergeValue(undefined, change, elementSchema, depth + 1));
+  const merged = [...kept];
+  const identities = new Identities();
+  const places = new Map(identities.firstIndexes(kept.map((element) => identity(element, mergeKey))));
   for (const change of changes) {
-    const key = keyOf(change, mergeKey);
-    const at = merged.findIndex((element) => jsonEqual(identity(element, mergeKey), key));
-    const value = mergeValue(at < 0 ? undefined : merged[at], change, elementSchema, depth + 1);
-    if (at < 0) merged.push(value);
+    const key = identities.keyOf(keyOf(change, mergeKey));
+    const at = places.get(key);
+    const value = mergeValue(at === undefined ? undefined : merged[at], change, elementSchema, depth + 1);
+    if (at === undefined) places.set(key, merged.push(value) - 1);
     else merged[at] = value;
   }
   return inOrder(merged, changes, kept, mergeKey);
@@ -149,7 +163,7 @@ function mergeList(
 function keyOf(element: unknown, mergeKey: string): unknown {
   const key = isObject(element) ? member(element, mergeKey) : undefined;
   if (key === undefined) {
-    throw unprocessable(`map: ${JSON.stringify(element)} does not contain declared merge key: ${mergeKey}`);
+    throw unprocessable(`map: ${shownJson(element)} does not contain declared merge key: ${mergeKey}`);
   }
   return key;
 }
@@ -159,18 +173,19 @@ function applyElementDirectives(
   target: readonly unknown[],
   patch: readonly unknown[],
   mergeKey: string,
-): { kept: readonly unknown[]; changes: readonly unknown[] } {
+): { kept: readonly unknown[]; changes: readonly unknown[]; replace: boolean } {
   const changes: unknown[] = [];
-  let kept = target;
+  const identities = new Identities();
+  const gone = new Set<unknown>();
   let replace = false;
   for (const element of patch) {
     const directive = isObject(element) ? member(element, patchDirective) : undefined;
     if (directive === undefined) changes.push(element);
     else if (directive === 'replace') replace = true;
-    else if (directive === 'delete') {
-      const key = keyOf(element, mergeKey);
-      kept = kept.filter((other) => !jsonEqual(identity(other, mergeKey), key));
-    } else throw badRequest(`unknown patch type found: ${JSON.stringify(directive)}`);
+    else if (directive === 'delete') gone.add(identities.keyOf(keyOf(element, mergeKey)));
+    else throw badRequest(`unknown patch type found: ${JSON.stringify(directive)}`);
   }
-  return { kept: replace ? [] : kept, changes };
+  const kept =
+    gone.size === 0 ? target : target.filter((other) => !gone.has(identities.keyOf(identity(other, mergeKey))));
+  return { kept, changes, replace };
 }

@@ -1,32 +1,33 @@
 /** The order of merged lists: elements that the patch names in the patch's order, all others in their own. */
-import { isObject, jsonEqual } from '#apimachinery/patch/json-values.js';
+import { Identities } from '#apimachinery/patch/identities.js';
+import { isObject } from '#apimachinery/patch/json-values.js';
 
 /** What tells two elements of a list apart: the value of the merge key, or a scalar itself. */
 export function identity(element: unknown, mergeKey: string | undefined): unknown {
   return mergeKey !== undefined && isObject(element) ? element[mergeKey] : element;
 }
 
-function indexIn(list: readonly unknown[], element: unknown, mergeKey: string | undefined): number {
-  const wanted = identity(element, mergeKey);
-  return list.findIndex((other) => jsonEqual(identity(other, mergeKey), wanted));
+interface Placed {
+  readonly element: unknown;
+  /** Its place in the order that it follows, -1 where that does not know it. */
+  readonly at: number;
+  /** Its place in the server's order. */
+  readonly atServer: number;
 }
 
-/** Merges both lists so that pairs which `order` knows keep that order; otherwise `named` come first. */
-function interleave(
-  others: readonly unknown[],
-  named: readonly unknown[],
-  order: readonly unknown[],
-  mergeKey: string | undefined,
-): unknown[] {
-  const result: unknown[] = [];
+/** Merges both lists so that pairs which the server's order knows keep that order; otherwise `named` come first. */
+function interleave(others: readonly Placed[], named: readonly Placed[]): Placed[] {
+  const result: Placed[] = [];
   let i = 0;
   let j = 0;
-  while (i < others.length && j < named.length) {
-    const left = indexIn(order, others[i], mergeKey);
-    const right = indexIn(order, named[j], mergeKey);
-    result.push(left >= 0 && right >= 0 && left < right ? others[i++] : named[j++]);
+  for (;;) {
+    const [left, right] = [others[i], named[j]];
+    if (left === undefined || right === undefined) return [...result, ...others.slice(i), ...named.slice(j)];
+    const leftFirst = left.atServer >= 0 && right.atServer >= 0 && left.atServer < right.atServer;
+    result.push(leftFirst ? left : right);
+    if (leftFirst) i++;
+    else j++;
   }
-  return [...result, ...others.slice(i), ...named.slice(j)];
 }
 
 /**
@@ -39,14 +40,20 @@ export function inOrder(
   serverOrder: readonly unknown[],
   mergeKey: string | undefined,
 ): unknown[] {
-  const named: { element: unknown; at: number }[] = [];
-  const others: { element: unknown; at: number }[] = [];
+  const identities = new Identities();
+  const places = (list: readonly unknown[]) =>
+    identities.firstIndexes(list.map((element) => identity(element, mergeKey)));
+  const inPatch = places(patchOrder);
+  const inServer = places(serverOrder);
+  const named: Placed[] = [];
+  const others: Placed[] = [];
   for (const element of merged) {
-    const at = indexIn(patchOrder, element, mergeKey);
-    if (at >= 0) named.push({ element, at });
-    else others.push({ element, at: indexIn(serverOrder, element, mergeKey) });
+    const key = identities.keyOf(identity(element, mergeKey));
+    const at = inPatch.get(key);
+    const atServer = inServer.get(key) ?? -1;
+    if (at === undefined) others.push({ element, at: atServer, atServer });
+    else named.push({ element, at, atServer });
   }
-  const sorted = (list: { element: unknown; at: number }[]) =>
-    list.sort((a, b) => a.at - b.at).map(({ element }) => element);
-  return interleave(sorted(others), sorted(named), serverOrder, mergeKey);
+  const byPlace = (a: Placed, b: Placed) => a.at - b.at;
+  return interleave(others.sort(byPlace), named.sort(byPlace)).map(({ element }) => element);
 }

@@ -44,6 +44,7 @@ const shapes: Readonly<Record<string, Shape>> = {
 /** Kinds that neither serve a resource nor have metadata to know them by. */
 const otherKinds: ReadonlySet<string> = new Set([
   'admission.v1.AdmissionReview',
+  'admission.v1beta1.AdmissionReview',
   'apiextensions.v1.ConversionReview',
   'core.v1.PodLogOptions',
   'core.v1.SerializedReference',
@@ -64,6 +65,7 @@ const otherKinds: ReadonlySet<string> = new Set([
 /** Parts of other kinds that have metadata of their own. */
 const embeddedObjects: ReadonlySet<string> = new Set([
   'batch.v1.JobTemplateSpec',
+  'batch.v1beta1.JobTemplateSpec',
   'core.v1.PersistentVolumeClaimTemplate',
   'core.v1.PodTemplateSpec',
 ]);

@@ -100,8 +100,19 @@ export interface ResourceDeclaration {
   readonly columns?: readonly ColumnDeclaration[];
   /** The resource is there only while this gate is on. */
   readonly featureGate?: string;
-  /** Release since which clients are warned of it: `1.19`. */
-  readonly deprecatedIn?: string;
+  /** Set where objects are stored in the form of another version (of another group, even), and converted from and to it. */
+  readonly storedAs?: { readonly group?: GroupKey; readonly version: string };
+  /** Clients are told that the resource, in this version, will go away. */
+  readonly deprecation?: Deprecation;
+}
+
+export interface Deprecation {
+  /** Release since which clients are warned: `1.21`. */
+  readonly since: string;
+  /** Release that does not serve it any more. */
+  readonly until?: string;
+  /** Version of the same kind to use instead. */
+  readonly replacement?: string;
 }
 
 /** A resource with the TypeScript type of its objects: what clients are given. */

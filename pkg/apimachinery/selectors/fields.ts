@@ -10,12 +10,30 @@ export interface FieldTerm {
   readonly value: string;
 }
 
+/** All that terms say of one field: a selector of thousands of terms names few. */
+interface FieldTest {
+  /** With more than one there is no such value. */
+  readonly equal: Set<string>;
+  readonly unequal: Set<string>;
+}
+
+function testsOf(terms: readonly FieldTerm[]): Map<string, FieldTest> {
+  const tests = new Map<string, FieldTest>();
+  for (const { field, operator, value } of terms) {
+    const test = tests.get(field) ?? { equal: new Set(), unequal: new Set() };
+    tests.set(field, test);
+    (operator === '=' ? test.equal : test.unequal).add(value);
+  }
+  return tests;
+}
+
 /** Values of an object's selectable fields; an absent one counts as empty. */
 export type FieldValues = Readonly<Record<string, string | undefined>>;
 
 /** A conjunction of terms. Immutable. */
 export class FieldSelector {
   readonly terms: readonly FieldTerm[];
+  #tests: ReadonlyMap<string, FieldTest> | undefined;
 
   constructor(terms: readonly FieldTerm[]) {
     this.terms = terms;
@@ -26,9 +44,10 @@ export class FieldSelector {
   }
 
   matches(fields: FieldValues): boolean {
-    for (const { field, operator, value } of this.terms) {
+    this.#tests ??= testsOf(this.terms);
+    for (const [field, { equal, unequal }] of this.#tests) {
       const actual = (Object.hasOwn(fields, field) ? fields[field] : undefined) ?? '';
-      if ((actual === value) !== (operator === '=')) return false;
+      if (unequal.has(actual) || (equal.size > 0 && !(equal.size === 1 && equal.has(actual)))) return false;
     }
     return true;
   }

@@ -3,13 +3,8 @@
  * (apimachinery/pkg/labels/selector.go).
  */
 import { badRequest, statusOf } from '#apimachinery/errors/status.js';
-import {
-  everything,
-  type LabelOperator,
-  type LabelRequirement,
-  LabelSelector,
-  makeRequirement,
-} from '#apimachinery/selectors/labels.js';
+import type { LabelOperator, LabelRequirement } from '#apimachinery/selectors/label-requirement.js';
+import { everything, LabelSelector, makeRequirement } from '#apimachinery/selectors/labels.js';
 
 interface Token {
   readonly kind: 'word' | 'symbol' | 'end' | 'error';

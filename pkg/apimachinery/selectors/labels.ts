@@ -2,54 +2,16 @@
  * Label selectors: what a requirement means, how a set of them matches, and how it is written. Semantics of release
  * 1.24 (apimachinery/pkg/labels/selector.go). The text form is parsed in `label-parser.ts`.
  */
-import { badRequest } from '#apimachinery/errors/status.js';
+import { badRequest, StatusError } from '#apimachinery/errors/status.js';
+import {
+  integer,
+  type LabelOperator,
+  type LabelRequirement,
+  LabelTest,
+} from '#apimachinery/selectors/label-requirement.js';
 import { labelValueErrors, qualifiedNameErrors } from '#apimachinery/validation/names.js';
 
-export type LabelOperator = '=' | '==' | '!=' | 'in' | 'notin' | 'exists' | '!' | 'gt' | 'lt';
-
-export interface LabelRequirement {
-  readonly key: string;
-  readonly operator: LabelOperator;
-  /** Sorted, without duplicates. */
-  readonly values: readonly string[];
-}
-
 type Labels = Readonly<Record<string, string>>;
-
-const integer = /^[+-]?[0-9]+$/;
-
-/** Own labels only: a label named like a member of every object must not match by accident. */
-function labelOf(labels: Labels | undefined, key: string): string | undefined {
-  return labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
-}
-
-function compareIntegers(actual: string, wanted: string): bigint | undefined {
-  return integer.test(actual) ? BigInt(actual) - BigInt(wanted) : undefined;
-}
-
-function requirementMatches(requirement: LabelRequirement, labels: Labels | undefined): boolean {
-  const actual = labelOf(labels, requirement.key);
-  const { values } = requirement;
-  switch (requirement.operator) {
-    case '=':
-    case '==':
-    case 'in':
-      return actual !== undefined && values.includes(actual);
-    case '!=':
-    case 'notin':
-      return actual === undefined || !values.includes(actual);
-    case 'exists':
-      return actual !== undefined;
-    case '!':
-      return actual === undefined;
-    case 'gt':
-    case 'lt': {
-      const difference = actual === undefined ? undefined : compareIntegers(actual, values[0] ?? '0');
-      if (difference === undefined) return false;
-      return requirement.operator === 'gt' ? difference > 0n : difference < 0n;
-    }
-  }
-}
 
 function formatRequirement({ key, operator, values }: LabelRequirement): string {
   switch (operator) {
@@ -75,6 +37,7 @@ function formatRequirement({ key, operator, values }: LabelRequirement): string 
 export class LabelSelector {
   readonly requirements: readonly LabelRequirement[];
   readonly #nothing: boolean;
+  #test: LabelTest | undefined;
 
   constructor(requirements: readonly LabelRequirement[], options?: { nothing?: boolean }) {
     this.requirements = [...requirements].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
@@ -92,10 +55,8 @@ export class LabelSelector {
 
   matches(labels: Labels | undefined): boolean {
     if (this.#nothing) return false;
-    for (const requirement of this.requirements) {
-      if (!requirementMatches(requirement, labels)) return false;
-    }
-    return true;
+    this.#test ??= new LabelTest(this.requirements);
+    return this.#test.matches(labels);
   }
 
   /** The one value that `key` must have, undefined when several would do. */
@@ -199,6 +160,19 @@ export function selectorFromObject(object: LabelSelectorObject | undefined): Lab
     requirements.push(makeRequirement(expression.key, operator, expression.values ?? []));
   }
   return requirements.length === 0 ? everything : new LabelSelector(requirements);
+}
+
+/**
+ * The same, undefined for a selector that cannot be compiled: validation of 1.24 lets values of `matchExpressions` that
+ * are no labels through, so that some are stored.
+ */
+export function compileSelector(object: LabelSelectorObject | undefined): LabelSelector | undefined {
+  try {
+    return selectorFromObject(object);
+  } catch (error) {
+    if (error instanceof StatusError) return undefined;
+    throw error;
+  }
 }
 
 /** The selector that asks for exactly these labels; no labels match everything. Keys and values are not checked. */

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { seededRandom } from '#apimachinery/codec/random-object.js';
 import { escapeFieldValue, parseFieldSelector } from '#apimachinery/selectors/fields.js';
 import { parseLabelSelector } from '#apimachinery/selectors/label-parser.js';
 import { LabelSelector, selectorFromLabels, selectorFromObject } from '#apimachinery/selectors/labels.js';
@@ -70,6 +71,34 @@ t.test('selectors of objects', async (t) => {
   t.throws(() => selectorFromObject({ matchExpressions: [{ key: 'a', operator: 'In' }] }), /can't be empty/);
   t.ok(selectorFromLabels(undefined).isEverything);
   t.equal(selectorFromLabels({ b: '1', a: '2' }).toString(), 'a=2,b=1');
+});
+
+t.test('many requirements match what each of them matches', async (t) => {
+  const random = seededRandom(3);
+  const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
+  const keys = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'toString'];
+  const values = ['', '1', '2', '3', '10', 'x'];
+  const requirement = () => {
+    const key = pick(keys);
+    const list = Array.from({ length: 4 }, () => pick(values)).join();
+    const many = [`${key} in (${list},1)`, `${key} notin (${list})`, `${key}!=${pick(values)}`, `!${key}`];
+    return pick([...many, `!${key}`, `${key}!=y`, `${key}!=z`, key, `${key}=1`, `${key}>0`, `${key}<4`]);
+  };
+  let matching = 0;
+  for (let round = 0; round < 2000; round++) {
+    const texts = Array.from({ length: pick([1, 2, 3, 15]) }, requirement).filter(
+      (text) => round % 2 === 0 || /!|notin/.test(text),
+    );
+    const labels = Object.fromEntries(Array.from({ length: pick([0, 1, 2, 4]) }, () => [pick(keys), pick(values)]));
+    const each = texts.every((text) => parseLabelSelector(text).matches(labels));
+    if (each) matching++;
+    const all = texts.join();
+    if (parseLabelSelector(all).matches(labels) !== each) t.fail(`${all} and ${JSON.stringify(labels)}`);
+  }
+  t.ok(matching > 200 && matching < 1800, `${matching}`);
+  t.notOk(parseFieldSelector('a=1,a=2').matches({ a: '1' }));
+  t.ok(parseFieldSelector('a=1,a=1,a!=2,a!=3').matches({ a: '1' }));
+  t.notOk(parseFieldSelector('a!=1,a!=2').matches({ a: '2' }));
 });
 
 t.test('field selectors', async (t) => {

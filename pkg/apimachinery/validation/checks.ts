@@ -74,3 +74,14 @@ export function checkPortNumberOrName(path: FieldPath, value: number | string | 
   if (typeof value === 'string') return invalidEach(path, value, portNameErrors(value));
   return invalidEach(path, value ?? 0, portNumberErrors(value ?? 0));
 }
+
+/** Indexes of the elements that are in the list before, too. */
+export function repeatedAt(values: readonly unknown[]): ReadonlySet<number> {
+  const seen = new Set<unknown>();
+  const repeated = new Set<number>();
+  values.forEach((value, i) => {
+    if (seen.has(value)) repeated.add(i);
+    seen.add(value);
+  });
+  return repeated;
+}

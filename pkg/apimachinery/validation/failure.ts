@@ -2,6 +2,8 @@
  * Constructors of field failures, in the wording of release 1.24. The path is not part of the message; the
  * `Invalid` status joins the two.
  */
+
+import { shownJson } from '#apimachinery/errors/shown.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -9,57 +11,89 @@ import type { FieldPath } from '#apimachinery/validation/path.js';
 function show(value: unknown): string {
   if (value === undefined || value === null) return '"null"';
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value);
-  return JSON.stringify(value) ?? '"null"';
+  return shownJson(value) ?? '"null"';
 }
 
-function make(path: FieldPath, reason: string, title: string, detail: string): FieldFailure {
-  return { field: path.toString(), reason, message: detail === '' ? title : `${title}: ${detail}` };
+/** What has no value to show. */
+const noValue = Symbol('no value');
+
+/**
+ * A failure whose texts are made when somebody asks for them: of the thousands that a hostile object may have, only the
+ * first are told.
+ */
+class Failure implements FieldFailure {
+  readonly reason: string;
+  readonly #path: FieldPath;
+  readonly #title: string;
+  readonly #value: unknown;
+  readonly #detail: string;
+
+  constructor(path: FieldPath, reason: string, title: string, detail: string, value: unknown) {
+    this.reason = reason;
+    this.#path = path;
+    this.#title = title;
+    this.#value = value;
+    this.#detail = detail;
+  }
+
+  get field(): string {
+    return this.#path.toString();
+  }
+
+  get message(): string {
+    const title = this.#value === noValue ? this.#title : `${this.#title}: ${show(this.#value)}`;
+    return this.#detail === '' ? title : `${title}: ${this.#detail}`;
+  }
+
+  toJSON(): FieldFailure {
+    return { field: this.field, reason: this.reason, message: this.message };
+  }
 }
 
 /** `Required value`: the field must be set. */
 export function required(path: FieldPath, detail = ''): FieldFailure {
-  return make(path, 'FieldValueRequired', 'Required value', detail);
+  return new Failure(path, 'FieldValueRequired', 'Required value', detail, noValue);
 }
 
 /** `Invalid value: …`: the value is malformed, out of range, or may not be changed. */
 export function invalidValue(path: FieldPath, value: unknown, detail = ''): FieldFailure {
-  return make(path, 'FieldValueInvalid', `Invalid value: ${show(value)}`, detail);
+  return new Failure(path, 'FieldValueInvalid', 'Invalid value', detail, value);
 }
 
 /** `Unsupported value: …`: not one of a closed set, which the message lists. */
 export function notSupported(path: FieldPath, value: unknown, supported: readonly string[]): FieldFailure {
   const detail = supported.length === 0 ? '' : `supported values: ${supported.map((s) => `"${s}"`).join(', ')}`;
-  return make(path, 'FieldValueNotSupported', `Unsupported value: ${show(value)}`, detail);
+  return new Failure(path, 'FieldValueNotSupported', 'Unsupported value', detail, value);
 }
 
 /** `Forbidden`: valid elsewhere or at another time, not here and now. */
 export function forbiddenField(path: FieldPath, detail = ''): FieldFailure {
-  return make(path, 'FieldValueForbidden', 'Forbidden', detail);
+  return new Failure(path, 'FieldValueForbidden', 'Forbidden', detail, noValue);
 }
 
 /** `Duplicate value: …`: must be unique in its list. */
 export function duplicate(path: FieldPath, value: unknown, detail = ''): FieldFailure {
-  return make(path, 'FieldValueDuplicate', `Duplicate value: ${show(value)}`, detail);
+  return new Failure(path, 'FieldValueDuplicate', 'Duplicate value', detail, value);
 }
 
 /** `Not found: …`: names something that is not there. */
 export function notFoundField(path: FieldPath, value: unknown): FieldFailure {
-  return make(path, 'FieldValueNotFound', `Not found: ${show(value)}`, '');
+  return new Failure(path, 'FieldValueNotFound', 'Not found', '', value);
 }
 
 /** `Too long`: more than `maxBytes` bytes. */
 export function tooLong(path: FieldPath, maxBytes: number): FieldFailure {
-  return make(path, 'FieldValueTooLong', 'Too long', `must have at most ${maxBytes} bytes`);
+  return new Failure(path, 'FieldValueTooLong', 'Too long', `must have at most ${maxBytes} bytes`, noValue);
 }
 
 /** `Too long`, in the second wording that 1.24 uses for a few fields. */
 export function tooLongMaxLength(path: FieldPath, maxLength: number): FieldFailure {
-  return make(path, 'FieldValueTooLong', 'Too long', `may not be longer than ${maxLength}`);
+  return new Failure(path, 'FieldValueTooLong', 'Too long', `may not be longer than ${maxLength}`, noValue);
 }
 
 /** `Too many: …`: a list of more than `max` elements. */
 export function tooMany(path: FieldPath, actual: number, max: number): FieldFailure {
-  return make(path, 'FieldValueTooMany', `Too many: ${actual}`, `must have at most ${max} items`);
+  return new Failure(path, 'FieldValueTooMany', `Too many: ${actual}`, `must have at most ${max} items`, noValue);
 }
 
 /** One `Invalid value` per message, for the name validators that return lists of messages. */

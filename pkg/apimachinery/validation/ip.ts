@@ -8,10 +8,21 @@ export function ipFamily(value: string): 0 | 4 | 6 {
   return !value.includes('%') && isIPv6(value) ? 6 : 0;
 }
 
+/** The same with IPv4 addresses in IPv6 form (`::ffff:10.0.0.1`) counted as what they are, as 1.24 tells families apart. */
+export function unmappedFamily(value: string): 0 | 4 | 6 {
+  const family = ipFamily(value);
+  if (family !== 6) return family;
+  const bytes = ipBytes(value) ?? new Uint8Array(16);
+  return bytes.subarray(0, 10).every((byte) => byte === 0) && bytes[10] === 0xff && bytes[11] === 0xff ? 4 : 6;
+}
+
 /** Messages for something that must be an address of either family. */
 export function ipErrors(value: string): readonly string[] {
   return ipFamily(value) === 0 ? ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'] : noErrors;
 }
+
+const dot = '.'.charCodeAt(0);
+const zero = '0'.charCodeAt(0);
 
 /** The sixteen bytes of an address; those of IPv4 come last, after the mapping prefix. Undefined when it is none. */
 export function ipBytes(value: string): Uint8Array | undefined {
@@ -19,8 +30,14 @@ export function ipBytes(value: string): Uint8Array | undefined {
   if (family === 0) return undefined;
   const bytes = new Uint8Array(16);
   if (family === 4) {
-    bytes.set([0xff, 0xff], 10);
-    bytes.set(value.split('.').map(Number), 12);
+    bytes[10] = 0xff;
+    bytes[11] = 0xff;
+    let at = 12;
+    for (let i = 0; i < value.length; i++) {
+      const code = value.charCodeAt(i);
+      if (code === dot) at++;
+      else bytes[at] = (bytes[at] as number) * 10 + code - zero;
+    }
     return bytes;
   }
   const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(value);

@@ -14,6 +14,9 @@ export class FieldPath {
     this.#inBrackets = inBrackets;
   }
 
+  /** The object as a whole where 1.24 names it by a field without a name: `[]`. */
+  static readonly ofNothing = new FieldPath(undefined, '', true);
+
   /** A path that starts at the object's root. */
   static of(...names: string[]): FieldPath {
     let path: FieldPath | undefined;

@@ -12,6 +12,9 @@ export interface LimitRangerOptions {
   readonly reader: ObjectReader;
 }
 
+/** Amounts times containers: a hundred of each, and several times that. */
+const maxChecks = 50_000;
+
 export class LimitRanger implements AdmissionPlugin {
   readonly name = 'LimitRanger';
   readonly #options: LimitRangerOptions;
@@ -30,7 +33,9 @@ export class LimitRanger implements AdmissionPlugin {
     if (!concerns(attributes, 'core', 'pods')) return;
     const pod = attributes.object as Pod;
     const notes: string[] = [];
-    for (const item of await this.#items(attributes)) {
+    const items = await this.#items(attributes);
+    this.#requireFew(attributes, items);
+    for (const item of items) {
       if (item.type !== 'Container') continue;
       for (const container of pod.spec.containers ?? []) notes.push(...applyDefaults(container, item, 'container'));
       for (const container of pod.spec.initContainers ?? [])
@@ -44,10 +49,24 @@ export class LimitRanger implements AdmissionPlugin {
 
   async validate(attributes: AdmissionAttributes): Promise<void> {
     const failures: string[] = [];
-    for (const item of await this.#items(attributes))
-      for (const usage of usages(attributes, item.type)) failures.push(...limitFailures(item, usage));
+    const items = await this.#items(attributes);
+    this.#requireFew(attributes, items);
+    for (const item of items) {
+      for (const usage of usages(attributes, item.type)) {
+        for (const failure of limitFailures(item, usage)) failures.push(failure);
+      }
+    }
     if (failures.length === 0) return;
     const why = failures.length === 1 ? (failures[0] ?? '') : `[${failures.join(', ')}]`;
+    throw refusal(attributes, this.#options.dialect, why);
+  }
+
+  /** Every container gets, and is held against, every amount: of both there can be as many as fit into an object. */
+  #requireFew(attributes: AdmissionAttributes, items: readonly LimitRangeItem[]): void {
+    const containers = concerns(attributes, 'core', 'pods') ? containersOf(attributes.object as Pod).length : 1;
+    const amounts = items.reduce((sum, item) => sum + amountsOf(item), 0);
+    if (containers * amounts <= maxChecks) return;
+    const why = `the limit ranges of the namespace have ${amounts} amounts, which is too many for ${containers} containers`;
     throw refusal(attributes, this.#options.dialect, why);
   }
 
@@ -63,12 +82,20 @@ function usages(attributes: AdmissionAttributes, type: string): Usage[] {
     const claim = attributes.object as PersistentVolumeClaim;
     return type === 'PersistentVolumeClaim' ? [{ requests: claim.spec.resources?.requests ?? {}, limits: {} }] : [];
   }
-  const { spec } = attributes.object as Pod;
-  // Validation, which misses containers where there are none, comes later.
-  const { containers = [], initContainers = [] } = spec;
-  const all = [...containers, ...initContainers];
-  if (type === 'Container') return all.map(usageOf);
+  const pod = attributes.object as Pod;
+  if (type === 'Container') return containersOf(pod).map(usageOf);
+  const { containers = [], initContainers = [] } = pod.spec;
   return type === 'Pod' ? [sumResources(containers.map(usageOf), initContainers.map(usageOf))] : [];
+}
+
+/** Validation, which misses containers where there are none, comes later. */
+function containersOf({ spec: { containers = [], initContainers = [] } }: Pod): Container[] {
+  return [...containers, ...initContainers];
+}
+
+function amountsOf({ min, max, maxLimitRequestRatio, defaultRequest, default: defaultLimit }: LimitRangeItem): number {
+  const all = [min, max, maxLimitRequestRatio, defaultRequest, defaultLimit];
+  return all.reduce((sum, amounts) => sum + Object.keys(amounts ?? {}).length, 0);
 }
 
 const usageOf = ({ resources }: Container): Usage => ({

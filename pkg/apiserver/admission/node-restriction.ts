@@ -1,18 +1,27 @@
 /** Keeps node agents to their own node's objects, where authorization alone cannot tell. */
 import type { TokenRequest } from '#api/authentication/v1/types.gen.js';
-import { pods } from '#api/core/v1/resources.gen.js';
-import type { Node, Pod } from '#api/core/v1/types.gen.js';
+import { nodes, pods } from '#api/core/v1/resources.gen.js';
+import type { Node, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import { notFound, type StatusError } from '#apimachinery/errors/status.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import { mirrorPodFailure } from '#apiserver/admission/mirror-pod.js';
 import { forbiddenLabels } from '#apiserver/admission/node-labels.js';
 import { refusal } from '#apiserver/admission/refusal.js';
 import { nodeOf } from '#apiserver/authorization/node/node-identity.js';
-import { podReferences } from '#apiserver/authorization/node/pod-references.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 
 export interface NodeRestrictionOptions {
   readonly dialect: Dialect;
   readonly reader: ObjectReader;
+}
+
+/** A request of a node's, as each rule looks at it. */
+interface Asked {
+  readonly node: string;
+  readonly attributes: AdmissionAttributes;
+  refuse(why: string): StatusError;
 }
 
 export class NodeRestriction implements AdmissionPlugin {
@@ -28,113 +37,148 @@ export class NodeRestriction implements AdmissionPlugin {
   }
 
   async validate(attributes: AdmissionAttributes): Promise<void> {
-    const node = nodeOf(attributes.user, this.#options.dialect) ?? '';
-    switch (`${attributes.resource.group}/${attributes.resource.resource}`) {
+    const { dialect } = this.#options;
+    const { user, resource } = attributes;
+    const node = nodeOf(user, dialect) ?? '';
+    const refuse = (why: string) => refusal(attributes, dialect, why);
+    if (node === '') throw refuse(`could not determine node from user ${JSON.stringify(user.name)}`);
+    const asked: Asked = { node, attributes, refuse };
+    switch (`${resource.group}/${resource.resource}`) {
       case 'core/pods':
-        return this.#pods(node, attributes);
+        return this.#pods(asked);
       case 'core/nodes':
-        return this.#nodes(node, attributes);
+        return this.#nodes(asked);
+      case 'core/persistentvolumeclaims':
+        return claimStatus(asked);
       case 'core/serviceaccounts':
-        return this.#token(node, attributes);
+        return this.#token(asked);
       case 'coordination/leases':
-        return this.#own(node, attributes, this.#options.dialect.namespaces.nodeLease);
+        return this.#lease(asked);
       case 'storage/csinodes':
-        return this.#own(node, attributes, '');
+        if (nameOf(attributes) === node) return;
+        throw refuse('can only access CSINode with the same name as the requesting node');
       default:
     }
   }
 
-  async #pods(node: string, attributes: AdmissionAttributes): Promise<void> {
+  async #pods(asked: Asked): Promise<void> {
+    const { node, attributes, refuse } = asked;
     const { operation, subresource } = attributes;
-    if (subresource === '' && operation === 'CREATE') return this.#mirror(node, attributes);
-    if (subresource === '' && operation === 'DELETE') return this.#ownPod(node, attributes, 'delete');
-    if (subresource === 'status' && operation === 'UPDATE') {
-      const { object, oldObject } = attributes;
-      if ((oldObject as Pod).spec.nodeName !== node)
-        throw this.#refuse(attributes, node, `can only update pod status for pods with spec.nodeName set to itself`);
-      if (JSON.stringify(object?.metadata.labels ?? {}) !== JSON.stringify(oldObject?.metadata.labels ?? {}))
-        throw this.#refuse(attributes, node, 'cannot update labels through pod status');
-      return;
+    const unexpected = `unexpected operation ${JSON.stringify(operation)}`;
+    switch (subresource) {
+      case '':
+        if (operation === 'CREATE') return this.#mirror(asked);
+        if (operation === 'DELETE') return this.#ownPod(asked, 'delete');
+        throw refuse(`${unexpected}, node ${JSON.stringify(node)} can only create and delete mirror pods`);
+      case 'status':
+        if (operation === 'UPDATE') return podStatus(asked);
+        throw refuse(unexpected);
+      case 'eviction':
+        if (operation === 'CREATE') return this.#ownPod(asked, 'evict');
+        throw refuse(unexpected);
+      default:
+        throw refuse(
+          `unexpected pod subresource ${JSON.stringify(subresource)}, only 'status' and 'eviction' are allowed`,
+        );
     }
-    if (subresource === 'eviction' && operation === 'CREATE') return this.#ownPod(node, attributes, 'evict');
-    throw this.#refuse(attributes, node, `unexpected operation ${operation} on pods/${subresource}`);
   }
 
-  /** A node may only create the images of its own static pods, which must not refer to anything of the cluster. */
-  #mirror(node: string, attributes: AdmissionAttributes): void {
-    const { dialect } = this.#options;
-    const pod = attributes.object as Pod;
-    if (pod.metadata.annotations?.[dialect.annotations.configMirror] === undefined)
-      throw this.#refuse(
-        attributes,
-        node,
-        `pod does not have "${dialect.annotations.configMirror}" annotation, node "${node}" can only create mirror pods`,
-      );
-    if (pod.spec.nodeName !== node)
-      throw this.#refuse(attributes, node, 'can only create pods with spec.nodeName set to itself');
-    const owners = pod.metadata.ownerReferences ?? [];
-    if (owners.some((owner) => owner.kind !== 'Node' || owner.name !== node))
-      throw this.#refuse(attributes, node, 'can only create pods with an owner reference set to itself');
-    const references = podReferences(pod);
-    const names = references.secrets.size + references.configMaps.size + references.claims.size;
-    if (names > 0 || references.serviceAccount !== '')
-      throw this.#refuse(
-        attributes,
-        node,
-        'can not create pods that reference a service account, secrets, configmaps or persistentvolumeclaims',
-      );
+  async #mirror({ node, attributes, refuse }: Asked): Promise<void> {
+    const { dialect, reader } = this.#options;
+    const failure = mirrorPodFailure(attributes.object as Pod, await reader.get(nodes, '', node), { node, dialect });
+    if (failure === 'no node') throw notFound({ group: '', resource: 'nodes' }, node);
+    if (failure !== undefined) throw refuse(failure);
   }
 
-  async #ownPod(node: string, attributes: AdmissionAttributes, what: string): Promise<void> {
-    const old = attributes.oldObject as Pod | undefined;
-    const stored = attributes.subresource === '' && old !== undefined ? old : undefined;
-    const pod = stored ?? (await this.#options.reader.get(pods, attributes.namespace, attributes.name));
-    if (pod !== undefined && pod.spec.nodeName !== node)
-      throw this.#refuse(attributes, node, `can only ${what} pods with spec.nodeName set to itself`);
+  /** Of what is deleted, the stored object counts; of an eviction, what this server knows, which a fresh pod may not be in. */
+  async #ownPod({ node, attributes, refuse }: Asked, what: string): Promise<void> {
+    const { reader } = this.#options;
+    const { namespace, name, oldObject } = attributes;
+    const known = (oldObject as Pod | undefined) ?? (await reader.get(pods, namespace, name));
+    const pod = known ?? (await reader.get(pods, namespace, name, 'latest'));
+    if (pod === undefined) throw notFound({ group: '', resource: 'pods' }, name);
+    if (pod.spec.nodeName === node) return;
+    throw refuse(`node ${JSON.stringify(node)} can only ${what} pods with spec.nodeName set to itself`);
   }
 
-  #nodes(node: string, attributes: AdmissionAttributes): void {
-    const { operation, object } = attributes;
-    const name = attributes.name === '' ? (object?.metadata.name ?? '') : attributes.name;
-    if (name !== node) throw this.#refuse(attributes, node, `is not allowed to modify node "${name}"`);
+  #nodes({ node, attributes, refuse }: Asked): void {
+    const { operation } = attributes;
+    const who = `node ${JSON.stringify(node)} is not allowed to`;
+    const name = nameOf(attributes);
+    if (name !== node) throw refuse(`${who} modify node ${JSON.stringify(name)}`);
     if (operation === 'DELETE') return;
     const [made, old] = [attributes.object, attributes.oldObject] as (Node | undefined)[];
+    const source = made?.spec?.configSource;
+    if (operation === 'CREATE') {
+      if (source !== undefined) throw refuse(`${who} create pods with a non-nil configSource`);
+    } else {
+      if (source !== undefined && !semanticEqual(source, old?.spec?.configSource))
+        throw refuse(`${who} update configSource to a new non-nil configSource`);
+      if (!semanticEqual(made?.spec?.taints, old?.spec?.taints)) throw refuse(`${who} modify taints`);
+      // 1.24 lets this pass: a node could have itself deleted with any object, and its pods with it.
+      if (!semanticEqual(made?.metadata.ownerReferences, old?.metadata.ownerReferences))
+        throw refuse(`${who} modify ownerReferences`);
+    }
     const labels = forbiddenLabels(made?.metadata.labels ?? {}, old?.metadata.labels ?? {}, this.#options.dialect);
-    if (labels.length > 0)
-      throw this.#refuse(
-        attributes,
-        node,
-        `is not allowed to ${operation === 'CREATE' ? 'set' : 'modify'} the following labels: ${labels.join(', ')}`,
-      );
-    if (operation !== 'UPDATE') return;
-    if (JSON.stringify(made?.spec?.taints ?? []) !== JSON.stringify(old?.spec?.taints ?? []))
-      throw this.#refuse(attributes, node, 'is not allowed to modify taints');
-    if (JSON.stringify(made?.metadata.ownerReferences ?? []) !== JSON.stringify(old?.metadata.ownerReferences ?? []))
-      throw this.#refuse(attributes, node, 'is not allowed to modify ownerReferences');
+    if (labels.length === 0) return;
+    throw refuse(
+      `${who} ${operation === 'CREATE' ? 'set the following labels' : 'modify labels'}: ${labels.join(', ')}`,
+    );
   }
 
-  async #token(node: string, attributes: AdmissionAttributes): Promise<void> {
-    if (attributes.subresource !== 'token') return;
-    const reference = (attributes.object as unknown as TokenRequest).spec.boundObjectRef;
-    if (reference?.kind !== 'Pod' || (reference.apiVersion ?? '') !== 'v1')
-      throw this.#refuse(attributes, node, 'can only request tokens bound to a pod');
-    const { name = '', uid = '' } = reference;
-    if (uid === '') throw this.#refuse(attributes, node, 'token requested with a pod binding without a uid');
+  async #token({ node, attributes, refuse }: Asked): Promise<void> {
+    if (attributes.operation !== 'CREATE' || attributes.subresource !== 'token') return;
+    const reference = (attributes.object as unknown as TokenRequest).spec?.boundObjectRef;
+    const { name = '', uid = '' } = reference ?? {};
+    if (reference?.kind !== 'Pod' || (reference.apiVersion ?? '') !== 'v1' || name === '')
+      throw refuse('node requested token not bound to a pod');
+    if (uid === '') throw refuse('node requested token with a pod binding without a uid');
     const pod = await this.#options.reader.get(pods, attributes.namespace, name);
-    if (pod?.metadata.uid !== uid || pod.spec.nodeName !== node)
-      throw this.#refuse(attributes, node, `can only request tokens for pods that run on it`);
+    if (pod === undefined) throw notFound({ group: '', resource: 'pods' }, name);
+    if (pod.metadata.uid !== uid) {
+      const why = 'does not match the UID in record. The object might have been deleted and then recreated';
+      throw refuse(`the UID in the bound object reference (${uid}) ${why}`);
+    }
+    if (pod.spec.nodeName !== node) throw refuse('node requested token bound to a pod scheduled on a different node');
   }
 
-  /** A lease or CSINode of the node's own name. */
-  #own(node: string, attributes: AdmissionAttributes, namespace: string): void {
-    if (namespace !== '' && attributes.namespace !== namespace)
-      throw this.#refuse(attributes, node, `can only access leases in the "${namespace}" system namespace`);
-    const name = attributes.operation === 'CREATE' ? attributes.object?.metadata.name : attributes.name;
-    if (name !== node)
-      throw this.#refuse(attributes, node, 'can only access objects with the same name as the requesting node');
+  #lease({ node, attributes, refuse }: Asked): void {
+    const { nodeLease } = this.#options.dialect.namespaces;
+    if (attributes.namespace !== nodeLease)
+      throw refuse(`can only access leases in the ${JSON.stringify(nodeLease)} system namespace`);
+    if (nameOf(attributes) !== node)
+      throw refuse('can only access node lease with the same name as the requesting node');
   }
+}
 
-  #refuse(attributes: AdmissionAttributes, node: string, why: string) {
-    return refusal(attributes, this.#options.dialect, `node "${node}" ${why}`);
-  }
+/** What is made may leave its name to the server: then it has none yet. */
+function nameOf({ operation, object, name }: AdmissionAttributes): string {
+  return operation === 'CREATE' ? (object?.metadata.name ?? '') : name;
+}
+
+function podStatus({ node, attributes, refuse }: Asked): void {
+  const [made, old] = [attributes.object, attributes.oldObject] as [Pod, Pod];
+  const who = `node ${JSON.stringify(node)}`;
+  if (old.spec.nodeName !== node)
+    throw refuse(`${who} can only update pod status for pods with spec.nodeName set to itself`);
+  if (!semanticEqual(made.metadata.labels ?? {}, old.metadata.labels ?? {}))
+    throw refuse(`${who} cannot update labels through pod status`);
+}
+
+/** A node tells how a resize goes. It must not label a claim, or give it finalizers or owners to be deleted with. */
+function claimStatus({ node, attributes, refuse }: Asked): void {
+  const { operation, subresource, object, oldObject } = attributes;
+  if (subresource !== 'status') throw refuse('may only update PVC status');
+  if (operation !== 'UPDATE') throw refuse(`unexpected operation ${JSON.stringify(operation)}`);
+  if (semanticEqual(claimRest(object as PersistentVolumeClaim), claimRest(oldObject as PersistentVolumeClaim))) return;
+  throw refuse(
+    `node ${JSON.stringify(node)} is not allowed to update fields other than status.capacity and status.conditions`,
+  );
+}
+
+/** What of a claim a node may not touch. */
+function claimRest({ metadata, status, ...others }: PersistentVolumeClaim): object {
+  const { resourceVersion, managedFields, ...ownMetadata } = metadata;
+  const { capacity, conditions, allocatedResources, resizeStatus, ...ownStatus } = status ?? {};
+  return { ...others, metadata: ownMetadata, status: ownStatus };
 }

@@ -16,8 +16,7 @@ import { storageclasses } from '#api/storage/v1/resources.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
-import { forbiddenLabels } from '#apiserver/admission/node-labels.js';
-import { admissionPlugins, unknownPlugins } from '#apiserver/admission/plugins.js';
+import { admissionPlugins, idlePlugins, unknownPlugins } from '#apiserver/admission/plugins.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import { AlwaysAllowAuthorizer, AlwaysDenyAuthorizer } from '#apiserver/authorization/union.js';
 import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
@@ -128,6 +127,22 @@ t.test('LimitRanger', async (t) => {
   );
 });
 
+t.test('more amounts of limit ranges than a pod has room for are refused', async (t) => {
+  const { reader, admit } = setup('LimitRanger');
+  const amounts = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`a.b/k${i}`, '1']));
+  reader.put(limitranges, {
+    metadata: { name: 'l', namespace: 'ns' },
+    spec: { limits: [{ type: 'Container', default: amounts, max: amounts }] },
+  });
+  const of = (count: number) =>
+    pod({ containers: Array.from({ length: count }, (_, i) => ({ name: `c${i}`, image: 'i' })) });
+  await admit(pods, { object: of(10) });
+  await t.rejects(
+    admit(pods, { object: of(1000) }),
+    refused(/the limit ranges of the namespace have 2000 amounts, which is too many for 1000 containers/),
+  );
+});
+
 t.test('pods without containers are left to validation', async (t) => {
   for (const name of ['LimitRanger', 'ServiceAccount']) {
     const { reader, admit } = setup(name);
@@ -220,45 +235,6 @@ t.test('defaults: tolerations, taints, classes', async (t) => {
   t.match(kata.spec, { overhead: { cpu: '1' }, nodeSelector: { a: 'b' } });
 });
 
-t.test('NodeRestriction', async (t) => {
-  const { reader, admit } = setup('NodeRestriction');
-  const user = { name: 'system:node:n1', groups: ['system:nodes'] };
-  const annotations = { [dialect.annotations.configMirror]: 'x' };
-  const as = (resource: ResourceDeclaration, more: Partial<AdmissionAttributes>) => admit(resource, { user, ...more });
-  await as(pods, { object: pod({ nodeName: 'n1' }, { annotations }) });
-  await t.rejects(as(pods, { object: pod({ nodeName: 'n1' }) }), refused(/can only create mirror pods/));
-  await t.rejects(
-    as(pods, { object: pod({ nodeName: 'n2' }, { annotations }) }),
-    refused(/spec.nodeName set to itself/),
-  );
-  await t.rejects(
-    as(pods, { object: pod({ nodeName: 'n1', serviceAccountName: 'x' }, { annotations }) }),
-    refused(/reference a service account/),
-  );
-  reader.put(pods, pod({ nodeName: 'n2' }));
-  await t.rejects(
-    as(pods, { operation: 'DELETE', name: 'p' }),
-    refused(/can only delete pods with spec.nodeName set to itself/),
-  );
-  const node = (name: string, more: ApiObjectShape['metadata'] = {}, spec: Node['spec'] = {}): Node => ({
-    metadata: { name, ...more },
-    spec,
-  });
-  await as(nodes, { object: node('n1', { labels: { [dialect.labels.hostname]: 'n1', mine: 'x' } }) });
-  await t.rejects(as(nodes, { object: node('n2') }), refused(/is not allowed to modify node "n2"/));
-  await t.rejects(
-    as(nodes, { object: node('n1', { labels: { 'node-restriction.orch.io/a': 'b' } }) }),
-    refused(/not allowed to set the following labels: node-restriction.orch.io\/a/),
-  );
-  const tainted = node('n1', {}, { taints: [{ key: 'a', effect: 'NoSchedule' }] });
-  await t.rejects(
-    as(nodes, { operation: 'UPDATE', object: node('n1'), oldObject: tainted }),
-    refused(/not allowed to modify taints/),
-  );
-  await admit(pods, { object: pod() });
-  t.same(forbiddenLabels({ [`${dialect.labels.nodeRolePrefix}x`]: '' }, {}, dialect), ['node-role.orch.io/x']);
-});
-
 t.test('certificates', async (t) => {
   const request = (signerName: string, text: string) => ({
     metadata: { name: 'r' },
@@ -293,4 +269,12 @@ t.test('certificates', async (t) => {
 t.test('names', (t) => {
   t.same(unknownPlugins(['NodeRestriction', 'PodSecurity', 'Nonsense']), ['Nonsense']);
   t.end();
+});
+
+t.test('plugins that are turned on and do nothing are told of', async (t) => {
+  t.strictSame(unknownPlugins(['PodSecurityPolicy', 'Nothing']), ['Nothing']);
+  t.strictSame(idlePlugins(['Priority', 'PodSecurityPolicy', 'PodNodeSelector']), [
+    { plugin: 'PodSecurityPolicy', text: 'This admission plugin does nothing: PodSecurity took its place' },
+    { plugin: 'PodNodeSelector', text: 'Nothing acts on this admission plugin yet' },
+  ]);
 });

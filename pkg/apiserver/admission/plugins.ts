@@ -49,8 +49,11 @@ const plugins: Readonly<Record<string, PluginRow>> = {
   DefaultIngressClass: { byDefault: true, make: (d) => new DefaultIngressClass(d) },
 };
 
+/** Names that release 1.24 knows and that nothing acts on any more: what took their place. */
+const replacedPlugins: ReadonlyMap<string, string> = new Map([['PodSecurityPolicy', 'PodSecurity']]);
+
 /** Names that release 1.24 knows and that nothing here acts on yet. */
-export const inertPlugins: readonly string[] = [
+const inertPlugins: readonly string[] = [
   'AlwaysAdmit',
   'AlwaysDeny',
   'AlwaysPullImages',
@@ -76,7 +79,17 @@ export const inertPlugins: readonly string[] = [
 
 /** The names among `chosen` that no plugin has. */
 export function unknownPlugins(chosen: readonly string[]): string[] {
-  return chosen.filter((name) => !(name in plugins) && !inertPlugins.includes(name));
+  return chosen.filter((name) => !(name in plugins) && !inertPlugins.includes(name) && !replacedPlugins.has(name));
+}
+
+/** What to say at start of plugins that are turned on and do nothing. */
+export function idlePlugins(enabled: readonly string[]): { readonly plugin: string; readonly text: string }[] {
+  return enabled.flatMap((plugin) => {
+    const successor = replacedPlugins.get(plugin);
+    if (successor !== undefined)
+      return [{ plugin, text: `This admission plugin does nothing: ${successor} took its place` }];
+    return inertPlugins.includes(plugin) ? [{ plugin, text: 'Nothing acts on this admission plugin yet' }] : [];
+  });
 }
 
 /** The plugins that are on: the default ones and `enabled`, without `disabled`. */

@@ -2,13 +2,15 @@
  * Nobody hands out rights that they do not have: whoever writes a role needs all its rules (or the verb `escalate`),
  * whoever writes a binding needs all rules of its role (or the verb `bind` on it).
  */
-import type { ClusterRole, PolicyRule, Role, RoleBinding, RoleRef } from '#api/rbac/v1/types.gen.js';
+import type { ApiObjectShape } from '#api/object.js';
+import type { ClusterRole, PolicyRule, RoleBinding, RoleRef } from '#api/rbac/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { semanticEqual } from '#apimachinery/equality.js';
 import { notFound } from '#apimachinery/errors/status.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { refusal } from '#apiserver/admission/refusal.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
-import { uncoveredRules } from '#apiserver/authorization/rbac/covers.js';
+import { compactRules, uncoveredRules } from '#apiserver/authorization/rbac/covers.js';
 import type { RbacAuthorizer } from '#apiserver/authorization/rbac/rbac-authorizer.js';
 import type { RbacIndex } from '#apiserver/authorization/rbac/rbac-index.js';
 
@@ -19,6 +21,14 @@ export interface RbacEscalationOptions {
   /** The server's whole authorizer. */
   readonly authorizer: Authorizer;
 }
+
+const fullAuthority: readonly PolicyRule[] = [
+  { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+  { verbs: ['*'], nonResourceURLs: ['*'] },
+];
+
+/** Of the rights that somebody lacks, so many are told. */
+const maxDescribed = 100;
 
 const roles = new Set(['roles', 'clusterroles']);
 const bindings = new Set(['rolebindings', 'clusterrolebindings']);
@@ -43,34 +53,23 @@ export class RbacEscalation implements AdmissionPlugin {
     else if (bindings.has(resource)) await this.#binding(attributes);
   }
 
+  /** Labels make other roles take a role's rules: whoever changes anything of a role hands out what it says. */
   async #role(attributes: AdmissionAttributes): Promise<void> {
-    const [role, old] = [attributes.object, attributes.oldObject] as [
-      ClusterRole | Role,
-      ClusterRole | Role | undefined,
-    ];
-    const aggregation = (of: ClusterRole | Role | undefined) =>
-      JSON.stringify((of as ClusterRole | undefined)?.aggregationRule ?? null);
-    const sameRules = JSON.stringify(role.rules ?? []) === JSON.stringify(old?.rules ?? []);
-    if (old !== undefined && sameRules && aggregation(role) === aggregation(old)) return;
-    if (await this.#may(attributes, 'escalate', attributes.resource.resource, role.metadata.name ?? '')) return;
-    if ('aggregationRule' in role && role.aggregationRule !== undefined && aggregation(role) !== aggregation(old)) {
-      const all: PolicyRule[] = [
-        { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
-        { verbs: ['*'], nonResourceURLs: ['*'] },
-      ];
-      this.#covered(attributes, all, 'must have cluster-admin privileges to use an aggregationRule');
-    }
+    const [role, old] = [attributes.object, attributes.oldObject] as [ClusterRole, ClusterRole | undefined];
+    if (old !== undefined && onlyForCollection(role, old)) return;
+    // The name is not part of a request to create, as the rights of 1.24 see it.
+    const name = old === undefined ? '' : (role.metadata.name ?? '');
+    if (await this.#may(attributes, 'escalate', attributes.resource.resource, name)) return;
     this.#covered(attributes, role.rules ?? []);
+    // It can gather anything, and taking it away keeps what was gathered.
+    if (role.aggregationRule === undefined && old?.aggregationRule === undefined) return;
+    this.#covered(attributes, fullAuthority, 'must have cluster-admin privileges to use the aggregationRule');
   }
 
   async #binding(attributes: AdmissionAttributes): Promise<void> {
     const [binding, old] = [attributes.object, attributes.oldObject] as [RoleBinding, RoleBinding | undefined];
     const { roleRef } = binding;
-    const same =
-      old !== undefined &&
-      JSON.stringify(roleRef) === JSON.stringify(old.roleRef) &&
-      JSON.stringify(binding.subjects ?? []) === JSON.stringify(old.subjects ?? []);
-    if (same) return;
+    if (old !== undefined && onlyForCollection(binding, old)) return;
     const resource = roleRef.kind === 'ClusterRole' ? 'clusterroles' : 'roles';
     if (await this.#may(attributes, 'bind', resource, roleRef.name)) return;
     this.#covered(attributes, this.#rulesOf(attributes, roleRef, resource));
@@ -106,10 +105,20 @@ export class RbacEscalation implements AdmissionPlugin {
     const missing = uncoveredRules(rbac.rulesFor(user, namespace).rules, wanted);
     if (missing.length === 0) return;
     const groups = user.groups.map((group) => JSON.stringify(group)).join(' ');
-    const list = missing.map(describe).join('\n');
+    const described = compactRules(missing).map(describe).sort();
+    const list = described.slice(0, maxDescribed).join('\n');
     const why = `user ${JSON.stringify(user.name)} (groups=[${groups}]) is attempting to grant RBAC permissions not currently held:\n${list}`;
     throw refusal(attributes, dialect, instead ?? why);
   }
+}
+
+/** True for a change of nothing but what garbage collection needs to let the object go. */
+function onlyForCollection(object: ApiObjectShape, old: ApiObjectShape): boolean {
+  const rest = ({ metadata, ...others }: ApiObjectShape) => {
+    const { finalizers, ownerReferences, managedFields, resourceVersion, ...kept } = metadata;
+    return { ...others, metadata: kept };
+  };
+  return semanticEqual(rest(object), rest(old));
 }
 
 /** `{APIGroups:["apps"], Resources:["deployments"], Verbs:["get"]}`, as 1.24 writes it. */

@@ -104,10 +104,11 @@ t.test('what Services get', async (t) => {
     if (old !== undefined && !dryRun) await allocator.afterUpdate(object, old);
     return object;
   };
+  // First, since any other may be given any address.
+  const fixed = await write(service({ clusterIP: '10.0.0.10' }));
   const plain = await write(service());
   t.match(plain.spec?.clusterIP, /^10\.0\.0\.\d+$/);
   t.match(plain.spec, { clusterIPs: [plain.spec?.clusterIP], ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' });
-  const fixed = await write(service({ clusterIP: '10.0.0.10' }));
   t.same(fixed.spec?.clusterIPs, ['10.0.0.10']);
   await t.rejects(write(service({ clusterIP: '10.0.0.10' })), {
     message: /spec.clusterIPs: .*10.0.0.10: provided IP is already allocated/,

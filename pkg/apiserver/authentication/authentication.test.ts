@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { Registry } from 'prom-client';
 import t from 'tap';
 import { secrets } from '#api/core/v1/resources.gen.js';
 import { type Clock, realClock } from '#apimachinery/clock.js';
@@ -7,11 +8,13 @@ import { BearerTokenAuthenticator } from '#apiserver/authentication/bearer-token
 import { BootstrapTokenAuthenticator } from '#apiserver/authentication/bootstrap-token.js';
 import { CertificatePool } from '#apiserver/authentication/certificate-pool.js';
 import { ClientCertificateAuthenticator } from '#apiserver/authentication/client-certificate.js';
+import { AuthenticationMetrics, tokenCacheMetrics } from '#apiserver/authentication/metrics.js';
 import { RequestHeaderAuthenticator } from '#apiserver/authentication/request-header.js';
 import { TokenFileAuthenticator } from '#apiserver/authentication/token-file.js';
 import { RequestAuthenticator } from '#apiserver/authentication/union.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
 import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
+import { metricsText } from '#daemon/metrics/registry.js';
 import { createAuthority, issueCertificate, type KeyCertificate } from '#daemon/pki/certificate.js';
 
 const request = (more: Partial<ApiRequest> = {}): ApiRequest => ({
@@ -41,8 +44,11 @@ t.test('token file', async (t) => {
 
 t.test('bearer tokens: header, WebSocket subprotocol, wrong token, anonymous', async (t) => {
   const kinds = [new TokenFileAuthenticator('secret,alice,u1,"g"')];
-  const member = new BearerTokenAuthenticator({ dialect, clock: realClock, kinds });
-  const server = new RequestAuthenticator({ dialect, members: [member], anonymous: true });
+  const registry = new Registry();
+  const clock = realClock;
+  const metrics = new AuthenticationMetrics(registry);
+  const member = new BearerTokenAuthenticator({ dialect, clock, kinds, metrics: tokenCacheMetrics(registry) });
+  const server = new RequestAuthenticator({ dialect, clock, members: [member], anonymous: true, metrics });
   const alice = { name: 'alice', uid: 'u1', groups: ['g', 'system:authenticated'] };
   t.same(await server.authenticate(bearer('secret')), alice);
   t.same(await server.authenticate(bearer('secret')), alice, 'from the cache');
@@ -51,10 +57,25 @@ t.test('bearer tokens: header, WebSocket subprotocol, wrong token, anonymous', a
   t.same(await server.authenticate(request({ headers })), alice);
   await t.rejects(server.authenticate(bearer('wrong')), unauthorized, 'wrong credentials are not anonymous');
   t.same(await server.authenticate(request()), { name: 'system:anonymous', groups: ['system:unauthenticated'] });
-  const strict = new RequestAuthenticator({ dialect, members: [member], anonymous: false });
+  const strict = new RequestAuthenticator({ dialect, clock, members: [member], anonymous: false, metrics });
   await t.rejects(strict.authenticate(request()), unauthorized);
   const user = { name: 'loop', groups: ['system:masters'] };
   t.same((await strict.authenticate(request({ user }))).groups, ['system:masters', 'system:authenticated']);
+  const lines = (await metricsText(registry)).split('\n');
+  for (const line of [
+    'authenticated_user_requests{username="other"} 4',
+    'authentication_attempts{result="success"} 4',
+    'authentication_attempts{result="error"} 1',
+    'authentication_attempts{result="failure"} 1',
+    'authentication_duration_seconds_count{result="success"} 4',
+    'authentication_token_cache_request_total{status="hit"} 2',
+    'authentication_token_cache_request_total{status="miss"} 2',
+    'authentication_token_cache_fetch_total{status="ok"} 2',
+    'authentication_token_cache_active_fetch_count{status="in_flight"} 0',
+    'authentication_token_cache_request_duration_seconds_count{status="miss"} 2',
+  ]) {
+    t.ok(lines.includes(line), line);
+  }
 });
 
 t.test('bearer tokens of one connection', async (t) => {
@@ -68,7 +89,8 @@ t.test('bearer tokens of one connection', async (t) => {
     },
   };
   const clock = { ...realClock, monotonic: () => nowMs };
-  const authenticator = new BearerTokenAuthenticator({ dialect, clock, kinds: [kind], cacheTtlMs: 100 });
+  const metrics = tokenCacheMetrics(new Registry());
+  const authenticator = new BearerTokenAuthenticator({ dialect, clock, kinds: [kind], cacheTtlMs: 100, metrics });
   const peer = {};
   const ask = async (token: string, of: object = peer) =>
     (await authenticator.authenticate({ ...bearer(token), peer: of }))?.name;
@@ -127,6 +149,13 @@ t.test('request headers of a front proxy', async (t) => {
     groups: ['a', 'b'],
     extra: { 'acme/scope': ['read'] },
   });
+  const rawHeaders = ['X-Remote-User', 'alice', 'X-Remote-Group', 'a, system:masters', 'x-remote-group', 'b'];
+  const joined = { ...headers, 'x-remote-group': 'a, system:masters, b' };
+  t.match(
+    await authenticator.authenticate(request({ clientCertificate: proxy, headers: joined, rawHeaders })),
+    { groups: ['a, system:masters', 'b'] },
+    'each line is one group, whatever it is called',
+  );
   t.equal(await authenticator.authenticate(request({ clientCertificate: other, headers })), undefined);
   t.equal(await authenticator.authenticate(request({ headers })), undefined, 'headers alone prove nothing');
 });

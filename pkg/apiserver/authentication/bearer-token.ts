@@ -5,6 +5,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { unauthorized } from '#apimachinery/errors/status.js';
 import type { NowOrLater } from '#apimachinery/now-or-later.js';
 import type { Authenticator } from '#apiserver/authentication/authenticator.js';
+import type { TokenCacheMetrics } from '#apiserver/authentication/metrics.js';
 import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
 import { BoundedCache } from '#apiserver/objects/bounded-cache.js';
@@ -15,6 +16,7 @@ export interface BearerTokenOptions {
   readonly kinds: readonly TokenAuthenticator[];
   /** How long a token that was found good is not looked at again; 10 s in 1.24. */
   readonly cacheTtlMs?: number;
+  readonly metrics: TokenCacheMetrics;
 }
 
 /** Longest token that is looked at at all. */
@@ -45,6 +47,7 @@ export class BearerTokenAuthenticator implements Authenticator, TokenAuthenticat
     const header = request.headers['authorization'];
     const recent = request.peer === undefined ? undefined : this.#recent.get(request.peer);
     if (recent !== undefined && recent.header === header && this.#options.clock.monotonic() < recent.untilMs) {
+      this.#options.metrics.request('hit', 0);
       return recent.user;
     }
     const token = bearerToken(request, this.#options.dialect);
@@ -67,8 +70,28 @@ export class BearerTokenAuthenticator implements Authenticator, TokenAuthenticat
     if (token.length > maxTokenLength) return undefined;
     // Tokens are secrets: only their digests are kept.
     const key = hash('sha256', audiences === undefined ? `own ${token}` : JSON.stringify([token, audiences]), 'base64');
+    const { clock, metrics } = this.#options;
+    const startedMs = clock.monotonic();
     const known = this.#cache.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      metrics.request('hit', clock.monotonic() - startedMs);
+      return known;
+    }
+    metrics.active(1);
+    try {
+      const found = await this.#ask(key, token, audiences);
+      metrics.fetch('ok');
+      return found;
+    } catch (error) {
+      metrics.fetch('error');
+      throw error;
+    } finally {
+      metrics.active(-1);
+      metrics.request('miss', clock.monotonic() - startedMs);
+    }
+  }
+
+  async #ask(key: string, token: string, audiences: readonly string[] | undefined): Promise<Known | undefined> {
     let failure: { readonly error: unknown } | undefined;
     for (const kind of this.#options.kinds) {
       try {

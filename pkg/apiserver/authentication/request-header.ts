@@ -2,6 +2,7 @@
 import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import type { CertificatePool } from '#apiserver/authentication/certificate-pool.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
+import { headerValues } from '#daemon/serving/header-values.js';
 
 export interface RequestHeaderOptions {
   readonly pool: CertificatePool;
@@ -34,18 +35,18 @@ export class RequestHeaderAuthenticator implements Authenticator {
     const verdict = pool.verify(request.clientCertificate);
     if (!verdict.ok) return undefined;
     if (allowedNames.length > 0 && !allowedNames.includes(verdict.subject.commonName)) return undefined;
-    const groups = groupHeaders.flatMap((header) => list(request.headers[header]));
+    const groups = groupHeaders.flatMap((header) => headerValues(request, header));
     return { name, groups, extra: this.#extra(request) };
   }
 
   #extra(request: ApiRequest): Record<string, readonly string[]> {
-    const extra: Record<string, readonly string[]> = {};
+    const extra = new Map<string, readonly string[]>();
     for (const prefix of this.#options.extraHeaderPrefixes)
-      for (const [header, value] of Object.entries(request.headers)) {
+      for (const header of Object.keys(request.headers)) {
         if (!header.startsWith(prefix) || header === prefix) continue;
-        extra[decodeKey(header.slice(prefix.length))] = list(value);
+        extra.set(decodeKey(header.slice(prefix.length)), headerValues(request, header));
       }
-    return extra;
+    return Object.fromEntries(extra);
   }
 }
 
@@ -56,11 +57,4 @@ function decodeKey(text: string): string {
   } catch {
     return text;
   }
-}
-
-function list(value: string | undefined): string[] {
-  return (value ?? '')
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
 }

@@ -42,7 +42,8 @@ async function statusFor(
     if (statusOf(error)?.code !== 401) throw error;
     return { authenticated: false, error: 'invalid bearer token' };
   }
-  const audiences = tokenAudiences(options, token).filter((audience) => asked.includes(audience));
+  const known = new Set(asked);
+  const audiences = tokenAudiences(options, token).filter((audience) => known.has(audience));
   if (user === undefined || (wanted.length > 0 && audiences.length === 0)) return { authenticated: false };
   const { name, uid, groups, extra } = withGeneralGroup(user, options.dialect);
   return {

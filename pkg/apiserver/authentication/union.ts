@@ -1,7 +1,9 @@
 /** Composes authenticators: in-process users first, then each kind of credentials, then nobody in particular. */
+import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { unauthorized } from '#apimachinery/errors/status.js';
 import type { Authenticator } from '#apiserver/authentication/authenticator.js';
+import type { AuthenticationMetrics } from '#apiserver/authentication/metrics.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
 
 export const anonymousUser = 'system:anonymous';
@@ -32,10 +34,12 @@ export class UnionAuthenticator implements Authenticator {
 
 export interface RequestAuthenticatorOptions {
   readonly dialect: Dialect;
+  readonly clock: Clock;
   /** In the order in which they are asked. */
   readonly members: readonly Authenticator[];
   /** Requests without credentials are `system:anonymous`'s; otherwise they get 401. */
   readonly anonymous: boolean;
+  readonly metrics: AuthenticationMetrics;
 }
 
 /**
@@ -54,10 +58,23 @@ export class RequestAuthenticator implements Authenticator {
   }
 
   async authenticate(request: ApiRequest): Promise<UserInfo> {
-    const { dialect, anonymous } = this.#options;
-    const user = request.user ?? (await this.#union.authenticate(request));
+    const { dialect, clock, anonymous, metrics } = this.#options;
+    // Nobody has to find out who a caller in this process is.
+    if (request.user !== undefined) return this.#withGeneralGroup(request.user);
+    const startedMs = clock.monotonic();
+    let user: UserInfo | undefined;
+    try {
+      user = await this.#union.authenticate(request);
+    } catch (error) {
+      metrics.finished('error', clock.monotonic() - startedMs);
+      throw error;
+    }
+    if (user === undefined && !anonymous) {
+      metrics.finished('failure', clock.monotonic() - startedMs);
+      throw unauthorized();
+    }
+    metrics.finished('success', clock.monotonic() - startedMs, user?.name ?? anonymousUser);
     if (user !== undefined) return this.#withGeneralGroup(user);
-    if (!anonymous) throw unauthorized();
     return { name: anonymousUser, groups: [dialect.groups.unauthenticated] };
   }
 

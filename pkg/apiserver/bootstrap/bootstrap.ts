@@ -127,7 +127,15 @@ async function reconcile<T extends ApiObjectShape>(
   signal?: AbortSignal,
 ): Promise<void> {
   const own = client.resource(type);
-  const { items } = await own.list(within(signal));
+  // A version that is turned off has no objects to begin with, as in 1.24.
+  const items = await own.list(within(signal)).then(
+    (list) => list.items,
+    (error: unknown) => {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    },
+  );
+  if (items === undefined) return;
   const present = new Map(items.map((item) => [keyOf(item), item]));
   await eachOf(wanted, async (object) => {
     const found = present.get(keyOf(object));

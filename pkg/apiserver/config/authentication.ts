@@ -1,5 +1,6 @@
 /** From options to the server's authenticators and its token issuer. */
 import { createPrivateKey, createPublicKey } from 'node:crypto';
+import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Authenticator } from '#apiserver/authentication/authenticator.js';
@@ -7,6 +8,7 @@ import { BearerTokenAuthenticator } from '#apiserver/authentication/bearer-token
 import { BootstrapTokenAuthenticator } from '#apiserver/authentication/bootstrap-token.js';
 import { CertificatePool } from '#apiserver/authentication/certificate-pool.js';
 import { ClientCertificateAuthenticator } from '#apiserver/authentication/client-certificate.js';
+import { AuthenticationMetrics, tokenCacheMetrics } from '#apiserver/authentication/metrics.js';
 import { RequestHeaderAuthenticator } from '#apiserver/authentication/request-header.js';
 import { ServiceAccountTokenAuthenticator } from '#apiserver/authentication/service-account-token.js';
 import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
@@ -23,6 +25,7 @@ export interface AuthenticationDependencies {
   readonly dialect: Dialect;
   readonly clock: Clock;
   readonly reader: ObjectReader;
+  readonly metrics: Registry;
 }
 
 export interface AuthenticationParts {
@@ -42,7 +45,7 @@ export interface AuthenticationParts {
 
 /** Reads the files that the options name. Throws OptionsError. */
 export async function buildAuthentication(dependencies: AuthenticationDependencies): Promise<AuthenticationParts> {
-  const { values, dialect, clock, reader } = dependencies;
+  const { values, dialect, clock, reader, metrics } = dependencies;
   const clientCA = await readOptionalFile('client-ca-file', values['client-ca-file']);
   const requestHeaderCA = await readOptionalFile(
     'requestheader-client-ca-file',
@@ -56,6 +59,7 @@ export async function buildAuthentication(dependencies: AuthenticationDependenci
     dialect,
     clock,
     kinds: await tokenKinds(dependencies, keys, audiences),
+    metrics: tokenCacheMetrics(metrics),
   });
   const members: Authenticator[] = [];
   if (requestHeaderCA !== undefined) members.push(requestHeader(values, requestHeaderCA, clock));
@@ -66,7 +70,13 @@ export async function buildAuthentication(dependencies: AuthenticationDependenci
   members.push(tokens);
   const both = [clientCA, requestHeaderCA].filter((bundle) => bundle !== undefined);
   return {
-    authenticator: new RequestAuthenticator({ dialect, members, anonymous: values['anonymous-auth'] }),
+    authenticator: new RequestAuthenticator({
+      dialect,
+      clock,
+      members,
+      anonymous: values['anonymous-auth'],
+      metrics: new AuthenticationMetrics(metrics),
+    }),
     tokens,
     issuer: new TokenIssuer({
       dialect,

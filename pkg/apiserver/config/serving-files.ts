@@ -1,5 +1,5 @@
 /** Serving certificates that are replaced on disk while the server runs. */
-import { watch } from 'node:fs';
+import { type FSWatcher, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -29,22 +29,34 @@ export function followFiles({ files, clock, log, changed }: FollowFilesOptions, 
   };
   const names = new Set(files.map((file) => basename(file)));
   const watchers = [...new Set(files.map((file) => dirname(file)))].map((directory) => {
-    const watcher = watch(directory, { persistent: false }, (_event, name) => {
+    const watcher = watchOrWarn(directory, log, (name) => {
       // Projected volumes swap a link beside the files; its name starts with two dots.
       if (name !== null && !names.has(name) && !name.startsWith('..')) return;
       pending?.cancel();
       pending = clock.setTimer(reload, settleMs);
     });
-    watcher.on('error', (err) => log.warn({ err, directory }, 'Certificates are not watched any more'));
     return watcher;
   });
   return new Promise((resolve) => {
     const stop = () => {
       pending?.cancel();
-      for (const watcher of watchers) watcher.close();
+      for (const watcher of watchers) watcher?.close();
       resolve();
     };
     if (signal.aborted) stop();
     else signal.addEventListener('abort', stop, { once: true });
   });
+}
+
+/** Undefined where the system has no watch left to give: the server does without. */
+function watchOrWarn(directory: string, log: Logger, changed: (name: string | null) => void): FSWatcher | undefined {
+  const failed = (err: unknown) => log.warn({ err, directory }, 'Certificates are not watched any more');
+  try {
+    const watcher = watch(directory, { persistent: false }, (_event, name) => changed(name));
+    watcher.on('error', failed);
+    return watcher;
+  } catch (err) {
+    failed(err);
+    return undefined;
+  }
 }

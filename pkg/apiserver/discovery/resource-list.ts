@@ -1,7 +1,8 @@
 /** Discovery documents: which groups, versions and resources there are. */
 import { createHash } from 'node:crypto';
-import type { Dialect } from '#apimachinery/dialect.js';
+import type { Dialect, GroupKey } from '#apimachinery/dialect.js';
 import type { SubresourceDeclaration } from '#apimachinery/schema/schema.js';
+import { compareGroups, compareVersionsOf } from '#apiserver/discovery/priorities.js';
 import type { ResourceTable } from '#apiserver/registry/resource-table.js';
 import type { ServedResource } from '#apiserver/registry/served-resource.js';
 
@@ -25,38 +26,22 @@ export interface GroupVersions {
   readonly versions: readonly string[];
 }
 
-/** `v2` before `v1` before `v1beta2` before `v1alpha1`: the order in which clients prefer versions. */
-export function compareVersions(a: string, b: string): number {
-  const [left, right] = [rank(a), rank(b)];
-  for (const [index, value] of left.entries()) {
-    const other = right[index] ?? 0;
-    if (value !== other) return other - value;
-  }
-  return a < b ? -1 : 1;
-}
-
-function rank(version: string): number[] {
-  const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
-  if (match === null) return [-1, 0, 0];
-  const stability = match[2] === undefined ? 2 : match[2] === 'beta' ? 1 : 0;
-  return [stability, Number(match[1]), Number(match[3] ?? 0)];
-}
-
-/** Groups in the order in which they were added, core first. */
+/** Groups and their versions in the order of 1.24. */
 export function groupsOf(table: ResourceTable): GroupVersions[] {
-  const groups = new Map<string, Set<string>>();
-  for (const { group, declaration } of table.all()) {
-    const versions = groups.get(group) ?? new Set<string>();
-    versions.add(declaration.version);
-    groups.set(group, versions);
+  const groups = new Map<string, { readonly key: GroupKey; readonly name: string; readonly versions: Set<string> }>();
+  for (const { group: name, declaration } of table.all()) {
+    const group = groups.get(name) ?? { key: declaration.group, name, versions: new Set<string>() };
+    group.versions.add(declaration.version);
+    groups.set(name, group);
   }
-  const sorted = [...groups].sort(([a], [b]) => Number(b === '') - Number(a === ''));
-  return sorted.map(([name, versions]) => ({ name, versions: [...versions].sort(compareVersions) }));
+  return [...groups.values()]
+    .sort(compareGroups)
+    .map(({ key, name, versions }) => ({ name, versions: [...versions].sort(compareVersionsOf(key)) }));
 }
 
 /** First bytes of a digest of what the objects are stored as; it changes when they need to be migrated. */
-function storageVersionHash(resource: ServedResource): string {
-  return createHash('sha512').update(resource.storedAs).digest().subarray(0, 8).toString('base64');
+function storageVersionHash({ stored: { apiVersion, kind } }: ServedResource): string {
+  return createHash('sha512').update(`${apiVersion}/${kind}`).digest().subarray(0, 8).toString('base64');
 }
 
 function subresource(

@@ -18,6 +18,8 @@ export interface ApiRequest {
   readonly url: string;
   /** Lower-case names; repeated headers joined by `, `. */
   readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Names and values in turn, each line as it came; absent within the process. */
+  readonly rawHeaders?: readonly string[];
   /** The whole body, already limited in size; empty when there is none. The pipeline sets it when it has read it. */
   body: Buffer;
   /**
@@ -48,5 +50,8 @@ export interface ApiResponse {
 /** The whole API server as a function. Never rejects: failures become Status responses. */
 export type ApiHandler = (request: ApiRequest) => Promise<ApiResponse>;
 
-/** An upgrade request (WebSocket); the handler owns the socket from then on. */
-export type UpgradeHandler = (request: ApiRequest, socket: Duplex, head: Buffer) => Promise<void>;
+/**
+ * An upgrade request (WebSocket). Undefined: the handler has taken the socket over and owns it from then on. Otherwise the
+ * answer is to be written, as to any request, and the connection to be closed. Never rejects.
+ */
+export type UpgradeHandler = (request: ApiRequest, socket: Duplex, head: Buffer) => Promise<ApiResponse | undefined>;

@@ -8,6 +8,7 @@ import type { NowOrLater } from '#apimachinery/now-or-later.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import { authorize } from '#apiserver/http/authorize.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
+import { headerValues } from '#daemon/serving/header-values.js';
 
 const prefix = 'impersonate-';
 const extraPrefix = 'impersonate-extra-';
@@ -70,40 +71,42 @@ function impersonated(wanted: Wanted, account: { namespace: string } | undefined
   if (account !== undefined && groups.length === 0) {
     groups.push(dialect.groups.serviceAccounts, `${dialect.groups.serviceAccounts}:${account.namespace}`);
   }
-  const general = wanted.name === anonymous ? dialect.groups.unauthenticated : dialect.groups.authenticated;
-  if (!groups.includes(dialect.groups.authenticated) && !groups.includes(dialect.groups.unauthenticated)) {
-    groups.push(general);
-  }
+  const { authenticated, unauthenticated } = dialect.groups;
+  if (wanted.name === anonymous) {
+    if (!groups.includes(unauthenticated)) groups.push(unauthenticated);
+  } else if (!groups.includes(authenticated) && !groups.includes(unauthenticated)) groups.push(authenticated);
   return { name: wanted.name, groups, ...(wanted.uid === '' ? {} : { uid: wanted.uid }), extra: wanted.extra };
 }
 
 function wantedUser(request: ApiRequest): Wanted | undefined {
   const { headers } = request;
-  let extra: Record<string, readonly string[]> | undefined;
+  let extra: Map<string, readonly string[]> | undefined;
   let asked = false;
   for (const name in headers) {
     // Hardly any request has such headers, and each request comes through here.
     if (!name.startsWith(prefix)) continue;
     asked = true;
-    const value = headers[name];
-    if (!name.startsWith(extraPrefix) || value === undefined) continue;
-    extra ??= {};
-    extra[decodeURIComponent(name.slice(extraPrefix.length))] = list(value);
+    if (!name.startsWith(extraPrefix)) continue;
+    extra ??= new Map();
+    const key = extraKey(name.slice(extraPrefix.length));
+    extra.set(key, [...(extra.get(key) ?? []), ...headerValues(request, name)]);
   }
   if (!asked) return undefined;
   const name = headers['impersonate-user'] ?? '';
-  const groups = list(headers['impersonate-group'] ?? '');
+  const groups = headerValues(request, 'impersonate-group');
   const uid = headers['impersonate-uid'] ?? '';
-  if (name !== '') return { name, groups, uid, extra: extra ?? {} };
+  if (name !== '') return { name, groups, uid, extra: Object.fromEntries(extra ?? []) };
   if (groups.length === 0 && uid === '' && extra === undefined) return undefined;
   throw badRequest('requested groups, uid or extra for impersonation without impersonating a user');
 }
 
-function list(header: string): string[] {
-  return header
-    .split(',')
-    .map((text) => text.trim())
-    .filter((text) => text !== '');
+/** Keys that are no names of headers are percent-encoded; what is no such encoding stands for itself, as in 1.24. */
+function extraKey(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return encoded;
+  }
 }
 
 function serviceAccount(user: string): { namespace: string; name: string } | undefined {

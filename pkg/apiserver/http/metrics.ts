@@ -10,6 +10,7 @@ const verbs = new Set(['get', 'list', 'watch', 'create', 'update', 'patch', 'del
 /** Reads may be answered in far less than a millisecond, hence the small buckets below those of 1.24. */
 const bucketsSeconds = [0.0005, 0.001, 0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.5, 2, 3, 5, 10, 30, 60];
 
+const deprecatedPlace = ['group', 'version', 'resource', 'subresource', 'removed_release'] as const;
 const place = ['verb', 'group', 'version', 'resource', 'subresource', 'scope'] as const;
 type Place = (typeof place)[number];
 
@@ -24,6 +25,7 @@ export class RequestMetrics {
   readonly #isServed: (info: RequestInfo) => boolean;
   readonly #series: RequestSeries;
   readonly #longRunning: Gauge<Place>;
+  readonly #deprecated: Gauge<(typeof deprecatedPlace)[number]>;
 
   constructor({ registry, isServed }: RequestMetricsOptions) {
     this.#registry = registry;
@@ -47,6 +49,17 @@ export class RequestMetrics {
       labelNames: place,
       registers,
     });
+    this.#deprecated = new Gauge({
+      name: 'apiserver_requested_deprecated_apis',
+      help: 'One for each deprecated resource that was asked for, by the release that removes it.',
+      labelNames: deprecatedPlace,
+      registers,
+    });
+  }
+
+  /** Remembers that somebody asked for what will go away; `removed` is the release that has it no more, if that is known. */
+  deprecated({ group, version, resource, subresource }: RequestInfo, removed: string): void {
+    this.#deprecated.set({ group, version, resource, subresource, removed_release: removed }, 1);
   }
 
   observe(request: ApiRequest, info: RequestInfo | undefined, code: number, elapsedMs: number): void {

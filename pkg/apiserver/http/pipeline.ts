@@ -31,6 +31,8 @@ export interface PipelineOptions {
   readonly responder: Responder;
   readonly limits: InFlightLimits;
   readonly metrics: RequestMetrics;
+  /** Makes a body ready to be read quickly; undefined where it is. Absent: all are. */
+  readonly parseAhead?: (request: ApiRequest) => Promise<void> | undefined;
   /** Longest time a request that is not long-running may take. */
   readonly requestTimeoutMs: number;
 }
@@ -107,6 +109,8 @@ export class Pipeline {
       await authorize(authorizer, attributesOf(info, scope.user));
       // Only now that its sender may send it.
       if (request.readBody !== undefined) request.body = await request.readBody();
+      const ahead = this.#options.parseAhead?.(request);
+      if (ahead !== undefined) await ahead;
       return await endpoint(scope);
     } finally {
       leave();

@@ -27,6 +27,7 @@ export function readBody(
         return;
       }
       ended = true;
+      parts.length = 0;
       request.pause();
       reject(new BodyTooLargeError());
     });

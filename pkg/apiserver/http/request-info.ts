@@ -4,8 +4,8 @@
  *     GET /apis/apps/v1/namespaces/web/deployments/front/scale
  *     → { verb: 'get', group: 'apps', version: 'v1', namespace: 'web', resource: 'deployments', name: 'front', subresource: 'scale' }
  */
-import { badRequest } from '#apimachinery/errors/status.js';
-import { parseFieldSelector } from '#apimachinery/selectors/fields.js';
+import { badRequest, StatusError } from '#apimachinery/errors/status.js';
+import { everyField, type FieldSelector, parseFieldSelector } from '#apimachinery/selectors/fields.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
 
 export interface RequestInfo {
@@ -25,6 +25,19 @@ export interface RequestInfo {
   readonly name: string;
   /** Decoded path segments behind the subresource: what `…/proxy/a/b` passes on. */
   readonly rest: readonly string[];
+  /** Where the resource stands in the path, which `namespace` and `name` alone do not tell. */
+  readonly address: Address;
+  /** The field selector of a request for several objects, or why it is none; everything for all other requests. */
+  readonly fields: FieldSelector | StatusError;
+}
+
+export interface Address {
+  /** Below `/namespaces/NAME/`. A namespace itself is not, although `namespace` is its name then. */
+  readonly inNamespace: boolean;
+  /** The path ends in a name or in what belongs to one; else `name` is that of a field selector, if any. */
+  readonly named: boolean;
+  /** A segment that should say something is empty (`//`), or two are made out to be one (`%2F`). */
+  readonly broken: boolean;
 }
 
 const methodVerbs: Readonly<Record<string, string>> = {
@@ -79,18 +92,23 @@ export function requestInfo(request: Pick<ApiRequest, 'method' | 'url'>): Reques
       resource: '',
       subresource: '',
       name: '',
-      rest: [],
+      rest: nothing,
+      address: nowhere,
+      fields: everyField,
     };
   }
   const group = groupless ? '' : (parts[1] ?? '');
   const version = parts[groupless ? 1 : 2] ?? '';
-  return resourceInfo({ path, query, group, version }, request.method, parts.slice(groupless ? 2 : 3));
+  const brokenRoot = path.startsWith('//') || version === '' || (!groupless && group === '');
+  return resourceInfo({ path, query, group, version, brokenRoot }, request.method, parts.slice(groupless ? 2 : 3));
 }
 
-type Addressed = Pick<RequestInfo, 'path' | 'query' | 'group' | 'version'>;
+interface Root extends Pick<RequestInfo, 'path' | 'query' | 'group' | 'version'> {
+  readonly brokenRoot: boolean;
+}
 
 function resourceInfo(
-  { path, query, group, version }: Addressed,
+  { path, query, group, version, brokenRoot }: Root,
   method: string,
   segmentsBelow: string[],
 ): RequestInfo {
@@ -103,36 +121,67 @@ function resourceInfo(
     parts = parts.slice(1);
   }
   let namespace = '';
+  let inNamespace = false;
   if (parts[0] === 'namespaces' && parts.length > 1) {
     namespace = parts[1] ?? '';
-    if (parts.length > 2 && !namespaceSubresources.has(parts[2] ?? '')) parts = parts.slice(2);
+    inNamespace = parts.length > 2 && !namespaceSubresources.has(parts[2] ?? '');
+    if (inNamespace) parts = parts.slice(2);
   }
   const resource = parts[0] ?? '';
   let name = parts[1] ?? '';
   const subresource = parts[2] ?? '';
+  const named = name !== '';
+  const broken =
+    (inNamespace && (namespace === '' || namespace.includes('/'))) ||
+    (parts.length > 1 && !named) ||
+    (parts.length > 2 && subresource === '');
   if (name === '' && verb === 'get') verb = flag(query, 'watch') ? 'watch' : 'list';
   if (name === '' && verb === 'delete') verb = 'deletecollection';
   // `watch=true` on a single object's path is an old form of a watch too.
   if (name !== '' && subresource === '' && verb === 'get' && flag(query, 'watch')) verb = 'watch';
-  if (name === '' && (verb === 'list' || verb === 'watch')) {
-    name = nameInFieldSelector(query.get('fieldSelector'));
-  }
+  const fields = collectionVerbs.has(verb) ? selectedFields(query) : everyField;
+  // A list or watch that selects one name is authorized as one for that name.
+  if (name === '' && verb !== 'deletecollection') name = selectedName(fields);
   const rest = parts.length > 3 ? parts.slice(3) : nothing;
-  return { path, query, verb, resourceRequest: true, group, version, namespace, resource, subresource, name, rest };
+  const address = { inNamespace, named, broken: broken || brokenRoot };
+  return {
+    path,
+    query,
+    verb,
+    resourceRequest: true,
+    group,
+    version,
+    namespace,
+    resource,
+    subresource,
+    name,
+    rest,
+    address,
+    fields,
+  };
 }
 
-/** A list or watch that selects one name is authorized as one for that name. */
-function nameInFieldSelector(text: string | null): string {
-  if (text === null || !text.includes('metadata.name')) return '';
+function selectedFields(query: URLSearchParams): FieldSelector | StatusError {
+  const text = query.get('fieldSelector') ?? '';
+  if (text === '') return everyField;
   try {
-    const name = parseFieldSelector(text).exactValue('metadata.name') ?? '';
-    return name === '.' || name === '..' || /[/%]/.test(name) ? '' : name;
-  } catch {
-    // It names nothing, and will be refused by whoever answers the request.
-    return '';
+    return parseFieldSelector(text);
+  } catch (error) {
+    // Whether the client may ask is decided first.
+    if (error instanceof StatusError) return error;
+    throw error;
   }
 }
 
+/** The one name that a selector leaves over; empty when there is none, or none that an object can have. */
+function selectedName(fields: FieldSelector | StatusError): string {
+  const name = fields instanceof StatusError ? undefined : fields.exactValue('metadata.name');
+  return name === undefined || name === '.' || name === '..' || /[/%]/.test(name) ? '' : name;
+}
+
+const collectionVerbs: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
+
+const nowhere: Address = { inNamespace: false, named: false, broken: false };
 const nothing: readonly string[] = [];
 const slash = '/'.charCodeAt(0);
 

@@ -2,7 +2,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { type Encoding, mediaTypeOf } from '#apimachinery/codec/negotiate.js';
-import { encodeYAML } from '#apimachinery/codec/yaml.js';
+import { encodeYAMLFast } from '#apimachinery/codec/yaml.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { internalError, type Status, StatusError, statusOf } from '#apimachinery/errors/status.js';
 import type { NowOrLater } from '#apimachinery/now-or-later.js';
@@ -52,9 +52,9 @@ export class Responder {
   encode(value: object, form: Pick<Negotiated, 'format' | 'pretty'>): Buffer {
     switch (form.format) {
       case 'json':
-        return Buffer.from(`${JSON.stringify(value, null, form.pretty ? 2 : undefined)}\n`);
+        return Buffer.from(`${JSON.stringify(this.#codec.shown(value), null, form.pretty ? 2 : undefined)}\n`);
       case 'yaml':
-        return encodeYAML(value);
+        return encodeYAMLFast(this.#codec.shown(value));
       case 'protobuf':
         return this.#codec.encodeProtobuf(value);
     }

@@ -13,6 +13,7 @@ export interface ServerRequestOptions {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly rawHeaders: readonly string[];
   readonly peer: Peer;
   readonly gone: LazyAbort;
   readonly readBody: (() => Promise<Buffer>) | undefined;
@@ -28,15 +29,17 @@ export class ServerRequest implements ApiRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly rawHeaders: readonly string[];
   readonly peer: Peer;
   readonly readBody: (() => Promise<Buffer>) | undefined;
   body = noBody;
   readonly #gone: LazyAbort;
 
-  constructor({ method, url, headers, peer, gone, readBody }: ServerRequestOptions) {
+  constructor({ method, url, headers, rawHeaders, peer, gone, readBody }: ServerRequestOptions) {
     this.method = method;
     this.url = url;
     this.headers = headers;
+    this.rawHeaders = rawHeaders;
     this.peer = peer;
     this.readBody = readBody;
     this.#gone = gone;

@@ -2,20 +2,24 @@
  * HTTPS in front of an `ApiHandler`: HTTP/1.1 and HTTP/2 on one port, client certificates asked for but not required,
  * responses streamed with back-pressure, upgrades passed on. Knows nothing of what it serves.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import {
+  constants,
   createSecureServer,
   type Http2SecureServer,
   type Http2ServerRequest,
   type Http2ServerResponse,
-  type Http2Session,
 } from 'node:http2';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContext, TLSSocket } from 'node:tls';
+import type { Clock } from '#apimachinery/clock.js';
 import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';
+import { type Connection, Connections } from '#apiserver/http/connections.js';
 import type { ApiHandler, UpgradeHandler } from '#apiserver/http/exchange.js';
+import { hostAnswer, hostFailure } from '#apiserver/http/host-header.js';
 import { LazyAbort } from '#apiserver/http/lazy-abort.js';
+import { lingerAfterAnswer } from '#apiserver/http/linger.js';
 import { BodyTooLargeError, readBody } from '#apiserver/http/request-body.js';
 import type { Responder } from '#apiserver/http/respond.js';
 import { type Peer, ServerRequest } from '#apiserver/http/server-request.js';
@@ -46,7 +50,10 @@ export interface ServerOptions {
   readonly responder: Responder;
   readonly writer: ResponseWriter;
   readonly log: Logger;
+  readonly clock: Clock;
   readonly maxBodyBytes: number;
+  /** Absent: 1.24's. */
+  readonly limits?: Partial<ConnectionLimits>;
   /** Streams that one HTTP/2 connection may have open; absent or 0: 1.24's 250. */
   readonly maxConcurrentStreams?: number | undefined;
   /** Value of the Strict-Transport-Security header; absent or empty: none. */
@@ -55,23 +62,60 @@ export interface ServerOptions {
   readonly goAway?: () => boolean;
 }
 
+/** What one connection may take of the server's time. */
+export interface ConnectionLimits {
+  /** Between two requests, or without any. */
+  readonly idleMs: number;
+  /** For the TLS handshake. */
+  readonly handshakeMs: number;
+  /** For the headers of one request. */
+  readonly headersMs: number;
+  /** For a whole request over HTTP/1.1 to arrive; how long its answer takes is not limited here. */
+  readonly requestMs: number;
+  /** For a client to take an answer that came before its body had ended. */
+  readonly lingerMs: number;
+}
+
+/** The first three are 1.24's: IdleTimeout, and twice ReadHeaderTimeout. */
+const standardLimits: ConnectionLimits = {
+  idleMs: 90_000,
+  handshakeMs: 32_000,
+  headersMs: 32_000,
+  requestMs: 65_000,
+  lingerMs: 5_000,
+};
+
+/** How often Node.js looks for connections that have used up their time. */
+const checkingMs = 2_000;
+/** Bytes of a refused body that are read for the sake of the answer, in terms of the largest body. */
+const lingerBodies = 10;
+
+interface Exchange {
+  readonly peer: Peer;
+  readonly gone: LazyAbort;
+  readonly response: AnyResponse;
+  /** The client waits to be told to send its body. */
+  asks: boolean;
+}
+
 type AnyRequest = IncomingMessage | Http2ServerRequest;
 type AnyResponse = ServerResponse | Http2ServerResponse;
 
-/** Idle connections are kept longer than the usual proxy does, so that it is the client who closes them. */
-const keepAliveTimeoutMs = 75_000;
-/** Time for the headers of one request: 1.24's ReadHeaderTimeout. */
-const headersTimeoutMs = 32_000;
-/** Time for a whole request to arrive; how long its answer takes is not limited here. */
-const requestTimeoutMs = 65_000;
-/** Silence after which the system asks whether the client is still there. */
-const tcpKeepAliveMs = 30_000;
 /** Bytes of all headers: tokens can be long. */
 const maxHeaderBytes = 64 * 1024;
 const defaultConcurrentStreams = 250;
 
+/** Why the work for an answer is stopped of which only the head is wanted. */
+const headSent = new Error('the answer has no body');
 /** Why the work for a request is stopped whose client is gone; one for all, since making errors is not cheap. */
 const clientGone = new Error('the client went away');
+
+/** Statuses of what Node.js's parser refuses; 400 for everything else. */
+const failureStatus: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
 
 const colon = ':'.charCodeAt(0);
 
@@ -79,15 +123,19 @@ export class HttpsServer {
   readonly #options: ServerOptions;
   #tls: TLSMaterial;
   readonly #server: Http2SecureServer;
-  readonly #sockets = new Set<Socket>();
-  readonly #sessions = new Set<Http2Session>();
-  /** Who is at the other end of each socket or session, as long as the connection lasts. */
-  readonly #peers = new WeakMap<object, Peer>();
+  readonly #limits: ConnectionLimits;
+  readonly #connections: Connections;
   #closing: Promise<void> | undefined;
 
   constructor(options: ServerOptions) {
     this.#options = options;
     this.#tls = options.tls;
+    this.#limits = { ...standardLimits, ...options.limits };
+    this.#connections = new Connections({
+      clock: options.clock,
+      idleMs: this.#limits.idleMs,
+      asksForCertificates: () => this.#tls.clientCA !== undefined,
+    });
     this.#server = this.#build();
   }
 
@@ -102,6 +150,8 @@ export class HttpsServer {
         resolve();
       });
     });
+    // Connections that cannot be accepted, for want of file descriptors for example: those there are go on.
+    server.on('error', (err) => this.#options.log.warn({ err }, 'cannot accept a connection'));
     const address = server.address();
     if (address === null || typeof address === 'string') throw new Error('no TCP address');
     return address;
@@ -128,15 +178,17 @@ export class HttpsServer {
       // Fails only for a server that did not listen: there is nothing to wait for then.
       this.#server.close(() => resolve());
     });
-    for (const session of this.#sessions) session.close();
+    this.#connections.drain();
     this.#closeIdle();
-    const cut = sleep(graceMs, done.signal).then(() => {
-      for (const session of this.#sessions) session.destroy();
-      for (const socket of this.#sockets) socket.destroy();
-    });
+    const cut = sleep(graceMs, done.signal).then(() => this.#connections.destroy());
     await closed;
     done.abort();
     await cut;
+  }
+
+  get #maxStreams(): number {
+    const { maxConcurrentStreams = 0 } = this.#options;
+    return maxConcurrentStreams > 0 ? maxConcurrentStreams : defaultConcurrentStreams;
   }
 
   #closeIdle(): void {
@@ -145,8 +197,7 @@ export class HttpsServer {
   }
 
   #build(): Http2SecureServer {
-    const { tls, maxConcurrentStreams = 0 } = this.#options;
-    const streams = maxConcurrentStreams > 0 ? maxConcurrentStreams : defaultConcurrentStreams;
+    const { tls } = this.#options;
     const server = createSecureServer(
       {
         ...contextOf(tls),
@@ -154,30 +205,35 @@ export class HttpsServer {
         requestCert: tls.clientCA !== undefined,
         // Who may come in is decided by the authenticators, which also know other kinds of credentials.
         rejectUnauthorized: false,
-        settings: { maxConcurrentStreams: streams, maxHeaderListSize: maxHeaderBytes },
+        handshakeTimeout: this.#limits.handshakeMs,
+        settings: { maxConcurrentStreams: this.#maxStreams, maxHeaderListSize: maxHeaderBytes },
         // It outlives a change of certificates, unlike everything else that is said of them.
         SNICallback: (serverName, done) => done(null, this.#tls.contextFor?.(serverName)),
       },
       (request, response) => {
-        void this.#serve(request, response);
+        void this.#serve(request, response, false);
       },
     );
+    // Whoever asks first whether to send a body is told to when the body is wanted.
+    server.on('checkContinue', (request: AnyRequest, response: AnyResponse) => {
+      void this.#serve(request, response, true);
+    });
+    const { idleMs, headersMs, requestMs } = this.#limits;
     // These hold for the HTTP/1.1 side; the type of an HTTP/2 server does not mention them.
     Object.assign(server, {
-      keepAliveTimeout: keepAliveTimeoutMs,
-      headersTimeout: headersTimeoutMs,
-      requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: idleMs,
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: Math.min(checkingMs, headersMs),
       maxHeaderSize: maxHeaderBytes,
     });
     server.setTimeout(0);
-    server.on('secureConnection', (socket: TLSSocket) => this.#track(socket));
-    server.on('session', (session) => {
-      this.#sessions.add(session);
-      session.once('close', () => this.#sessions.delete(session));
-    });
+    server.on('secureConnection', (socket: TLSSocket) => this.#connections.add(socket));
+    server.on('session', (session) => this.#connections.addSession(session));
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       void this.#upgrade(request, socket, head);
     });
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => this.#clientError(error, socket));
     // A client that speaks no TLS or breaks off is its own problem.
     server.on('tlsClientError', (err, socket) => {
       this.#options.log.debug({ err, remote: socket.remoteAddress }, 'TLS handshake failed');
@@ -185,28 +241,52 @@ export class HttpsServer {
     return server;
   }
 
-  #track(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.setKeepAlive(true, tcpKeepAliveMs);
-    socket.setNoDelay(true);
-    socket.once('close', () => this.#sockets.delete(socket));
+  /** What is no request of HTTP/1.1, or takes too long to become one. */
+  #clientError({ code = '' }: NodeJS.ErrnoException, socket: TLSSocket): void {
+    const { clock } = this.#options;
+    const busy = (this.#connections.get(socket)?.open ?? 0) > 0;
+    // Whoever waits for the answer to an earlier request would take this one for it.
+    if (busy || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const status = failureStatus[code] ?? 400;
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
+    // Closed with bytes that nobody has read, the connection would be reset and the answer lost.
+    socket.removeAllListeners('data');
+    socket.resume();
+    socket.once('end', () => socket.destroy());
+    const timer = clock.setTimer(() => socket.destroy(), this.#limits.lingerMs);
+    socket.once('close', () => timer.cancel());
   }
 
-  /** Never rejects. */
-  async #serve(raw: AnyRequest, response: AnyResponse): Promise<void> {
+  /** Never rejects. @param asks Whether the client waits to be told to send its body. */
+  async #serve(raw: AnyRequest, response: AnyResponse, asks: boolean): Promise<void> {
     const { handler, writer, log, strictTransportSecurity = '', goAway } = this.#options;
+    const connection = this.#connections.of(raw);
+    if (!('stream' in raw) && !this.#admit(raw, response as ServerResponse, { connection, asks })) return;
     const gone = new LazyAbort();
     let done = false;
+    connection.open += 1;
+    connection.served += 1;
     response.once('close', () => {
+      connection.open -= 1;
       if (!done) gone.abort(clientGone);
+      connection.waiting.shift()?.();
     });
     if (this.#closing !== undefined && raw.httpVersionMajor === 1) response.setHeader('connection', 'close');
     if (strictTransportSecurity !== '') response.setHeader('strict-transport-security', strictTransportSecurity);
     // What is under way on it, this request too, goes on to its end.
     if ('stream' in raw && goAway?.() === true) raw.stream.session?.close();
     try {
-      const answer = await handler(this.#request(raw, response, gone));
-      await writer.write(response, answer, raw.method === 'HEAD', gone);
+      const exchange = { peer: connection.peer, gone, response, asks };
+      const answer = await handler(this.#request(raw, exchange));
+      // A client that still waits may send its body or not: what comes next on the connection cannot be told.
+      if (exchange.asks && raw.httpVersionMajor === 1) response.setHeader('connection', 'close');
+      const headOnly = raw.method === 'HEAD';
+      await writer.write(response, answer, headOnly, gone);
+      // A watch, or an answer that is passed on, which nobody reads.
+      if (headOnly) gone.abort(headSent);
     } catch (error) {
       if (gone.reason === clientGone) log.debug({ err: error, url: raw.url }, 'client went away');
       else await this.#failed(raw, response, error, gone);
@@ -233,55 +313,100 @@ export class HttpsServer {
     }
   }
 
+  /** Whether a request over HTTP/1.1 is served now; else it waits, has been answered, or there is nobody to answer any more. */
+  #admit(
+    raw: IncomingMessage,
+    response: ServerResponse,
+    { connection, asks }: { readonly connection: Connection; readonly asks: boolean },
+  ): boolean {
+    const { open, waiting } = connection;
+    if (raw.socket.destroyed) {
+      // Node.js tells only the first of them.
+      waiting.length = 0;
+      return false;
+    }
+    if (open > 0) {
+      // A client that does not wait for answers gets them one after the other, as from 1.24.
+      if (waiting.length < this.#maxStreams) waiting.push(() => void this.#serve(raw, response, asks));
+      else raw.socket.destroy();
+      return false;
+    }
+    const failure = hostFailure(raw);
+    if (failure === undefined) return true;
+    const { status, headers, body } = hostAnswer(failure);
+    response.writeHead(status, `Bad Request: ${failure}`, headers).end(body);
+    return false;
+  }
+
   /** The body as the pipeline asks for it; what went wrong on the way is the client's doing. */
-  async #body(raw: AnyRequest, response: AnyResponse | undefined): Promise<Buffer> {
+  async #body(raw: AnyRequest, response: AnyResponse): Promise<Buffer> {
     const { maxBodyBytes } = this.#options;
     try {
       return await readBody(raw, maxBodyBytes);
     } catch (error) {
       if (!(error instanceof BodyTooLargeError)) throw badRequest(String(error), error);
-      // What the client still sends is not read.
-      if (raw.httpVersionMajor === 1) response?.setHeader('connection', 'close');
+      this.#endBody(raw, response);
       throw requestEntityTooLarge(`limit is ${maxBodyBytes}`);
     }
   }
 
+  /** What the client still sends is not wanted, but it is to read the answer. */
+  #endBody(raw: AnyRequest, response: AnyResponse): void {
+    const { clock, maxBodyBytes } = this.#options;
+    if ('stream' in raw) {
+      raw.stream.once('finish', () => raw.stream.close(constants.NGHTTP2_NO_ERROR));
+      return;
+    }
+    response.setHeader('connection', 'close');
+    lingerAfterAnswer(raw, { clock, bytes: lingerBodies * maxBodyBytes, ms: this.#limits.lingerMs });
+  }
+
   async #upgrade(raw: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const { upgrade, log } = this.#options;
     const gone = new LazyAbort();
     socket.once('close', () => gone.abort(clientGone));
-    socket.on('error', (err) => this.#options.log.debug({ err, url: raw.url }, 'upgraded connection failed'));
+    socket.on('error', (err) => log.debug({ err, url: raw.url }, 'upgraded connection failed'));
+    const response = new ServerResponse(raw);
     try {
-      await this.#options.upgrade(this.#request(raw, undefined, gone), socket, head);
+      const failure = hostFailure(raw);
+      const request = this.#request(raw, { peer: this.#connections.of(raw).peer, gone, response, asks: false });
+      const answer = failure === undefined ? await upgrade(request, socket, head) : hostAnswer(failure);
+      if (answer === undefined) return;
+      await this.#options.writer.write(this.#onSocket(response, socket), answer, raw.method === 'HEAD', gone);
+      gone.abort(headSent);
     } catch (err) {
-      this.#options.log.error({ err, url: raw.url }, 'upgrade failed');
+      if (gone.reason === undefined) log.warn({ err, url: raw.url }, 'upgrade failed');
       socket.destroy();
     }
   }
 
-  #request(raw: AnyRequest, response: AnyResponse | undefined, gone: LazyAbort): ServerRequest {
+  /** A response on a connection that the server has given out of its hands, and which ends with it. */
+  #onSocket(response: ServerResponse, socket: Duplex): ServerResponse {
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket as TLSSocket);
+    socket.on('drain', () => response.emit('drain'));
+    response.once('finish', () => socket.end());
+    return response;
+  }
+
+  #request(raw: AnyRequest, exchange: Exchange): ServerRequest {
+    const { peer, gone, response } = exchange;
+    const body = () => {
+      if (exchange.asks && !announcesMore(raw, this.#options.maxBodyBytes)) {
+        exchange.asks = false;
+        response.writeContinue();
+      }
+      return this.#body(raw, response);
+    };
     return new ServerRequest({
       method: raw.method ?? 'GET',
       url: raw.url ?? '/',
       headers: headersOf(raw),
-      peer: this.#peer(raw),
+      rawHeaders: raw.rawHeaders,
+      peer,
       gone,
-      readBody: hasBody(raw) ? () => this.#body(raw, response) : undefined,
+      readBody: hasBody(raw) ? body : undefined,
     });
-  }
-
-  #peer(raw: AnyRequest): Peer {
-    // A request over HTTP/2 makes up a socket of its own when it is asked for one; its session has the same one always.
-    const connection = 'stream' in raw ? (raw.stream.session ?? raw.stream) : raw.socket;
-    let peer = this.#peers.get(connection);
-    if (peer === undefined) {
-      const socket = ('stream' in raw ? (raw.stream.session?.socket ?? raw.socket) : raw.socket) as TLSSocket;
-      const asked = this.#options.tls.clientCA !== undefined;
-      // As the client showed it; whether it is to be trusted is for the authenticator to say.
-      const certificate = asked ? socket.getPeerX509Certificate?.()?.raw : undefined;
-      peer = { address: socket.remoteAddress ?? '', certificate };
-      this.#peers.set(connection, peer);
-    }
-    return peer;
   }
 }
 
@@ -310,4 +435,8 @@ function headersOf(raw: AnyRequest): Record<string, string | undefined> {
 function hasBody({ method, headers }: AnyRequest): boolean {
   if (method !== 'GET' && method !== 'HEAD') return true;
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+}
+
+function announcesMore({ headers }: AnyRequest, bytes: number): boolean {
+  return Number(headers['content-length'] ?? 0) > bytes;
 }

@@ -23,7 +23,7 @@ class Message {
 
   flag(field: number, value: boolean | undefined): this {
     if (value !== true) return this;
-    return this.#push(varint(field * 8), Buffer.from([1]));
+    return this.#push([varint(field * 8), Buffer.from([1])]);
   }
 
   message(field: number, value: Message | undefined): this {
@@ -36,10 +36,11 @@ class Message {
 
   #delimited(field: number, parts: readonly Buffer[]): this {
     const size = parts.reduce((sum, part) => sum + part.length, 0);
-    return this.#push(varint(field * 8 + 2), varint(size), ...parts);
+    return this.#push([varint(field * 8 + 2), varint(size)]).#push(parts);
   }
 
-  #push(...parts: Buffer[]): this {
+  /** Parts of a whole document are more than the arguments that a call can have. */
+  #push(parts: readonly Buffer[]): this {
     for (const part of parts) {
       this.#parts.push(part);
       this.#size += part.length;

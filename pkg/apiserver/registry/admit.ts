@@ -2,6 +2,7 @@
 import type { ApiObjectShape } from '#api/object.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { AdmissionAttributes, AdmissionOperation } from '#apiserver/admission/admission.js';
+import type { AdmissionStep } from '#apiserver/admission/metrics.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import type { ServedResource } from '#apiserver/registry/served-resource.js';
@@ -21,31 +22,53 @@ function attributesOf(context: RequestContext, resource: ServedResource, call: A
 }
 
 /** First pass, in the plugins' order; they may change `call.object`. Throws 400 for dry runs of plugins with side effects. */
-export async function mutatingAdmission(
+export function mutatingAdmission(
   registry: RegistryContext,
   context: RequestContext,
   resource: ServedResource,
   call: AdmissionCall,
 ): Promise<void> {
-  const attributes = attributesOf(context, resource, call);
-  for (const plugin of registry.admission) {
-    if (!plugin.handles(attributes)) continue;
-    if (call.dryRun && plugin.sideEffects === true) {
-      throw badRequest(`admission plugin ${JSON.stringify(plugin.name)} does not support dry run`);
-    }
-    await plugin.admit?.(attributes);
-  }
+  return runStep('admit', registry, attributesOf(context, resource, call));
 }
 
 /** Second pass: sees the final object. */
-export async function validatingAdmission(
+export function validatingAdmission(
   registry: RegistryContext,
   context: RequestContext,
   resource: ServedResource,
   call: AdmissionCall,
 ): Promise<void> {
-  const attributes = attributesOf(context, resource, call);
-  for (const plugin of registry.admission) {
-    if (plugin.validate !== undefined && plugin.handles(attributes)) await plugin.validate(attributes);
+  return runStep('validate', registry, attributesOf(context, resource, call));
+}
+
+async function runStep(
+  type: AdmissionStep,
+  { admission, admissionMetrics: metrics, clock }: RegistryContext,
+  attributes: AdmissionAttributes,
+): Promise<void> {
+  const { operation } = attributes;
+  const startedMs = clock.monotonic();
+  let atMs = startedMs;
+  let current = '';
+  try {
+    for (const plugin of admission) {
+      // Only the first pass asks those that have nothing to do in it: a dry run must not reach their side effects.
+      if ((type === 'validate' && plugin.validate === undefined) || !plugin.handles(attributes)) continue;
+      if (type === 'admit' && attributes.dryRun && plugin.sideEffects === true) {
+        throw badRequest(`admission plugin ${JSON.stringify(plugin.name)} does not support dry run`);
+      }
+      if (plugin[type] === undefined) continue;
+      current = plugin.name;
+      await plugin[type](attributes);
+      const nowMs = clock.monotonic();
+      metrics.plugin(current, { type, operation, rejected: false }, nowMs - atMs);
+      atMs = nowMs;
+    }
+    metrics.step(type, operation, false, atMs - startedMs);
+  } catch (error) {
+    const nowMs = clock.monotonic();
+    if (current !== '') metrics.plugin(current, { type, operation, rejected: true }, nowMs - atMs);
+    metrics.step(type, operation, true, nowMs - startedMs);
+    throw error;
   }
 }

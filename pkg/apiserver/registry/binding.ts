@@ -4,16 +4,16 @@ import type { Binding, Pod, PodCondition } from '#api/core/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/object.js';
 import { formatTime } from '#apimachinery/clock.js';
 import { copyJson } from '#apimachinery/copy.js';
-import { conflict, invalid } from '#apimachinery/errors/status.js';
+import { badRequest, conflict, invalid } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { mutatingAdmission, validatingAdmission } from '#apiserver/registry/admit.js';
 import { readBody } from '#apiserver/registry/body.js';
+import { requireNamespace } from '#apiserver/registry/create.js';
 import { mutate } from '#apiserver/registry/mutate.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import type { ServedResource } from '#apiserver/registry/served-resource.js';
 import { subresourceType } from '#apiserver/registry/subresource-type.js';
-import { requireName } from '#apiserver/registry/update.js';
 import { writeOptions } from '#apiserver/registry/write-options.js';
 
 /** Sets the pod's node once and for all. Throws 409 when it has one or is being deleted. */
@@ -29,7 +29,8 @@ export async function bindPod(
   const { namespace } = context.info;
   // The collection `bindings` names no pod in its path.
   const name = context.info.name === '' ? (object.metadata.name ?? '') : context.info.name;
-  requireName(resource, object, { namespace, name });
+  requireNamespace(resource, object, namespace);
+  if (object.metadata.name !== name) throw badRequest('name in URL does not match name in Binding object');
   const binding = object as unknown as Binding;
   const node = targetNode(binding);
   const call = {
@@ -82,6 +83,13 @@ function bound(
   const wantedUID = binding.metadata?.uid ?? '';
   if (wantedUID !== '' && wantedUID !== pod.metadata?.uid) {
     throw refuse(`Precondition failed: UID in precondition: ${wantedUID}, UID in object meta: ${pod.metadata?.uid}`);
+  }
+  const wantedVersion = binding.metadata?.resourceVersion ?? '';
+  const version = pod.metadata?.resourceVersion;
+  if (wantedVersion !== '' && wantedVersion !== version) {
+    throw refuse(
+      `Precondition failed: ResourceVersion in precondition: ${wantedVersion}, ResourceVersion in object meta: ${version}`,
+    );
   }
   if (pod.metadata?.deletionTimestamp !== undefined) {
     throw refuse(`pod ${name} is being deleted, cannot be assigned to a host`);

@@ -10,9 +10,11 @@ import { readBody } from '#apiserver/registry/body.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { generateName } from '#apiserver/registry/generate-name.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
+import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
 import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
 import { formOf, keyOf, type ServedResource } from '#apiserver/registry/served-resource.js';
 import { settle } from '#apiserver/registry/starting-point.js';
+import { betweenSteps } from '#apiserver/registry/steps.js';
 import { TransientEntry } from '#apiserver/registry/transient-entry.js';
 import { beginCreate, undoAll } from '#apiserver/registry/write-hooks.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
@@ -31,7 +33,9 @@ export async function createObject(
   const options = writeOptions(registry.dialect, context, 'CreateOptions');
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const object = readBody(registry, context, type, options.fieldValidation);
+  await betweenSteps(context);
   const entry = await insert(registry, context, resource, { object, options, namespace: context.info.namespace });
+  await betweenSteps(context);
   return entryResponse(registry, context, { resource, entry, form, status: 201 });
 }
 
@@ -102,17 +106,22 @@ async function tryInsert(
     namespace: insertion.namespace,
     dryRun: options.dryRun,
   } as const;
+  dropRepeatedOwners(context, object, 'received');
   await mutatingAdmission(registry, context, resource, { ...call, name: object.metadata.name ?? '', object });
+  dropRepeatedOwners(context, object, 'admitted');
+  await betweenSteps(context);
   strategy.prepareForCreate?.(object, asked);
   registry.codec.complete(object);
   const { trackFields = true } = insertion;
   if (trackFields) registry.managedFields.written({ resource, object, manager: options.fieldManager, subresource: '' });
+  await betweenSteps(context);
   for (let attempt = 1; ; attempt += 1) {
     if (generated) object.metadata.name = generateName(base, registry.random);
     strategy.completeCreate?.(object, asked);
     const undo = await beginCreate(registry, resource, object, options.dryRun);
     try {
       validate(context, resource, object, asked);
+      await betweenSteps(context);
       await validatingAdmission(registry, context, resource, { ...call, name: object.metadata.name ?? '', object });
       const entry = await write(registry, context, resource, { object, dryRun: options.dryRun });
       if (entry !== undefined) {
@@ -137,11 +146,14 @@ async function write(
 ): Promise<Entry | undefined> {
   const { signal } = context;
   const key = keyOf(resource, object.metadata.namespace ?? '', object.metadata.name ?? '');
-  const form = formOf(resource, object);
+  const made = formOf(resource, object, signal);
+  const form = made instanceof Promise ? await made : made;
   const { bytes } = form;
   if (dryRun) {
     const present = await resource.storage.get(key, { kind: 'latest' }, signal);
-    return present === undefined ? new TransientEntry(resource.storage.prefix + key, bytes, 0n) : undefined;
+    return present === undefined
+      ? new TransientEntry(resource.storage.prefix + key, bytes, 0n, resource.stored.type)
+      : undefined;
   }
   const lifetime = resource.ttlSeconds === undefined ? {} : { ttlSeconds: resource.ttlSeconds };
   const options = { ...lifetime, signal, condition: leaderCondition(registry, context) };

@@ -1,3 +1,4 @@
+import type { ApiObjectShape } from '#api/object.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
@@ -7,7 +8,7 @@ import { listResponse, negotiateList } from '#apiserver/registry/list.js';
 import { listRequest } from '#apiserver/registry/list-options.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { selection } from '#apiserver/registry/selection.js';
-import { objectOf, type ServedResource, scopeOf } from '#apiserver/registry/served-resource.js';
+import { type ServedResource, scopeOf } from '#apiserver/registry/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 /** Deletions that one request runs side by side. */
@@ -26,10 +27,10 @@ export async function deleteCollection(
   context: RequestContext,
   resource: ServedResource,
 ): Promise<ApiResponse> {
-  const { query, namespace, name } = context.info;
+  const { query, namespace } = context.info;
   const form = negotiateList(registry, context, resource);
   const options = deleteOptions(registry, context);
-  const match = selection(resource, query, name);
+  const match = selection(resource, context.info);
   const { version, limit, token } = listRequest(registry.dialect, query, scopeOf(resource, namespace));
   const result = await resource.storage.list({
     scope: scopeOf(resource, namespace),
@@ -55,7 +56,7 @@ async function removeAll(
   const waiting = entries.values();
   const worker = async () => {
     for (const entry of waiting) {
-      const { name = '', namespace = '' } = objectOf(resource, entry).metadata;
+      const { name = '', namespace = '' } = (entry.object() as ApiObjectShape).metadata;
       try {
         await remove(registry, context, resource, { name: { namespace, name }, options });
       } catch (error) {

@@ -1,6 +1,6 @@
 /** Options of a delete request: its body, or its query when it has none. */
 import { badRequest, type FieldFailure } from '#apimachinery/errors/status.js';
-import { invalidValue, notSupported } from '#apimachinery/validation/failure.js';
+import { addAll, invalidValue, notSupported } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import { flag, integer } from '#apiserver/http/request-info.js';
@@ -40,7 +40,7 @@ export function deleteOptions(registry: RegistryContext, context: RequestContext
     failures.push(invalidValue(path, policy, 'orphanDependents and deletionPropagation cannot be both set'));
   }
   if (policy !== undefined && known === undefined) failures.push(notSupported(path, policy, [...policies, 'nil']));
-  failures.push(...dryRunFailures(dryRuns));
+  addAll(failures, dryRunFailures(dryRuns));
   if (failures.length > 0) throw invalidOptions(registry.dialect, kind, failures);
   const preconditions = raw['preconditions'];
   return {

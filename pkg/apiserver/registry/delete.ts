@@ -9,7 +9,7 @@ import { entryResponse, negotiateObject } from '#apiserver/registry/entry-respon
 import { type ObjectName, readEntry } from '#apiserver/registry/get.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
-import { keyOf, objectOf, type ServedResource, storedBytes } from '#apiserver/registry/served-resource.js';
+import { converted, formOf, keyOf, objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
 import { TransientEntry } from '#apiserver/registry/transient-entry.js';
 import { deleted } from '#apiserver/registry/write-hooks.js';
 import type { Entry } from '#storage/resource-storage.js';
@@ -39,7 +39,7 @@ export async function deleteObject(
     const status = !removed && options.orphanDependents === false ? 202 : 200;
     return entryResponse(registry, context, { resource, entry, form, status });
   }
-  return registry.responder.object(context, successStatus(resource, objectOf(resource, entry)));
+  return registry.responder.object(context, successStatus(resource, entry.object() as ApiObjectShape));
 }
 
 export function successStatus(resource: ServedResource, object: ApiObjectShape): Status {
@@ -81,6 +81,8 @@ export async function remove(
   const key = keyOf(resource, name.namespace, name.name);
   let entry = await readEntry(resource, name, { kind: 'latest' }, context.signal);
   for (;;) {
+    const later = converted(resource, [entry], context.signal);
+    if (later !== undefined) await later;
     const object = objectOf(resource, entry);
     checkPreconditions(resource, object, options);
     const attributes = {
@@ -123,8 +125,11 @@ async function step(
     return { done: { entry: result.entry, removed: true } };
   }
   const marked = markNamespace(resource, plan.object);
-  const bytes = storedBytes(resource, marked);
-  if (options.dryRun) return { done: { entry: new TransientEntry(entry.key, bytes, entry.revision), removed: false } };
+  const { bytes } = await formOf(resource, marked, context.signal);
+  if (options.dryRun) {
+    const answered = new TransientEntry(entry.key, bytes, entry.revision, resource.stored.type);
+    return { done: { entry: answered, removed: false } };
+  }
   const result = await resource.storage.update(key, bytes, entry.revision, conditions);
   return result.ok ? { done: { entry: result.entry, removed: false } } : { raced: result.current };
 }

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { configmaps, namespaces } from '#api/core/v1/resources.gen.js';
 import type { ApiObjectShape } from '#api/object.js';
+import { schemeFor } from '#api/scheme.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import type { DeleteOptions } from '#apiserver/registry/delete-options.js';
 import { type DeletionPlan, planDeletion, removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
@@ -11,6 +12,7 @@ const now = Date.parse('2024-05-01T12:00:00Z');
 
 function served(declaration: ServedResource['declaration'], orphans = false): ServedResource {
   const qualified = { group: '', resource: declaration.resource };
+  const type = schemeFor(kubernetesDialect).resourceOf(declaration).type;
   return {
     declaration,
     group: '',
@@ -18,7 +20,8 @@ function served(declaration: ServedResource['declaration'], orphans = false): Se
     qualified,
     strategy: orphans ? { defaultPropagation: 'Orphan' } : {},
     storage: new EmptyStorage(qualified),
-    storedAs: 'v1/X',
+    type,
+    stored: { apiVersion: 'v1', kind: 'X', type, strategy: {} },
   };
 }
 

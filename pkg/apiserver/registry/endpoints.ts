@@ -34,6 +34,9 @@ export interface ConnectEndpoint {
   readonly subresource: string;
   /** Answers a plain request. */
   connect?(context: RequestContext): Promise<ApiResponse>;
-  /** Takes over an upgraded connection; may throw a StatusError before the first byte is written. */
-  upgrade?(context: RequestContext, socket: Duplex, head: Buffer): Promise<void>;
+  /**
+   * Takes over an upgraded connection, unless it resolves with an answer to be written like that of a plain request; may
+   * throw a StatusError before the first byte is written.
+   */
+  upgrade?(context: RequestContext, socket: Duplex, head: Buffer): Promise<ApiResponse | undefined>;
 }

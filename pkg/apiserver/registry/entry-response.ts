@@ -4,7 +4,7 @@ import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { Negotiated, Transform } from '#apiserver/http/media-type.js';
 import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
-import { jsonOf, objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
+import { converted, jsonOf, objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
 import { partialJson } from '#apiserver/representation/partial.js';
 import { includeObject, rowJson, tableHead } from '#apiserver/representation/table.js';
 import type { Entry } from '#storage/resource-storage.js';
@@ -34,6 +34,17 @@ export interface EntryAnswer {
 }
 
 export function entryResponse(
+  registry: RegistryContext,
+  context: RequestContext,
+  answer: EntryAnswer,
+): NowOrLater<ApiResponse> {
+  const later = converted(answer.resource, [answer.entry], context.signal);
+  return later === undefined
+    ? respond(registry, context, answer)
+    : later.then(() => respond(registry, context, answer));
+}
+
+function respond(
   registry: RegistryContext,
   context: RequestContext,
   { resource, entry, form, status = 200 }: EntryAnswer,
@@ -67,7 +78,7 @@ function transformedJson(
   if (transform.kind !== 'Table') return partialJson(resource, entry, transform);
   const options = {
     transform,
-    include: includeObject(registry.dialect, context.info.query),
+    include: includeObject(context.info.query),
     context: strategyContext(registry),
   };
   const head = tableHead(resource, transform, { resourceVersion: String(entry.revision) });

@@ -5,11 +5,13 @@ import type { ApiObjectShape } from '#api/object.js';
 import type { PodDisruptionBudget } from '#api/policy/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
 import { copyJson } from '#apimachinery/copy.js';
-import { internalError, StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
-import { selectorFromObject } from '#apimachinery/selectors/labels.js';
+import { badRequest, internalError, StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
+import { compileSelector } from '#apimachinery/selectors/labels.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { mutatingAdmission, validatingAdmission } from '#apiserver/registry/admit.js';
 import { bodyEncoding } from '#apiserver/registry/body.js';
+import { requireNamespace } from '#apiserver/registry/create.js';
 import { remove } from '#apiserver/registry/delete.js';
 import type { DeleteOptions } from '#apiserver/registry/delete-options.js';
 import { readEntry } from '#apiserver/registry/get.js';
@@ -19,7 +21,6 @@ import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
 import { objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
 import { subresourceType } from '#apiserver/registry/subresource-type.js';
-import { requireName } from '#apiserver/registry/update.js';
 import { dryRunFailures, writeOptions } from '#apiserver/registry/write-options.js';
 
 interface Eviction extends ApiObjectShape {
@@ -39,13 +40,21 @@ export async function evictPod(
   const options = writeOptions(registry.dialect, context, 'CreateOptions');
   const encoding = bodyEncoding(registry, context);
   const type = subresourceType(registry, resource, 'eviction');
-  const eviction = registry.codec.decode(context.request.body, encoding, type, 'Ignore').object as Eviction;
+  const older = { ...type, apiVersion: registry.dialect.apiVersion('policy', 'v1beta1') };
+  const eviction = registry.codec.decodeOneOf(context.request.body, encoding, [type, older], 'Ignore')
+    .object as Eviction;
   eviction.metadata ??= {};
-  requireName(resource, eviction, info);
+  requireNamespace(resource, eviction, info.namespace);
+  if (eviction.metadata.name !== info.name) throw badRequest('name in URL does not match name in Eviction object');
   const { dryRun: asked = [], ...given } = eviction.deleteOptions ?? {};
   const failures = dryRunFailures(asked);
   if (failures.length > 0) throw invalidOptions(registry.dialect, 'DeleteOptions', failures);
   const dryRun = options.dryRun || asked.includes('All');
+  const { namespace, name } = info;
+  const call = { operation: 'CREATE', subresource: 'eviction', namespace, name, dryRun, object: eviction } as const;
+  // Before a budget pays for it.
+  await mutatingAdmission(registry, context, resource, call);
+  await validatingAdmission(registry, context, resource, call);
   const pod = objectOf(resource, await readEntry(resource, info, { kind: 'latest' }, context.signal)) as unknown as Pod;
   if (needsBudget(pod)) await useBudget(registry, context, { pod, dryRun });
   await remove(registry, context, resource, { name: info, options: { ...given, dryRun } });
@@ -64,7 +73,9 @@ async function useBudget(
   context: RequestContext,
   { pod, dryRun }: { pod: Pod; dryRun: boolean },
 ): Promise<void> {
-  const budgets = registry.resources.find('policy', 'v1', 'poddisruptionbudgets');
+  const [budgets] = ['v1', 'v1beta1'].flatMap(
+    (version) => registry.resources.find('policy', version, 'poddisruptionbudgets') ?? [],
+  );
   if (budgets === undefined) return;
   const namespace = pod.metadata?.namespace ?? '';
   const { entries } = await budgets.storage.list({
@@ -73,8 +84,10 @@ async function useBudget(
     signal: context.signal,
   });
   const matching = entries
-    .map((entry) => objectOf(budgets, entry) as unknown as PodDisruptionBudget)
-    .filter((budget) => selectorFromObject(budget.spec?.selector).matches(pod.metadata?.labels));
+    // As they are stored: selectors mean other things in other versions.
+    .map((entry) => entry.object() as PodDisruptionBudget)
+    // A selector that makes no sense protects no pod.
+    .filter((budget) => compileSelector(budget.spec?.selector)?.matches(pod.metadata?.labels) === true);
   if (matching.length > 1) {
     throw internalError(
       new Error('This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.'),

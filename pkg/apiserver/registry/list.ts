@@ -8,7 +8,7 @@ import { encodeContinue } from '#apiserver/registry/continue-token.js';
 import { type ListRequest, listRequest } from '#apiserver/registry/list-options.js';
 import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
 import { selection } from '#apiserver/registry/selection.js';
-import { type ServedResource, scopeOf } from '#apiserver/registry/served-resource.js';
+import { converted, type ServedResource, scopeOf } from '#apiserver/registry/served-resource.js';
 import { compactParts, type ListDocument, prettyParts, yamlParts } from '#apiserver/representation/list-document.js';
 import { itemRests, itemStart } from '#apiserver/representation/list-item.js';
 import { partialJson } from '#apiserver/representation/partial.js';
@@ -28,9 +28,9 @@ export async function listObjects(
   resource: ServedResource,
 ): Promise<ApiResponse> {
   const form = negotiateList(registry, context, resource);
-  const { query, namespace, name } = context.info;
+  const { query, namespace } = context.info;
   const scope = scopeOf(resource, namespace);
-  const match = selection(resource, query, name);
+  const match = selection(resource, context.info);
   const request = listRequest(registry.dialect, query, scope);
   const result = await readPage(resource, scope, request, match, context.signal);
   return listResponse(registry, context, resource, { result, form, whole: match === undefined });
@@ -102,6 +102,8 @@ export async function listResponse(
   { result, form, whole }: ListAnswer,
 ): Promise<ApiResponse> {
   const { format, transform, pretty } = form;
+  const later = converted(resource, result.entries, context.signal);
+  if (later !== undefined) await later;
   const contentType = mediaTypeOf(format, registry.dialect);
   const gzip = acceptsGzip(context.request);
   const compressed = gzip && whole ? registry.compressed : undefined;
@@ -187,7 +189,7 @@ function listDocument(
   if (transform?.kind === 'Table') {
     const options = {
       transform,
-      include: includeObject(registry.dialect, context.info.query),
+      include: includeObject(context.info.query),
       context: strategyContext(registry),
     };
     const items = mapped(result.entries, (entry) => rowJson(resource, entry, options));

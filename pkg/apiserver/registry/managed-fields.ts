@@ -1,13 +1,15 @@
 /** Who manages which fields: what the writes of the registry tell, and what server-side apply asks. */
 
 import type { ApiObjectShape } from '#api/object.js';
-import { applyPatch } from '#apimachinery/apply/apply.js';
+import { type ApplyRequest, applyPatch, applySteps } from '#apimachinery/apply/apply.js';
 import { updateManagedFields, type WriteInfo } from '#apimachinery/apply/managed-fields.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { copyJson } from '#apimachinery/copy.js';
 import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
+import { versionsOf } from '#apiserver/registry/other-versions.js';
 import type { ServedResource } from '#apiserver/registry/served-resource.js';
+import type { Pause } from '#apiserver/registry/steps.js';
 import type { Codec } from '#apiserver/representation/codec.js';
 
 export interface ManagedFieldsOptions {
@@ -52,11 +54,7 @@ export class ManagedFields {
   written(write: ManagedWrite): void {
     const { object, old, resource, manager, subresource } = write;
     const entries = updateManagedFields({
-      type: this.#typeOf(resource),
-      apiVersion: resource.apiVersion,
-      manager,
-      subresource,
-      now: this.#options.clock.now(),
+      ...this.#info({ resource, manager, subresource }),
       live: members(old),
       updated: object as unknown as Members,
     });
@@ -70,22 +68,42 @@ export class ManagedFields {
    * configuration that is not of the kind, 409 with one cause per field that another manager owns.
    */
   apply(application: Application): unknown {
+    return unshared(applyPatch(this.#request(application)).object);
+  }
+
+  /** The same for large objects: `pause` comes between the steps, and says when the next one may begin. */
+  async applyInSteps(application: Application, pause: Pause): Promise<unknown> {
+    const steps = applySteps(this.#request(application));
+    for (let step = steps.next(); ; step = steps.next()) {
+      const pausing = pause();
+      if (pausing !== undefined) await pausing;
+      if (step.done === true) return unshared(step.value.object);
+    }
+  }
+
+  #request(application: Application): ApplyRequest {
     const { configuration: applied, force, live, manager } = application;
     const client = [this.#options.dialect, kubernetesDialect].map(clientSideApply).find((c) => c.manager === manager);
     const request = { ...this.#info(application), applied, force, live: members(live) };
-    const { object } = applyPatch(client === undefined ? request : { ...request, clientSideApply: client });
-    // The merge shares what it leaves alone, and objects of the cache must not be changed by what comes next.
-    return copyJson(object);
+    return client === undefined ? request : { ...request, clientSideApply: client };
   }
 
   #info({ resource, manager, subresource }: Pick<ManagedWrite, 'resource' | 'manager' | 'subresource'>): WriteInfo {
     const { apiVersion } = resource;
-    return { type: this.#typeOf(resource), apiVersion, manager, subresource, now: this.#options.clock.now() };
+    const { clock, codec, dialect } = this.#options;
+    const versions = versionsOf(resource, { codec, dialect });
+    const info = { type: this.#typeOf(resource), apiVersion, manager, subresource, now: clock.now() };
+    return versions === undefined ? info : { ...info, versions };
   }
 
   #typeOf({ apiVersion, declaration }: ServedResource): TypeInfo {
     return this.#options.codec.typeOf({ apiVersion, kind: declaration.kind });
   }
+}
+
+/** The merge shares what it leaves alone, and objects of the cache must not be changed by what comes next. */
+function unshared(object: object): unknown {
+  return copyJson(object);
 }
 
 /** The command-line client's name, and the annotation in which it keeps what it applied by itself. */

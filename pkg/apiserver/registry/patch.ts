@@ -12,6 +12,7 @@ import { applyPatch, applyPatchSharing, type Patch, readPatch } from '#apiserver
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
 import type { ServedResource } from '#apiserver/registry/served-resource.js';
+import { betweenSteps } from '#apiserver/registry/steps.js';
 import { requireOwnName } from '#apiserver/registry/update.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
 import type { Decoded } from '#apiserver/representation/codec.js';
@@ -98,12 +99,14 @@ function apply(
     profile,
     options,
     trackFields: false,
-    change: (live) =>
-      normalized(registry, context, resource, { options, object: registry.managedFields.apply({ ...request, live }) }),
+    change: async (live, _start, pause) => {
+      const object = await registry.managedFields.applyInSteps({ ...request, live }, pause);
+      return normalized(registry, context, resource, { options, object });
+    },
     ...(profile.subresource === ''
       ? {
-          create: () => {
-            const applied = registry.managedFields.apply(request);
+          create: async () => {
+            const applied = await registry.managedFields.applyInSteps(request, () => betweenSteps(context));
             const object = normalized(registry, context, resource, { options, object: applied });
             return createInstead(registry, context, resource, { object, namespace, options, trackFields: false });
           },

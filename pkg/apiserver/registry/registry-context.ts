@@ -5,6 +5,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
+import type { AdmissionMetrics } from '#apiserver/admission/metrics.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { RequestMetrics } from '#apiserver/http/metrics.js';
@@ -51,12 +52,15 @@ export interface RegistryContext {
   /** Asked again where a request turns out to do something else than its method says. */
   readonly authorizer: Authorizer;
   readonly admission: readonly AdmissionPlugin[];
+  readonly admissionMetrics: AdmissionMetrics;
   readonly hooks: readonly WriteHook[];
   readonly managedFields: ManagedFields;
   readonly metrics: RequestMetrics;
   readonly resources: ResourceTable;
   /** A watch without timeoutSeconds lives between this long and twice as long. */
   readonly minWatchTimeoutMs: number;
+  /** A client of a watch that takes nothing for so long is cut off. */
+  readonly stallMs: number;
   /** Whether containers may be privileged. */
   readonly allowPrivileged: boolean;
   /** Aborts when the server closes: ends all watches. */

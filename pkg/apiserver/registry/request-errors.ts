@@ -9,13 +9,7 @@ import {
 } from '#apimachinery/errors/status.js';
 
 /** Query parameters and small bodies that every resource understands alike. */
-export type OptionsKind =
-  | 'CreateOptions'
-  | 'DeleteOptions'
-  | 'ListOptions'
-  | 'PatchOptions'
-  | 'TableOptions'
-  | 'UpdateOptions';
+export type OptionsKind = 'CreateOptions' | 'DeleteOptions' | 'ListOptions' | 'PatchOptions' | 'UpdateOptions';
 
 /** 422 for options of a request: `DeleteOptions.meta.… "" is invalid: <field>: <message>`. */
 export function invalidOptions(dialect: Dialect, kind: OptionsKind, failures: FieldFailure[]): StatusError {

@@ -1,11 +1,12 @@
 /** From what a request asks for to the function that does it. */
 import { pathNotFound } from '#apimachinery/errors/status.js';
-import { type RequestContext, warn } from '#apiserver/http/context.js';
+import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { bindPod } from '#apiserver/registry/binding.js';
 import { createObject } from '#apiserver/registry/create.js';
 import { deleteObject } from '#apiserver/registry/delete.js';
 import { deleteCollection } from '#apiserver/registry/delete-collection.js';
+import { warnOfDeprecation } from '#apiserver/registry/deprecation.js';
 import type { ConnectEndpoint, VirtualResource } from '#apiserver/registry/endpoints.js';
 import { getObject } from '#apiserver/registry/get.js';
 import { listObjects } from '#apiserver/registry/list.js';
@@ -40,10 +41,12 @@ export class ResourceRouter {
     if (info.subresource !== '') {
       const connect = this.connect(context, resource);
       if (connect?.connect !== undefined) return connect.connect(context);
+      // What is below an object has a life of its own, unless it is another way to the object itself.
+      if (subresourceKind(resource, info.subresource) === resource.declaration.kind)
+        warnOfDeprecation(this.#registry, context, resource);
       return serveSubresource(this.#registry, context, resource);
     }
-    const { kind, version, deprecatedIn } = resource.declaration;
-    if (deprecatedIn !== undefined) warn(context, `${version} ${kind} is deprecated in v${deprecatedIn}+`);
+    warnOfDeprecation(this.#registry, context, resource);
     const nameless = info.name === '' && (info.verb === 'update' || info.verb === 'patch');
     // Across namespaces there is only reading.
     const homeless = resource.declaration.namespaced && info.namespace === '' && !readVerbs.has(info.verb);
@@ -62,12 +65,12 @@ export class ResourceRouter {
       if (info.subresource !== '') throw pathNotFound();
       if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotServed(resource.qualified, 'watch');
     }
+    const { named, inNamespace, broken } = info.address;
+    // A namespaced object is addressed below its namespace, a cluster-wide one never is: a namespace's owner has no say there.
     const { namespaced } = resource.declaration;
-    const single = info.name !== '' && !collectionVerbs.has(info.verb);
-    // A namespaced object is addressed below its namespace, a cluster-wide one never is.
-    if (namespaced ? single && info.namespace === '' : info.namespace !== '' && !isNamespaces(resource)) {
-      throw pathNotFound();
-    }
+    if (broken || (namespaced ? named && !inNamespace : inNamespace)) throw pathNotFound();
+    // Only a proxy has something behind it.
+    if (info.rest.length > 0 && info.subresource !== 'proxy') throw pathNotFound();
     return resource;
   }
 
@@ -103,15 +106,13 @@ export class ResourceRouter {
 
 const readVerbs = new Set(['get', 'list', 'watch']);
 
-const collectionVerbs = new Set(['list', 'watch', 'deletecollection']);
-
-function isNamespaces(resource: ServedResource): boolean {
-  return resource.group === '' && resource.declaration.resource === 'namespaces';
-}
-
 /** POST to `bindings` is the old form of `pods/…/binding`. */
 function isBindings(resource: ServedResource): boolean {
   return resource.group === '' && resource.declaration.resource === 'bindings';
+}
+
+function subresourceKind({ declaration }: ServedResource, subresource: string): string | undefined {
+  return declaration.subresources?.find(({ name }) => name === subresource)?.kind;
 }
 
 function endpointKey(group: string, resource: string, subresource: string): string {

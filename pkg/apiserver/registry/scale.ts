@@ -15,9 +15,9 @@ import { applyPatch, readPatch } from '#apiserver/registry/patch-body.js';
 import { mainProfile } from '#apiserver/registry/profiles.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
-import { objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
+import { converted, objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
 import { subresourceType } from '#apiserver/registry/subresource-type.js';
-import { requireOwnName } from '#apiserver/registry/update.js';
+import { requireOwnName, requireUID } from '#apiserver/registry/update.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
 import type { TypeRef } from '#apiserver/representation/codec.js';
 
@@ -41,6 +41,7 @@ export async function serveScale(
   const form = registry.responder.negotiate(context);
   if (info.verb === 'get') {
     const entry = await readEntry(resource, info, getVersion(info.query), context.signal);
+    await converted(resource, [entry], context.signal);
     return registry.responder.object(context, scaleOf(resource, objectOf(resource, entry), type), 200, form);
   }
   const change = wantedScale(registry, context, resource, type);
@@ -53,6 +54,7 @@ export async function serveScale(
     ...(change.trackFields === undefined ? {} : { trackFields: change.trackFields }),
     change: (current) => change.apply(current),
   });
+  await converted(resource, [entry], context.signal);
   return registry.responder.object(context, scaleOf(resource, objectOf(resource, entry), type), 200, form);
 }
 
@@ -74,7 +76,13 @@ function wantedScale(
     const options = writeOptions(registry.dialect, context, 'UpdateOptions');
     const scale = readBody(registry, context, type, options.fieldValidation);
     requireOwnName(resource, scale, context.info);
-    return { options, apply: (current) => scaled(resource, current, scale) };
+    return {
+      options,
+      apply(current) {
+        requireUID(resource, scale, current);
+        return scaled(resource, current, scale);
+      },
+    };
   }
   if (context.info.verb !== 'patch') throw methodNotServed(resource.qualified, context.info.verb);
   const options = writeOptions(registry.dialect, context, 'PatchOptions');

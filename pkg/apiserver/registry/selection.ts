@@ -1,14 +1,10 @@
 /** Label and field selectors of a request as one test of entries. */
 import type { ApiObjectShape } from '#api/object.js';
-import { badRequest } from '#apimachinery/errors/status.js';
-import {
-  everyField,
-  type FieldSelector,
-  type FieldValues,
-  parseFieldSelector,
-} from '#apimachinery/selectors/fields.js';
+import { badRequest, StatusError } from '#apimachinery/errors/status.js';
+import { FieldSelector, type FieldValues } from '#apimachinery/selectors/fields.js';
 import { parseLabelSelector } from '#apimachinery/selectors/label-parser.js';
-import { objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
+import type { RequestInfo } from '#apiserver/http/request-info.js';
+import type { ServedResource } from '#apiserver/registry/served-resource.js';
 import type { Entry, Only } from '#storage/resource-storage.js';
 
 /** What selectors look at, kept with each entry so that matching parses nothing. */
@@ -17,18 +13,16 @@ interface Selectable {
   readonly fields: FieldValues;
 }
 
+type Selecting = Pick<RequestInfo, 'query' | 'name' | 'fields'>;
+
 /**
- * Undefined when everything is selected. `name` is that of the request, for watches of one object. Throws 400 for
- * selectors that are malformed or name fields that the kind does not offer.
+ * Undefined when everything is selected. Throws 400 for selectors that are malformed, name fields that the kind does not
+ * offer, or would select others than the one object that the request was authorized for.
  */
-export function selection(
-  resource: ServedResource,
-  query: URLSearchParams,
-  name: string,
-): ((entry: Entry) => boolean) | undefined {
+export function selection(resource: ServedResource, info: Selecting): ((entry: Entry) => boolean) | undefined {
+  const { query, name } = info;
   const labels = parseLabelSelector(query.get('labelSelector') ?? '');
-  const fieldText = query.get('fieldSelector') ?? '';
-  const fields = fieldText === '' ? everyField : parseFieldSelector(fieldText);
+  const fields = fieldsFor(resource, info);
   requireSelectable(resource, fields);
   const named = fields.isEverything && name !== '';
   if (labels.isEverything && fields.isEverything && !named) return undefined;
@@ -39,18 +33,24 @@ export function selection(
   };
 }
 
+/** A selector beside a name has to select that name, as in 1.24: whoever may see one object sees no other. */
+function fieldsFor(resource: ServedResource, { fields, name }: Selecting): FieldSelector {
+  if (fields instanceof StatusError) throw fields;
+  if (name !== '' && !fields.isEverything && fields.exactValue('metadata.name') !== name) {
+    throw badRequest("fieldSelector metadata.name doesn't match requested name");
+  }
+  return storedFields(resource, fields);
+}
+
 /**
  * A field of which the selection wants one value only, for finding watches by it: that of the name, else another one. The
- * query is one that `selection` takes.
+ * request is one that `selection` takes.
  */
-export function onlyField(resource: ServedResource, query: URLSearchParams, name: string): Only | undefined {
-  // Each version would read the fields of its own form anew.
-  if (resource.conversion !== undefined) return undefined;
-  const fieldText = query.get('fieldSelector') ?? '';
-  const fields = fieldText === '' ? everyField : parseFieldSelector(fieldText);
+export function onlyField(resource: ServedResource, info: Selecting): Only | undefined {
+  const fields = fieldsFor(resource, info);
   const exact = fields.terms.filter(({ operator, value }) => operator === '=' && value !== '');
   const term = exact.find(({ field }) => field === 'metadata.name') ?? exact[0];
-  const named = fields.isEverything && name !== '' ? { field: 'metadata.name', value: name } : undefined;
+  const named = fields.isEverything && info.name !== '' ? { field: 'metadata.name', value: info.name } : undefined;
   const { field, value } = named ?? term ?? {};
   if (field === undefined || value === undefined) return undefined;
   return { field, value, read: (entry) => selectableOf(resource, entry).fields[field] ?? '' };
@@ -59,9 +59,17 @@ export function onlyField(resource: ServedResource, query: URLSearchParams, name
 /** Fields by which every object can be selected; in a resource without namespaces all have the empty one. */
 const commonFields: ReadonlySet<string> = new Set(['metadata.name', 'metadata.namespace']);
 
+/** The selector by the names of the stored form. Throws 400 for fields that this version does not offer. */
+function storedFields({ strategy: { fieldLabels } }: ServedResource, fields: FieldSelector): FieldSelector {
+  if (fieldLabels === undefined) return fields;
+  const labels = new Map(Object.entries(fieldLabels));
+  fields.requireFields((field) => labels.has(field) || commonFields.has(field));
+  return new FieldSelector(fields.terms.map((term) => ({ ...term, field: labels.get(term.field) ?? term.field })));
+}
+
 /** Throws 400 for fields that the kind does not offer. */
 function requireSelectable(resource: ServedResource, fields: FieldSelector): void {
-  if (resource.strategy.selectableFields !== undefined) {
+  if (resource.stored.strategy.selectableFields !== undefined) {
     const offered = selectableFields(resource);
     fields.requireFields((field) => offered.has(field) || commonFields.has(field));
     return;
@@ -82,14 +90,13 @@ function fieldsOf(resource: ServedResource, object: ApiObjectShape): FieldValues
   return {
     'metadata.name': object.metadata.name ?? '',
     ...(resource.declaration.namespaced ? { 'metadata.namespace': object.metadata.namespace ?? '' } : {}),
-    ...resource.strategy.selectableFields?.(object),
+    ...resource.stored.strategy.selectableFields?.(object),
   };
 }
 
 function selectableOf(resource: ServedResource, entry: Entry): Selectable {
-  // Versions that convert see other fields in the same entry, so only the stored version's are kept with it.
-  if (resource.conversion !== undefined) return extract(resource, objectOf(resource, entry));
-  return entry.attributes(() => extract(resource, objectOf(resource, entry)));
+  // All versions look at the stored form, so that what is kept with the entry serves them all.
+  return entry.attributes(() => extract(resource, entry.object() as ApiObjectShape));
 }
 
 function extract(resource: ServedResource, object: ApiObjectShape): Selectable {

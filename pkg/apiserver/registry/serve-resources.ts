@@ -4,18 +4,19 @@ import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import { EmptyStorage } from '#apiserver/registry/empty-storage.js';
 import { isServed } from '#apiserver/registry/gated-resource.js';
-import type { Conversion, ServedResource } from '#apiserver/registry/served-resource.js';
+import { inProcess } from '#apiserver/registry/served-conversion.js';
+import type { ServedResource } from '#apiserver/registry/served-resource.js';
 import type { ResourceStorages } from '#apiserver/registry/storages.js';
+import type { Codec } from '#apiserver/representation/codec.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
 
 export interface ServeOptions {
   readonly scheme: Scheme;
+  readonly codec: Codec;
   readonly storages: ResourceStorages;
   /** By name: resources whose objects are made up when they are read. */
   readonly unstored: ReadonlyMap<string, ResourceStorage>;
   readonly strategyFor: (declaration: ResourceDeclaration) => Strategy;
-  /** Between a served version and the stored one; undefined where their objects are the same. */
-  readonly conversionFor: (served: ResourceInfo, stored: ResourceInfo) => Conversion | undefined;
   readonly eventTTLSeconds: number;
   /** True when the feature gate is on. */
   readonly gate: (name: string) => boolean;
@@ -32,19 +33,28 @@ export function serveResources(options: ServeOptions): ServedResource[] {
 function serve(options: ServeOptions, info: ResourceInfo): ServedResource {
   const { declaration, groupName, apiVersion } = info;
   const stored = options.storages.storedForm(declaration) ?? info;
-  const conversion = info === stored ? undefined : options.conversionFor(info, stored);
+  const strategy = options.strategyFor(declaration);
+  const storedVersion = {
+    apiVersion: stored.apiVersion,
+    kind: stored.declaration.kind,
+    type: stored.type,
+    strategy: stored === info ? strategy : options.strategyFor(stored.declaration),
+  };
+  const { conversion } = strategy;
+  const { codec, gate, scheme } = options;
   return {
     declaration,
     group: groupName,
     apiVersion,
     qualified: { group: groupName, resource: declaration.resource },
-    strategy: options.strategyFor(declaration),
+    strategy,
     storage:
       options.storages.find(declaration) ??
       options.unstored.get(declaration.resource) ??
       new EmptyStorage({ group: groupName, resource: declaration.resource }),
-    storedAs: `${stored.apiVersion}/${stored.declaration.kind}`,
-    ...(conversion === undefined ? {} : { conversion }),
+    type: info.type,
+    stored: storedVersion,
+    ...(conversion && { conversion: inProcess(conversion, storedVersion, { codec, gate, dialect: scheme.dialect }) }),
     ...(declaration.resource === 'events' ? { ttlSeconds: options.eventTTLSeconds } : {}),
   };
 }

@@ -1,17 +1,15 @@
 /** A resource as the server has it: its declaration with everything that answers requests for it. */
 import type { ApiObjectShape } from '#api/object.js';
 import type { Strategy } from '#api/strategy.js';
+import { withNullLists, withoutNullLists } from '#apimachinery/codec/null-lists.js';
 import { badRequest, type Qualified } from '#apimachinery/errors/status.js';
+import type { NowOrLater } from '#apimachinery/now-or-later.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
+import type { RemoteConversion, ServedConversion, StoredVersionOf } from '#apiserver/registry/served-conversion.js';
 import { type StorableObject, type StoredForm, type StoredVersion, storedForm } from '#storage/layout.js';
 import type { Entry, ResourceStorage } from '#storage/resource-storage.js';
-
-/** Several versions of one resource share a stored form; each served version that is not it converts. */
-export interface Conversion {
-  readonly toStored: (object: ApiObjectShape) => ApiObjectShape;
-  readonly fromStored: (stored: ApiObjectShape) => ApiObjectShape;
-}
 
 export interface ServedResource {
   readonly declaration: ResourceDeclaration;
@@ -22,10 +20,12 @@ export interface ServedResource {
   readonly qualified: Qualified;
   readonly strategy: Strategy;
   readonly storage: ResourceStorage;
+  /** Of the objects as this version serves them. */
+  readonly type: TypeInfo;
+  /** The form that is stored, which selectors look at. */
+  readonly stored: StoredVersionOf;
   /** Absent where the stored form is the served one. */
-  readonly conversion?: Conversion;
-  /** `apps/v1/Deployment`: what the stored form is, for the hash that discovery shows. */
-  readonly storedAs: string;
+  readonly conversion?: ServedConversion;
   /** Objects of this resource go away by themselves after so long. */
   readonly ttlSeconds?: number;
 }
@@ -42,24 +42,76 @@ export function scopeOf(resource: ServedResource, namespace: string): string {
   return resource.declaration.namespaced && namespace !== '' ? `${namespace}/` : '';
 }
 
-/** The entry as this version's object; shared, not to be modified. */
+/** The entry as this version's object; shared, not to be modified. Of a remote conversion: only once `converted`. */
 export function objectOf(resource: ServedResource, entry: Entry): ApiObjectShape {
-  const stored = entry.object() as ApiObjectShape;
-  return resource.conversion === undefined ? stored : resource.conversion.fromStored(stored);
+  const { conversion } = resource;
+  if (conversion === undefined) return entry.object() as ApiObjectShape;
+  if (conversion.kind === 'in process') return conversion.fromStored(entry.object() as ApiObjectShape);
+  return withoutNullLists(resource.type, JSON.parse(jsonOf(resource, entry).toString()) as ApiObjectShape);
 }
 
-/** The entry as this version's JSON. */
+/** The entry as this version's JSON. The same holds. */
 export function jsonOf(resource: ServedResource, entry: Entry): Buffer {
-  if (resource.conversion === undefined) return entry.json();
-  return entry.encoded(`json:${resource.apiVersion}`, () => Buffer.from(JSON.stringify(objectOf(resource, entry))));
+  const { conversion, apiVersion } = resource;
+  if (conversion === undefined) return entry.json();
+  return entry.encoded(viewOf(apiVersion), () => {
+    if (conversion.kind === 'in process') return jsonBytes(resource, objectOf(resource, entry));
+    throw new RangeError(`${entry.key} was not converted to ${apiVersion} before it was used`);
+  });
+}
+
+/** Has the entries converted to this version, where that takes a while; they keep what came out. Rejects where it fails. */
+export function converted(
+  resource: ServedResource,
+  entries: readonly Entry[],
+  signal: AbortSignal,
+): NowOrLater<undefined> {
+  const { conversion, apiVersion } = resource;
+  if (conversion?.kind !== 'remote') return undefined;
+  const view = viewOf(apiVersion);
+  const missing = entries.filter((entry) => entry.kept(view) === undefined);
+  if (missing.length === 0) return undefined;
+  return convertAll(resource, conversion, missing, signal);
+}
+
+async function convertAll(
+  resource: ServedResource,
+  conversion: RemoteConversion,
+  entries: readonly Entry[],
+  signal: AbortSignal,
+): Promise<undefined> {
+  const view = viewOf(resource.apiVersion);
+  const objects = await conversion.fromStored(
+    entries.map((entry) => entry.object() as ApiObjectShape),
+    signal,
+  );
+  entries.forEach((entry, i) => {
+    const object = objects[i];
+    if (object === undefined) throw new RangeError(`conversion: ${objects.length} objects for ${entries.length}`);
+    entry.encoded(view, () => jsonBytes(resource, object));
+  });
+  return undefined;
+}
+
+function jsonBytes({ type }: ServedResource, object: ApiObjectShape): Buffer {
+  return Buffer.from(JSON.stringify(withNullLists(type, object)));
+}
+
+function viewOf(apiVersion: string): string {
+  return `json:${apiVersion}`;
 }
 
 /** What to store; `before` is the version that the object was made from, if its bytes can be used again. */
-export function formOf(resource: ServedResource, object: ApiObjectShape, before?: StoredVersion): StoredForm {
-  return storedForm((resource.conversion?.toStored(object) ?? object) as StorableObject, before);
-}
-
-/** The bytes to store. */
-export function storedBytes(resource: ServedResource, object: ApiObjectShape): Buffer {
-  return formOf(resource, object).bytes;
+export function formOf(
+  resource: ServedResource,
+  object: ApiObjectShape,
+  signal: AbortSignal,
+  before?: StoredVersion,
+): NowOrLater<StoredForm> {
+  const { conversion, stored } = resource;
+  const form = (wanted: ApiObjectShape, version?: StoredVersion) =>
+    storedForm(withNullLists(stored.type, wanted) as StorableObject, version);
+  if (conversion === undefined) return form(object, before);
+  if (conversion.kind === 'in process') return form(conversion.toStored(object));
+  return conversion.toStored(object, signal).then((wanted) => form(wanted));
 }

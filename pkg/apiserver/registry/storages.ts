@@ -5,12 +5,13 @@
 import { setMaxListeners } from 'node:events';
 import { schemeFor } from '#api/scheme.js';
 import type { Clock } from '#apimachinery/clock.js';
+import { hasNullLists, withoutNullLists } from '#apimachinery/codec/null-lists.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
 import { isServed } from '#apiserver/registry/gated-resource.js';
 import type { Logger } from '#daemon/log/logger.js';
-import type { Decode } from '#storage/cache/cache-entry.js';
+import { type Decode, decodeJson } from '#storage/cache/cache-entry.js';
 import { lookBack } from '#storage/cache/look-back.js';
 import { WatchCache } from '#storage/cache/watch-cache.js';
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
@@ -38,12 +39,6 @@ export interface ResourceStoragesOptions {
   /** True when the feature gate is on; absent: as the release has them. Resources of features that are off are not kept. */
   readonly gate?: (name: string) => boolean;
 }
-
-/** Resources that are served in several forms: which one is stored. */
-const storedForms: Readonly<Record<string, { readonly group: string; readonly version: string }>> = {
-  events: { group: 'core', version: 'v1' },
-  horizontalpodautoscalers: { group: 'autoscaling', version: 'v2' },
-};
 
 /** Resources whose lists are made up rather than stored. */
 const notStored = new Set(['componentstatuses']);
@@ -82,7 +77,7 @@ export class ResourceStorages {
         const resource = qualified(name, form);
         const transformer = transformers?.get(resource);
         const own = { resource, transformer, prefix: `${prefix}/${name}/`, awaitsHistory: true };
-        return [name, { form, cache: new WatchCache({ ...rest, ...own }) }];
+        return [name, { form, cache: new WatchCache({ ...rest, ...own, decode: decodeOf(form, rest.decode) }) }];
       }),
     );
   }
@@ -169,17 +164,20 @@ export class ResourceStorages {
   }
 }
 
+/** Objects in memory have no nulls where those of 1.24 have them. */
+function decodeOf({ type }: ResourceInfo, decode: Decode = decodeJson): Decode {
+  return hasNullLists(type) ? (json, parts) => withoutNullLists(type, decode(json, parts)) : decode;
+}
+
 /** `secrets`, `deployments.apps`. */
 function qualified(name: string, form: ResourceInfo): string {
   return form.groupName === '' ? name : `${name}.${form.groupName}`;
 }
 
+/** The version that the others are stored as. */
 function storedForm(name: string, infos: readonly ResourceInfo[]): ResourceInfo {
-  const wanted = storedForms[name];
-  const found = infos.find(
-    ({ declaration }) => declaration.group === wanted?.group && declaration.version === wanted.version,
-  );
-  const [first] = infos;
-  if (first === undefined) throw new RangeError(`${name}: a resource without versions`);
-  return found ?? first;
+  const found = infos.filter(({ declaration }) => declaration.storedAs === undefined);
+  const [stored] = found;
+  if (stored === undefined || found.length > 1) throw new RangeError(`${name}: ${found.length} stored versions`);
+  return stored;
 }

@@ -1,5 +1,7 @@
 /** An object that is answered but not stored: the result of a dry run, or the last state of one just removed. */
 import type { ApiObjectShape } from '#api/object.js';
+import { withoutNullLists } from '#apimachinery/codec/null-lists.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { splice } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';
 import type { Revision } from '#storage/store.js';
@@ -10,9 +12,12 @@ export class TransientEntry implements Entry {
   readonly key: string;
   readonly revision: Revision;
   readonly stored: Buffer;
+  readonly #encoded = new Map<string, Buffer>();
+  readonly #type: TypeInfo | undefined;
 
-  /** Revision 0: the object has no version. */
-  constructor(key: string, stored: Buffer, revision: Revision) {
+  /** Revision 0: the object has no version. `type`: that of the stored object, where it may have lists that are null. */
+  constructor(key: string, stored: Buffer, revision: Revision, type?: TypeInfo) {
+    this.#type = type;
     this.key = key;
     this.stored = stored;
     this.revision = revision;
@@ -27,11 +32,18 @@ export class TransientEntry implements Entry {
   }
 
   object(): ApiObjectShape {
-    return JSON.parse(this.json().toString()) as ApiObjectShape;
+    const object = JSON.parse(this.json().toString()) as ApiObjectShape;
+    return this.#type === undefined ? object : withoutNullLists(this.#type, object);
   }
 
-  encoded(_name: string, make: (entry: Entry) => Buffer): Buffer {
-    return make(this);
+  encoded(name: string, make: (entry: Entry) => Buffer): Buffer {
+    const bytes = this.#encoded.get(name) ?? make(this);
+    this.#encoded.set(name, bytes);
+    return bytes;
+  }
+
+  kept(name: string): Buffer | undefined {
+    return this.#encoded.get(name);
   }
 
   attributes<T>(make: (entry: Entry) => T): T {

@@ -1,5 +1,5 @@
 import type { ApiObjectShape } from '#api/object.js';
-import { badRequest } from '#apimachinery/errors/status.js';
+import { badRequest, conflict } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { readBody } from '#apiserver/registry/body.js';
@@ -7,6 +7,7 @@ import { createInstead } from '#apiserver/registry/create.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import type { ObjectName } from '#apiserver/registry/get.js';
 import { mutate, type UpdateProfile } from '#apiserver/registry/mutate.js';
+import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import type { ServedResource } from '#apiserver/registry/served-resource.js';
 import { writeOptions } from '#apiserver/registry/write-options.js';
@@ -25,6 +26,7 @@ export async function updateObject(
   const read = (): ApiObjectShape => {
     const object = readBody(registry, context, type, options.fieldValidation);
     requireOwnName(resource, object, context.info);
+    dropRepeatedOwners(context, object, 'received');
     return object;
   };
   let unused: ApiObjectShape | undefined = read();
@@ -40,7 +42,11 @@ export async function updateObject(
     name,
     profile,
     options,
-    change: take,
+    change(current) {
+      const object = take();
+      requireUID(resource, object, current);
+      return object;
+    },
     ...(creates
       ? { create: () => createInstead(registry, context, resource, { object: take(), namespace, options }) }
       : {}),
@@ -54,6 +60,17 @@ export function requireOwnName(resource: ServedResource, object: ApiObjectShape,
     throw badRequest(`the name of the object (${path.name} based on URL) was undeterminable: name must be provided`);
   }
   requireName(resource, object, path);
+}
+
+/**
+ * Who puts an object with a UID means that one and no later one of its name. Throws 409. The outcome of a patch is not
+ * asked: there another UID is a change, which validation refuses.
+ */
+export function requireUID(resource: ServedResource, object: ApiObjectShape, current: ApiObjectShape): void {
+  const uid = object.metadata.uid ?? '';
+  if (uid === '' || uid === current.metadata.uid) return;
+  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`;
+  throw conflict(resource.qualified, current.metadata.name ?? '', why);
 }
 
 /** The body's name and namespace must be those of the path; absent ones are filled in. */

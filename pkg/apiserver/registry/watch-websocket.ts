@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
+import type { Timer } from '#apimachinery/clock.js';
 import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import { tokenSubprotocolPrefix } from '#apiserver/authentication/bearer-token.js';
@@ -31,15 +32,19 @@ export async function watchOverWebSocket(
   });
   // Only these three are looked at.
   const request = { method, url, headers } as IncomingMessage;
+  const { signal } = context;
   const client = await new Promise<WebSocket>((resolve, reject) => {
     server.once('wsClientError', (error) => reject(badRequest(error.message, error)));
+    // A client that has gone by now is told nothing, and neither is this.
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
     server.handleUpgrade(request, connection.socket, connection.head, resolve);
   });
   client.on('error', (err) => registry.log.debug({ err, url }, 'watch connection failed'));
   const split = form.format === 'protobuf' ? frameSplitter() : lineSplitter();
   for await (const piece of frames) {
     for (const message of split(piece)) {
-      if (!(await send(client, message))) return;
+      if (!(await send(client, message, registry))) return;
     }
   }
   client.close();
@@ -65,8 +70,24 @@ function frameSplitter(): Splitter {
   return (piece) => reader.pushRaw(piece);
 }
 
-/** False when the client is gone. Waits until the message has left, so that a slow client is not queued up for. */
-function send(client: WebSocket, message: string | Buffer): Promise<boolean> {
+/**
+ * False when the client is gone, or is cut because it takes nothing for `stallMs`. Waits until the message has left, so
+ * that a slow client is not queued up for.
+ */
+function send(
+  client: WebSocket,
+  message: string | Buffer,
+  { clock, stallMs }: Pick<RegistryContext, 'clock' | 'stallMs'>,
+): Promise<boolean> {
   if (client.readyState !== WebSocket.OPEN) return Promise.resolve(false);
-  return new Promise((resolve) => client.send(message, (error) => resolve(!error)));
+  return new Promise((resolve) => {
+    let timer: Timer | undefined;
+    let sent = false;
+    client.send(message, (error) => {
+      sent = true;
+      timer?.cancel();
+      resolve(!error);
+    });
+    if (!sent) timer = clock.setTimer(() => client.terminate(), stallMs);
+  });
 }

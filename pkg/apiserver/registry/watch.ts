@@ -11,11 +11,11 @@ import { toStatus } from '#apiserver/http/respond.js';
 import { watchRequest } from '#apiserver/registry/list-options.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { onlyField, selection } from '#apiserver/registry/selection.js';
-import { type ServedResource, scopeOf } from '#apiserver/registry/served-resource.js';
+import { converted, type ServedResource, scopeOf } from '#apiserver/registry/served-resource.js';
 import { includeObject } from '#apiserver/representation/table.js';
 import { type FrameEncoder, jsonFrames, protobufFrames, tableFrames } from '#apiserver/representation/watch-frames.js';
 import { WatchOverflowError } from '#storage/cache/watcher.js';
-import type { ReadVersion, ResourceEvent, ResourceWatch } from '#storage/resource-storage.js';
+import type { Entry, ReadVersion, ResourceEvent, ResourceWatch } from '#storage/resource-storage.js';
 
 const watchTransforms: readonly Transform['kind'][] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
 
@@ -56,11 +56,11 @@ export async function openWatch(
   resource: ServedResource,
   form: Negotiated,
 ): Promise<AsyncIterable<Buffer>> {
-  const { query, namespace, name } = context.info;
+  const { query, namespace } = context.info;
   const asked = watchRequest(registry.dialect, query);
   const { bookmarks, sendInitialEvents, timeoutMs } = asked;
-  const match = selection(resource, query, name);
-  const only = onlyField(resource, query, name);
+  const match = selection(resource, context.info);
+  const only = onlyField(resource, context.info);
   const encoder = encoderFor(registry, context, resource, form);
   const lifetimeMs = timeoutMs ?? registry.minWatchTimeoutMs * (1 + registry.random());
   const scope = scopeOf(resource, namespace);
@@ -90,6 +90,7 @@ export async function openWatch(
   return run({
     release,
     registry,
+    resource,
     info: context.info,
     session,
     end,
@@ -119,7 +120,7 @@ function encoderFor(
   if (form.format === 'protobuf') return protobufFrames(registry, resource, form.transform);
   const { transform } = form;
   if (transform?.kind === 'Table') {
-    return tableFrames(registry, resource, transform, includeObject(registry.dialect, context.info.query));
+    return tableFrames(registry, resource, transform, includeObject(context.info.query));
   }
   return jsonFrames(registry, resource, transform);
 }
@@ -140,6 +141,7 @@ function endWith(signals: readonly AbortSignal[], end: AbortController): () => v
 
 interface Run {
   readonly registry: RegistryContext;
+  readonly resource: ServedResource;
   readonly release: () => void;
   readonly info: RequestInfo;
   readonly session: ResourceWatch;
@@ -159,6 +161,8 @@ async function* run(watch: Run): AsyncGenerator<Buffer> {
   const closed = registry.metrics.watchOpened(watch.info);
   try {
     for await (const events of session) {
+      const later = converted(watch.resource, entriesOf(events), end.signal);
+      if (later !== undefined) await later;
       const [event] = events;
       const { form } = encoder;
       if (form === undefined || event === undefined || events.length > 1) yield* pieces(partsOf(encoder, events));
@@ -175,6 +179,10 @@ async function* run(watch: Run): AsyncGenerator<Buffer> {
     watch.release();
     stop();
   }
+}
+
+function entriesOf(events: readonly ResourceEvent[]): Entry[] {
+  return events.flatMap((event) => (event.type === 'BOOKMARK' ? [] : [event.entry]));
 }
 
 function* partsOf(encoder: FrameEncoder, events: readonly ResourceEvent[]): Generator<Buffer> {

@@ -4,9 +4,12 @@ import { envelopeAround } from '#apimachinery/codec/envelope.js';
 import type { FieldValidation } from '#apimachinery/codec/json.js';
 import { complete, type JsonObject } from '#apimachinery/codec/json-walk.js';
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
+import { withNullLists } from '#apimachinery/codec/null-lists.js';
 import { type DecodedObject, ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { encodeMessage } from '#apimachinery/codec/protobuf/encode.js';
-import { encodeProtobuf, protobufListEnds } from '#apimachinery/codec/protobuf/protobuf.js';
+import { encodeProtobuf, itemsNumber, protobufListEnds } from '#apimachinery/codec/protobuf/protobuf.js';
+import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
+import { maxObjects } from '#apimachinery/codec/size-limit.js';
 import { encodeWatchFrame, watchFrameHead } from '#apimachinery/codec/watch-frames.js';
 import { badRequest, notAcceptable } from '#apimachinery/errors/status.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
@@ -30,12 +33,34 @@ export class Codec {
 
   constructor(scheme: Scheme) {
     this.scheme = scheme;
-    this.#objects = new ObjectCodec(scheme);
+    this.#objects = new ObjectCodec(scheme, { texts: new SharedTexts(), maxParts: maxObjects });
   }
 
   /** One object of the expected kind, which is also taken for what does not name its kind. Throws 400. */
   decode(body: Buffer, encoding: Encoding, expected: TypeRef, validation: FieldValidation): Decoded {
     return shaped(this.#objects.decode(body, { encoding, expected: this.#kind(expected), validation }));
+  }
+
+  /** The same for versions of a kind that look the same: an object of any of them. */
+  decodeOneOf(
+    body: Buffer,
+    encoding: Encoding,
+    expected: readonly [TypeRef, ...TypeRef[]],
+    validation: FieldValidation,
+  ): Decoded {
+    const [first, ...others] = expected;
+    try {
+      return this.decode(body, encoding, first, validation);
+    } catch (error) {
+      for (const other of others) {
+        try {
+          return this.decode(body, encoding, other, validation);
+        } catch {
+          // What is wrong with it is told for the first version.
+        }
+      }
+      throw error;
+    }
   }
 
   /**
@@ -64,6 +89,13 @@ export class Codec {
     }
   }
 
+  /** The object as JSON and YAML show it: with nulls for lists that 1.24 never leaves out. */
+  shown(object: object): object {
+    const { apiVersion = '', kind = '' } = object as Partial<TypeRef>;
+    const type = this.scheme.kind(apiVersion, kind)?.type;
+    return type === undefined ? object : withNullLists(type, object);
+  }
+
   /** With prefix and envelope. Throws 406 for kinds without a Protobuf form. */
   encodeProtobuf(object: object): Buffer {
     return encodeProtobuf(this.#kindOf(object), object);
@@ -72,6 +104,11 @@ export class Codec {
   /** The bare message of an object, as lists hold it. */
   protobufMessage(object: object): Buffer {
     return encodeMessage(this.#kindOf(object).type, object);
+  }
+
+  /** Field number of a list's items. */
+  itemsNumber(list: TypeRef): number {
+    return itemsNumber(this.#kind(list).type);
   }
 
   /** What stands before and behind the items of a list, which take `itemBytes` with their heads. */

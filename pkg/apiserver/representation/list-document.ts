@@ -2,7 +2,7 @@
  * A list as text, item by item, so that no list is ever one string: compact and indented JSON, and YAML. Items come as
  * JSON and are parsed only where the form asks for it.
  */
-import { encodeYAML } from '#apimachinery/codec/yaml.js';
+import { encodeYAML, encodeYAMLFast } from '#apimachinery/codec/yaml.js';
 
 export interface ListDocument {
   /** Members before the items, in their order. */
@@ -59,7 +59,7 @@ export function* yamlParts({ head, itemsName, items }: ListDocument): Generator<
   yield encodeYAML(head);
   let any = false;
   for (const item of items) {
-    const text = encodeYAML(JSON.parse(item.toString())).toString().trimEnd();
+    const text = encodeYAMLFast(JSON.parse(item.toString())).toString().trimEnd();
     yield Buffer.from(`${any ? '' : `${itemsName}:\n`}- ${text.replaceAll('\n', '\n  ')}\n`);
     any = true;
   }

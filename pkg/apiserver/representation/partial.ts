@@ -12,12 +12,21 @@ export function partialOf(object: ApiObjectShape, transform: Pick<Transform, 'gr
   };
 }
 
+/** Tells the partial objects of an entry apart: metadata may say other things in a version that converts. */
+export function viewName(
+  { conversion, apiVersion }: ServedResource,
+  { group, version }: Pick<Transform, 'group' | 'version'>,
+): string {
+  const view = `${group}/${version}`;
+  return conversion === undefined ? view : `${view} of ${apiVersion}`;
+}
+
 /** The same as JSON, made once per entry and meta version. */
 export function partialJson(
   resource: ServedResource,
   entry: Entry,
   transform: Pick<Transform, 'group' | 'version'>,
 ): Buffer {
-  const name = `partial:${transform.group}/${transform.version}`;
+  const name = `partial:${viewName(resource, transform)}`;
   return entry.encoded(name, () => Buffer.from(JSON.stringify(partialOf(objectOf(resource, entry), transform))));
 }

@@ -2,7 +2,7 @@ import { protobufItem, protobufItemMessage } from '#apimachinery/codec/protobuf/
 import type { Transform } from '#apiserver/http/media-type.js';
 import { objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
 import type { Codec } from '#apiserver/representation/codec.js';
-import { partialOf } from '#apiserver/representation/partial.js';
+import { partialOf, viewName } from '#apiserver/representation/partial.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 export interface ProtobufItems {
@@ -14,13 +14,15 @@ export interface ProtobufItems {
 /** Objects as items of a Protobuf list, encoded once per object version; lists and watches share them. */
 export function protobufItems(codec: Codec, resource: ServedResource, transform: Transform | undefined): ProtobufItems {
   const name =
-    transform === undefined
-      ? `protobuf ${resource.apiVersion}`
-      : `protobuf partial ${transform.group}/${transform.version}`;
-  const make = (entry: Entry) => {
-    const object = objectOf(resource, entry);
-    return protobufItem(codec.protobufMessage(transform === undefined ? object : partialOf(object, transform)));
-  };
+    transform === undefined ? `protobuf ${resource.apiVersion}` : `protobuf partial ${viewName(resource, transform)}`;
+  if (transform === undefined) {
+    const make = (entry: Entry) => protobufItem(codec.protobufMessage(objectOf(resource, entry)));
+    return { name, itemOf: (entry) => entry.encoded(name, make) };
+  }
+  const list = { apiVersion: `${transform.group}/${transform.version}`, kind: 'PartialObjectMetadataList' };
+  const number = codec.itemsNumber(list);
+  const make = (entry: Entry) =>
+    protobufItem(codec.protobufMessage(partialOf(objectOf(resource, entry), transform)), number);
   return { name, itemOf: (entry) => entry.encoded(name, make) };
 }
 

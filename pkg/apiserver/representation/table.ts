@@ -1,12 +1,9 @@
 /** Tables: objects as rows of cells, what command-line clients print (specification 1, 2.6). */
 import type { ApiObjectShape } from '#api/object.js';
 import type { StrategyContext } from '#api/strategy.js';
-import type { Dialect } from '#apimachinery/dialect.js';
+import { badRequest } from '#apimachinery/errors/status.js';
 import type { ColumnDeclaration } from '#apimachinery/schema/schema.js';
-import { invalidValue } from '#apimachinery/validation/failure.js';
-import { FieldPath } from '#apimachinery/validation/path.js';
 import type { Transform } from '#apiserver/http/media-type.js';
-import { invalidOptions } from '#apiserver/registry/request-errors.js';
 import { jsonOf, objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
 import { partialJson } from '#apiserver/representation/partial.js';
 import type { Entry } from '#storage/resource-storage.js';
@@ -18,14 +15,13 @@ const defaultColumns: readonly ColumnDeclaration[] = [
   { name: 'Created At', type: 'date' },
 ];
 
-/** What rows carry of their objects. Throws 422 for an unknown policy. */
-export function includeObject(dialect: Dialect, query: URLSearchParams): IncludeObject {
+/** What rows carry of their objects. Throws 400 for an unknown policy. */
+export function includeObject(query: URLSearchParams): IncludeObject {
   const value = query.get('includeObject') ?? '';
   if (value === '') return 'Metadata';
   if (value === 'None' || value === 'Metadata' || value === 'Object') return value;
-  throw invalidOptions(dialect, 'TableOptions', [
-    invalidValue(FieldPath.of('includeObject'), value, "must be 'Metadata', 'Object', 'None', or empty"),
-  ]);
+  const why = `includeObject: Invalid value: ${JSON.stringify(value)}: must be 'Metadata', 'Object', 'None', or empty`;
+  throw badRequest(`Unable to convert to Table as requested: ${why}`);
 }
 
 /** Column definitions as they stand in a Table. */

@@ -6,7 +6,7 @@ import type { Status } from '#apimachinery/errors/status.js';
 import type { Transform } from '#apiserver/http/media-type.js';
 import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
 import { jsonOf, type ServedResource } from '#apiserver/registry/served-resource.js';
-import { partialJson, partialOf } from '#apiserver/representation/partial.js';
+import { partialJson, partialOf, viewName } from '#apiserver/representation/partial.js';
 import { protobufItems, protobufMessageOf } from '#apiserver/representation/protobuf-message.js';
 import { type IncludeObject, rowJson, tableHead } from '#apiserver/representation/table.js';
 import type { Entry, ResourceEvent } from '#storage/resource-storage.js';
@@ -51,7 +51,7 @@ function bookmarkObject(registry: RegistryContext, resource: ServedResource, eve
 }
 
 function formOf(resource: ServedResource, transform: Transform | undefined): string {
-  return transform === undefined ? resource.apiVersion : `partial ${transform.group}/${transform.version}`;
+  return transform === undefined ? resource.apiVersion : `partial ${viewName(resource, transform)}`;
 }
 
 /** One JSON document per line; with `transform` the objects are reduced to their metadata. */

@@ -1,4 +1,6 @@
 /** A server behind this one: where it is and how to be sure that it is the one. */
+import type { LookupAddress } from 'node:dns';
+import type { LookupFunction } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 
 export interface BackendTLS {
@@ -12,8 +14,27 @@ export interface BackendTLS {
 export interface Backend {
   readonly host: string;
   readonly port: number;
+  /** What `host` stands for, where it is a name that was resolved before; nothing else is dialled then. */
+  readonly addresses?: readonly LookupAddress[];
   /** Absent: plain HTTP. */
   readonly tls?: BackendTLS;
+}
+
+/** What to connect to, for `net.connect` and all that is built on it. */
+export function dialTarget({ host, port, addresses }: Backend): {
+  host: string;
+  port: number;
+  lookup?: LookupFunction;
+} {
+  if (addresses === undefined) return { host, port };
+  const lookup: LookupFunction = (_name, { all }, done) => {
+    const [first] = addresses;
+    if (all === true) done(null, [...addresses]);
+    else if (first === undefined)
+      done(Object.assign(new Error('no addresses for hostname'), { code: 'ENOTFOUND' }), '');
+    else done(null, first.address, first.family);
+  };
+  return { host, port, lookup };
 }
 
 export function tlsOptions(tls: BackendTLS): Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'rejectUnauthorized'> {

@@ -1,11 +1,14 @@
 /** One plain HTTP request to a backend; the answer is streamed. */
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { pipeline, Readable, type Transform } from 'node:stream';
+import { createGunzip, createGzip } from 'node:zlib';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { type Backend, tlsOptions } from '#apiserver/streaming/backend.js';
+import { type Backend, dialTarget, tlsOptions } from '#apiserver/streaming/backend.js';
+import { type LinkContext, LinkRewriter, rewriteLink } from '#apiserver/streaming/html-links.js';
 
-export interface ProxyRequest {
+export interface BackendRequest {
   readonly backend: Backend;
   readonly method: string;
   /** Path and query. */
@@ -14,6 +17,11 @@ export interface ProxyRequest {
   readonly body?: Buffer;
   /** Aborting it ends the request, and with it the streamed answer. */
   readonly signal: AbortSignal;
+}
+
+export interface ProxyRequest extends BackendRequest {
+  /** Where this server passes requests on: before the links of pages that lead to the root of their host. */
+  readonly links: LinkContext;
 }
 
 const hopHeaders = new Set([
@@ -27,15 +35,14 @@ const hopHeaders = new Set([
 ]);
 
 /** The backend's answer as its head arrives. Rejects with the network's error when it cannot be reached. */
-export async function openRequest(request: ProxyRequest): Promise<IncomingMessage> {
+export async function openRequest(request: BackendRequest): Promise<IncomingMessage> {
   const { backend, method, path, body, signal } = request;
   const headers = {
     ...request.headers,
     ...(body === undefined || body.length === 0 ? {} : { 'content-length': String(body.length) }),
   };
   const options: RequestOptions = {
-    host: backend.host,
-    port: backend.port,
+    ...dialTarget(backend),
     method,
     path,
     headers,
@@ -58,10 +65,52 @@ export async function proxyRequest(request: ProxyRequest): Promise<ApiResponse> 
     // No time to wait is named: clients would only hide the failure behind their retries.
     throw serviceUnavailable(`error trying to reach service: ${why}`, 0);
   });
+  return withOwnLinks(answerOf(response), request);
+}
+
+/** Of answers of other origins; this server says itself who may read them. */
+const corsHeaders = [
+  'access-control-allow-credentials',
+  'access-control-allow-headers',
+  'access-control-allow-methods',
+  'access-control-allow-origin',
+];
+
+/** Redirections and links of pages lead through the proxy, as in 1.24; pages in an encoding other than gzip stay. */
+function withOwnLinks(answer: ApiResponse, { links, method }: ProxyRequest): ApiResponse {
+  const headers = { ...answer.headers };
+  for (const name of corsHeaders) delete headers[name];
+  if (headers['location'] !== undefined && headers['location'] !== '') {
+    return { ...answer, headers: { ...headers, location: rewriteLink(headers['location'], links) } };
+  }
+  const type = headers['content-type']?.split(';', 1)[0]?.trim();
+  const encoding = headers['content-encoding'] ?? '';
+  const { body } = answer;
+  if (type !== 'text/html' || method === 'HEAD' || !isChunks(body) || (encoding !== '' && encoding !== 'gzip')) {
+    return { ...answer, headers };
+  }
+  delete headers['content-length'];
+  const steps =
+    encoding === 'gzip' ? [createGunzip(), new LinkRewriter(links), createGzip()] : [new LinkRewriter(links)];
+  return { ...answer, headers, body: rewritten(body, steps) };
+}
+
+function isChunks(body: ApiResponse['body']): body is AsyncIterable<Buffer> {
+  return body !== undefined && !Buffer.isBuffer(body) && typeof body !== 'string' && Symbol.asyncIterator in body;
+}
+
+async function* rewritten(body: AsyncIterable<Buffer>, steps: readonly Transform[]): AsyncGenerator<Buffer> {
+  // A reader that leaves ends all of them, and a failure of one shows where the last is read.
+  const last = pipeline([Readable.from(body, { objectMode: false }), ...steps], () => undefined);
+  yield* last as unknown as AsyncIterable<Buffer>;
+}
+
+/** The backend's answer as this server's, with at most `limit` bytes of its body. */
+export function answerOf(response: IncomingMessage, limit?: number): ApiResponse {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(response.headers))
     if (value !== undefined && !hopHeaders.has(name)) headers[name] = Array.isArray(value) ? value.join(', ') : value;
-  return { status: response.statusCode ?? 502, headers, body: chunks(response) };
+  return { status: response.statusCode ?? 502, headers, body: chunks(response, limit) };
 }
 
 /** The body as it arrives. Ends without an error when the backend breaks off: the client got what there was. */

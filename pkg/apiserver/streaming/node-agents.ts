@@ -4,6 +4,7 @@ import type { Node } from '#api/core/v1/types.gen.js';
 import { internalError, notFound } from '#apimachinery/errors/status.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { Backend, BackendTLS } from '#apiserver/streaming/backend.js';
+import { agentHost, type ResolveName } from '#apiserver/streaming/reachable.js';
 
 export interface NodeAgentsOptions {
   readonly reader: ObjectReader;
@@ -13,6 +14,9 @@ export interface NodeAgentsOptions {
   readonly addressTypes: readonly string[];
   /** Port for nodes that do not say theirs. */
   readonly defaultPort: number;
+  readonly resolve: ResolveName;
+  /** True where this server itself listens: it would be asked with the rights that it has at agents. Absent: nowhere. */
+  readonly isOwn?: (address: string, port: number) => boolean;
 }
 
 export const defaultAddressTypes = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'] as const;
@@ -24,9 +28,9 @@ export class NodeAgents {
     this.#options = options;
   }
 
-  /** Throws 404 for an unknown node and 500 for one without a usable address. */
+  /** Throws 404 for an unknown node, 500 for one without an address, and 400 where that is no machine's. */
   async backend(nodeName: string, options: { readonly insecure?: boolean } = {}): Promise<Backend> {
-    const { reader, tls, defaultPort } = this.#options;
+    const { reader, tls, defaultPort, resolve, isOwn } = this.#options;
     const node = (await reader.get(nodes, '', nodeName)) ?? (await reader.get(nodes, '', nodeName, 'latest'));
     if (node === undefined) throw notFound({ group: '', resource: 'nodes' }, nodeName);
     const host = this.#address(node);
@@ -35,7 +39,8 @@ export class NodeAgents {
     const told = node.status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
     const port = told === 0 ? defaultPort : told;
     const { ca, ...shown } = tls;
-    return { host, port, tls: options.insecure === true || ca === undefined ? shown : { ...shown, ca } };
+    const where = await agentHost(host, resolve, (address) => isOwn?.(address, port) === true);
+    return { ...where, port, tls: options.insecure === true || ca === undefined ? shown : { ...shown, ca } };
   }
 
   #address(node: Node): string | undefined {

@@ -56,7 +56,7 @@ function connectEndpoint(
       const path = agentPath(context, () => chooseContainer(pod, info.query.get('container') ?? ''));
       const backend = await nodeAgents.backend(nodeOfPod(pod));
       const tokenProtocolPrefix = tokenSubprotocolPrefix(dialect);
-      await openTunnel({ backend, request, path, tokenProtocolPrefix, socket, head, signal: request.signal });
+      return openTunnel({ backend, request, path, tokenProtocolPrefix, socket, head, signal: request.signal });
     },
   };
 }
@@ -65,12 +65,13 @@ function connectEndpoint(
 function streamQuery(query: URLSearchParams): string {
   const out = new URLSearchParams();
   const [stdin, stdout, stderr, tty] = ['stdin', 'stdout', 'stderr', 'tty'].map((name) => flag(query, name));
-  if (stdin !== true && stdout !== true && stderr !== true)
-    throw badRequest('you must specify at least one of stdin, stdout, stderr');
-  if (tty === true && stderr === true) throw badRequest('tty and stderr cannot both be true');
+  // A terminal has one output.
+  const errors = stderr === true && tty !== true;
+  if (stdin !== true && stdout !== true && !errors)
+    throw badRequest('you must specify at least 1 of stdin, stdout, stderr');
   if (stdin === true) out.set('input', '1');
   if (stdout === true) out.set('output', '1');
-  if (stderr === true) out.set('error', '1');
+  if (errors) out.set('error', '1');
   if (tty === true) out.set('tty', '1');
   for (const word of query.getAll('command')) out.append('command', word);
   return `?${out.toString()}`;

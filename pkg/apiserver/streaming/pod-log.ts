@@ -1,14 +1,22 @@
 /** `pods/log`: the container's output, streamed from the node agent. */
+
+import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest, type FieldFailure, internalError, invalid, StatusError } from '#apimachinery/errors/status.js';
+import { tokenSubprotocolPrefix } from '#apiserver/authentication/bearer-token.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { flag } from '#apiserver/http/request-info.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ConnectEndpoint } from '#apiserver/registry/endpoints.js';
 import { authority } from '#apiserver/streaming/backend.js';
+import { bodyProtocol, sendOverWebSocket } from '#apiserver/streaming/body-websocket.js';
 import { bodyText, chunks, openRequest } from '#apiserver/streaming/http-proxy.js';
 import type { NodeAgents } from '#apiserver/streaming/node-agents.js';
 import { chooseContainer, findPod } from '#apiserver/streaming/pod-target.js';
+
+export interface PodLogOptions extends PodStreamOptions {
+  readonly dialect: Dialect;
+}
 
 export interface PodStreamOptions {
   readonly reader: ObjectReader;
@@ -19,33 +27,41 @@ const flags = ['follow', 'previous', 'timestamps'] as const;
 /** Name → smallest allowed value. */
 const numbers = { sinceSeconds: 1, tailLines: 0, limitBytes: 1 } as const;
 
-export function podLog({ reader, nodeAgents }: PodStreamOptions): ConnectEndpoint {
+export function podLog(options: PodLogOptions): ConnectEndpoint {
+  const connect = (context: RequestContext) => openLog(options, context);
   return {
     group: 'core',
     resource: 'pods',
     subresource: 'log',
-    async connect(context: RequestContext): Promise<ApiResponse> {
-      const { info, signal } = context;
-      const query = logQuery(info.query);
-      const pod = await findPod(reader, info.namespace, info.name);
-      const container = chooseContainer(pod, info.query.get('container') ?? '');
-      const headers = { 'content-type': 'text/plain' };
-      // Nothing has run yet that could have written anything.
-      if ((pod.spec.nodeName ?? '') === '') return { status: 200, headers, body: Buffer.alloc(0) };
-      const insecure = flag(info.query, 'insecureSkipTLSVerifyBackend');
-      const backend = await nodeAgents.backend(pod.spec.nodeName ?? '', { insecure });
-      const path = `/containerLogs/${encodeURIComponent(info.namespace)}/${encodeURIComponent(info.name)}/${encodeURIComponent(container)}${query}`;
-      const response = await openRequest({ backend, method: 'GET', path, headers: {}, signal }).catch(
-        (error: unknown) => {
-          const why = error instanceof Error ? error.message : String(error);
-          throw internalError(new Error(`Get "https://${authority(backend)}${path}": ${why}`, { cause: error }));
-        },
-      );
-      const { statusCode = 500 } = response;
-      if (statusCode >= 200 && statusCode < 300) return { status: 200, headers, body: chunks(response) };
-      throw agentFailure(statusCode, await bodyText(response), info.name);
+    connect,
+    async upgrade(context, socket, head) {
+      const { request } = context;
+      if (request.headers['upgrade']?.toLowerCase() !== 'websocket') return connect(context);
+      const protocol = bodyProtocol(request, tokenSubprotocolPrefix(options.dialect));
+      await sendOverWebSocket({ request, answer: await connect(context), protocol, socket, head });
+      return undefined;
     },
   };
+}
+
+async function openLog({ reader, nodeAgents }: PodStreamOptions, context: RequestContext): Promise<ApiResponse> {
+  const { info, signal } = context;
+  const query = logQuery(info.query);
+  const pod = await findPod(reader, info.namespace, info.name);
+  const container = chooseContainer(pod, info.query.get('container') ?? '');
+  const headers = { 'content-type': 'text/plain' };
+  // Nothing has run yet that could have written anything.
+  if ((pod.spec.nodeName ?? '') === '') return { status: 200, headers, body: Buffer.alloc(0) };
+  const insecure = flag(info.query, 'insecureSkipTLSVerifyBackend');
+  const backend = await nodeAgents.backend(pod.spec.nodeName ?? '', { insecure });
+  const path = `/containerLogs/${encodeURIComponent(info.namespace)}/${encodeURIComponent(info.name)}/${encodeURIComponent(container)}${query}`;
+  const response = await openRequest({ backend, method: 'GET', path, headers: {}, signal }).catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error);
+    throw internalError(new Error(`Get "https://${authority(backend)}${path}": ${why}`, { cause: error }));
+  });
+  const { statusCode = 500 } = response;
+  if (statusCode >= 200 && statusCode < 300) return { status: 200, headers, body: chunks(response) };
+  throw agentFailure(statusCode, await bodyText(response), info.name);
 }
 
 /** The options in the node agent's query. Throws 422 for those that cannot be. */

@@ -1,22 +1,25 @@
 /** `nodes/proxy`, `pods/proxy`, `services/proxy`: any HTTP request, passed on to a node agent, a pod or a Service. */
-import { isIPv4 } from 'node:net';
 import { endpoints, pods, services } from '#api/core/v1/resources.gen.js';
+import type { EndpointAddress, Service } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest, notFound, serviceUnavailable } from '#apimachinery/errors/status.js';
 import { tokenSubprotocolPrefix } from '#apiserver/authentication/bearer-token.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import type { RequestInfo } from '#apiserver/http/request-info.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ConnectEndpoint } from '#apiserver/registry/endpoints.js';
-import { type Backend, forwardedHeaders } from '#apiserver/streaming/backend.js';
+import { authority, type Backend, forwardedHeaders } from '#apiserver/streaming/backend.js';
 import { proxyRequest } from '#apiserver/streaming/http-proxy.js';
 import type { NodeAgents } from '#apiserver/streaming/node-agents.js';
+import { proxyableAddress, proxyableHost, type ResolveName } from '#apiserver/streaming/reachable.js';
 import { openTunnel } from '#apiserver/streaming/tunnel.js';
 
 export interface ProxyOptions {
   readonly dialect: Dialect;
   readonly reader: ObjectReader;
   readonly nodeAgents: NodeAgents;
+  readonly resolve: ResolveName;
   /** Uniform in [0, 1): chooses among a Service's endpoints. */
   readonly random: () => number;
 }
@@ -37,15 +40,21 @@ function proxyEndpoint({ dialect }: ProxyOptions, resource: string, locate: Loca
     resource,
     subresource: 'proxy',
     async connect(context): Promise<ApiResponse> {
-      const { request, signal } = context;
-      const { path, query } = targetPath(request.url, resource);
+      const { request, info, signal } = context;
+      const { path, query } = targetPath(request.url, info);
       // Relative links of a page work only below a path that ends with a slash.
       if (path === '' && (request.method === 'GET' || request.method === 'HEAD'))
         return { status: 301, headers: { location: `${request.url.split('?')[0]}/${query}` }, body: undefined };
       const backend = await locate(context);
-      const headers = { ...forwardedHeaders(request.headers), 'x-forwarded-for': request.remoteAddress };
       const target = path === '' ? '/' : path;
+      const prefix = info.path.slice(0, info.path.length - path.length).replace(/\/+$/, '');
+      const headers = {
+        ...forwardedHeaders(request.headers),
+        'x-forwarded-for': request.remoteAddress,
+        'x-forwarded-uri': prefix + path,
+      };
       return proxyRequest({
+        links: { prefix, hosts: [authority(backend), request.headers['host'] ?? ''] },
         backend,
         method: request.method,
         path: target + query,
@@ -55,22 +64,106 @@ function proxyEndpoint({ dialect }: ProxyOptions, resource: string, locate: Loca
       });
     },
     async upgrade(context, socket, head) {
-      const { request } = context;
-      const { path, query } = targetPath(request.url, resource);
+      const { request, info } = context;
+      const { path, query } = targetPath(request.url, info);
       const backend = await locate(context);
       const tokenProtocolPrefix = tokenSubprotocolPrefix(dialect);
       const target = (path === '' ? '/' : path) + query;
-      await openTunnel({ backend, request, path: target, tokenProtocolPrefix, socket, head, signal: request.signal });
+      return openTunnel({ backend, request, path: target, tokenProtocolPrefix, socket, head, signal: request.signal });
     },
   };
 }
 
-/** What stands behind `…/<resource>/<name>/proxy`, still encoded; the query begins with its question mark. */
-function targetPath(url: string, resource: string): { readonly path: string; readonly query: string } {
-  const mark = url.indexOf('?');
-  const whole = mark < 0 ? url : url.slice(0, mark);
-  const match = new RegExp(`/${resource}/[^/]+/proxy(/.*)?$`).exec(whole);
-  return { path: match?.[1] ?? '', query: mark < 0 ? '' : url.slice(mark) };
+/**
+ * What stands behind the subresource, still encoded; the query begins with its question mark. It is found by counting
+ * segments, as they were counted for what the request is.
+ */
+export function targetPath(url: string, { path, rest }: Pick<RequestInfo, 'path' | 'rest'>): TargetPath {
+  const query = url.slice(path.length);
+  const from = path.replace(/^\/+/, '');
+  let ahead = from.replace(/\/+$/, '').split('/').length - rest.length;
+  let at = -1;
+  do {
+    at = from.indexOf('/', at + 1);
+    ahead -= 1;
+  } while (ahead > 0 && at >= 0);
+  return { path: at < 0 ? '' : from.slice(at), query };
+}
+
+interface TargetPath {
+  readonly path: string;
+  readonly query: string;
+}
+
+/** A port of a node other than its agent's is some other server's there, and gets nothing of this one's. */
+async function locateNode({ nodeAgents, resolve }: ProxyOptions, text: string): Promise<Backend> {
+  const { name, port, scheme } = splitTarget(text, 'node');
+  const agent = await nodeAgents.backend(name);
+  if (port === '' || Number(port) === agent.port) return agent;
+  const where = await proxyableHost(agent.host, resolve);
+  return { ...where, port: portNumber(port), ...tlsOf(scheme) };
+}
+
+async function locatePod({ reader }: ProxyOptions, namespace: string, text: string): Promise<Backend> {
+  const { scheme, name, port } = splitTarget(text, 'pod');
+  const pod = (await reader.get(pods, namespace, name)) ?? (await reader.get(pods, namespace, name, 'latest'));
+  if (pod === undefined) throw notFound({ group: '', resource: 'pods' }, name);
+  const declared = pod.spec.containers.flatMap((container) => container.ports ?? [])[0]?.containerPort;
+  const where = proxyableAddress(pod.status?.podIP ?? '');
+  return { ...where, port: port === '' ? (declared ?? 80) : portNumber(port), ...tlsOf(scheme) };
+}
+
+async function locateService(options: ProxyOptions, namespace: string, text: string): Promise<Backend> {
+  const { reader, random } = options;
+  const { scheme, name, port } = splitTarget(text, 'service');
+  const service = await reader.get(services, namespace, name);
+  if (service === undefined) throw notFound({ group: '', resource: 'services' }, name);
+  const wanted = portName(service, port);
+  const found = await reader.get(endpoints, namespace, name);
+  const candidates = (found?.subsets ?? []).flatMap(({ addresses = [], ports: open = [] }) =>
+    open
+      .filter((each) => (each.name ?? '') === wanted)
+      .flatMap((each) => addresses.map((at) => ({ at, port: each.port }))),
+  );
+  const start = Math.floor(random() * candidates.length);
+  for (const { at, port: number } of [...candidates.slice(start), ...candidates.slice(0, start)]) {
+    if (await isOfPod(options, namespace, at)) return { ...proxyableAddress(at.ip), port: number, ...tlsOf(scheme) };
+  }
+  throw serviceUnavailable(`no endpoints available for service ${JSON.stringify(text)}`);
+}
+
+/**
+ * Whoever may write Endpoints may write any address of the network into them. Only those of pods of the same namespace
+ * are gone to, as in 1.24.
+ */
+async function isOfPod(
+  { reader }: ProxyOptions,
+  namespace: string,
+  { ip, targetRef }: EndpointAddress,
+): Promise<boolean> {
+  if (targetRef?.name === undefined || targetRef.namespace !== namespace) return false;
+  const { podIP, podIPs = [] } = (await reader.get(pods, namespace, targetRef.name))?.status ?? {};
+  return ip === podIP || podIPs.some((each) => each.ip === ip);
+}
+
+/** A port may be given by its number in the Service; endpoints know only names. Throws 503 for one that it does not have. */
+function portName({ metadata, spec }: Service, port: string): string {
+  const ports = spec?.ports ?? [];
+  if (port === '') return ports.length === 1 ? (ports[0]?.name ?? '') : '';
+  if (!/^[+-]?\d+$/.test(port)) return port;
+  const found = ports.find((each) => each.port === Number(port));
+  if (found !== undefined) return found.name ?? '';
+  throw serviceUnavailable(`no service port ${Number(port)} found for service ${JSON.stringify(metadata.name ?? '')}`);
+}
+
+function portNumber(text: string): number {
+  const port = /^\d+$/.test(text) ? Number(text) : 0;
+  if (port < 1 || port > 65_535) throw badRequest(`invalid port ${JSON.stringify(text)}`);
+  return port;
+}
+
+function tlsOf(scheme: string): Pick<Backend, 'tls'> {
+  return scheme === 'https' ? { tls: {} } : {};
 }
 
 interface Target {
@@ -79,64 +172,14 @@ interface Target {
   readonly port: string;
 }
 
-/** `name`, `name:port`, `scheme:name:port`. */
-function splitTarget(text: string): Target {
+const schemes: ReadonlySet<string> = new Set(['', 'http', 'https']);
+
+/** `name`, `name:port`, `scheme:name:port`. Throws 400. */
+function splitTarget(text: string, what: string): Target {
   const parts = text.split(':');
-  if (parts.length > 3) throw badRequest(`invalid proxy target ${JSON.stringify(text)}`);
-  if (parts.length === 3) return { scheme: parts[0] ?? '', name: parts[1] ?? '', port: parts[2] ?? '' };
-  return { scheme: '', name: parts[0] ?? '', port: parts[1] ?? '' };
-}
-
-async function locateNode({ nodeAgents }: ProxyOptions, text: string): Promise<Backend> {
-  const { name, port, scheme } = splitTarget(text);
-  const agent = await nodeAgents.backend(name);
-  if (port === '' || Number(port) === agent.port) return agent;
-  return { host: agent.host, port: portNumber(port), ...(scheme === 'https' ? { tls: {} } : {}) };
-}
-
-async function locatePod({ reader }: ProxyOptions, namespace: string, text: string): Promise<Backend> {
-  const { scheme, name, port } = splitTarget(text);
-  const pod = (await reader.get(pods, namespace, name)) ?? (await reader.get(pods, namespace, name, 'latest'));
-  if (pod === undefined) throw notFound({ group: '', resource: 'pods' }, name);
-  const declared = pod.spec.containers.flatMap((container) => container.ports ?? [])[0]?.containerPort;
-  const host = allowedAddress(pod.status?.podIP ?? '');
-  return { host, port: port === '' ? (declared ?? 80) : portNumber(port), ...(scheme === 'https' ? { tls: {} } : {}) };
-}
-
-async function locateService({ reader, random }: ProxyOptions, namespace: string, text: string): Promise<Backend> {
-  const { scheme, name, port } = splitTarget(text);
-  const service = await reader.get(services, namespace, name);
-  if (service === undefined) throw notFound({ group: '', resource: 'services' }, name);
-  const ports = service.spec?.ports ?? [];
-  const wanted = port === '' && ports.length === 1 ? (ports[0]?.name ?? '') : portName(ports, port);
-  const found = await reader.get(endpoints, namespace, name);
-  const candidates = (found?.subsets ?? []).flatMap(({ addresses = [], ports: open = [] }) =>
-    open
-      .filter((each) => (each.name ?? '') === wanted)
-      .flatMap((each) => addresses.map(({ ip }) => ({ ip, port: each.port }))),
-  );
-  const chosen = candidates[Math.floor(random() * candidates.length)];
-  if (chosen === undefined) throw serviceUnavailable(`no endpoints available for service ${JSON.stringify(text)}`);
-  return { host: allowedAddress(chosen.ip), port: chosen.port, ...(scheme === 'https' ? { tls: {} } : {}) };
-}
-
-/** A port may be given by its number in the Service; endpoints know only names. */
-function portName(ports: readonly { name?: string; port: number }[], port: string): string {
-  return (
-    ports.find((each) => String(each.port) === port)?.name ??
-    (ports.some((each) => String(each.port) === port) ? '' : port)
-  );
-}
-
-function portNumber(text: string): number {
-  const port = Number(text);
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw badRequest(`invalid port ${JSON.stringify(text)}`);
-  return port;
-}
-
-/** This server must not be led to its own or its machine's private services by what somebody wrote into a status. */
-function allowedAddress(ip: string): string {
-  const local = isIPv4(ip) ? /^(127\.|169\.254\.|0\.)/.test(ip) : /^(::1?$|fe[89ab]|::ffff:127\.)/i.test(ip);
-  if (ip === '' || local) throw badRequest('address not allowed');
-  return ip;
+  const [scheme = '', name = '', port = ''] = parts.length === 3 ? parts : ['', ...parts];
+  if (parts.length > 3 || name === '' || !schemes.has(scheme)) {
+    throw badRequest(`invalid ${what} request ${JSON.stringify(text)}`);
+  }
+  return { scheme, name, port };
 }

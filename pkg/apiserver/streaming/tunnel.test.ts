@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import type { ApiRequest } from '#apiserver/http/exchange.js';
+import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import { authority, forwardedHeaders } from '#apiserver/streaming/backend.js';
 import { openTunnel } from '#apiserver/streaming/tunnel.js';
 
@@ -42,11 +42,11 @@ const request = (headers: Record<string, string> = {}): ApiRequest => ({
 function tunnel(
   port: number,
   socket: Duplex,
-  more: { headers?: Record<string, string>; head?: string; signal?: AbortSignal } = {},
+  more: { headers?: Record<string, string>; head?: string; signal?: AbortSignal; method?: string } = {},
 ) {
   return openTunnel({
     backend: { host: '127.0.0.1', port },
-    request: request(more.headers),
+    request: { ...request(more.headers), method: more.method ?? 'GET' },
     path: '/exec/ns/pod/c?tty=1',
     tokenProtocolPrefix: 'base64url.bearer.authorization.orch.io.',
     socket,
@@ -55,22 +55,45 @@ function tunnel(
   });
 }
 
+async function bodyOf(answer: ApiResponse | undefined): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of (answer?.body ?? []) as AsyncIterable<Buffer>) parts.push(part);
+  return Buffer.concat(parts);
+}
+
 async function textOf(socket: Socket): Promise<string> {
   const parts: Buffer[] = [];
   for await (const part of socket as AsyncIterable<Buffer>) parts.push(part);
   return Buffer.concat(parts).toString();
 }
 
-t.test('the request arrives without what was meant for this server, and the answer as it is', async (t) => {
-  let seen = '';
+const switching = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x/1\r\nX-Other: a\r\n\r\n';
+
+/** Answers each request with this text, and gives what it got. */
+async function answering(t: Test, text: string, then: (socket: Socket) => void = () => undefined) {
+  const seen: string[] = [];
   const port = await backend(t, (socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', (data: Buffer) => {
+      seen.push(data.toString());
+      socket.write(text);
+      then(socket);
+    });
+  });
+  return { port, seen };
+}
+
+t.test('the request arrives without what was meant for this server, and the answer as it is', async (t) => {
+  let after = '';
+  const { port, seen } = await answering(t, `${switching}at once`, (socket) => {
     socket.on('data', (data: Buffer) => {
-      seen += data.toString();
-      if (seen.endsWith('first bytes')) socket.end('HTTP/1.1 404 Not Found\r\n\r\nno such pod');
+      after += data.toString();
+      socket.end(' and later');
     });
   });
   const { client, server } = await socketPair(t);
-  await tunnel(port, server, {
+  const answer = await tunnel(port, server, {
+    method: 'POST',
     head: 'first bytes',
     headers: {
       host: 'api.example',
@@ -78,32 +101,40 @@ t.test('the request arrives without what was meant for this server, and the answ
       cookie: 'a=b',
       'impersonate-user': 'root',
       'x-remote-user': 'root',
+      'x-forwarded-for': '192.0.2.9',
+      'x-stream-protocol-version': 'v4.channel.k8s.io, v3.channel.k8s.io',
       'sec-websocket-key': 'k',
       'sec-websocket-protocol': 'v5.channel.k8s.io, base64url.bearer.authorization.orch.io.c2VjcmV0',
     },
   });
-  t.equal(await textOf(client), 'HTTP/1.1 404 Not Found\r\n\r\nno such pod');
-  t.match(seen, /^GET \/exec\/ns\/pod\/c\?tty=1 HTTP\/1\.1\r\n/);
-  t.match(seen, `host: 127.0.0.1:${port}\r\n`);
-  t.match(seen, 'sec-websocket-key: k\r\n');
-  t.match(seen, 'sec-websocket-protocol: v5.channel.k8s.io\r\n');
-  t.notMatch(seen, /secret|c2VjcmV0|root|cookie/i);
+  t.equal(answer, undefined);
+  t.equal(await textOf(client), `${switching}at once and later`);
+  t.equal(after, 'first bytes');
+  const [got = ''] = seen;
+  t.match(got, /^POST \/exec\/ns\/pod\/c\?tty=1 HTTP\/1\.1\r\n/);
+  t.match(got, `host: 127.0.0.1:${port}\r\n`);
+  t.match(got, 'sec-websocket-key: k\r\n');
+  t.match(got, 'sec-websocket-protocol: v5.channel.k8s.io\r\n');
+  t.match(
+    got,
+    /^x-stream-protocol-version: v4\.channel\.k8s\.io\r\nx-stream-protocol-version: v3\.channel\.k8s\.io\r$/m,
+  );
+  t.match(got, 'x-forwarded-for: 192.0.2.9, 127.0.0.1\r\n');
+  t.notMatch(got, /secret|c2VjcmV0|root|cookie/i);
 });
 
 t.test('large amounts go both ways', async (t) => {
-  const port = await backend(t, (socket) => socket.pipe(socket));
+  const { port } = await answering(t, switching, (socket) => socket.pipe(socket));
   const { client, server } = await socketPair(t);
   await tunnel(port, server);
   const sent = Buffer.alloc(3_000_000, 'x');
   client.end(sent);
-  const text = await textOf(client);
-  t.equal(text.slice(text.indexOf('\r\n\r\n') + 4).length, sent.length);
+  t.equal((await textOf(client)).length, switching.length + sent.length);
 });
 
 t.test('either side, and the signal, end both', async (t) => {
   let ended = 0;
-  const port = await backend(t, (socket) => {
-    socket.on('error', () => undefined);
+  const { port } = await answering(t, switching, (socket) => {
     socket.once('end', () => {
       ended += 1;
       socket.destroy();
@@ -124,6 +155,40 @@ t.test('either side, and the signal, end both', async (t) => {
   while (ended < 2) await realClock.sleep(5);
 });
 
+t.test('an answer that switches no protocols is an ordinary one, and bounded', async (t) => {
+  const { server } = await socketPair(t);
+  const error =
+    'HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nX-Accepted: a\r\nContent-Length: 2\r\n\r\nnoHTTP/1.1 200 OK';
+  const refused = await tunnel((await answering(t, error)).port, server);
+  t.match(refused, { status: 403, headers: { 'content-type': 'text/plain', 'x-accepted': 'a' } });
+  t.equal((await bodyOf(refused)).toString(), 'no', 'nothing of what follows');
+  const endless = await answering(t, 'HTTP/1.1 500 Oh\r\n\r\n', (socket) => {
+    const more = () => {
+      while (!socket.destroyed && socket.write(Buffer.alloc(65_536)));
+    };
+    socket.on('drain', more);
+    more();
+  });
+  t.equal((await bodyOf(await tunnel(endless.port, server))).length, 1024 * 1024);
+  for (const [text, message] of [
+    ['HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', /^invalid upgrade response: status code 200$/],
+    ['HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n\r\n', /^invalid upgrade response: status code 302$/],
+    ['no HTTP at all\r\n\r\n', /^error upgrading connection: /],
+  ] as const) {
+    await t.rejects(tunnel((await answering(t, text)).port, server), {
+      message,
+      code: 500,
+      status: { reason: undefined },
+    });
+  }
+  const broken = await answering(t, '', (socket) => socket.destroy());
+  await t.rejects(tunnel(broken.port, server), { message: /^error upgrading connection: socket hang up/ });
+  for (const headers of [{ 'content-length': '5' }, { 'transfer-encoding': 'chunked' }]) {
+    await t.rejects(tunnel(1, server, { headers }), { code: 400 });
+  }
+  t.notOk(server.destroyed, 'the client is left to the caller');
+});
+
 t.test('a backend that cannot be reached leaves the client to the caller', async (t) => {
   const listener = createServer().listen(0, '127.0.0.1');
   await once(listener, 'listening');
@@ -131,7 +196,7 @@ t.test('a backend that cannot be reached leaves the client to the caller', async
   listener.close();
   await once(listener, 'close');
   const { server } = await socketPair(t);
-  await t.rejects(tunnel(port, server), { message: /error dialing backend: connect ECONNREFUSED/ });
+  await t.rejects(tunnel(port, server), { message: /^error dialing backend: connect ECONNREFUSED/, code: 500 });
   t.notOk(server.destroyed);
 });
 

@@ -1,13 +1,17 @@
 /**
- * Upgraded connections (WebSocket, or whatever the client asks for): the request is sent to the backend as it came and
- * from then on bytes go both ways untouched, so that the protocol inside ends in the backend.
+ * Upgraded connections (SPDY, WebSocket, or whatever the client asks for): the request is sent to the backend as it came.
+ * When that switches protocols (101), bytes go both ways untouched from then on, so that the protocol inside ends in the
+ * backend; any other answer is an ordinary one.
  */
-import { connect as connectPlain, isIP, Socket } from 'node:net';
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { connect as connectTls } from 'node:tls';
-import { internalError } from '#apimachinery/errors/status.js';
-import type { ApiRequest } from '#apiserver/http/exchange.js';
-import { authority, type Backend, forwardedHeaders, tlsOptions } from '#apiserver/streaming/backend.js';
+import { badRequest, StatusError } from '#apimachinery/errors/status.js';
+import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
+import { authority, type Backend, dialTarget, forwardedHeaders, tlsOptions } from '#apiserver/streaming/backend.js';
+import { answerOf } from '#apiserver/streaming/http-proxy.js';
+import { protocolVersionHeader, spdyUpgrade } from '#daemon/streaming/protocols.js';
 
 export interface TunnelOptions {
   readonly backend: Backend;
@@ -16,7 +20,7 @@ export interface TunnelOptions {
   readonly path: string;
   /** Prefix of the subprotocol in which browsers carry their token; the backend does not get it. */
   readonly tokenProtocolPrefix: string;
-  /** The client's side; owned from here on once the backend is connected. */
+  /** The client's side; owned from here on once the backend has switched protocols. */
   readonly socket: Duplex;
   readonly head: Buffer;
   /** Ends the tunnel. */
@@ -24,15 +28,89 @@ export interface TunnelOptions {
 }
 
 const keepAliveMs = 30_000;
+/** Time for the backend to answer at all. */
+const answerMs = 60_000;
+/** Bounds of an answer that is no upgrade: 1.24's time, and more than any message of an error needs. */
+const refusalMs = 10_000;
+const maxRefusalBytes = 1024 * 1024;
 
-/** Resolves when both sides are connected. Throws 500 when the backend cannot be reached; the client's side is untouched then. */
-export async function openTunnel(options: TunnelOptions): Promise<void> {
-  const { socket, head, signal } = options;
-  const upstream = await dial(options.backend);
-  if (signal.aborted || socket.destroyed) {
-    upstream.destroy();
-    return;
+/**
+ * Resolves with undefined when both sides are connected, and with the backend's answer when that is an error (400 and
+ * above). Throws 500 when the backend cannot be reached, or answers with neither; the client's side is untouched then.
+ */
+export async function openTunnel(options: TunnelOptions): Promise<ApiResponse | undefined> {
+  const { request, socket, signal } = options;
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
+  if (encoding !== undefined || Number(length) !== 0) throw badRequest('a request for an upgrade has no body');
+  const answer = await ask(options);
+  if ('response' in answer) {
+    const { response } = answer;
+    const { statusCode = 502 } = response;
+    if (statusCode < 400) {
+      response.destroy();
+      throw failed(`invalid upgrade response: status code ${statusCode}`);
+    }
+    response.socket.setTimeout(refusalMs, () => response.destroy());
+    const refusal = answerOf(response, maxRefusalBytes);
+    // The end of the connection is the end of what may have been cut.
+    const { 'content-length': _, ...headers } = refusal.headers;
+    return { ...refusal, headers };
   }
+  if (signal.aborted || socket.destroyed) answer.upstream.destroy();
+  else join(options, answer);
+  return undefined;
+}
+
+type Answer =
+  | { readonly response: IncomingMessage }
+  | { readonly switched: IncomingMessage; readonly upstream: Socket; readonly first: Buffer };
+
+function ask({ backend, request, path, tokenProtocolPrefix, signal }: TunnelOptions): Promise<Answer> {
+  const options: RequestOptions = {
+    ...dialTarget(backend),
+    method: request.method,
+    path,
+    headers: requestHeaders(backend, request, tokenProtocolPrefix),
+    signal,
+    agent: false,
+    timeout: answerMs,
+  };
+  return new Promise((resolve, reject) => {
+    const { tls } = backend;
+    const outgoing = tls === undefined ? httpRequest(options) : httpsRequest({ ...options, ...tlsOptions(tls) });
+    let connected = false;
+    outgoing.once('socket', (socket) => {
+      socket.once(tls === undefined ? 'connect' : 'secureConnect', () => {
+        connected = true;
+      });
+    });
+    outgoing.once('upgrade', (switched: IncomingMessage, upstream: Socket, first: Buffer) => {
+      upstream.setTimeout(0);
+      resolve({ switched, upstream, first });
+    });
+    outgoing.once('response', (response) => resolve({ response }));
+    outgoing.once('timeout', () => outgoing.destroy(new Error(`no answer in ${answerMs / 1000} s`)));
+    // Later failures are those of the socket, or of the answer's body.
+    outgoing.on('error', (error) => {
+      reject(
+        failed(
+          connected ? `error upgrading connection: ${error.message}` : `error dialing backend: ${error.message}`,
+          error,
+        ),
+      );
+    });
+    outgoing.end();
+  });
+}
+
+/** What 1.24 makes of an error that has no Status of its own. */
+function failed(message: string, cause?: Error): StatusError {
+  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code: 500 } as const;
+  return new StatusError(status, cause === undefined ? {} : { cause });
+}
+
+function join({ socket, head, signal }: TunnelOptions, answer: Extract<Answer, { upstream: Socket }>): void {
+  const { switched, upstream, first } = answer;
   upstream.setNoDelay(true);
   // A side that ended its half may be gone altogether: probes of the connection tell.
   upstream.setKeepAlive(true, keepAliveMs);
@@ -52,42 +130,43 @@ export async function openTunnel(options: TunnelOptions): Promise<void> {
     socket.end();
   });
   socket.once('close', () => upstream.destroy());
-  upstream.write(requestHead(options));
+  socket.write(responseHead(switched), 'latin1');
+  if (first.length > 0) socket.write(first);
   if (head.length > 0) upstream.write(head);
   upstream.pipe(socket);
   socket.pipe(upstream);
 }
 
-function dial(backend: Backend): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const { host, port, tls } = backend;
-    const target = { host, port };
-    const socket =
-      tls === undefined
-        ? connectPlain(target)
-        : connectTls({ ...target, ...tlsOptions(tls), ...(isIP(host) === 0 ? { servername: host } : {}) });
-    const failed = (error: Error) => {
-      reject(internalError(new Error(`error dialing backend: ${error.message}`, { cause: error })));
-    };
-    socket.once('error', failed);
-    socket.once(tls === undefined ? 'connect' : 'secureConnect', () => {
-      socket.off('error', failed);
-      resolve(socket);
-    });
-  });
+function responseHead({ rawHeaders, statusMessage = '' }: IncomingMessage): string {
+  let text = `HTTP/1.1 101 ${statusMessage}\r\n`;
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) text += `${rawHeaders[i]}: ${rawHeaders[i + 1]}\r\n`;
+  return `${text}\r\n`;
 }
 
-function requestHead({ backend, request, path, tokenProtocolPrefix }: TunnelOptions): string {
-  const headers: Record<string, string> = {
-    ...forwardedHeaders(request.headers),
+function requestHeaders(
+  backend: Backend,
+  { headers: received, remoteAddress }: ApiRequest,
+  tokenProtocolPrefix: string,
+): Record<string, string | string[]> {
+  const { 'sec-websocket-protocol': offered = '', 'x-forwarded-for': before, ...kept } = forwardedHeaders(received);
+  const headers: Record<string, string | string[]> = {
+    ...kept,
     host: authority(backend),
     connection: 'Upgrade',
-    upgrade: request.headers['upgrade'] ?? 'websocket',
+    upgrade: received['upgrade'] ?? spdyUpgrade,
+    'x-forwarded-for': before === undefined ? remoteAddress : `${before}, ${remoteAddress}`,
   };
-  const protocols = (headers['sec-websocket-protocol'] ?? '').split(',').map((part) => part.trim());
-  const kept = protocols.filter((protocol) => protocol !== '' && !protocol.startsWith(tokenProtocolPrefix));
-  if (kept.length > 0) headers['sec-websocket-protocol'] = kept.join(', ');
-  else delete headers['sec-websocket-protocol'];
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `${request.method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
+  // Servers of that age know of no lists in one line.
+  const versions = listed(kept[protocolVersionHeader.toLowerCase()] ?? '');
+  if (versions.length > 0) headers[protocolVersionHeader.toLowerCase()] = versions;
+  const protocols = listed(offered).filter((protocol) => !protocol.startsWith(tokenProtocolPrefix));
+  if (protocols.length > 0) headers['sec-websocket-protocol'] = protocols.join(', ');
+  return headers;
+}
+
+function listed(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
 }

@@ -1,6 +1,7 @@
 /** Shares informers among all parts of a daemon. */
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
+import { deferred } from '#apimachinery/deferred.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client } from '#client/client.js';
 import type { Informer, InformerFactory, InformerOptions } from '#client/informer/informer.js';
@@ -39,6 +40,8 @@ export class SharedInformerFactory implements InformerFactory {
   readonly #options: SharedInformerFactoryOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #running = new Set<Promise<void>>();
+  /** An informer has ended that was not told to. */
+  readonly #failed = deferred();
   #signal: AbortSignal | undefined;
 
   constructor(options: SharedInformerFactoryOptions) {
@@ -67,10 +70,10 @@ export class SharedInformerFactory implements InformerFactory {
     if (this.#signal !== undefined) throw new TypeError('the informers were started already');
     this.#signal = shared(signal);
     for (const { informer } of this.#entries.values()) this.#run(informer, signal);
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener('abort', () => resolve(), { once: true });
-    });
+    const stopped = deferred();
+    if (signal.aborted) stopped.resolve();
+    else signal.addEventListener('abort', () => stopped.resolve(), { once: true });
+    await Promise.race([stopped.promise, this.#failed.promise]);
     await Promise.all(this.#running);
   }
 
@@ -117,7 +120,10 @@ export class SharedInformerFactory implements InformerFactory {
 
   #run(informer: Entry['informer'], signal: AbortSignal): void {
     if (signal.aborted) return;
-    const running = informer.run(signal).finally(() => this.#running.delete(running));
+    const running = informer
+      .run(signal)
+      .catch((error: unknown) => this.#failed.reject(error))
+      .finally(() => this.#running.delete(running));
     this.#running.add(running);
   }
 }

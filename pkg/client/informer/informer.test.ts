@@ -294,3 +294,15 @@ t.test('handlers that want it see everything again from time to time', async (t)
   t.equal(often.length, 3);
   t.same(await seen(), ['update a ->-']);
 });
+
+t.test('an informer that ends by itself ends the wait for all of them', async (t) => {
+  // A defect that no list or watch brings about: the time of the watch cannot be worked out.
+  let broken = false;
+  const random = () => {
+    if (broken) throw new RangeError('no number left');
+    return 0.5;
+  };
+  const { factory, stop } = setUp(t, { random });
+  broken = true;
+  await t.rejects(factory.start(stop.signal), { message: 'no number left' });
+});

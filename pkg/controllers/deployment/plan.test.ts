@@ -6,7 +6,7 @@ import { maxSurge, maxUnavailable, newReplicaSetSize } from '#controllers/deploy
 import { sameTemplate, templateHash } from '#controllers/deployment/template-hash.js';
 
 const now = Date.parse('2022-05-03T12:00:00Z');
-const { deploymentRevision, desiredReplicas, maxReplicas } = dialect.annotations;
+const { deploymentRevision, revisionHistory, desiredReplicas, maxReplicas } = dialect.annotations;
 
 function deployment(spec: Partial<DeploymentSpec>, more: Partial<Deployment> = {}): Deployment {
   return {
@@ -152,6 +152,46 @@ t.test('history beyond the limit goes, lowest revisions first', (t) => {
     plan(deployment({ replicas: 1, revisionHistoryLimit: 0 }), [...sets, newest]).deletes,
     [],
     'only when complete',
+  );
+  t.end();
+});
+
+t.test('revisions are integers of 64 bits', (t) => {
+  const status = { replicas: 1, updatedReplicas: 1, availableReplicas: 1, observedGeneration: 1 };
+  const at = (image: string, revision: string | undefined, history?: string) => {
+    const set = replicaSet(image, image === 'new' ? 1 : 0, 0);
+    set.metadata.annotations = {
+      ...(revision === undefined ? {} : { [deploymentRevision]: revision }),
+      ...(history === undefined ? {} : { [revisionHistory]: history }),
+    };
+    return set;
+  };
+  const written = (old: string[], newest: ReplicaSet) => {
+    const sets = [...old.map((revision, i) => at(`old${i}`, revision)), newest];
+    const made = plan(deployment({ replicas: 1 }, { status }), sets);
+    const { annotations = {} } =
+      made.updates.find(({ replicaSet: set }) => set.metadata.uid === 'new')?.replicaSet.metadata ?? newest.metadata;
+    return [annotations[deploymentRevision], annotations[revisionHistory]];
+  };
+  t.same(written(['9007199254740993'], at('new', '5')), ['9007199254740994', '5']);
+  t.same(written(['9007199254740993'], at('new', undefined)), ['9007199254740994', undefined]);
+  t.same(written(['9007199254740992'], at('new', '9007199254740993')), ['9007199254740993', undefined]);
+  t.same(written(['9223372036854775807'], at('new', '7')), ['7', undefined], 'the largest has no successor');
+  t.same(written(['9223372036854775808', '3'], at('new', '1')), ['4', '1'], 'more than 64 bits are no revision');
+  t.same(written(['3'], at('new', 'x')), ['x', undefined], 'what is no number is left alone');
+  t.same(written(['3'], at('new', '')), ['4', undefined]);
+  t.same(written(['3'], at('new', '2', '1')), ['4', '1,2']);
+  const [, history = ''] = written(['3'], at('new', '2', `12,${'1,'.repeat(100_000)}1`));
+  t.equal(history.length <= 2000, true);
+  t.match(history, /^1(,1)+,2$/);
+  const gone = plan(deployment({ replicas: 1, revisionHistoryLimit: 1 }, { status: { ...status } }), [
+    at('high', '9007199254740993'),
+    at('low', '9007199254740992'),
+    at('new', '9007199254740994'),
+  ]).deletes;
+  t.same(
+    gone.map((set) => set.metadata.uid),
+    ['low'],
   );
   t.end();
 });

@@ -27,7 +27,7 @@ import {
   replicasOf,
   specReplicas,
 } from '#controllers/deployment/replica-counts.js';
-import { maxRevision, newestAnnotations, revisionOf, sizeAnnotations } from '#controllers/deployment/revisions.js';
+import { byRevision, newestAnnotations, nextRevision, sizeAnnotations } from '#controllers/deployment/revisions.js';
 import { stepRecreate, stepRollingUpdate } from '#controllers/deployment/rollout.js';
 import { isScalingEvent, planScale } from '#controllers/deployment/scale.js';
 import { sameTemplate, templateHash } from '#controllers/deployment/template-hash.js';
@@ -124,7 +124,7 @@ function adoptNewest(state: State): void {
   const { dialect, deployment } = observed;
   const { newest } = draft;
   if (newest === undefined) return;
-  const revision = maxRevision(dialect, draft.old) + 1;
+  const revision = nextRevision(dialect, draft.old);
   const annotations = newestAnnotations(dialect, deployment, newest.metadata.annotations ?? {}, revision);
   const { minReadySeconds: _old, ...spec } = newest.spec;
   const { minReadySeconds } = deployment.spec;
@@ -151,7 +151,7 @@ function createNewest(state: State): ReplicaSet {
   const labels = { ...template.metadata?.labels, ...hashLabel };
   const name = `${deployment.metadata.name}-${hash}`;
   const annotations = {
-    ...newestAnnotations(dialect, deployment, {}, maxRevision(dialect, draft.old) + 1),
+    ...newestAnnotations(dialect, deployment, {}, nextRevision(dialect, draft.old)),
     ...sizeAnnotations(dialect, deployment),
   };
   if (hasProgressDeadline(deployment)) {
@@ -185,7 +185,7 @@ function cleanUp({ dialect, deployment }: DeploymentObservation, draft: Draft): 
   const surplus = candidates.length - limit;
   if (surplus <= 0) return [];
   return candidates
-    .sort((a, b) => revisionOf(dialect, a) - revisionOf(dialect, b))
+    .sort(byRevision(dialect))
     .slice(0, surplus)
     .filter(
       (set) =>

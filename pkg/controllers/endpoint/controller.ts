@@ -51,11 +51,11 @@ export class EndpointController implements Controller {
         else queue.add(key);
       }),
       this.#endpoints.addHandler({
-        // Those left from a time when nobody watched: their service may be gone.
+        // Those left from a time when nobody watched: their service may be gone. Later ones without a service are
+        // somebody's own.
         onAdd: (object, initial) => {
           if (initial) queue.add(keyOf(object));
         },
-        onUpdate: (object) => queue.add(keyOf(object)),
         onDelete: (object) => queue.add(keyOf(object)),
       }),
     ];

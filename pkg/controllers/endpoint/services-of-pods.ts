@@ -1,7 +1,7 @@
 /** Tells which services have to be looked at when pods change. */
 import { pods as podType, services as serviceType } from '#api/core/v1/resources.gen.js';
 import type { Pod, Service } from '#api/core/v1/types.gen.js';
-import { selectorFromLabels } from '#apimachinery/selectors/labels.js';
+import { type LabelSelector, selectorFromLabels } from '#apimachinery/selectors/labels.js';
 import type { Informer } from '#client/informer/informer.js';
 import { changesEndpoints, selectsPods } from '#controllers/endpoint/members.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
@@ -11,6 +11,8 @@ import { keyOf } from '#controllers/framework/keys.js';
 export class ServicesOfPods {
   readonly services: Informer<Service>;
   readonly pods: Informer<Pod>;
+  /** Made once: every pod that changes is held against all of its namespace. */
+  readonly #selectors = new WeakMap<Service, LabelSelector>();
 
   constructor(context: ControllerContext) {
     this.services = sharedInformer(context.informers, serviceType);
@@ -43,6 +45,14 @@ export class ServicesOfPods {
   servicesOf(pod: Pod): Service[] {
     return this.services
       .list(pod.metadata.namespace)
-      .filter((each) => selectsPods(each) && selectorFromLabels(each.spec.selector).matches(pod.metadata.labels));
+      .filter((each) => selectsPods(each) && this.#selectorOf(each).matches(pod.metadata.labels));
+  }
+
+  #selectorOf(service: Service): LabelSelector {
+    const known = this.#selectors.get(service);
+    if (known !== undefined) return known;
+    const made = selectorFromLabels(service.spec.selector);
+    this.#selectors.set(service, made);
+    return made;
   }
 }

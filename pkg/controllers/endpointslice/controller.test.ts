@@ -146,3 +146,20 @@ t.test('Endpoints without a service go, unless they are a lock', async (t) => {
     ['lock', 'manual'],
   );
 });
+
+t.test('Endpoints that somebody makes without a service stay', async (t) => {
+  const { harness, api, start } = setUp(t);
+  await start();
+  const subsets = [{ addresses: [{ ip: '10.2.0.1' }], ports: [{ port: 80 }] }];
+  api.seed<Endpoints>(endpoints, { metadata: { name: 'own', namespace }, subsets });
+  await harness.settled();
+  api.change<Endpoints>(endpoints, `${namespace}/own`, (object) => {
+    object.metadata.labels = { changed: 'yes' };
+  });
+  await harness.advance(60_000);
+  t.match(api.get<Endpoints>(endpoints, `${namespace}/own`), { metadata: { labels: { changed: 'yes' } }, subsets });
+  // Those of a service come back.
+  api.remove(endpoints, `${namespace}/web`);
+  await harness.settled();
+  t.ok(api.get<Endpoints>(endpoints, `${namespace}/web`));
+});

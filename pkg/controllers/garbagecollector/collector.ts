@@ -4,6 +4,7 @@ import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject } from '#client/client.js';
 import { done, type Outcome, retry } from '#client/workqueue/outcome.js';
+import { allWithin } from '#controllers/framework/bounded.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import type { Graph, GraphNode, Identity } from '#controllers/garbagecollector/graph.js';
 import { decide, type OwnerState } from '#controllers/garbagecollector/plan.js';
@@ -16,6 +17,9 @@ export interface CollectorOptions {
   readonly graph: Graph;
   readonly resourceOf: ResourceOf;
 }
+
+/** Requests for one object: of its owners, or of its dependents, there can be tens of thousands. */
+const atOnce = 20;
 
 export class Collector {
   readonly #options: CollectorOptions;
@@ -58,7 +62,7 @@ export class Collector {
   async attemptToOrphan(uid: string): Promise<Outcome> {
     const node = this.#options.graph.get(uid);
     if (node?.orphaning !== true) return done;
-    await Promise.all([...node.dependents].map((dependent) => this.#dropReferences(dependent.identity, [uid])));
+    await allWithin([...node.dependents], atOnce, (dependent) => this.#dropReferences(dependent.identity, [uid]));
     await this.#removeFinalizer(node.identity, this.#options.context.dialect.finalizers.orphan);
     this.#count('orphaned');
     return done;
@@ -80,9 +84,10 @@ export class Collector {
     const { finalizers } = this.#options.context.dialect;
     const references = live.metadata.ownerReferences ?? [];
     if (references.length === 0) return done;
-    const owners = await Promise.all(
-      references.map(async (reference) => ({ reference, state: await this.#ownerState(node.identity, reference) })),
-    );
+    const owners = await allWithin(references, atOnce, async (reference) => ({
+      reference,
+      state: await this.#ownerState(node.identity, reference),
+    }));
     const own = live.metadata.finalizers ?? [];
     const verdict = decide({
       owners,
@@ -159,8 +164,9 @@ export class Collector {
   }
 
   #dropReferences(identity: Identity, uids: readonly string[]): Promise<void> {
+    const dropped = new Set(uids);
     return this.#edit(identity, ({ ownerReferences = [] }) => {
-      const kept = ownerReferences.filter((reference) => !uids.includes(reference.uid));
+      const kept = ownerReferences.filter((reference) => !dropped.has(reference.uid));
       return kept.length === ownerReferences.length ? undefined : { ownerReferences: kept };
     });
   }

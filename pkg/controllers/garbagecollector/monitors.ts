@@ -108,6 +108,8 @@ export class Monitors {
       onDelete: ({ metadata }) => this.#graph.remove(metadata.uid ?? ''),
     });
     const running = factory.start(AbortSignal.any([stop.signal, signal]));
+    // Awaited when it is stopped; until then a failure must not count as unhandled.
+    running.catch((err: unknown) => log.error({ err, resource: type.resource }, 'Watching for garbage has ended'));
     this.#monitors.set(id, { type, stop, running, synced: factory.waitForSync() });
   }
 

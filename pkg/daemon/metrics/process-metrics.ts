@@ -19,6 +19,14 @@ export interface ProcessFacts {
   };
   /** Seconds since the process began. */
   uptime(): number;
+  /** What would have ended a process that is not guarded; absent for those. */
+  survived?(): Survived;
+}
+
+export interface Survived {
+  readonly droppedLogLines: number;
+  /** Failures that nothing had handled, by their kind. */
+  readonly strayFailures: Readonly<Record<string, number>>;
 }
 
 export function registerProcessMetrics(registry: Registry, facts: ProcessFacts): void {
@@ -40,6 +48,7 @@ export function registerProcessMetrics(registry: Registry, facts: ProcessFacts):
   single('process_start_time_seconds', 'Start of the process, in seconds since the epoch', () => startSeconds);
   single('process_uptime_seconds', 'Seconds since the process began', () => facts.uptime());
   registerFiles(registry);
+  registerSurvived(registry, facts);
   registerLoop(registry);
   registerDelay(registry);
   gauge(registry, {
@@ -59,6 +68,27 @@ function registerCpu(registry: Registry, facts: ProcessFacts): void {
       const seconds = (user + system) / 1e6;
       this.inc(Math.max(0, seconds - counted));
       counted = seconds;
+    },
+  });
+}
+
+function registerSurvived(registry: Registry, { survived }: ProcessFacts): void {
+  if (survived === undefined) return;
+  counter(registry, {
+    name: 'process_log_lines_dropped_total',
+    help: 'Lines of the log that could not be written',
+    collect() {
+      this.reset();
+      this.inc(survived().droppedLogLines);
+    },
+  });
+  counter(registry, {
+    name: 'process_stray_failures_total',
+    help: 'Failures that nothing had handled and that the process survived, by kind: rejection, stream',
+    labelNames: ['kind'],
+    collect() {
+      this.reset();
+      for (const [kind, count] of Object.entries(survived().strayFailures)) this.inc({ kind }, count);
     },
   });
 }

@@ -11,10 +11,13 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { unauthorized } from '#apimachinery/errors/status.js';
 import type { CertificateAuthorities } from '#daemon/serving/certificate-authorities.js';
 import { ExpiringCache } from '#daemon/serving/expiring-cache.js';
+import { headerValues } from '#daemon/serving/header-values.js';
 import { anonymousUser, type ReviewClient, type ServingUser } from '#daemon/serving/user.js';
 
 export interface Credentials {
   readonly headers: IncomingHttpHeaders;
+  /** Names and values in turn, as they came. */
+  readonly rawHeaders?: readonly string[];
   /** DER, as the TLS handshake proved it to be the client's. */
   readonly clientCertificate?: Buffer | undefined;
 }
@@ -75,15 +78,16 @@ export class DelegatedAuthenticator implements Authenticator {
   }
 
   /** `unknown`: nobody here vouches for the certificate. */
-  #certificateUser({ headers, clientCertificate }: Credentials): ServingUser | 'unknown' | undefined {
+  #certificateUser(credentials: Credentials): ServingUser | 'unknown' | undefined {
     const { requestHeader, clientAuthorities, clock } = this.#options;
+    const { clientCertificate } = credentials;
     if (clientCertificate === undefined || (requestHeader === undefined && clientAuthorities === undefined)) {
       return undefined;
     }
     const certificate = new X509Certificate(clientCertificate);
     const nowMs = clock.now();
     if (requestHeader?.authorities.verifies(certificate, nowMs)) {
-      const spokenFor = headerUser(headers, certificate, requestHeader);
+      const spokenFor = headerUser(credentials, certificate, requestHeader);
       if (spokenFor !== undefined) return spokenFor;
     }
     return clientAuthorities?.verifies(certificate, nowMs) ? subjectUser(certificate) : 'unknown';
@@ -131,31 +135,25 @@ function subjectParts(certificate: X509Certificate, part: 'CN' | 'O'): string[] 
 }
 
 function headerUser(
-  headers: IncomingHttpHeaders,
+  credentials: Credentials,
   certificate: X509Certificate,
   options: RequestHeaderOptions,
 ): ServingUser | undefined {
   const common = subjectParts(certificate, 'CN').at(-1) ?? '';
   if (options.allowedNames.length > 0 && !options.allowedNames.includes(common)) return undefined;
   const name = options.usernameHeaders
-    .map((header) => valuesOf(headers, header)[0])
+    .map((header) => headerValues(credentials, header.toLowerCase())[0])
     .find((value) => value !== undefined);
   if (name === undefined) return undefined;
-  const extra: Record<string, string[]> = {};
+  const extra = new Map<string, string[]>();
   for (const prefix of options.extraPrefixes) {
-    for (const header of Object.keys(headers)) {
+    for (const header of Object.keys(credentials.headers)) {
       if (!header.startsWith(prefix.toLowerCase())) continue;
-      extra[unescapeKey(header.slice(prefix.length))] = valuesOf(headers, header);
+      extra.set(unescapeKey(header.slice(prefix.length)), headerValues(credentials, header));
     }
   }
-  return { name, groups: options.groupHeaders.flatMap((header) => valuesOf(headers, header)), extra };
-}
-
-/** Node.js joins repeated headers of unknown names with `, `. */
-function valuesOf(headers: IncomingHttpHeaders, name: string): string[] {
-  const value = headers[name.toLowerCase()];
-  const texts = value === undefined ? [] : [value].flat().flatMap((text) => text.split(','));
-  return texts.map((text) => text.trim()).filter((text) => text !== '');
+  const groups = options.groupHeaders.flatMap((header) => headerValues(credentials, header.toLowerCase()));
+  return { name, groups, extra: Object.fromEntries(extra) };
 }
 
 /** Keys of extras are percent-encoded, since header names allow little. */

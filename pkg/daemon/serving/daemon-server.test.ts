@@ -68,12 +68,14 @@ t.test('client certificates and front proxies', async (t) => {
     '--requestheader-allowed-names=front-proxy',
   ]);
   const headers = { 'x-remote-user': 'spoken-for', 'x-remote-group': 'a, b', 'x-remote-extra-k': 'v' };
+  const odd = { 'x-remote-user': 'other', 'x-remote-group': `a,${orchDialect.groups.masters}` };
   const rows: [string, Parameters<typeof get>[2], number][] = [
     ['a user', { identity: await issue(authority, 'cert-user') }, 200],
     ['another user', { identity: await issue(authority, 'other') }, 403],
     ['a master', { identity: await issue(authority, 'admin', [orchDialect.groups.masters]) }, 200],
     ['a stranger', { identity: await issue(await createAuthority({ commonName: 'ca', now }), 'cert-user') }, 401],
     ['a front proxy', { identity: await issue(proxyAuthority, 'front-proxy'), headers }, 200],
+    ['a group with a comma in its name', { identity: await issue(proxyAuthority, 'front-proxy'), headers: odd }, 403],
     ['a proxy that is not allowed', { identity: await issue(proxyAuthority, 'cert-user'), headers }, 401],
     ['a user with headers', { identity: await issue(authority, 'other'), headers }, 403],
     ['headers without a certificate', { headers }, 403],
@@ -125,15 +127,24 @@ t.test('what is authorized is what is routed', async (t) => {
     '/healthz%2f..%2fmetrics',
     '/%zz',
     '/healthz?/../metrics',
+    '/healthz/',
   ]) {
     const { status, body } = await get(port, path);
     t.ok(status !== 200 || body === 'ok', `${path} gives ${status}`);
   }
 });
 
+t.test('a right to what is below a path is none to the path', async (t) => {
+  const { port } = await setUp(t, ['--authorization-always-allow-paths=/metrics/*,/debug/pprof/*']);
+  t.equal((await get(port, '/metrics/')).status, 404);
+  t.equal((await get(port, '/metrics/x')).status, 404);
+  t.equal((await get(port, '/metrics')).status, 403);
+  t.match(await get(port, '/metrics/../healthz'), { status: 400, body: /"reason":"BadRequest"/ });
+});
+
 t.test('upgrades pass the same gate', async (t) => {
   const { port } = await setUp(t, [], {
-    upgrade: (_request, socket, _head, user) => {
+    upgrade: ({ socket, user }) => {
       socket.end(`HTTP/1.1 101 Switching Protocols\r\nx-user: ${user.name}\r\n\r\n`);
     },
   });

@@ -1,7 +1,8 @@
 /**
  * A daemon's HTTPS port: health, metrics and the daemon's own routes, each request authenticated and authorized.
  *
- * Order for every request: who asks (401 when a credential is wrong) → whether they may (403) → the route.
+ * Order for every request: what it is for (400) → who asks (401 when a credential is wrong) → whether they may (403) →
+ * the route, or the session. All go by the same description of the request.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Server as HttpsServer, ServerOptions } from 'node:https';
@@ -26,12 +27,23 @@ import type { AccessAttributes } from '#daemon/serving/authorizer.js';
 import { addDebugRoutes } from '#daemon/serving/debug-routes.js';
 import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
 import type { HealthChecks, HealthEndpoint } from '#daemon/serving/health.js';
+import { parseRequestTarget, queryOf, type RequestTarget } from '#daemon/serving/request-target.js';
 import { schemaless } from '#daemon/serving/schemaless.js';
 import { contextsOf, type ServingCertificates } from '#daemon/serving/serving-certificate.js';
 import { opensslCipher, secureVersion } from '#daemon/serving/tls-names.js';
 import type { ServingUser } from '#daemon/serving/user.js';
 
 export type DaemonApp = FastifyInstance<HttpsServer>;
+
+/** A connection that its client wants to use for something else, authenticated and authorized. */
+export interface Upgrade {
+  readonly target: RequestTarget;
+  readonly user: ServingUser;
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  /** What came behind the request's head already. */
+  readonly head: Buffer;
+}
 
 export interface DaemonServerOptions {
   readonly bindAddress: string;
@@ -50,21 +62,28 @@ export interface DaemonServerOptions {
   readonly debug?: DebugEndpoints;
   readonly log: Logger;
   /** What a request asks for; absent: its path and lower-case method. */
-  readonly attributes?: (method: string, path: string) => AccessAttributes;
+  readonly attributes?: (target: RequestTarget) => AccessAttributes;
   /** Adds the daemon's own routes. */
   readonly routes?: (app: DaemonApp) => void;
   /** Called for each new connection, before its handshake. */
   readonly onConnection?: () => void;
   /** Takes an upgraded connection, after authentication and authorization; owns the socket from then on. */
-  readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer, user: ServingUser) => void;
+  readonly upgrade?: (upgrade: Upgrade) => void;
 }
 
 const endpoints: readonly HealthEndpoint[] = ['healthz', 'livez', 'readyz'];
 
+/** What is known of a request: what it is for, or why it is refused, and who asks once it was let in. */
+interface Admission {
+  readonly target?: RequestTarget;
+  readonly refusal?: StatusError;
+  user?: ServingUser;
+}
+
 export class DaemonServer {
   readonly #options: DaemonServerOptions;
   readonly #app: DaemonApp;
-  readonly #users = new WeakMap<IncomingMessage, ServingUser>();
+  readonly #admissions = new WeakMap<IncomingMessage, Admission>();
   /** The context for a server name; undefined: the default certificate's. */
   #contextFor: (serverName: string) => SecureContext | undefined;
 
@@ -76,7 +95,8 @@ export class DaemonServer {
     this.#app = fastify<HttpsServer>({
       https: { ...tlsOptions(options), SNICallback },
       forceCloseConnections: true,
-      routerOptions: { ignoreTrailingSlash: true },
+      // The router reads what was authorized, in its one encoding.
+      rewriteUrl: (raw) => this.#read(raw as IncomingMessage).target?.url ?? '/',
       schemaController: schemaless,
     });
     this.#app.addHook('onRequest', async (request, reply) => {
@@ -115,7 +135,7 @@ export class DaemonServer {
 
   /** Who makes the request; undefined for one that this server did not admit. */
   userOf(request: IncomingMessage): ServingUser | undefined {
-    return this.#users.get(request);
+    return this.#admissions.get(request)?.user;
   }
 
   /** Ends all connections and stops listening. Idempotent. */
@@ -133,8 +153,7 @@ export class DaemonServer {
     const { health, log } = this.#options;
     for (const endpoint of endpoints) {
       const answer = async (request: { url: string }, reply: FastifyReply, name?: string) => {
-        const query = new URLSearchParams(request.url.split('?')[1] ?? '');
-        const { status, body, failures } = await health.respond(endpoint, query, name);
+        const { status, body, failures } = await health.respond(endpoint, queryOf(request), name);
         for (const { name: check, error } of failures) log.warn({ endpoint, check, err: error }, 'Health check failed');
         await reply
           .code(status)
@@ -157,15 +176,26 @@ export class DaemonServer {
     });
   }
 
+  /** What the request is for; read when it comes, and never again. */
+  #read(request: IncomingMessage): Admission {
+    const known = this.#admissions.get(request);
+    if (known !== undefined) return known;
+    const admission = readRequest(request);
+    this.#admissions.set(request, admission);
+    return admission;
+  }
+
   /** The refusal, or undefined when the request may go on; its user is remembered. */
   async #admit(request: IncomingMessage): Promise<StatusError | undefined> {
     const { auth, attributes = pathAttributes, log } = this.#options;
-    const path = pathOf(request.url ?? '/');
+    const admission = this.#read(request);
+    const { target } = admission;
+    if (target === undefined) return admission.refusal;
     try {
       const user = await this.#authenticate(request);
       if (user === undefined) return unauthorized();
-      this.#users.set(request, user);
-      const wanted = attributes(request.method ?? 'GET', path);
+      admission.user = user;
+      const wanted = attributes(target);
       const decision = await auth.authorizer.authorize(user, wanted);
       if (decision.allowed) return undefined;
       const subject = 'path' in wanted ? `path "${wanted.path}"` : `resource "${wanted.resource}"`;
@@ -173,7 +203,7 @@ export class DaemonServer {
       const why = `User "${user.name}" cannot ${wanted.verb} ${subject}${reason}`;
       return forbidden({ group: '', resource: '' }, '', why);
     } catch (error) {
-      log.error({ err: error, path }, 'Could not authorize');
+      log.error({ err: error, path: target.path }, 'Could not authorize');
       return internalError(error);
     }
   }
@@ -183,7 +213,11 @@ export class DaemonServer {
     const { auth, log } = this.#options;
     const certificate = (request.socket as TLSSocket).getPeerX509Certificate?.();
     try {
-      return await auth.authenticator.authenticate({ headers: request.headers, clientCertificate: certificate?.raw });
+      return await auth.authenticator.authenticate({
+        headers: request.headers,
+        rawHeaders: request.rawHeaders,
+        clientCertificate: certificate?.raw,
+      });
     } catch (error) {
       if (statusOf(error)?.code !== 401) log.error({ err: error }, 'Unable to authenticate the request');
       return undefined;
@@ -194,8 +228,8 @@ export class DaemonServer {
     const { upgrade } = this.#options;
     socket.on('error', () => socket.destroy());
     const refusal = upgrade === undefined ? pathNotFound() : await this.#admit(request);
-    const user = this.#users.get(request);
-    if (refusal !== undefined || upgrade === undefined || user === undefined) {
+    const { target, user } = this.#read(request);
+    if (refusal !== undefined || upgrade === undefined || user === undefined || target === undefined) {
       const body = JSON.stringify(refusal?.status ?? {});
       socket.end(
         `HTTP/1.1 ${refusal?.code ?? 500} Refused\r\ncontent-type: application/json\r\n` +
@@ -203,22 +237,19 @@ export class DaemonServer {
       );
       return;
     }
-    upgrade(request, socket, head, user);
+    upgrade({ target, user, request, socket, head });
   }
 }
 
-/** The path as the router reads it: percent-decoded, and otherwise as it was sent. */
-function pathOf(url: string): string {
-  const raw = url.split('?', 1)[0] ?? '';
+function readRequest({ method = 'GET', url = '/' }: IncomingMessage): Admission {
   try {
-    return decodeURIComponent(raw);
-  } catch {
-    // No valid encoding: no route has this path either.
-    return raw;
+    return { target: parseRequestTarget(method, url) };
+  } catch (error) {
+    return { refusal: statusOf(error) === undefined ? internalError(error) : (error as StatusError) };
   }
 }
 
-function pathAttributes(method: string, path: string): AccessAttributes {
+function pathAttributes({ method, path }: RequestTarget): AccessAttributes {
   return { path, verb: method.toLowerCase() };
 }
 

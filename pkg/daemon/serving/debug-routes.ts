@@ -1,6 +1,7 @@
 /** A daemon's debug endpoints as routes of its server. */
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { DaemonApp } from '#daemon/serving/daemon-server.js';
+import { queryOf } from '#daemon/serving/request-target.js';
 
 /** Bodies are numbers: nothing longer is read. */
 const bodyLimitBytes = 1024;
@@ -12,7 +13,9 @@ export function addDebugRoutes(app: DaemonApp, debug: DebugEndpoints): void {
     scope.addContentTypeParser('*', { parseAs: 'string', bodyLimit: bodyLimitBytes }, (_request, body, read) =>
       read(null, body),
     );
-    for (const path of debug.paths) {
+    // The index of profiles is a folder; links on it go by that.
+    const urls = debug.paths.flatMap((path) => (path === '/debug/pprof' ? [path, `${path}/`] : [path]));
+    for (const path of urls) {
       scope.route({
         method: ['GET', 'POST', 'PUT'],
         url: path,
@@ -22,7 +25,7 @@ export function addDebugRoutes(app: DaemonApp, debug: DebugEndpoints): void {
           const response = await debug.respond({
             method: request.method,
             path,
-            query: new URLSearchParams(request.url.split('?')[1] ?? ''),
+            query: queryOf(request),
             body: () => Promise.resolve(typeof request.body === 'string' ? request.body : ''),
             signal: gone.signal,
           });

@@ -5,6 +5,7 @@ import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type Clock, realClock } from '#apimachinery/clock.js';
+import { writeFileAtomic } from '#daemon/pki/file-store.js';
 import { cniConfig, containerdConfig } from '#nodeagent/containerd/config.js';
 import { findCNIPlugins, findProgram, oomScoreAdjRestricted } from '#nodeagent/containerd/machine.js';
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
@@ -128,7 +129,7 @@ async function writeConfiguration(options: ContainerdOptions, paths: ContainerdP
   await writeFile(join(dir, 'cni', '10-bridge.conflist'), network);
 }
 
-/** Starts the process; its output goes to a file, so that it can outlive the starter. */
+/** Starts the process and keeps its pid; its output goes to a file, so that it can outlive the starter. */
 async function launch(options: Pick<ContainerdOptions, 'dir' | 'detached'>, paths: ContainerdPaths): Promise<number> {
   const program = await findProgram('containerd');
   if (program === undefined) throw new Error('containerd is not installed');
@@ -145,6 +146,13 @@ async function launch(options: Pick<ContainerdOptions, 'dir' | 'detached'>, path
     });
     child.unref();
     if (child.pid === undefined) throw new Error('containerd did not start');
+    try {
+      await writeFileAtomic(paths.pidFile, `${child.pid}\n`, 0o644);
+    } catch (error) {
+      // Nobody would find it again.
+      child.kill('SIGKILL');
+      throw error;
+    }
     return child.pid;
   } finally {
     await log.close();
@@ -163,7 +171,6 @@ export async function startContainerd(options: ContainerdOptions): Promise<Conta
     await writeConfiguration(options, paths);
     await rm(paths.socket, { force: true });
     pid = await launch(options, paths);
-    await writeFile(paths.pidFile, `${pid}\n`);
   }
   const deadline = clock.monotonic() + (options.startTimeoutMs ?? defaultStartTimeoutMs);
   const found = pid;
@@ -186,7 +193,6 @@ export async function resumeContainerd(dir: string, clock: Clock = realClock): P
   const paths = containerdPaths(dir);
   await rm(paths.socket, { force: true });
   const pid = await launch({ dir, detached: true }, paths);
-  await writeFile(paths.pidFile, `${pid}\n`);
   await waitUntilReady(paths, pid, { clock, deadline: clock.monotonic() + defaultStartTimeoutMs, signal: undefined });
 }
 

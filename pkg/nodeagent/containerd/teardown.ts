@@ -8,6 +8,7 @@ import { containerdPaths } from '#nodeagent/containerd/containerd.js';
 import { cgroupVersion } from '#nodeagent/containerd/machine.js';
 import { removeRules } from '#nodeagent/containerd/rules.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
+import { mountsBelow, unmount } from '#nodeagent/files/mounts.js';
 import { PodCgroups } from '#nodeagent/resources/cgroups.js';
 
 const run = promisify(execFile);
@@ -52,18 +53,6 @@ export async function shimsOf(dir: string): Promise<number[]> {
   return found;
 }
 
-/** Mount points below a directory, deepest first, as in `/proc/mounts`. */
-export async function mountsBelow(dir: string): Promise<string[]> {
-  const mounts = await readFile('/proc/mounts', 'utf8');
-  return mounts
-    .split('\n')
-    .map((line) =>
-      (line.split(' ')[1] ?? '').replace(/\\([0-7]{3})/g, (_, o: string) => String.fromCharCode(Number.parseInt(o, 8))),
-    )
-    .filter((path) => path === dir || path.startsWith(`${dir}/`))
-    .sort((a, b) => b.length - a.length);
-}
-
 /**
  * After `stopContainerd`, when no sandbox runs any more: unmounts what is left below its directories and removes its
  * network (bridge, rules, leases of addresses) and state.
@@ -71,7 +60,7 @@ export async function mountsBelow(dir: string): Promise<string[]> {
 export async function cleanContainerd(dir: string, bridge?: string): Promise<void> {
   const paths = containerdPaths(dir, bridge);
   for (const root of [dir, paths.stateDir]) {
-    for (const mount of await mountsBelow(root)) await run('umount', ['-l', mount]);
+    for (const mount of await mountsBelow(root)) await unmount(mount, { lazy: true });
   }
   const links = await run('ip', ['-o', 'link', 'show', 'type', 'bridge']);
   if (links.stdout.includes(` ${paths.bridge}:`)) await run('ip', ['link', 'delete', paths.bridge]);

@@ -84,6 +84,20 @@ export function criContract(t: Test, newSubject: () => Promise<ContractSubject>)
     await t.rejects(cri.podSandboxStatus(id), { code: 'NotFound' });
   });
 
+  t.test("a sandbox on the host's network says so", async (t) => {
+    const subject = await newSubject();
+    const { cri } = subject;
+    const config: PodSandboxConfig = {
+      ...sandboxConfig(subject, 'host'),
+      hostname: '',
+      dnsConfig: { servers: ['192.0.2.53'], searches: ['example.test'], options: ['ndots:3', 'rotate'] },
+      linux: { securityContext: { namespaceOptions: { ...namespaceOptions, network: 'NODE' } } },
+    };
+    const id = await cri.runPodSandbox(config);
+    t.teardown(async () => cri.removePodSandbox(id));
+    t.match(await cri.podSandboxStatus(id), { state: 'SANDBOX_READY', networkMode: 'NODE' });
+  });
+
   t.test('a container runs, answers commands, is stopped and leaves its log', async (t) => {
     const subject = await newSubject();
     const { cri } = subject;

@@ -207,9 +207,18 @@ t.test('host names and the hosts file', async (t) => {
     hostname,
     hostDomain,
     hostFile: '',
-    agentName: 'nodeagent',
+    productName: kubernetesDialect.displayName,
   });
-  t.match(text, /^# nodeagent-managed hosts file\.\n127\.0\.0\.1\tlocalhost\n/);
+  t.match(text, /^# Kubernetes-managed hosts file\.\n127\.0\.0\.1\tlocalhost\n/);
   t.match(text, '10.0.0.2\th.s.ns.svc.cluster.local\th\n');
   t.match(text, '1.2.3.4\tx\ty\n');
+  const onHost = hostsFile({
+    pod: withSpec({ hostNetwork: true }),
+    podIPs: ['192.0.2.1'],
+    hostname,
+    hostDomain,
+    hostFile: '127.0.0.1\tlocalhost\n',
+    productName: orchDialect.displayName,
+  });
+  t.equal(onHost, '# Orch-managed hosts file (host network).\n127.0.0.1\tlocalhost\n');
 });

@@ -9,8 +9,8 @@ export interface HostsFileInput {
   readonly hostDomain: string;
   /** Of the node, for pods on its network. */
   readonly hostFile: string;
-  /** Who manages the file, for its first line. */
-  readonly agentName: string;
+  /** The product that manages the file, for its first line. */
+  readonly productName: string;
 }
 
 const localLines = [
@@ -23,8 +23,8 @@ const localLines = [
 ];
 
 export function hostsFile(input: HostsFileInput): string {
-  const { pod, podIPs, hostname, hostDomain, agentName } = input;
-  const title = `# ${agentName}-managed hosts file`;
+  const { pod, podIPs, hostname, hostDomain, productName } = input;
+  const title = `# ${productName}-managed hosts file`;
   let text: string;
   if (pod.spec.hostNetwork === true) text = `${title} (host network).\n${input.hostFile}`;
   else {

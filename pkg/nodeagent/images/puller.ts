@@ -102,7 +102,9 @@ export class ImagePuller {
     const { image, name } = what;
     const key = `${pod.metadata.uid}_${image}`;
     const waiting = this.#waiting.get(key) ?? 0;
-    if (waiting > clock.now()) {
+    const waitMs = waiting - clock.now();
+    // More than was ever set: the clock was set back.
+    if (waitMs > 0 && waitMs <= maxBackOffMs) {
       const message = `Back-off pulling image "${image}"`;
       events.container(pod, container, 'Normal', 'BackOff', message);
       throw new ImageError('ImagePullBackOff', message, waiting);

@@ -1,7 +1,8 @@
 /** Logs as files that the runtime writes. */
 import { type FSWatcher, watch } from 'node:fs';
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { openRegularFile } from '#nodeagent/files/regular-file.js';
 import type { LogFile, LogFiles } from '#nodeagent/logs/log-files.js';
 
 function missing(error: unknown): boolean {
@@ -10,23 +11,19 @@ function missing(error: unknown): boolean {
 
 export class DiskLogFiles implements LogFiles {
   async open(path: string): Promise<LogFile | undefined> {
-    try {
-      const handle = await open(path, 'r');
-      const { ino, dev } = await handle.stat();
-      return {
-        identity: `${dev}:${ino}`,
-        size: async () => (await handle.stat()).size,
-        async read(offset, length) {
-          const buffer = Buffer.allocUnsafe(length);
-          const { bytesRead } = await handle.read(buffer, 0, length, offset);
-          return buffer.subarray(0, bytesRead);
-        },
-        close: () => handle.close(),
-      };
-    } catch (error) {
-      if (missing(error)) return undefined;
-      throw error;
-    }
+    const handle = await openRegularFile(path);
+    if (handle === undefined) return undefined;
+    const { ino, dev } = await handle.stat();
+    return {
+      identity: `${dev}:${ino}`,
+      size: async () => (await handle.stat()).size,
+      async read(offset, length) {
+        const buffer = Buffer.allocUnsafe(length);
+        const { bytesRead } = await handle.read(buffer, 0, length, offset);
+        return buffer.subarray(0, bytesRead);
+      },
+      close: () => handle.close(),
+    };
   }
 
   watch(path: string, onChange: () => void): () => void {

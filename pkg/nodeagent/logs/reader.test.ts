@@ -60,6 +60,13 @@ t.test('the tail of a log larger than a block', async (t) => {
   t.equal((await text(path, { tailLines: 9000 })).split('\n').length, 3001);
 });
 
+t.test('a long line stands in with its end, in whole bytes', async (t) => {
+  const path = await logFile(t, line(1, 'x'.repeat(300_000)) + line(2, 'ä'.repeat(3)));
+  t.equal(await readTail(files, path, { lines: 80, bytes: 11 }), 'xxx\näää\n');
+  t.equal(await readTail(files, path, { lines: 1, bytes: 2048 }), 'äää\n');
+  t.equal((await readTail(files, path, { lines: 80, bytes: 2048 })).length, 2048 - 3);
+});
+
 t.test('following goes on across a rotation and ends with the container', async (t) => {
   const path = await logFile(t, line(1, 'first'));
   let running = true;

@@ -32,7 +32,10 @@ export async function tailOffset(file: LogFile, lines: number): Promise<number> 
   return 0;
 }
 
-/** Text of the last lines, at most `bytes` of it; empty when there is no log. */
+/** Bytes of a log's end that surely hold the text asked for: eighty times what stands before a line, and the text. */
+const maxTailBytes = 64 * 1024;
+
+/** Text of the last lines, at most `bytes` of it, less than 32 KiB; empty when there is no log. */
 export async function readTail(
   files: LogFiles,
   path: string,
@@ -41,15 +44,30 @@ export async function readTail(
   const file = path === '' ? undefined : await files.open(path);
   if (file === undefined) return '';
   try {
-    const offset = await tailOffset(file, limit.lines);
-    const raw = await file.read(offset, Math.max(0, (await file.size()) - offset));
-    const parts: string[] = [];
-    for (const line of raw.toString('latin1').split('\n')) {
-      const parsed = parseLogLine(Buffer.from(line, 'latin1'));
-      if (parsed !== undefined) parts.push(parsed.text.toString() + (parsed.partial ? '' : '\n'));
-    }
-    return parts.join('').slice(-limit.bytes);
+    const size = await file.size();
+    const start = Math.max(0, size - maxTailBytes);
+    const lines = rawLines(await file.read(start, size - start));
+    const texts = lines.slice(-limit.lines).map((line) => {
+      const parsed = parseLogLine(line);
+      if (parsed !== undefined) return parsed.partial ? parsed.text : Buffer.concat([parsed.text, newLine]);
+      // The rest of a long line that begins before what was read.
+      return start > 0 && line === lines[0] ? Buffer.concat([line, newLine]) : Buffer.alloc(0);
+    });
+    return Buffer.concat(texts).subarray(-limit.bytes).toString();
   } finally {
     await file.close();
   }
+}
+
+const newLine = Buffer.from('\n');
+
+function rawLines(raw: Buffer): Buffer[] {
+  const lines: Buffer[] = [];
+  for (let start = 0; start < raw.length; ) {
+    const feed = raw.indexOf(lineFeed, start);
+    const end = feed < 0 ? raw.length : feed;
+    lines.push(raw.subarray(start, end));
+    start = end + 1;
+  }
+  return lines;
 }

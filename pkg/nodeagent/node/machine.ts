@@ -1,6 +1,10 @@
 /** The machine that a node is. */
 import { readFile, statfs } from 'node:fs/promises';
-import { arch, availableParallelism, networkInterfaces, release, totalmem } from 'node:os';
+import { arch, availableParallelism, release, totalmem } from 'node:os';
+import { specialRange } from '#apimachinery/validation/special-ip.js';
+import { type AddressRequest, findNodeAddresses, type NodeAddresses } from '#nodeagent/node/address.js';
+import { hostNetwork } from '#nodeagent/node/host-network.js';
+import { type HostUsage, hostUsage } from '#nodeagent/stats/host-usage.js';
 
 export interface MachineFacts {
   readonly cpus: number;
@@ -13,8 +17,6 @@ export interface MachineFacts {
   readonly osImage: string;
   /** As Go names them: `amd64`, `arm64`. */
   readonly architecture: string;
-  /** Of the interface to the outside. */
-  readonly address: string;
 }
 
 /** What may change while the node runs. */
@@ -29,6 +31,10 @@ export interface MachineState {
 export interface Machine {
   facts(): Promise<MachineFacts>;
   state(): Promise<MachineState>;
+  /** What all of it uses; undefined for one that is none. */
+  usage(): Promise<HostUsage | undefined>;
+  /** Looks anew each time. Rejects with the reason when an address that is asked for cannot be the machine's. */
+  addresses(request: AddressRequest): Promise<NodeAddresses>;
 }
 
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
@@ -42,15 +48,22 @@ async function textOf(path: string): Promise<string> {
   }
 }
 
-/** The first IPv4 address that is not loopback; the first IPv6 one otherwise; loopback when there is no other. */
-export function machineAddress(interfaces = networkInterfaces()): string {
-  const all = Object.entries(interfaces)
-    // Bridges and pairs of containers are not how others reach the machine.
-    .filter(([name]) => !/^(cni|docker|veth|br-|virbr|flannel|cali)/.test(name))
-    .flatMap(([, addresses]) => addresses ?? [])
-    .filter((address) => !address.internal && !address.address.startsWith('fe80:'));
-  const chosen = all.find((address) => address.family === 'IPv4') ?? all[0];
-  return chosen?.address ?? '127.0.0.1';
+/** In this order, as release 1.24 looks for them. Some machines have no DMI: PowerPC, s390x, many virtual ones. */
+const systemUUIDFiles = [
+  '/sys/class/dmi/id/product_uuid',
+  '/proc/device-tree/system-id',
+  '/proc/device-tree/vm,uuid',
+  '/etc/machine-id',
+];
+const machineIDFiles = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
+
+/** What the first of the files says that says anything; the device tree ends its texts with NUL. */
+export async function firstText(paths: readonly string[], read = textOf): Promise<string> {
+  for (const path of paths) {
+    const text = (await read(path)).replace(/\0+$/, '').trim();
+    if (text !== '') return text;
+  }
+  return '';
 }
 
 /** The machine that this process runs on. */
@@ -69,13 +82,12 @@ export class LocalMachine implements Machine {
       cpus: availableParallelism(),
       memoryBytes: totalmem(),
       ephemeralStorageBytes: bsize * blocks,
-      machineID: await textOf('/etc/machine-id'),
-      systemUUID: await textOf('/sys/class/dmi/id/product_uuid'),
+      machineID: await firstText(machineIDFiles),
+      systemUUID: await firstText(systemUUIDFiles),
       bootID: await textOf('/proc/sys/kernel/random/boot_id'),
       kernelVersion: release(),
       osImage: /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(osRelease)?.[1] ?? 'Linux',
       architecture: architectures[arch()] ?? arch(),
-      address: machineAddress(),
     };
   }
 
@@ -90,13 +102,24 @@ export class LocalMachine implements Machine {
       inodes: files,
     };
   }
+
+  usage(): Promise<HostUsage | undefined> {
+    return hostUsage();
+  }
+
+  addresses(request: AddressRequest): Promise<NodeAddresses> {
+    return findNodeAddresses(request, hostNetwork);
+  }
 }
 
-/** A machine of any size that is nowhere. */
+/** A machine of any size; its agent is reached where this process is. */
 export class SimulatedMachine implements Machine {
   readonly #facts: MachineFacts;
+  readonly #address: string | undefined;
 
-  constructor(facts: Partial<MachineFacts> & { readonly address: string }) {
+  /** @param facts `address`: of its own, where none is asked for; absent: this machine's. */
+  constructor({ address, ...facts }: Partial<MachineFacts> & { readonly address?: string } = {}) {
+    this.#address = address;
     this.#facts = {
       cpus: 32,
       memoryBytes: 128 * 2 ** 30,
@@ -124,5 +147,17 @@ export class SimulatedMachine implements Machine {
       inodesFree: 1e6,
       inodes: 1e6,
     });
+  }
+
+  usage(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  /** Any address will do that is asked for. */
+  addresses(request: AddressRequest): Promise<NodeAddresses> {
+    const given = request.nodeIPs.filter((address) => specialRange(address) !== 'unspecified');
+    if (given.length > 0) return Promise.resolve({ addresses: given });
+    if (this.#address !== undefined) return Promise.resolve({ addresses: [this.#address] });
+    return findNodeAddresses(request, hostNetwork);
   }
 }

@@ -25,7 +25,7 @@ export interface NodeRegistrarOptions {
   readonly taints: readonly Taint[];
   readonly unschedulable: boolean;
   readonly providerID: string;
-  /** Empty: the machine's own. */
+  /** Empty: the machine's own; see `findNodeAddresses`. */
   readonly nodeIPs: readonly string[];
   readonly maxPods: number;
   /** 0: as many as `maxPods`. */
@@ -48,6 +48,11 @@ export class NodeRegistrar {
   readonly #options: NodeRegistrarOptions;
   readonly #nodes: ResourceClient<Node>;
   #facts: MachineFacts | undefined;
+  /** None while those that are asked for cannot be the machine's. */
+  #addresses: readonly string[] = [];
+  /** What was last said about them. */
+  #addressProblem: string | undefined;
+  #looking: Promise<void> | undefined;
   #resources: Resources = { capacity: {}, allocatable: {} };
   #runtimeVersion = '';
   #node: Node | undefined;
@@ -63,10 +68,36 @@ export class NodeRegistrar {
   async prepare(): Promise<void> {
     const { machine, cri, maxPods, podsPerCore, reservations } = this.#options;
     this.#facts = await machine.facts();
+    await this.#lookForAddresses();
     const ofCores = podsPerCore > 0 ? podsPerCore * this.#facts.cpus : maxPods;
     this.#resources = nodeResources(this.#facts, Math.min(maxPods, ofCores), reservations);
     const { runtimeName, runtimeVersion } = await cri.version();
     this.#runtimeVersion = `${runtimeName}://${runtimeVersion}`;
+  }
+
+  /** Never rejects; a failure leaves the addresses as they are. */
+  async #lookForAddresses(): Promise<void> {
+    const { machine, nodeIPs, nodeName, log } = this.#options;
+    let problem: string | undefined;
+    try {
+      const { addresses, warning } = await machine.addresses({ nodeIPs, nodeName });
+      this.#addresses = addresses;
+      problem = warning;
+    } catch (error) {
+      problem = error instanceof Error ? error.message : String(error);
+    }
+    if (problem !== undefined && problem !== this.#addressProblem)
+      log.warn({ problem }, 'The node has no address that others can use');
+    this.#addressProblem = problem;
+  }
+
+  /** The resolver of names may take long, and the status must not wait for it. */
+  #refreshAddresses(): void {
+    const before = this.#addresses.join();
+    this.#looking ??= this.#lookForAddresses().finally(() => {
+      this.#looking = undefined;
+      if (this.#addresses.join() !== before) this.poke();
+    });
   }
 
   get facts(): MachineFacts {
@@ -78,8 +109,9 @@ export class NodeRegistrar {
     return this.#resources;
   }
 
-  get hostIP(): string {
-    return this.#options.nodeIPs[0] ?? this.facts.address;
+  /** The node's addresses, one or one of each family; the first is the one that pods are told. */
+  get hostIPs(): readonly string[] {
+    return this.#addresses.length > 0 ? this.#addresses : this.#options.nodeIPs;
   }
 
   get node(): Node | undefined {
@@ -200,8 +232,7 @@ export class NodeRegistrar {
   }
 
   async #status(old: NodeStatus | undefined): Promise<NodeStatus> {
-    const { client, clock, cri, machine, nodeName, nodeIPs, maxImages, serverPort, notReady, reservations } =
-      this.#options;
+    const { client, clock, cri, machine, nodeName, maxImages, serverPort, notReady, reservations } = this.#options;
     const reasons = [...notReady()];
     let images: Image[] = [];
     try {
@@ -215,13 +246,15 @@ export class NodeRegistrar {
     } catch (error) {
       reasons.push(`container runtime is down: ${error instanceof Error ? error.message : String(error)}`);
     }
-    const ips = nodeIPs.length > 0 ? nodeIPs : [this.facts.address];
     return nodeStatus({
       dialect: client.dialect,
       facts: this.facts,
       state: await machine.state(),
       resources: this.#resources,
-      addresses: [...ips.map((address) => ({ type: 'InternalIP', address })), { type: 'Hostname', address: nodeName }],
+      addresses: [
+        ...this.#addresses.map((address) => ({ type: 'InternalIP', address })),
+        { type: 'Hostname', address: nodeName },
+      ],
       runtimeVersion: this.#runtimeVersion,
       images,
       maxImages,
@@ -236,6 +269,7 @@ export class NodeRegistrar {
   async #report(): Promise<void> {
     const { clock, nodeName, reportFrequencyMs } = this.#options;
     const old = this.#node?.status;
+    this.#refreshAddresses();
     const status = await this.#status(old);
     const due = clock.monotonic() - this.#reportedAt >= reportFrequencyMs;
     if (!due && sameStatus(old, status)) return;

@@ -41,7 +41,8 @@ export const generalOptions = {
   'node-ip': {
     type: 'strings',
     section: 'General',
-    meaning: 'Addresses of the node; the first is the one that pods see. Default: of the interface to the outside.',
+    meaning:
+      'Address of the node, or one of each family; the first is the one that pods see. 0.0.0.0 or :: ask for a family. Default: of the host name, else of the interface with the default route.',
   },
   'node-labels': { type: 'map', section: 'General', meaning: 'Labels of the node.' },
   'register-node': {

@@ -1,9 +1,10 @@
 /** What the agent may say about its node: labels, taints, addresses; and combinations of general options. */
 import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
-import { ipErrors, ipFamily } from '#apimachinery/validation/ip.js';
+import { ipErrors } from '#apimachinery/validation/ip.js';
 import { labelValueErrors, qualifiedNameErrors } from '#apimachinery/validation/names.js';
 import type { Rule } from '#daemon/options/validate.js';
 import { label } from '#nodeagent/options/label.js';
+import { nodeIPErrors } from '#nodeagent/options/node-ip.js';
 import { type NodeAgentOptions, parseTaint } from '#nodeagent/options.js';
 
 export const identityRules: Rule<NodeAgentOptions> = (values, given) => [
@@ -72,12 +73,7 @@ function addressErrors(values: NodeAgentOptions): string[] {
     for (const error of ipErrors(address))
       messages.push(`${label('cluster-dns')} ${JSON.stringify(address)}: ${error}`);
   }
-  const nodeIPs = values['node-ip'];
-  const families = nodeIPs.map(ipFamily);
-  const pair = nodeIPs.length === 2 && families[0] !== families[1];
-  if (families.includes(0) || (nodeIPs.length > 1 && !pair)) {
-    messages.push(`--node-ip ${JSON.stringify(nodeIPs.join(','))} must be one IP address or one of each family`);
-  }
+  messages.push(...nodeIPErrors(values['node-ip']));
   return messages;
 }
 

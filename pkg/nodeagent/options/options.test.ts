@@ -200,6 +200,7 @@ t.test('values that are refused', async (t) => {
     [['--register-with-taints=a=b:Never'], /is not of the form/],
     [['--node-ip=10.0.0.1,10.0.0.2'], /must be one IP address or one of each family$/],
     [['--node-ip=here'], /must be one IP address/],
+    [['--node-ip=0.0.0.0,fd00::1'], /cannot include '0\.0\.0\.0' or '::'$/],
     [['--address=here'], /^address \(--address\) "here": must be a valid IP address/],
     [['--cluster-dns=dns'], /^clusterDNS .* must be a valid IP address/],
     [['--tls-cert-file=/a'], /^tlsCertFile .* and tlsPrivateKeyFile .* must be given together$/],

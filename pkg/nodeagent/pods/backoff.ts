@@ -33,7 +33,9 @@ export class BackOff {
     const entry = this.#current(key, eventAt);
     if (entry === undefined) return 0;
     const until = eventAt + entry.delayMs;
-    return until > this.#options.now() ? until : 0;
+    const now = this.#options.now();
+    // An event that is still to come: the clock was set back. Waiting until then might take for ever.
+    return until > now && eventAt <= now ? until : 0;
   }
 
   /** The present delay in milliseconds; 0 for none. */

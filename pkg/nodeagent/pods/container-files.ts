@@ -1,11 +1,15 @@
 /** Files that the node agent makes for containers: `/etc/hosts`, the termination message, sub-paths of volumes. */
-import { chmod, lstat, mkdir, open, readFile, realpath, writeFile } from 'node:fs/promises';
-import { join, posix } from 'node:path';
+import { chmod, lstat, mkdir, open, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, posix } from 'node:path';
 import type { Container, Pod, VolumeMount } from '#api/core/v1/types.gen.js';
+import type { Logger } from '#daemon/log/logger.js';
 import type { Mount, MountPropagation } from '#nodeagent/cri/cri.js';
 import { ContainerConfigError } from '#nodeagent/environment/environment.js';
 import { expand } from '#nodeagent/environment/expansion.js';
 import { hostsFile } from '#nodeagent/environment/hosts-file.js';
+import { openBeneath } from '#nodeagent/files/beneath.js';
+import { bindMount, MountRefusedError, mountsOn, unmount } from '#nodeagent/files/mounts.js';
+import { isWrittenByAgent } from '#nodeagent/volumes/payload.js';
 import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
 
 export interface ContainerFilesInput {
@@ -17,12 +21,12 @@ export interface ContainerFilesInput {
   readonly podIPs: readonly string[];
   readonly hostname: string;
   readonly hostDomain: string;
-  readonly agentName: string;
+  readonly productName: string;
+  readonly log: Logger;
 }
 
 const hostsPath = '/etc/hosts';
 const defaultTerminationPath = '/dev/termination-log';
-const maxTerminationBytes = 4096;
 
 const propagations: Readonly<Record<string, MountPropagation>> = {
   HostToContainer: 'PROPAGATION_HOST_TO_CONTAINER',
@@ -39,22 +43,13 @@ export function terminationMessageFile(
   return join(directories.container(podUID, container), String(attempt));
 }
 
-/** What the container left there, at most 4 KiB; empty when nothing. */
-export async function readTerminationMessage(path: string): Promise<string> {
-  try {
-    const bytes = await readFile(path);
-    return bytes.subarray(0, maxTerminationBytes).toString();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
-    throw error;
-  }
-}
-
 /** The mounts of a container; makes the files that they need. Throws ContainerConfigError. */
 export async function containerMounts(input: ContainerFilesInput, directories: PodDirectories): Promise<Mount[]> {
   const { container } = input;
   const mounts: Mount[] = [];
-  for (const mount of container.volumeMounts ?? []) mounts.push(await volumeMount(mount, input));
+  for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
+    mounts.push(await volumeMount(mount, index, input, directories));
+  }
   const paths = new Set(mounts.map((mount) => mount.containerPath));
   if (!paths.has(hostsPath)) mounts.push(await hostsMount(input, directories));
   const terminationPath = container.terminationMessagePath ?? defaultTerminationPath;
@@ -64,59 +59,98 @@ export async function containerMounts(input: ContainerFilesInput, directories: P
   return mounts;
 }
 
-async function volumeMount(mount: VolumeMount, input: ContainerFilesInput): Promise<Mount> {
-  const root = input.volumes.get(mount.name);
-  if (root === undefined) {
-    throw new ContainerConfigError(
-      `cannot find volume "${mount.name}" to mount into container "${input.container.name}"`,
-    );
+async function volumeMount(
+  mount: VolumeMount,
+  index: number,
+  input: ContainerFilesInput,
+  directories: PodDirectories,
+): Promise<Mount> {
+  const { pod, container, volumes } = input;
+  const root = volumes.get(mount.name);
+  const volume = pod.spec.volumes?.find(({ name }) => name === mount.name);
+  if (root === undefined || volume === undefined) {
+    throw new ContainerConfigError(`cannot find volume "${mount.name}" to mount into container "${container.name}"`);
   }
   const expression = mount.subPathExpr ?? '';
   const subPath = expression === '' ? (mount.subPath ?? '') : expandStrictly(expression, input);
+  const target = directories.subPath(pod.metadata.uid ?? '', mount.name, container.name, index);
   return {
     containerPath: posix.isAbsolute(mount.mountPath) ? mount.mountPath : posix.join('/', mount.mountPath),
-    hostPath: subPath === '' ? root : await subPathOf(root, subPath),
-    readonly: mount.readOnly === true,
+    hostPath: subPath === '' ? root : await subPathMount({ root, subPath, target, mount }, input),
+    // What the agent writes is no container's to change.
+    readonly: mount.readOnly === true || isWrittenByAgent(volume),
     propagation: propagations[mount.mountPropagation ?? ''] ?? 'PROPAGATION_PRIVATE',
   };
 }
 
 function expandStrictly(expression: string, input: ContainerFilesInput): string {
-  const text = expand(expression, input.environment);
-  if (/\$\([^)]*\)/.test(text)) throw new ContainerConfigError(`missing value for "${expression}"`);
-  return text;
+  return expand(expression, input.environment, () => {
+    throw new ContainerConfigError(`missing value for "${expression}"`);
+  });
+}
+
+interface SubPath {
+  readonly root: string;
+  readonly subPath: string;
+  /** Where it is mounted for the runtime. */
+  readonly target: string;
+  readonly mount: VolumeMount;
 }
 
 /**
- * A path within a volume, made if missing. What a container wrote into the volume must not lead out of it, so the
- * result is checked after all links are followed.
+ * A part of a volume, made if missing, as a mount of its own: the runtime is given a path that no container can turn into
+ * a link. What was wrong is told to the agent's log only, as in release 1.24: it could tell of the host's files.
  */
-async function subPathOf(root: string, subPath: string): Promise<string> {
-  if (posix.isAbsolute(subPath) || subPath.split('/').includes('..')) {
-    throw new ContainerConfigError(`subPath "${subPath}" must be a relative path without '..'`);
+async function subPathMount({ root, subPath, target, mount }: SubPath, input: ContainerFilesInput): Promise<string> {
+  if (posix.isAbsolute(subPath)) {
+    throw new ContainerConfigError(`error SubPath \`${subPath}\` must not be an absolute path`);
   }
-  const wanted = join(root, subPath);
+  if (subPath.split('/').includes('..')) {
+    throw new ContainerConfigError(`unable to provision SubPath \`${subPath}\`: must not contain '..'`);
+  }
   try {
-    await lstat(wanted);
+    const { mode } = await stat(root);
+    const part = await openBeneath(root, subPath, { makeMode: mode });
+    try {
+      await makeMountPoint(target, (await part.stat()).isDirectory());
+      await bindMount(part, target);
+    } finally {
+      await part.close();
+    }
+    return target;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    await mkdir(wanted, { recursive: true, mode: 0o755 });
-    await chmod(wanted, (await lstat(root)).mode & 0o7777);
+    const { container, log } = input;
+    log.error({ err: error, container: container.name, volume: mount.name }, 'Failed to prepare a subPath');
+    const why = error instanceof MountRefusedError ? `: ${error.message}` : '';
+    throw new ContainerConfigError(
+      `failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}"${why}`,
+      { cause: error },
+    );
   }
-  const real = await realpath(wanted);
-  const base = await realpath(root);
-  if (real !== base && !real.startsWith(`${base}/`)) {
-    throw new ContainerConfigError(`subPath "${subPath}" leads out of its volume`);
+}
+
+/** An empty directory or file to mount over; what was there for an earlier run is used again, or goes. */
+async function makeMountPoint(path: string, isDirectory: boolean): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o750 });
+  const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (found !== undefined && found.isDirectory() === isDirectory) return;
+  if (found !== undefined) {
+    for (const point of await mountsOn(path)) await unmount(point);
+    await (isDirectory ? rm(path) : rmdir(path));
   }
-  return real;
+  if (isDirectory) await mkdir(path, { mode: 0o750 });
+  else await (await open(path, 'wx', 0o640)).close();
 }
 
 async function hostsMount(input: ContainerFilesInput, directories: PodDirectories): Promise<Mount> {
-  const { pod, podIPs, hostname, hostDomain, agentName } = input;
+  const { pod, podIPs, hostname, hostDomain, productName } = input;
   const hostFile = pod.spec.hostNetwork === true ? await readFile(hostsPath, 'utf8') : '';
   const path = join(directories.pod(pod.metadata.uid ?? ''), 'etc-hosts');
   await mkdir(directories.pod(pod.metadata.uid ?? ''), { recursive: true, mode: 0o750 });
-  await writeFile(path, hostsFile({ pod, podIPs, hostname, hostDomain, hostFile, agentName }));
+  await writeFile(path, hostsFile({ pod, podIPs, hostname, hostDomain, hostFile, productName }));
   await chmod(path, 0o644);
   return { containerPath: hostsPath, hostPath: path, readonly: false, propagation: 'PROPAGATION_PRIVATE' };
 }

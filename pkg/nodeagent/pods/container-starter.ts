@@ -40,9 +40,9 @@ export function podLogDirectory(context: PodContext, pod: Pod): string {
 }
 
 export function podFacts(context: PodContext, pod: Pod, runtime: PodRuntime): PodFacts {
-  const { nodeName, hostIP, allocatable } = context.node();
-  const ips = pod.spec.hostNetwork === true ? [hostIP] : podIPs(runtime);
-  return { nodeName, hostIP, allocatable, podIPs: ips };
+  const { nodeName, hostIPs, allocatable } = context.node();
+  const ips = pod.spec.hostNetwork === true ? hostIPs : podIPs(runtime);
+  return { nodeName, hostIP: hostIPs[0] ?? '', allocatable, podIPs: ips };
 }
 
 export async function makeSandboxConfig(context: PodContext, pod: Pod, attempt: number): Promise<PodSandboxConfig> {
@@ -176,7 +176,8 @@ async function makeContainerConfig(context: PodContext, options: StartOptions, i
         podIPs: facts.podIPs,
         hostname,
         hostDomain,
-        agentName: context.dialect.components.nodeAgent,
+        productName: context.dialect.displayName,
+        log: context.log,
       },
       context.directories,
     );

@@ -25,7 +25,8 @@ import type { PodVolumes } from '#nodeagent/volumes/pod-volumes.js';
 /** What the node tells its pods. */
 export interface NodeFacts {
   readonly nodeName: string;
-  readonly hostIP: string;
+  /** One, or one of each family; see `NodeRegistrar.hostIPs`. */
+  readonly hostIPs: readonly string[];
   readonly allocatable: Readonly<Record<string, string>>;
   readonly memoryCapacityBytes: number;
 }

@@ -12,6 +12,8 @@ const pullErrorShownMs = 5000;
 /** The sandbox is held like a container; no container has this name. */
 const sandboxName = '';
 
+const sandboxHoldMs = { soon: 10_000, initial: 1000, max: 300_000 };
+
 export class StartHolds {
   readonly #context: PodContext;
   readonly #uid: string;
@@ -20,6 +22,8 @@ export class StartHolds {
   readonly #retryAt = new Map<string, number>();
   /** Container name → instant of the last failed pull. */
   readonly #pullFailedAt = new Map<string, number>();
+  /** The last sandbox: when it was started, and how long no other is to follow. */
+  #sandbox = { startedAt: Number.NEGATIVE_INFINITY, holdMs: 0 };
 
   constructor(context: PodContext, uid: string) {
     this.#context = context;
@@ -46,8 +50,15 @@ export class StartHolds {
     return this.#retryAt.get(sandboxName) ?? 0;
   }
 
+  /** One that soon follows another is the last for a while, longer each time: something ends them or finds them unfit. */
   sandboxStarted(): void {
-    this.#retryAt.delete(sandboxName);
+    const now = this.#context.clock.now();
+    const { startedAt, holdMs } = this.#sandbox;
+    const soon = now - startedAt < holdMs + sandboxHoldMs.soon;
+    const next = soon ? Math.min(Math.max(holdMs * 2, sandboxHoldMs.initial), sandboxHoldMs.max) : 0;
+    this.#sandbox = { startedAt: now, holdMs: next };
+    if (next > 0) this.#retryAt.set(sandboxName, now + next);
+    else this.#retryAt.delete(sandboxName);
   }
 
   sandboxFailed(error: StartError): void {

@@ -54,8 +54,13 @@ export class PodWorker {
   #initialized = false;
   readonly #holds: StartHolds;
   readonly #terminationMessages = new Map<string, string>();
+  #reporting: Promise<void> = Promise.resolve();
   #terminatingGrace = 0;
   #killing = false;
+  /** All that ran in it was ended, and nothing will be started any more. */
+  #ended = false;
+  /** Its containers' remains go, one after the other: what was reported last stays true. */
+  #dismantled = false;
   #pending = false;
   #running: Promise<void> | undefined;
   #failures = 0;
@@ -187,8 +192,7 @@ export class PodWorker {
         return this.#terminate();
       case 'finished':
         if (this.#mustTerminate) return this.#terminate();
-        this.#report();
-        return;
+        return this.#report();
       case 'syncing':
         if (this.#mustTerminate) return this.#terminate();
         return this.#sync();
@@ -207,7 +211,7 @@ export class PodWorker {
     const phase = statuses.latest(this.#pod).status?.phase;
     if (phase === 'Succeeded' || phase === 'Failed') return this.#finish();
     const deadline = this.#deadline();
-    const slow = clock.setTimer(() => this.#report(), slowStartMs);
+    const slow = clock.setTimer(() => void this.#report(), slowStartMs);
     try {
       await this.#syncContainers(deadline);
     } finally {
@@ -244,11 +248,11 @@ export class PodWorker {
         break;
       }
       runtime = await observer.refresh(this.uid);
-      await this.#reportWithMessages(runtime);
+      await this.#report();
       if (round === maxRounds - 1) wakeAt = clock.now() + initialRetryMs;
     }
     prober.sync(this.#pod, runtime);
-    await this.#reportWithMessages(runtime);
+    await this.#report();
     this.#wakeAt(wakeAt);
   }
 
@@ -268,7 +272,7 @@ export class PodWorker {
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       this.#context.events.pod(this.#pod, 'Warning', 'FailedMount', message);
-      await this.#reportWithMessages(runtime);
+      await this.#report();
       // What runs goes on with the files it has.
       if (runtime.containers.some((container) => isRunning(container))) return this.#context.clock.now() + maxRetryMs;
       this.#retryLater(error);
@@ -363,15 +367,23 @@ export class PodWorker {
     }
   }
 
-  async #reportWithMessages(runtime: PodRuntime): Promise<void> {
-    await collectTerminationMessages(this.#context, this.#pod, runtime, this.#terminationMessages);
-    this.#report();
+  /** Publishes what is now; one report after the other, so that none is overtaken by an older one. Never rejects. */
+  #report(): Promise<void> {
+    this.#reporting = this.#reporting
+      .then(() => this.#publish())
+      .catch((error: unknown) => {
+        this.#context.log.error({ err: error, uid: this.uid }, 'reporting the status of a pod failed');
+      });
+    return this.#reporting;
   }
 
-  #report(): void {
-    if (this.#removed) return;
+  async #publish(): Promise<void> {
+    if (this.#removed || this.#dismantled) return;
     const { statuses, prober, node, clock, runtimeName } = this.#context;
     const runtime = this.#runtime();
+    // Before anything is said of their end: whoever watches takes the first word of it for the last.
+    await collectTerminationMessages(this.#context, this.#pod, runtime, this.#terminationMessages);
+    if (this.#removed) return;
     const pod = statuses.latest(this.#pod);
     const main = new Map(pod.spec.containers.map((container) => [container.name, container]));
     this.#initialized ||= runtime.containers.some((container) => main.has(container.metadata.name));
@@ -390,8 +402,9 @@ export class PodWorker {
       isStarted: probed(prober.isStarted),
       isReady: probed(prober.isReady),
       initialized: this.#initialized,
-      hostIP: node().hostIP,
+      hostIPs: node().hostIPs,
       now: clock.now(),
+      over: this.#ended && isStopped(runtime),
       ...(this.#failure === undefined ? {} : { failure: this.#failure }),
     });
     statuses.set(this.uid, status);
@@ -410,10 +423,11 @@ export class PodWorker {
     prober.remove(this.uid);
     const runtime = await observer.refresh(this.uid);
     await killPod(this.#context, { pod: this.#pod, runtime, graceSeconds: this.#graceSeconds() });
-    const stopped = await observer.refresh(this.uid);
+    await observer.refresh(this.uid);
     this.#holds.clear();
-    await this.#reportWithMessages(stopped);
-    await volumes.tearDown(this.uid);
+    this.#ended = true;
+    await this.#report();
+    await volumes.release(this.uid);
     await cgroups?.remove(this.uid);
     this.#state = 'finished';
     if (this.#mustTerminate) this.#pending = true;
@@ -433,10 +447,12 @@ export class PodWorker {
       runtime = await observer.refresh(this.uid);
     }
     prober.remove(this.uid);
-    await this.#reportWithMessages(runtime);
+    this.#ended = true;
+    await this.#report();
     if (this.#removed) statuses.forget(this.uid);
     else await statuses.flush(this.uid);
     if (this.#stopped) return;
+    this.#dismantled = true;
     await removeFromRuntime(this.#context, runtime);
     await observer.refresh(this.uid);
     await volumes.tearDown(this.uid);

@@ -42,16 +42,22 @@ export function checkHTTP(check: HTTPCheck, agent: string): Promise<CheckResult>
     }
     call.on('response', (response) => {
       let body = '';
-      response.setEncoding('utf8');
-      response.on('data', (chunk: string) => {
-        if (body.length < maxBodyBytes) body += chunk;
-      });
-      response.on('error', (error) => resolve(failure(error.message)));
-      response.on('end', () => {
+      const judge = () => {
         const { statusCode = 0 } = response;
         const success = statusCode >= 200 && statusCode < 400;
         resolve(success ? { success, output: body } : failure(`HTTP probe failed with statuscode: ${statusCode}`));
+      };
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => {
+        body += chunk;
+        if (body.length < maxBodyBytes) return;
+        // A body without end is no reason to wait for it.
+        body = body.slice(0, maxBodyBytes);
+        judge();
+        response.destroy();
       });
+      response.on('error', (error) => resolve(failure(error.message)));
+      response.on('end', judge);
     });
     call.on('error', (error) => {
       const text =

@@ -37,12 +37,30 @@ interface Probed {
   stopped: boolean;
 }
 
-const titles: Record<ProbeType, string> = { startup: 'Startup', liveness: 'Liveness', readiness: 'Readiness' };
+/** How often a probe of a container of a pod said so, over all its runs. */
+export interface ProbeCount {
+  readonly type: 'Startup' | 'Liveness' | 'Readiness';
+  readonly result: 'successful' | 'failed';
+  readonly container: string;
+  readonly pod: string;
+  readonly namespace: string;
+  readonly podUID: string;
+  readonly count: number;
+}
+
+const titles: Record<ProbeType, ProbeCount['type']> = {
+  startup: 'Startup',
+  liveness: 'Liveness',
+  readiness: 'Readiness',
+};
 
 export class Prober {
   readonly #options: ProberOptions;
   /** Pod UID → container id → its probes. */
   readonly #pods = new Map<string, Map<string, Probed>>();
+
+  /** Pod UID → type, container and result → count. */
+  readonly #counts = new Map<string, Map<string, ProbeCount>>();
 
   constructor(options: ProberOptions) {
     this.#options = options;
@@ -78,7 +96,12 @@ export class Prober {
     else this.#pods.set(uid, known);
   }
 
+  *counts(): Generator<ProbeCount> {
+    for (const ofPod of this.#counts.values()) yield* ofPod.values();
+  }
+
   remove(podUID: string): void {
+    this.#counts.delete(podUID);
     for (const probed of this.#pods.get(podUID)?.values() ?? []) stop(probed);
     this.#pods.delete(podUID);
   }
@@ -165,6 +188,7 @@ export class Prober {
     const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;
     const { success, output } = await this.#options.checker.check(probe, target, timeoutMs);
     if (probed.stopped || probed.series.get(series.type) !== series) return;
+    this.#count(probed, series.type, success);
     if (!success) {
       const message = `${titles[series.type]} probe failed: ${output}`;
       this.#options.events.container(pod, container, 'Warning', 'Unhealthy', message);
@@ -176,6 +200,17 @@ export class Prober {
     // A condemned container is not asked again: it is about to go.
     if (series.result === false && series.type !== 'readiness') return;
     if (probed.series.get(series.type) === series) this.#schedule(probed, series, (probe.periodSeconds ?? 10) * 1000);
+  }
+
+  #count({ pod, container }: Probed, probe: ProbeType, success: boolean): void {
+    const { name = '', namespace = '', uid = '' } = pod.metadata;
+    const counts = this.#counts.get(uid) ?? new Map<string, ProbeCount>();
+    this.#counts.set(uid, counts);
+    const result = success ? 'successful' : 'failed';
+    const key = `${probe} ${result} ${container.name}`;
+    const count = (counts.get(key)?.count ?? 0) + 1;
+    const type = titles[probe];
+    counts.set(key, { type, result, container: container.name, pod: name, namespace, podUID: uid, count });
   }
 
   #decide(probed: Probed, series: Series, success: boolean): void {

@@ -35,6 +35,11 @@ export class PodCgroups {
     this.#options = options;
   }
 
+  /** Where what the cgroups have used can be read. */
+  get hierarchy(): Pick<PodCgroupsOptions, 'mountPoint' | 'version'> {
+    return this.#options;
+  }
+
   /** What the sandbox's `cgroupParent` is set to. */
   parentOf(pod: Pod): string {
     const qos = podQosClass(pod);

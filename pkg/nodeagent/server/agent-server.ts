@@ -1,4 +1,5 @@
 /** What the node agent needs of its server, and the server of the agent. */
+import type { Machine } from '#nodeagent/node/machine.js';
 import type { NodeAgentOptions } from '#nodeagent/options.js';
 import type { PodContext } from '#nodeagent/pods/context.js';
 import type { PodManager } from '#nodeagent/pods/manager.js';
@@ -13,6 +14,7 @@ export interface AgentServerInput {
   readonly context: PodContext;
   readonly pods: PodManager;
   readonly options: NodeAgentOptions;
+  readonly machine: Machine;
 }
 
 /** Makes a server that listens already. */

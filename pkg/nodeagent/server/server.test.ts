@@ -70,6 +70,7 @@ t.test('serves pods, logs and sessions of a simulated node', async (t) => {
           name: 'main',
           image: 'docker.io/test/app:1.0',
           command: ['sh', '-c', 'echo one; echo two; echo three; sleep 1000'],
+          readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1 },
         },
       ],
     }),
@@ -107,6 +108,31 @@ t.test('serves pods, logs and sessions of a simulated node', async (t) => {
     );
     t.match((await get(port, '/metrics')).body, /^nodeagent_running_containers\{container_state="running"\} 1$/m);
     t.equal((await get(port, '/nothing')).status, 404);
+  });
+
+  await t.test('what pods use and what their probes say', async (t) => {
+    const lines = async (path: string) =>
+      (await get(port, path)).body.split('\n').map((line) => line.replace(/ \d{13}$/, ''));
+    const resource = await lines('/metrics/resource');
+    t.ok(
+      resource.includes('container_memory_working_set_bytes{container="main",namespace="default",pod="web"} 1048576'),
+    );
+    t.ok(resource.includes('pod_memory_working_set_bytes{namespace="default",pod="web"} 1048576'));
+    t.ok(resource.includes('node_memory_working_set_bytes 1048576'));
+    t.ok(resource.includes('scrape_error 0'));
+    const cadvisor = (await lines('/metrics/cadvisor')).join('\n');
+    t.match(
+      cadvisor,
+      /^container_cpu_usage_seconds_total\{container="main",id="\/poduid-web-\d+\/[0-9a-f]+",image="sha256:[0-9a-f]+",name="[0-9a-f]+",namespace="default",pod="web",cpu="total"\} /m,
+    );
+    t.match(
+      cadvisor,
+      /^container_memory_working_set_bytes\{container="",id="\/poduid-web-\d+",image="",name="",namespace="default",pod="web"\} 1048576$/m,
+    );
+    t.match(cadvisor, /^machine_cpu_cores\{boot_id="",machine_id="",system_uuid=""\} 32$/m);
+    const counted =
+      /^prober_probe_total\{container="main",namespace="default",pod="web",pod_uid="uid-web-\d+",probe_type="Readiness",result="successful"\} \d+$/m;
+    await eventually(async () => counted.test((await get(port, '/metrics/probes')).body), 'probes are counted');
   });
 
   await t.test('logs', async (t) => {
@@ -178,7 +204,7 @@ t.test('serves pods, logs and sessions of a simulated node', async (t) => {
       );
     t.match(await refused('/exec/default/none/main?output=1&command=ls', 'v4.channel.k8s.io'), /404/);
     t.match(await refused('/exec/default/waiting/main?output=1&command=ls', 'v4.channel.k8s.io'), /400/);
-    t.match(await refused('/exec/default/web/main?output=1&command=ls', 'v1.other'), /400/);
+    t.match(await refused('/exec/default/web/main?output=1&command=ls', 'v1.other'), /403/);
   });
 });
 

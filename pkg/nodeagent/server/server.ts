@@ -11,11 +11,13 @@ import type { AccessAttributes } from '#daemon/serving/authorizer.js';
 import { type DaemonApp, DaemonServer } from '#daemon/serving/daemon-server.js';
 import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
 import { HealthChecks } from '#daemon/serving/health.js';
+import { queryOf, type RequestTarget } from '#daemon/serving/request-target.js';
 import type { ServingCertificates } from '#daemon/serving/serving-certificate.js';
 import { readLog } from '#nodeagent/logs/reader.js';
 import { isRunning, newestContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { AgentServer, AgentServerInput } from '#nodeagent/server/agent-server.js';
 import { logContainer, parseLogRequest, podOnNode } from '#nodeagent/server/log-route.js';
+import { addMetricsRoutes } from '#nodeagent/server/metrics-routes.js';
 import { Sessions } from '#nodeagent/server/sessions.js';
 import { statsSummary } from '#nodeagent/server/stats.js';
 
@@ -30,28 +32,29 @@ export interface ServeOptions {
   readonly debug?: DebugEndpoints | undefined;
 }
 
-const verbs: Readonly<Record<string, string>> = {
-  POST: 'create',
-  GET: 'get',
-  PUT: 'update',
-  PATCH: 'patch',
-  DELETE: 'delete',
-};
-const subresources: Readonly<Record<string, string>> = {
-  stats: 'stats',
-  metrics: 'metrics',
-  logs: 'log',
-  spec: 'spec',
-};
+const verbs: ReadonlyMap<string, string> = new Map([
+  ['POST', 'create'],
+  ['GET', 'get'],
+  ['PUT', 'update'],
+  ['PATCH', 'patch'],
+  ['DELETE', 'delete'],
+]);
+/** By the first segment of a path. */
+const subresources: ReadonlyMap<string, string> = new Map([
+  ['stats', 'stats'],
+  ['metrics', 'metrics'],
+  ['logs', 'log'],
+  ['spec', 'spec'],
+]);
 
 /** What a request is checked as: access to the node's `stats`, `metrics`, `log`, `spec`, else `proxy`. */
-export function accessAttributes(nodeName: string): (method: string, path: string) => AccessAttributes {
-  return (method, path) => ({
+export function accessAttributes(nodeName: string): (target: RequestTarget) => AccessAttributes {
+  return ({ method, segments: [first = ''] }) => ({
     resource: 'nodes',
-    subresource: subresources[path.split('/')[1] ?? ''] ?? 'proxy',
+    subresource: subresources.get(first) ?? 'proxy',
     name: nodeName,
     version: 'v1',
-    verb: verbs[method] ?? '',
+    verb: verbs.get(method) ?? '',
   });
 }
 
@@ -74,7 +77,7 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
     routes: (app) => addRoutes(app, input, debugging),
     ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
     ...(debugging && options.debug !== undefined ? { debug: options.debug } : {}),
-    ...(debugging ? { upgrade: (request, socket, head) => sessions.upgrade(request, socket, head) } : {}),
+    ...(debugging ? { upgrade: (upgrade) => sessions.upgrade(upgrade) } : {}),
   });
   const { port } = await server.start();
   return {
@@ -93,17 +96,22 @@ function podList(pods: readonly Pod[]) {
 
 function addRoutes(app: DaemonApp, input: AgentServerInput, debugging: boolean): void {
   const { context, pods } = input;
-  app.get('/pods', () => podList(pods.list().map((pod) => context.statuses.latest(pod))));
-  app.get('/stats/summary', () => statsSummary(context, pods.list()));
+  for (const slash of ['', '/']) {
+    app.get(`/pods${slash}`, () => podList(pods.list().map((pod) => context.statuses.latest(pod))));
+    app.get(`/stats/summary${slash}`, () => statsSummary(context, pods.list()));
+    if (debugging) app.get(`/runningpods${slash}`, () => runningPods(input));
+  }
+  addMetricsRoutes(app, input);
   if (!debugging) return;
-  app.get('/runningpods/', () => {
-    const running = pods.list().filter((pod) => {
-      const runtime = context.observer.get(pod.metadata.uid ?? '');
-      return runtime?.containers.some((container) => isRunning(container)) === true;
-    });
-    return podList(running.map(({ metadata, spec }) => ({ metadata, spec })));
-  });
   app.get('/containerLogs/:namespace/:pod/:container', (request, reply) => sendLog(request, reply, input));
+}
+
+function runningPods({ context, pods }: AgentServerInput) {
+  const running = pods.list().filter((pod) => {
+    const runtime = context.observer.get(pod.metadata.uid ?? '');
+    return runtime?.containers.some((container) => isRunning(container)) === true;
+  });
+  return podList(running.map(({ metadata, spec }) => ({ metadata, spec })));
 }
 
 type LogParams = { namespace: string; pod: string; container: string };
@@ -112,8 +120,7 @@ type LogParams = { namespace: string; pod: string; container: string };
 async function sendLog(request: FastifyRequest, reply: FastifyReply, { context, pods }: AgentServerInput) {
   const { namespace, pod: name, container } = request.params as LogParams;
   try {
-    const query = new URL(request.url, 'https://localhost').searchParams;
-    const wanted = parseLogRequest(query, context.clock);
+    const wanted = parseLogRequest(queryOf(request), context.clock);
     const pod = podOnNode(pods, namespace, name);
     const run = logContainer(context, pod, container, wanted.previous);
     const uid = pod.metadata.uid ?? '';

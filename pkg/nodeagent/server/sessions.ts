@@ -1,23 +1,37 @@
 /** Upgraded connections: exec, attach and port-forward. */
-import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream';
-import { createWebSocketStream, type WebSocket, WebSocketServer } from 'ws';
+import { createWebSocketStream, type WebSocket } from 'ws';
 import type { Pod } from '#api/core/v1/types.gen.js';
-import { kubernetesDialect } from '#apimachinery/dialect.js';
-import { badRequest, internalError, type StatusError, statusOf } from '#apimachinery/errors/status.js';
+import {
+  badRequest,
+  internalError,
+  methodNotAllowed,
+  notFound,
+  pathNotFound,
+  type StatusError,
+  statusOf,
+} from '#apimachinery/errors/status.js';
+import type { Upgrade } from '#daemon/serving/daemon-server.js';
+import type { RequestTarget } from '#daemon/serving/request-target.js';
+import { protocolVersionHeader, spdyUpgrade, tunnelledPortForwardProtocol } from '#daemon/streaming/protocols.js';
+import { endWithAnswer, endWithStatus, switchProtocols } from '#daemon/streaming/raw-answer.js';
 import type { PodContext } from '#nodeagent/pods/context.js';
 import type { PodManager } from '#nodeagent/pods/manager.js';
 import { isRunning, newestContainer } from '#nodeagent/runtime/pod-runtime.js';
 import { podOnNode } from '#nodeagent/server/log-route.js';
-import { serveRemoteCommand, wantedStreams } from '#nodeagent/server/remote-command.js';
-
-/** Names of the protocols: those of every client, whatever the cluster's dialect. */
-const domain = kubernetesDialect.apiDomain;
-const remoteCommandProtocols = [`v5.channel.${domain}`, `v4.channel.${domain}`];
-const portForwardProtocol = `SPDY/3.1+portforward.${domain}`;
-/** Largest message that a client may send. */
-const maxMessageBytes = 32 * 1024 * 1024;
+import {
+  type CommandConnection,
+  serveCommand,
+  type WantedStreams,
+  wantedStreams,
+} from '#nodeagent/streaming/command.js';
+import { type Negotiated, negotiate, UpgradeRefused } from '#nodeagent/streaming/negotiate.js';
+import { SessionConnection } from '#nodeagent/streaming/session-connection.js';
+import { openSpdyCommand } from '#nodeagent/streaming/spdy-command.js';
+import { openWebSocketCommand } from '#nodeagent/streaming/web-socket-command.js';
+import { forwardChannels, forwardedPorts } from '#nodeagent/streaming/web-socket-port-forward.js';
+import { WebSocketUpgrader } from '#nodeagent/streaming/web-socket-upgrade.js';
 
 export interface SessionsOptions {
   readonly context: PodContext;
@@ -30,80 +44,50 @@ type Target =
   | { readonly kind: 'exec' | 'attach'; readonly pod: Pod; readonly container: string }
   | { readonly kind: 'portForward'; readonly pod: Pod };
 
+type CommandTarget = Extract<Target, { kind: 'exec' | 'attach' }>;
+
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #stop = new AbortController();
   readonly #sockets = new Set<Duplex>();
-  readonly #chosen = new WeakMap<IncomingMessage, string>();
-  readonly #server = new WebSocketServer({
-    noServer: true,
-    perMessageDeflate: false,
-    maxPayload: maxMessageBytes,
-  });
+  readonly #webSockets = new WebSocketUpgrader();
 
   constructor(options: SessionsOptions) {
     this.#options = options;
-    this.#server.on('headers', (headers, request) => {
-      headers.push(`Sec-WebSocket-Protocol: ${this.#chosen.get(request)}`);
-    });
   }
 
   /** Takes over the connection; requests that are wrong are answered with their Status. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    this.#accept(request, socket, head).catch((error: unknown) => {
-      this.#options.context.log.debug({ err: error, path: request.url }, 'Session refused');
-      const known = statusOf(error) === undefined ? internalError(error) : (error as StatusError);
-      const body = JSON.stringify(known.status);
-      socket.end(
-        `HTTP/1.1 ${known.code} Refused\r\ncontent-type: application/json\r\n` +
-          `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-      );
+  upgrade(upgrade: Upgrade): void {
+    const { target, socket } = upgrade;
+    this.#accept(upgrade).catch((error: unknown) => {
+      this.#options.context.log.debug({ err: error, path: target.path }, 'Session refused');
+      // Nobody could read an answer inside another protocol.
+      if (this.#sockets.has(socket)) socket.destroy();
+      else if (error instanceof UpgradeRefused) {
+        const { code, headers, message } = error;
+        endWithAnswer(socket, { code, headers, contentType: 'text/plain; charset=utf-8', body: `${message}\n` });
+      } else endWithStatus(socket, statusOf(error) === undefined ? internalError(error) : (error as StatusError));
     });
   }
 
-  async #accept(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const url = new URL(request.url ?? '/', 'https://localhost');
-    const target = this.#target(url);
-    const command =
-      target.kind === 'portForward' ? undefined : { kind: target.kind, id: this.#runningContainer(target) };
-    const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((text) => text.trim());
-    const accepted = target.kind === 'portForward' ? [portForwardProtocol] : remoteCommandProtocols;
-    if ((request.headers.upgrade ?? '').toLowerCase() !== 'websocket' || !accepted.some((p) => offered.includes(p))) {
-      throw badRequest(`unable to upgrade: this server speaks WebSocket with ${accepted.join(' or ')}`);
-    }
-    // Asked for before the upgrade, so that a failure still has a status code.
-    const forwarded = target.kind === 'portForward' ? await this.#forward(target.pod) : undefined;
-    this.#sockets.add(socket);
-    socket.once('close', () => this.#sockets.delete(socket));
-    this.#limitIdleTime(socket);
-    // The WebSocket library refuses the slash in the port-forward protocol's name, so the choice is made here.
-    delete request.headers['sec-websocket-protocol'];
-    this.#chosen.set(request, accepted.find((protocol) => offered.includes(protocol)) ?? '');
-    this.#server.handleUpgrade(request, socket, head, (ws) => {
-      if (forwarded !== undefined) {
-        const stream = createWebSocketStream(ws, { allowHalfOpen: false });
-        pipeline(stream, forwarded, stream, () => ws.close());
-      } else if (command !== undefined) void this.#command(ws, url, command.kind, command.id);
-    });
+  async #accept(upgrade: Upgrade): Promise<void> {
+    const target = this.#target(upgrade.target);
+    if (target.kind === 'portForward') await this.#portForward(upgrade, target.pod);
+    else await this.#command(upgrade, target);
   }
 
-  #limitIdleTime(socket: Duplex): void {
-    const { idleTimeoutMs } = this.#options;
-    if (idleTimeoutMs > 0 && 'setTimeout' in socket && typeof socket.setTimeout === 'function') {
-      socket.setTimeout(idleTimeoutMs, () => socket.destroy());
-    }
-  }
-
-  /** `/exec/{ns}/{pod}/[{uid}/]{container}`, `/attach/…`, `/portForward/{ns}/{pod}[/{uid}]`. */
-  #target(url: URL): Target {
-    const [kind, namespace = '', name = '', ...rest] = url.pathname.split('/').slice(1).map(decodeURIComponent);
+  /** `/exec/{ns}/{pod}/[{uid}/]{container}`, `/attach/…`, `/portForward/{ns}/{pod}[/{uid}]`, by GET or POST. */
+  #target({ method, segments }: RequestTarget): Target {
+    const [kind, namespace = '', name = '', ...rest] = segments;
+    const uids = kind === 'portForward' ? rest.length : rest.length - 1;
+    if ((kind !== 'exec' && kind !== 'attach' && kind !== 'portForward') || uids < 0 || uids > 1) throw pathNotFound();
+    if (method !== 'GET' && method !== 'POST') throw methodNotAllowed({ group: '', resource: 'pods' }, method);
     const pod = podOnNode(this.#options.pods, namespace, name);
-    if (kind === 'portForward') return { kind, pod };
-    if (kind !== 'exec' && kind !== 'attach') throw badRequest(`no sessions at ${url.pathname}`);
-    return { kind, pod, container: rest.at(-1) ?? '' };
+    if (uids === 1 && rest[0] !== pod.metadata.uid) throw notFound({ group: '', resource: 'pods' }, rest[0] ?? '');
+    return kind === 'portForward' ? { kind, pod } : { kind, pod, container: rest.at(-1) ?? '' };
   }
 
-  #runningContainer(target: Extract<Target, { kind: 'exec' | 'attach' }>): string {
+  #runningContainer(target: CommandTarget): string {
     const { metadata } = target.pod;
     const runtime = this.#options.context.observer.get(metadata.uid ?? '');
     const status = runtime === undefined ? undefined : newestContainer(runtime, target.container);
@@ -113,31 +97,125 @@ export class Sessions {
     return status.id;
   }
 
-  async #forward(pod: Pod): Promise<Duplex> {
-    const { observer, cri } = this.#options.context;
-    const sandbox = observer.get(pod.metadata.uid ?? '')?.sandboxes[0];
-    if (sandbox?.state !== 'SANDBOX_READY') throw badRequest(`pod ${pod.metadata.name} is not running`);
-    return cri.portForward(sandbox.id);
+  /** The socket as a session's; from here on it is ours to end. */
+  #connection(socket: Duplex): SessionConnection {
+    const { context, idleTimeoutMs } = this.#options;
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+    return new SessionConnection({ socket, clock: context.clock, idleTimeoutMs });
   }
 
-  async #command(socket: WebSocket, url: URL, kind: 'exec' | 'attach', containerId: string): Promise<void> {
+  async #command(upgrade: Upgrade, target: CommandTarget): Promise<void> {
     const { cri } = this.#options.context;
-    const cmd = url.searchParams.getAll('command');
-    await serveRemoteCommand({
-      socket,
-      wanted: wantedStreams(url.searchParams),
+    const { query } = upgrade.target;
+    const wanted = wantedStreams(query);
+    const containerId = this.#runningContainer(target);
+    const negotiated = negotiate(upgrade.request.headers, target.kind);
+    const connection = await this.#openCommand(upgrade, wanted, negotiated);
+    if (connection === undefined) return;
+    const cmd = query.getAll('command');
+    await serveCommand({
+      kind: target.kind,
+      connection,
+      tty: wanted.tty,
       signal: this.#stop.signal,
       run: async (streams) => {
-        if (kind === 'exec') return cri.exec({ containerId, cmd }, streams);
+        if (target.kind === 'exec') return cri.exec({ containerId, cmd }, streams);
         await cri.attach(containerId, streams);
         return 0;
       },
     });
   }
 
+  /** Undefined when the client went, or did not do its part. */
+  async #openCommand(
+    upgrade: Upgrade,
+    wanted: WantedStreams,
+    negotiated: Negotiated,
+  ): Promise<CommandConnection | undefined> {
+    const { protocol } = negotiated;
+    const connection = this.#connection(upgrade.socket);
+    if (negotiated.transport === 'spdy') {
+      switchToSpdy(upgrade, protocol);
+      return openSpdyCommand(connection, wanted, protocol, this.#options.context.clock);
+    }
+    const socket = await this.#webSockets.accept(upgrade, protocol);
+    return socket === undefined ? undefined : openWebSocketCommand(connection, socket, wanted, protocol);
+  }
+
+  async #portForward(upgrade: Upgrade, pod: Pod): Promise<void> {
+    const { request, socket, target } = upgrade;
+    const { transport, protocol } = negotiate(request.headers, 'portForward');
+    const byChannels = transport === 'webSocket' && protocol !== tunnelledPortForwardProtocol;
+    const ports = byChannels ? forwardedPorts(target.query) : [];
+    // Asked for before the upgrade, so that a failure still has a status code.
+    const runtime = await this.#forwarder(pod);
+    // A runtime that breaks off before the pipe is laid; from then on the pipe sees it too.
+    runtime.on('error', () => runtime.destroy());
+    if (socket.destroyed) {
+      runtime.destroy();
+      return;
+    }
+    socket.once('close', () => runtime.destroy());
+    const connection = this.#connection(socket);
+    if (transport === 'spdy') {
+      switchToSpdy(upgrade, protocol);
+      joinBytes(connection, runtime);
+      return;
+    }
+    const webSocket = await this.#webSockets.accept(upgrade, protocol);
+    if (webSocket === undefined) return;
+    if (byChannels) forwardChannels(connection, webSocket, runtime, { ports, protocol });
+    else joinWebSocket(connection, webSocket, runtime);
+  }
+
+  async #forwarder(pod: Pod): Promise<Duplex> {
+    const { observer, cri } = this.#options.context;
+    const sandbox = observer.get(pod.metadata.uid ?? '')?.sandboxes[0];
+    if (sandbox?.state !== 'SANDBOX_READY') throw badRequest(`pod ${pod.metadata.name} is not running`);
+    return cri.portForward(sandbox.id);
+  }
+
   close(): void {
     this.#stop.abort();
     for (const socket of this.#sockets) socket.destroy();
-    this.#server.close();
+    this.#webSockets.close();
   }
+}
+
+function switchToSpdy({ socket, head }: Upgrade, protocol: string): void {
+  switchProtocols(socket, {
+    Upgrade: spdyUpgrade,
+    ...(protocol === '' ? {} : { [protocolVersionHeader]: protocol }),
+  });
+  if (head.length > 0) socket.unshift(head);
+}
+
+/** The client and the runtime speak the same protocol: its bytes go through untouched, each way until its own end. */
+function joinBytes(connection: SessionConnection, runtime: Duplex): void {
+  const { socket, touch } = connection;
+  for (const [from, to] of [
+    [socket, runtime],
+    [runtime, socket],
+  ] as const) {
+    from.on('data', touch);
+    from.pipe(to);
+  }
+  runtime.once('close', () => {
+    // What it said last must still reach the client.
+    if (!socket.writableEnded) socket.end();
+    connection.linger();
+  });
+}
+
+/** The same inside the messages of a WebSocket. */
+function joinWebSocket(connection: SessionConnection, webSocket: WebSocket, runtime: Duplex): void {
+  const stream = createWebSocketStream(webSocket, { allowHalfOpen: false });
+  stream.on('data', connection.touch);
+  runtime.on('data', connection.touch);
+  connection.keepAsking(() => webSocket.ping());
+  pipeline(stream, runtime, stream, () => {
+    webSocket.close();
+    connection.linger();
+  });
 }

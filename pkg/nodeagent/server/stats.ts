@@ -3,12 +3,14 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
 import type { ContainerStats } from '#nodeagent/cri/cri.js';
 import type { PodContext } from '#nodeagent/pods/context.js';
+import { isRunning, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 
-function containerStats(stats: ContainerStats, startTime: string) {
-  const time = formatTime(stats.timestamp);
+/** @param now For counters without an instant of their own: those of a container that has ended. */
+function containerStats(container: RuntimeContainer, stats: ContainerStats, now: number) {
+  const time = formatTime(stats.timestamp > 0 ? stats.timestamp : now);
   return {
     name: stats.name,
-    startTime,
+    startTime: formatTime(container.createdAt),
     cpu: { time, usageCoreNanoSeconds: stats.usageCoreNanoSeconds },
     memory: {
       time,
@@ -20,23 +22,32 @@ function containerStats(stats: ContainerStats, startTime: string) {
   };
 }
 
+/** Of each name the runs that are running, else the newest: as release 1.24 tells of them. Newest first is given. */
+function reported(containers: readonly RuntimeContainer[]): RuntimeContainer[] {
+  const names = [...new Set(containers.map((container) => container.metadata.name))];
+  return names.flatMap((name) => {
+    const runs = containers.filter((container) => container.metadata.name === name);
+    const running = runs.filter((container) => isRunning(container));
+    return running.length > 0 ? running : runs.slice(0, 1);
+  });
+}
+
 /** Throws CRIError when the runtime does not answer. */
 export async function statsSummary(context: PodContext, pods: readonly Pod[]) {
-  const stats = await context.cri.listContainerStats();
-  const byPod = new Map<string, ContainerStats[]>();
-  for (const one of stats) {
-    const uid = one.labels[context.labels.podUID] ?? '';
-    byPod.set(uid, [...(byPod.get(uid) ?? []), one]);
-  }
-  const startTime = formatTime(context.clock.now());
+  const { cri, clock, observer } = context;
+  const stats = new Map((await cri.listContainerStats()).map((one) => [one.id, one]));
+  const now = clock.now();
   return {
-    node: { nodeName: context.node().nodeName, startTime },
+    node: { nodeName: context.node().nodeName, startTime: formatTime(now) },
     pods: pods.map((pod) => {
       const { name = '', namespace = '', uid = '' } = pod.metadata;
       return {
         podRef: { name, namespace, uid },
-        startTime: pod.status?.startTime ?? startTime,
-        containers: (byPod.get(uid) ?? []).map((one) => containerStats(one, pod.status?.startTime ?? startTime)),
+        startTime: pod.status?.startTime ?? formatTime(now),
+        containers: reported(observer.get(uid)?.containers ?? []).flatMap((container) => {
+          const found = stats.get(container.id);
+          return found === undefined ? [] : [containerStats(container, found, now)];
+        }),
       };
     }),
   };

@@ -15,7 +15,7 @@ export interface ContainerStatusInput {
   readonly runtimeName: string;
   /** Container name → why it does not start. */
   readonly waiting: ReadonlyMap<string, WaitingReason>;
-  /** Text that a container left in its termination message file, by container id. */
+  /** By container id: what the runtime and the container itself say of its end. */
   readonly terminationMessages: ReadonlyMap<string, string>;
   /** Names of started containers whose startup probe has succeeded, or which have none. */
   readonly isStarted: (container: RuntimeContainer) => boolean;
@@ -24,10 +24,21 @@ export interface ContainerStatusInput {
   readonly initialized: boolean;
 }
 
+/** Bytes of termination messages in one pod's status, as in release 1.24; each container has its equal share. */
+const maxMessageBytes = 12 * 1024;
+
+/** The beginning of a text, at most so many bytes of UTF-8; no character is cut. */
+function cutBytes(text: string, limit: number): string {
+  const bytes = Buffer.from(text);
+  return bytes.length <= limit ? text : new TextDecoder().decode(bytes.subarray(0, limit), { stream: true });
+}
+
 const time = (ms: number): { startedAt: string } => ({ startedAt: formatTime(ms) });
 
 function terminated(container: RuntimeContainer, input: ContainerStatusInput): ContainerState {
-  const message = input.terminationMessages.get(container.id) ?? container.message;
+  const { containers, initContainers = [] } = input.pod.spec;
+  const share = Math.floor(maxMessageBytes / Math.max(1, containers.length + initContainers.length));
+  const message = cutBytes(input.terminationMessages.get(container.id) ?? container.message, share);
   return {
     terminated: {
       exitCode: container.exitCode,
@@ -84,19 +95,26 @@ function unknownContainer(
   if (old === undefined) return status;
   // What ended before its remains were collected keeps its end; what ran and is gone without a trace was lost.
   if (old.state?.terminated !== undefined) {
-    if (kind === 'init') return { ...old };
+    if (!input.waiting.has(container.name)) return { ...old };
     return { ...status, lastState: { terminated: old.state.terminated } };
   }
-  if (old.state?.running !== undefined) {
-    status.lastState = {
-      terminated: {
-        exitCode: 137,
-        reason: 'ContainerStatusUnknown',
-        message: 'The container could not be located when the pod was terminated',
-      },
-    };
-  } else if (old.lastState !== undefined) status.lastState = old.lastState;
+  // How often it was started is counted when it is started again.
+  if (old.state?.running !== undefined) status.lastState = lostState;
+  else if (old.lastState !== undefined) status.lastState = old.lastState;
   return status;
+}
+
+const lostState: ContainerState = {
+  terminated: {
+    exitCode: 137,
+    reason: 'ContainerStatusUnknown',
+    message: 'The container could not be located when the pod was terminated',
+  },
+};
+
+/** The statuses of a pod that is over: a container that nobody saw end has ended all the same. */
+export function endedStatuses(statuses: readonly ContainerStatus[]): ContainerStatus[] {
+  return statuses.map((status) => (status.state?.terminated === undefined ? { ...status, state: lostState } : status));
 }
 
 function oldStatus(pod: Pod, name: string): ContainerStatus | undefined {

@@ -1,6 +1,6 @@
 /** The client's side of sessions, for tests. */
 import { createWebSocketStream, WebSocket } from 'ws';
-import { SpdySession } from '#nodeagent/streaming/spdy/session.js';
+import { SpdySession } from '#daemon/streaming/spdy/session.js';
 
 /** Collects a session's channels (number → text) until it closes; rejects when it is refused. */
 export function webSocketSession(
@@ -17,6 +17,22 @@ export function webSocketSession(
       channels[number] = (channels[number] ?? '') + data.subarray(1).toString();
     });
     socket.on('close', () => resolve(channels));
+    socket.on('error', reject);
+  });
+}
+
+/** A session's messages as they came, until it closes; rejects when it is refused. */
+export function webSocketMessages(
+  url: string,
+  protocols: string[],
+  onOpen: (socket: WebSocket) => void = () => undefined,
+): Promise<Buffer[]> {
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(url, protocols, { rejectUnauthorized: false });
+    const messages: Buffer[] = [];
+    socket.on('open', () => onOpen(socket));
+    socket.on('message', (data: Buffer) => messages.push(data));
+    socket.on('close', () => resolve(messages));
     socket.on('error', reject);
   });
 }

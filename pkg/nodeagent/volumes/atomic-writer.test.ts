@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,6 +40,31 @@ t.test('files are replaced all at once', async (t) => {
   t.equal(left.length, 3, 'and nothing else is left');
 });
 
+t.test('what a container put there leads nowhere else, and no failure leaves anything behind', async (t) => {
+  const dir = await directory(t);
+  const outside = await directory(t);
+  await writeFile(join(outside, 'kept'), '');
+  await writeAtomically(dir, new Map([['a', file('1')]]));
+  await rm(join(dir, '..data'));
+  await symlink(outside, join(dir, '..data'));
+  await symlink('nowhere', join(dir, '..data_tmp'));
+  await mkdir(join(dir, 'foreign'));
+  await writeAtomically(dir, new Map([['b', file('2')]]));
+  t.same(await readdir(outside), ['kept']);
+  t.equal(await readFile(join(dir, 'b'), 'utf8'), '2');
+  const clash = new Map([
+    ['c', file('1')],
+    ['c/d', file('2')],
+  ]);
+  await t.rejects(writeAtomically(dir, clash));
+  const left = (await readdir(dir)).sort();
+  t.equal(left.filter((name) => name.startsWith('..v')).length, 1);
+  t.same(
+    left.filter((name) => !name.startsWith('..v')),
+    ['..data', 'b', 'foreign'],
+  );
+});
+
 t.test('hostPath types', async (t) => {
   const dir = await directory(t);
   await writeFile(join(dir, 'file'), '');
@@ -63,4 +89,27 @@ t.test('hostPath types', async (t) => {
   ] as const) {
     await t.rejects(checkHostPath(join(dir, name), type), { name: 'VolumeError' }, `${name} as ${type}`);
   }
+});
+
+const disk = await mkdtemp(join(tmpdir(), 'volume-'));
+const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]);
+t.teardown(async () => {
+  if (status === 0) spawnSync('umount', [disk]);
+  await rm(disk, { recursive: true });
+});
+
+t.test('a full disk keeps the old files, and nothing else', { skip: status !== 0 && 'nobody may mount' }, async (t) => {
+  await writeAtomically(disk, new Map([['a', file('old')]]));
+  const before = await readdir(disk);
+  // What a writer that was killed between two steps has left.
+  await symlink('nowhere', join(disk, '..data_tmp'));
+  for (let i = 0; i < 3; i++) {
+    await t.rejects(writeAtomically(disk, new Map([['a', file('new'.repeat(40_000))]])), { code: 'ENOSPC' });
+  }
+  t.same(await readdir(disk), before);
+  t.equal(await readFile(join(disk, 'a'), 'utf8'), 'old');
+  await symlink('nowhere', join(disk, '..data_tmp'));
+  await writeAtomically(disk, new Map([['a', file('new')]]));
+  t.equal(await readFile(join(disk, 'a'), 'utf8'), 'new');
+  t.same((await readdir(disk)).length, before.length);
 });

@@ -3,20 +3,25 @@
  * their own, `..data` points to it, and the names that users see point through `..data`. Layout of release 1.24
  * (volume/util/atomic_writer.go).
  */
-import { chmod, chown, mkdir, mkdtemp, readdir, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readlink,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { PayloadFile } from '#nodeagent/volumes/payload.js';
 
 const dataName = '..data';
-
-async function linkTarget(path: string): Promise<string | undefined> {
-  try {
-    return await readlink(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
+/** Of the directories of files, old and new. */
+const versionPrefix = '..v';
 
 /** @param group Owner of all files and directories, where the pod has one. */
 export async function writeAtomically(
@@ -24,7 +29,27 @@ export async function writeAtomically(
   files: ReadonlyMap<string, PayloadFile>,
   group?: number,
 ): Promise<void> {
-  const fresh = await mkdtemp(`${dir}/..v`);
+  const fresh = await mkdtemp(`${dir}/${versionPrefix}`);
+  const name = fresh.slice(dir.length + 1);
+  const next = join(dir, `${dataName}_tmp`);
+  try {
+    await fill(fresh, files, group);
+    // What a writer that was killed has left.
+    await rm(next, { force: true });
+    await symlink(name, next);
+    await rename(next, join(dir, dataName));
+  } catch (error) {
+    // Tried again and again on a disk that is full, the remains would fill it for good.
+    await rm(fresh, { recursive: true, force: true });
+    await rm(next, { force: true });
+    throw error;
+  }
+  await linkVisible(dir, new Set([...files.keys()].map((path) => path.split('/')[0] ?? path)));
+  const versions = (await readdir(dir)).filter((each) => each.startsWith(versionPrefix) && each !== name);
+  for (const version of versions) await rm(join(dir, version), { recursive: true, force: true });
+}
+
+async function fill(fresh: string, files: ReadonlyMap<string, PayloadFile>, group: number | undefined): Promise<void> {
   await chmod(fresh, 0o755);
   const directories = new Set<string>();
   for (const path of files.keys()) {
@@ -38,12 +63,6 @@ export async function writeAtomically(
     await chmod(target, group === undefined ? file.mode : file.mode | ((file.mode & 0o400) >> 3));
     if (group !== undefined) await chown(target, -1, group);
   }
-  const name = fresh.slice(dir.length + 1);
-  const old = await linkTarget(join(dir, dataName));
-  await symlink(name, join(dir, `${dataName}_tmp`));
-  await rename(join(dir, `${dataName}_tmp`), join(dir, dataName));
-  await linkVisible(dir, new Set([...files.keys()].map((path) => path.split('/')[0] ?? path)));
-  if (old !== undefined && old !== name) await rm(join(dir, old), { recursive: true, force: true });
 }
 
 async function linkVisible(dir: string, wanted: ReadonlySet<string>): Promise<void> {
@@ -51,5 +70,12 @@ async function linkVisible(dir: string, wanted: ReadonlySet<string>): Promise<vo
   for (const name of wanted) {
     if (!present.includes(name)) await symlink(join(dataName, name), join(dir, name));
   }
-  for (const name of present) if (!wanted.has(name)) await rm(join(dir, name), { force: true });
+  for (const name of present) {
+    // What is no link of this writer was put there by somebody else, such as a directory for a missing subPath.
+    if (!wanted.has(name) && (await isOwnLink(join(dir, name)))) await rm(join(dir, name), { force: true });
+  }
+}
+
+async function isOwnLink(path: string): Promise<boolean> {
+  return (await lstat(path)).isSymbolicLink() && (await readlink(path)).startsWith(`${dataName}/`);
 }

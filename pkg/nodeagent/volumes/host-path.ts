@@ -23,12 +23,21 @@ const checks: Readonly<Record<string, { what: string; is: (stats: Stats) => bool
   BlockDevice: { what: 'a block device', is: (stats) => stats.isBlockDevice() },
 };
 
+/** Never opens what somebody else has put there meanwhile: that could be a pipe, and the agent would wait for ever. */
+async function makeFile(path: string): Promise<void> {
+  try {
+    await (await open(path, 'wx', 0o644)).close();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
 /** Makes what the type says is made, and throws VolumeError when the path is not what the type says it is. */
 export async function checkHostPath(path: string, type: string): Promise<void> {
   if (type === '') return;
   let stats = await find(path);
   if (stats === undefined && type === 'DirectoryOrCreate') await mkdir(path, { recursive: true, mode: 0o755 });
-  if (stats === undefined && type === 'FileOrCreate') await (await open(path, 'a', 0o644)).close();
+  if (stats === undefined && type === 'FileOrCreate') await makeFile(path);
   stats ??= await find(path);
   const check = checks[type];
   if (check === undefined) throw new VolumeError(`hostPath type "${type}" is not known`);

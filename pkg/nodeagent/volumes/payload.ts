@@ -52,7 +52,10 @@ class Builder {
 
   #add(path: string, data: Buffer, mode: number): void {
     const parts = path.split('/');
-    if (path === '' || path.startsWith('/') || parts.includes('..')) throw new VolumeError(`invalid path "${path}"`);
+    // Names that begin with two dots are the writer's own.
+    if (path === '' || path.startsWith('/') || path.startsWith('..') || parts.includes('..')) {
+      throw new VolumeError(`invalid path "${path}"`);
+    }
     this.files.set(path, { data, mode });
   }
 
@@ -133,6 +136,11 @@ class Builder {
       }
     }
   }
+}
+
+/** Whether the agent keeps the volume's files up to date: such a volume is read only in every container. */
+export function isWrittenByAgent({ configMap, secret, downwardAPI, projected }: Volume): boolean {
+  return [configMap, secret, downwardAPI, projected].some((source) => source !== undefined);
 }
 
 /** The files of a volume; undefined for a volume that has none of its own. Throws VolumeError and StatusError. */

@@ -1,22 +1,34 @@
 /** The folders of pods below the agent's root, and how they go away again. */
 import { execFile } from 'node:child_process';
-import { chmod, chown, mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { access, chmod, chown, mkdir, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { mountsBelow, unmount } from '#nodeagent/files/mounts.js';
 
 const run = promisify(execFile);
+
+/** Nobody but the agent and its group looks into the folders of pods. */
+const privateMode = 0o750;
 
 export class PodDirectories {
   readonly #root: string;
   readonly #domain: string;
 
-  /** @param labelDomain Of the dialect: prefix of plugin names. */
-  constructor(rootDir: string, labelDomain: string) {
-    this.#root = join(rootDir, 'pods');
+  private constructor(root: string, labelDomain: string) {
+    this.#root = root;
     this.#domain = labelDomain;
   }
 
+  /** Makes the folder of all pods. @param labelDomain Of the dialect: prefix of plugin names. */
+  static async open(rootDir: string, labelDomain: string): Promise<PodDirectories> {
+    await mkdir(join(rootDir, 'pods'), { recursive: true, mode: privateMode });
+    // The kernel names mounts by paths without links.
+    return new PodDirectories(join(await realpath(rootDir), 'pods'), labelDomain);
+  }
+
+  /** Throws RangeError for what is no name of a folder. */
   pod(uid: string): string {
+    if (!/^[\w.-]+$/.test(uid) || uid === '.' || uid === '..') throw new RangeError(`invalid UID of a pod: ${uid}`);
     return join(this.#root, uid);
   }
 
@@ -25,8 +37,9 @@ export class PodDirectories {
     return join(this.pod(uid), 'volumes', `${this.#domain}~${plugin}`, name);
   }
 
-  subPaths(uid: string, volume: string): string {
-    return join(this.pod(uid), 'volume-subpaths', volume);
+  /** Where a part of a volume is mounted for a container. @param index Of the container's volume mount. */
+  subPath(uid: string, volume: string, container: string, index: number): string {
+    return join(this.pod(uid), 'volume-subpaths', volume, container, String(index));
   }
 
   container(uid: string, name: string): string {
@@ -35,43 +48,38 @@ export class PodDirectories {
 
   /** UIDs of the pods that have a folder. */
   async list(): Promise<string[]> {
-    try {
-      return await readdir(this.#root);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-      throw error;
-    }
+    return readdir(this.#root);
   }
 
   /** Unmounts what is mounted below the pod's folder and removes it. Nothing there is no error. */
   async remove(uid: string): Promise<void> {
-    const dir = this.pod(uid);
-    for (const mount of await mountsBelow(dir)) await run('umount', [mount]);
-    await rm(dir, { recursive: true, force: true });
+    await removeTree(this.pod(uid));
+  }
+
+  /** The same for the pod's volumes only: its termination messages stay. */
+  async removeVolumes(uid: string): Promise<void> {
+    for (const name of ['volume-subpaths', 'volumes']) await removeTree(join(this.pod(uid), name));
   }
 }
 
-/** Mount points below a directory, the deepest first. */
-export async function mountsBelow(dir: string): Promise<string[]> {
-  const text = await readFile('/proc/self/mounts', 'utf8');
-  return text
-    .split('\n')
-    .map((line) => decodeMountPath(line.split(' ')[1] ?? ''))
-    .filter((path) => path.startsWith(`${dir}/`))
-    .sort((a, b) => b.length - a.length);
+async function removeTree(dir: string): Promise<void> {
+  if (!(await exists(dir))) return;
+  for (const mount of await mountsBelow(dir)) await unmount(mount);
+  const [left] = await mountsBelow(dir);
+  // What is mounted is not the pod's alone: it must not go with the folder.
+  if (left !== undefined) throw new Error(`${left} is still mounted`);
+  // Containers make trees that are deeper than any path is long; this command walks them all the same.
+  await run('rm', ['-rf', '--one-file-system', '--', dir]);
 }
 
-/** The kernel writes spaces and the like as octal numbers. */
-function decodeMountPath(path: string): string {
-  return path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
-}
-
-/** A file system in memory at `dir`, unless there is one. @param sizeBytes Its limit. */
-export async function mountTmpfs(dir: string, sizeBytes?: number): Promise<void> {
-  const mounts = await readFile('/proc/self/mounts', 'utf8');
-  if (mounts.split('\n').some((line) => decodeMountPath(line.split(' ')[1] ?? '') === dir)) return;
-  const size = sizeBytes === undefined || sizeBytes <= 0 ? [] : ['-o', `size=${sizeBytes}`];
-  await run('mount', ['-t', 'tmpfs', ...size, 'tmpfs', dir]);
+async function exists(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
 }
 
 /** A directory that containers of any user, or of the pod's group, may write to. */

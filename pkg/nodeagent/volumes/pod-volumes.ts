@@ -4,11 +4,12 @@ import { chown, mkdir } from 'node:fs/promises';
 import type { Pod, Volume } from '#api/core/v1/types.gen.js';
 import { value } from '#apimachinery/quantity.js';
 import type { PodFacts } from '#nodeagent/environment/field-ref.js';
+import { mountTmpfs } from '#nodeagent/files/mounts.js';
 import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
 import { writeAtomically } from '#nodeagent/volumes/atomic-writer.js';
 import { checkHostPath } from '#nodeagent/volumes/host-path.js';
 import { type Payload, VolumeError, volumePayload } from '#nodeagent/volumes/payload.js';
-import { makeWritableDirectory, mountTmpfs, type PodDirectories } from '#nodeagent/volumes/pod-directories.js';
+import { makeWritableDirectory, type PodDirectories } from '#nodeagent/volumes/pod-directories.js';
 import type { TokenManager } from '#nodeagent/volumes/tokens.js';
 
 export interface PodVolumesOptions {
@@ -109,12 +110,22 @@ export class PodVolumes {
     return dir;
   }
 
-  /** Unmounts and removes all of a pod's volumes, and stops watching what they were made of. */
+  /** Unmounts and removes all of a pod's volumes, and stops watching what they were made of; its other files stay. */
+  async release(podUID: string): Promise<void> {
+    this.#forget(podUID);
+    await this.#options.directories?.removeVolumes(podUID);
+  }
+
+  /** The same, and all files of the pod with them. */
   async tearDown(podUID: string): Promise<void> {
+    this.#forget(podUID);
+    await this.#options.directories?.remove(podUID);
+  }
+
+  #forget(podUID: string): void {
     this.#options.objects.release(podUID);
     this.#options.tokens.release(podUID);
     this.#written.delete(podUID);
-    await this.#options.directories?.remove(podUID);
   }
 
   /** UIDs of pods that still have a folder. */

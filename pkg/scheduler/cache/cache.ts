@@ -25,6 +25,10 @@ export class SchedulerCache {
     return this.#nodes;
   }
 
+  get sizes(): { readonly nodes: number; readonly pods: number; readonly assumedPods: number } {
+    return { nodes: this.nodes().length, pods: this.#placed.size, assumedPods: this.#assumed.size };
+  }
+
   setNode(node: Node): void {
     const info = this.#info(node.metadata.name ?? '');
     if (info.node === undefined) this.#nodesChanged = true;

@@ -19,6 +19,11 @@ export class KeyedHeap<T> {
     return position === undefined ? undefined : this.#items[position];
   }
 
+  /** All, in no order. */
+  values(): Iterable<T> {
+    return this.#items;
+  }
+
   peek(): T | undefined {
     return this.#items[0];
   }

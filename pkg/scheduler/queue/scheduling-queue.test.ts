@@ -117,3 +117,27 @@ t.test('a changed spec is worth another try, a changed status is not', async (t)
   queue.update(pod('a', 3), true);
   t.equal((await take(queue)).info.priority, 3);
 });
+
+/** Its wall clock can be set. */
+class SettableClock extends VirtualClock {
+  offsetMs = 0;
+
+  override now(): number {
+    return super.now() + this.offsetMs;
+  }
+}
+
+t.test('a clock that is set back or forth changes no wait', async (t) => {
+  for (const offsetMs of [-3_600_000, 3_600_000]) {
+    const clock = new SettableClock();
+    const queue = new SchedulingQueue({ clock });
+    queue.add(pod('a'));
+    const first = await take(queue);
+    queue.reject(first, new Set(['NodeAdd']), first.info.pod);
+    clock.offsetMs = offsetMs;
+    queue.notify(['NodeAdd']);
+    t.same(queue.sizes, { active: 0, backoff: 1, unschedulable: 0 });
+    await clock.advance(1000);
+    t.same(queue.sizes, { active: 1, backoff: 0, unschedulable: 0 });
+  }
+});

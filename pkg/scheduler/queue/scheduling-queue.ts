@@ -6,11 +6,12 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { ClusterEvent } from '#scheduler/framework/plugin.js';
 import { type PodInfo, podInfo, podKey } from '#scheduler/framework/pod-info.js';
+import type { QueueName } from '#scheduler/metrics.js';
 import { KeyedHeap } from '#scheduler/queue/heap.js';
 
 export interface QueuedPod {
   readonly info: PodInfo;
-  /** When the pod entered the queue for this try; ms. */
+  /** When the pod entered the queue for this try; ms of the monotonic clock, as all here: no wait is longer for a clock that is set. */
   readonly since: number;
   /** When it entered for the first time; ms. */
   readonly firstSeen: number;
@@ -19,6 +20,8 @@ export interface QueuedPod {
   readonly retryAt: number;
   /** Events that could help; empty before the first try. */
   readonly events: ReadonlySet<ClusterEvent>;
+  /** Plugins that rejected it at its last try. */
+  readonly rejectedBy: ReadonlySet<string>;
 }
 
 export interface QueueOptions {
@@ -28,13 +31,27 @@ export interface QueueOptions {
   maxBackoffMs?: number;
   /** A pod is retried after this long even if nothing happened; ms. */
   maxUnschedulableMs?: number;
+  /** Told of each pod that comes into one of the places, and what brought it there. */
+  onIncoming?: (queue: QueueName, event: string) => void;
 }
+
+const nothing: ReadonlySet<string> = new Set();
+
+/** What the events are called in the metrics of 1.24. */
+const eventNames: Readonly<Record<ClusterEvent, string>> = {
+  NodeAdd: 'NodeAdd',
+  NodeAllocatable: 'NodeAllocatableChange',
+  NodeLabels: 'NodeLabelChange',
+  NodeTaints: 'NodeTaintChange',
+  AssignedPodDelete: 'AssignedPodDelete',
+};
 
 export class SchedulingQueue {
   readonly #clock: Clock;
   readonly #initialBackoffMs: number;
   readonly #maxBackoffMs: number;
   readonly #maxUnschedulableMs: number;
+  readonly #onIncoming: (queue: QueueName, event: string) => void;
   readonly #active = new KeyedHeap<QueuedPod>({ keyOf: (p) => p.info.key, before: comesFirst });
   readonly #backoff = new KeyedHeap<QueuedPod>({ keyOf: (p) => p.info.key, before: (a, b) => a.retryAt < b.retryAt });
   readonly #unschedulable = new Map<string, QueuedPod>();
@@ -50,18 +67,27 @@ export class SchedulingQueue {
     this.#initialBackoffMs = options.initialBackoffMs ?? 1000;
     this.#maxBackoffMs = options.maxBackoffMs ?? 10_000;
     this.#maxUnschedulableMs = options.maxUnschedulableMs ?? 300_000;
+    this.#onIncoming = options.onIncoming ?? (() => undefined);
   }
 
   get sizes(): { active: number; backoff: number; unschedulable: number } {
     return { active: this.#active.size, backoff: this.#backoff.size, unschedulable: this.#unschedulable.size };
   }
 
+  /** All that wait, in no order. */
+  *waiting(): Generator<QueuedPod> {
+    yield* this.#active.values();
+    yield* this.#backoff.values();
+    yield* this.#unschedulable.values();
+  }
+
   add(pod: Pod): void {
     const key = podKey(pod);
     if (this.#inFlight.has(key)) return;
     this.#drop(key);
-    const now = this.#clock.now();
-    this.#activate({ info: podInfo(pod), since: now, firstSeen: now, attempts: 0, retryAt: 0, events: new Set() });
+    const now = this.#clock.monotonic();
+    const first = { since: now, firstSeen: now, attempts: 0, retryAt: 0, events: new Set<ClusterEvent>() };
+    this.#activate({ info: podInfo(pod), ...first, rejectedBy: nothing }, 'PodAdd');
   }
 
   /** A newer version of a waiting pod; a change of its spec or labels is worth another try. */
@@ -75,7 +101,7 @@ export class SchedulingQueue {
     else if (this.#backoff.get(key) !== undefined) this.#backoff.push(updated);
     else if (specChanged) {
       this.#unschedulable.delete(key);
-      this.#retry(updated);
+      this.#retry(updated, 'PodUpdate');
     } else this.#unschedulable.set(key, updated);
   }
 
@@ -103,22 +129,32 @@ export class SchedulingQueue {
     this.#inFlight.delete(pod.info.key);
   }
 
-  /** The try failed. `events`: what could help; `current`: the pod as it is now, undefined when it is gone or bound. */
-  reject(pod: QueuedPod, events: ReadonlySet<ClusterEvent>, current: Pod | undefined): void {
+  /**
+   * The try failed. `events`: what could help; `current`: the pod as it is now, undefined when it is gone or bound;
+   * `rejectedBy`: the plugins that did.
+   */
+  reject(
+    pod: QueuedPod,
+    events: ReadonlySet<ClusterEvent>,
+    current: Pod | undefined,
+    rejectedBy: ReadonlySet<string> = nothing,
+  ): void {
     const happened = this.#inFlight.get(pod.info.key);
     this.#inFlight.delete(pod.info.key);
     if (current === undefined || this.#closed) return;
-    const now = this.#clock.now();
+    const now = this.#clock.monotonic();
     const waiting: QueuedPod = {
       ...pod,
       info: podInfo(current),
       since: now,
       events,
+      rejectedBy,
       retryAt: now + Math.min(this.#maxBackoffMs, this.#initialBackoffMs * 2 ** (pod.attempts - 1)),
     };
     const helped = events.size === 0 || [...(happened ?? [])].some((event) => events.has(event));
-    if (helped) return this.#retry(waiting);
+    if (helped) return this.#retry(waiting, 'ScheduleAttemptFailure');
     this.#unschedulable.set(waiting.info.key, waiting);
+    this.#onIncoming('unschedulable', 'ScheduleAttemptFailure');
     this.#armFlush();
   }
 
@@ -126,9 +162,10 @@ export class SchedulingQueue {
   notify(events: readonly ClusterEvent[]): void {
     for (const happened of this.#inFlight.values()) for (const event of events) happened.add(event);
     for (const [key, pod] of this.#unschedulable) {
-      if (!events.some((event) => pod.events.has(event))) continue;
+      const helpful = events.find((event) => pod.events.has(event));
+      if (helpful === undefined) continue;
       this.#unschedulable.delete(key);
-      this.#retry(pod);
+      this.#retry(pod, eventNames[helpful]);
     }
   }
 
@@ -139,14 +176,16 @@ export class SchedulingQueue {
     this.#wake?.();
   }
 
-  #retry(pod: QueuedPod): void {
-    if (pod.retryAt <= this.#clock.now()) return this.#activate(pod);
+  #retry(pod: QueuedPod, event: string): void {
+    if (pod.retryAt <= this.#clock.monotonic()) return this.#activate(pod, event);
     this.#backoff.push(pod);
+    this.#onIncoming('backoff', event);
     this.#armBackoff();
   }
 
-  #activate(pod: QueuedPod): void {
+  #activate(pod: QueuedPod, event: string): void {
     this.#active.push(pod);
+    this.#onIncoming('active', event);
     const wake = this.#wake;
     this.#wake = undefined;
     wake?.();
@@ -163,13 +202,13 @@ export class SchedulingQueue {
     const first = this.#backoff.peek();
     if (first === undefined || this.#closed) return;
     this.#backoffTimer = this.#clock.setTimer(() => {
-      for (let pod = this.#backoff.peek(); pod !== undefined && pod.retryAt <= this.#clock.now(); ) {
+      for (let pod = this.#backoff.peek(); pod !== undefined && pod.retryAt <= this.#clock.monotonic(); ) {
         this.#backoff.pop();
-        this.#activate(pod);
+        this.#activate(pod, 'BackoffComplete');
         pod = this.#backoff.peek();
       }
       this.#armBackoff();
-    }, first.retryAt - this.#clock.now());
+    }, first.retryAt - this.#clock.monotonic());
   }
 
   /** One timer for the pod that has waited longest. */
@@ -181,15 +220,15 @@ export class SchedulingQueue {
     this.#flushTimer = this.#clock.setTimer(
       () => {
         this.#flushTimer = undefined;
-        const limit = this.#clock.now() - this.#maxUnschedulableMs;
+        const limit = this.#clock.monotonic() - this.#maxUnschedulableMs;
         for (const [key, pod] of this.#unschedulable) {
           if (pod.since > limit) continue;
           this.#unschedulable.delete(key);
-          this.#retry(pod);
+          this.#retry(pod, 'UnschedulableTimeout');
         }
         this.#armFlush();
       },
-      Math.max(1000, oldest + this.#maxUnschedulableMs - this.#clock.now()),
+      Math.max(1000, oldest + this.#maxUnschedulableMs - this.#clock.monotonic()),
     );
   }
 }

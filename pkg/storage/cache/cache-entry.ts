@@ -76,6 +76,10 @@ export class CacheEntry implements Entry {
     if (this.unreadable !== undefined) throw unreadableEntry(this.key, this.unreadable);
   }
 
+  kept(name: string): Buffer | undefined {
+    return this.#encodedName === name ? this.#encodedBytes : this.#encoded?.get(name);
+  }
+
   encoded(name: string, make: (entry: Entry) => Buffer): Buffer {
     if (this.#encodedName === name) return this.#encodedBytes as Buffer;
     let bytes = this.#encoded?.get(name);

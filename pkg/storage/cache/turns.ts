@@ -28,6 +28,13 @@ class Line {
     });
   }
 
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      this.#schedule();
+    });
+  }
+
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -52,4 +59,9 @@ const line = new Line();
  */
 export function yielding(clock: Pick<Clock, 'monotonic'>): () => Promise<void> | undefined {
   return () => line.pause(clock);
+}
+
+/** Resolves in a later turn of the event loop, one turn for each that waits: between the steps of work that is long. */
+export function nextTurn(): Promise<void> {
+  return line.next();
 }

@@ -5,6 +5,7 @@ import t from 'tap';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import type { ApiServer } from '#apiserver/apiserver.js';
 import { root } from '#test/e2e/harness.js';
+import { betaCases } from '#test/integration/apiserver/resources/beta.js';
 import { call, startServer } from '#test/integration/apiserver/server.js';
 
 /** What is known of the resources of 1.24, with the names of the orch dialect; beside the checkout, where it is at all. */
@@ -69,7 +70,13 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
       `${apiVersion(fact)} ${fact.resource}`,
       ...(fact.subresources ?? []).map((sub) => `${apiVersion(fact)} ${fact.resource}/${sub.name}`),
     ]);
-    t.same(listed.sort(), recorded.sort(), 'the same resources, no more and no fewer');
+    // What is recorded are the newest versions.
+    const older = betaCases.flatMap(({ resource: { group, version, resource, subresources = [] } }) =>
+      ['', ...subresources.map(({ name }) => `/${name}`)].map(
+        (sub) => `${dialect.apiVersion(group, version)} ${resource}${sub}`,
+      ),
+    );
+    t.same(listed.sort(), [...recorded, ...older].sort(), 'the same resources, no more and no fewer');
     for (const fact of facts) {
       const list = lists.get(apiVersion(fact)) ?? [];
       const { storageVersionHash, ...own } = list.find(({ name }) => name === fact.resource) ?? ({} as Listed);
@@ -200,6 +207,9 @@ t.test('who has a document already does not get it again', async (t) => {
   }
   t.equal(tags.size, rows.length, 'each form has its own tag');
   t.match(await call(server, 'GET', v3Link), { headers: { 'cache-control': /immutable/ } });
+  // With the extensions of both dialects it is the largest.
+  const larger = await startServer(t, { dialect: orchDialect });
+  t.equal((await call(larger, 'GET', '/openapi/v2', { headers: { accept: v2 } })).status, 200);
 });
 
 t.test('what is not served is not found', async (t) => {
@@ -213,4 +223,35 @@ t.test('what is not served is not found', async (t) => {
   ]) {
     t.match((await call(server, 'GET', path)).status, 404, path);
   }
+});
+
+t.test('groups and versions stand in the order of 1.24', async (t) => {
+  const server = await startServer(t, { dialect: kubernetesDialect });
+  const { groups } = (await call(server, 'GET', '/apis')).json as {
+    groups: { name: string; versions: { version: string }[]; preferredVersion: { version: string } }[];
+  };
+  t.same(
+    groups.map(({ name, versions }) => [name, ...versions.map(({ version }) => version)].join(' ')),
+    [
+      'apiregistration.k8s.io v1',
+      'apps v1',
+      'events.k8s.io v1 v1beta1',
+      'authentication.k8s.io v1',
+      'authorization.k8s.io v1',
+      'autoscaling v2 v1 v2beta1 v2beta2',
+      'batch v1 v1beta1',
+      'certificates.k8s.io v1',
+      'networking.k8s.io v1',
+      'policy v1 v1beta1',
+      'rbac.authorization.k8s.io v1',
+      'storage.k8s.io v1 v1beta1',
+      'admissionregistration.k8s.io v1',
+      'apiextensions.k8s.io v1',
+      'scheduling.k8s.io v1',
+      'coordination.k8s.io v1',
+      'node.k8s.io v1 v1beta1',
+      'discovery.k8s.io v1 v1beta1',
+      'flowcontrol.apiserver.k8s.io v1beta2 v1beta1',
+    ],
+  );
 });

@@ -105,3 +105,61 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
     });
   }
 }
+
+const versionsManifest = `
+apiVersion: batch/v1beta1
+kind: CronJob
+metadata: { name: nightly }
+spec:
+  schedule: "0 3 * * *"
+  jobTemplate: { spec: { template: { spec: { restartPolicy: Never, containers: [{ name: c, image: i }] } } } }
+---
+apiVersion: autoscaling/v2beta1
+kind: HorizontalPodAutoscaler
+metadata: { name: web }
+spec:
+  scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: web }
+  maxReplicas: 3
+  metrics: [{ type: Resource, resource: { name: cpu, targetAverageUtilization: 60 } }]
+`;
+
+for (const program of new Set([programs[0], programs.at(-1)])) {
+  if (program === undefined) continue;
+  t.test(`several versions of a kind, ${program}`, async (t) => {
+    const server = await startServer(t, { https: true });
+    const directory = await mkdtemp(join(tmpdir(), 'kubectl-'));
+    t.teardown(() => rm(directory, { recursive: true }));
+    const env = { KUBECONFIG: await configure(server, directory), HOME: directory, PATH: process.env['PATH'] };
+    const kubectl = (...args: string[]) => run(program, args, { env, timeout: 30_000 });
+    await call(server, 'POST', '/api/v1/namespaces', { body: { metadata: { name: 'default' } } });
+    const listed = (await kubectl('api-resources', '--no-headers')).stdout.split('\n').map((line) => line.split(/ +/));
+    const named = (name: string) => listed.filter((row) => row[0] === name).map((row) => row.slice(1));
+    t.same(named('cronjobs'), [['cj', 'batch/v1', 'true', 'CronJob']], 'once, in the preferred version');
+    t.same(named('horizontalpodautoscalers'), [['hpa', 'autoscaling/v2', 'true', 'HorizontalPodAutoscaler']]);
+    t.same(named('podsecuritypolicies'), [['psp', 'policy/v1beta1', 'false', 'PodSecurityPolicy']]);
+    const file = join(directory, 'versions.yaml');
+    await writeFile(file, versionsManifest);
+    const created = await kubectl('apply', '-f', file);
+    t.match(created.stdout, /cronjob.batch\/nightly created\nhorizontalpodautoscaler.autoscaling\/web created/);
+    t.match(
+      created.stderr,
+      /Warning: batch\/v1beta1 CronJob is deprecated in v1.21\+, unavailable in v1.25\+; use batch\/v1 CronJob/,
+    );
+    t.match(
+      (await kubectl('apply', '-f', file)).stdout,
+      /nightly unchanged\nhorizontalpodautoscaler.autoscaling\/web unchanged/,
+    );
+    const old = await kubectl('get', 'cronjobs.v1beta1.batch', 'nightly', '-o', 'jsonpath={.apiVersion}');
+    t.equal(old.stdout, 'batch/v1beta1');
+    t.match((await kubectl('get', 'cronjobs.v1beta1.batch')).stdout, /NAME +SCHEDULE.*\nnightly +0 3 \* \* \* +False/);
+    t.match((await kubectl('get', 'hpa')).stdout, /web +Deployment\/web +.*60%/);
+    t.match(
+      (await kubectl('explain', 'cronjobs', '--api-version=batch/v1beta1')).stdout,
+      /VERSION: +(batch\/)?v1beta1/,
+    );
+    t.match(
+      (await kubectl('explain', 'hpa.spec.metrics.resource', '--api-version=autoscaling/v2beta1')).stdout,
+      /targetAverageUtilization/,
+    );
+  });
+}

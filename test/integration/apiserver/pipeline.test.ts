@@ -1,4 +1,4 @@
-import { request } from 'node:https';
+import { get, request } from 'node:https';
 import t from 'tap';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { AuthorizationAttributes } from '#apiserver/authorization/authorizer.js';
@@ -84,6 +84,46 @@ t.test('impersonation', async (t) => {
     extra: { scopes: ['a', 'b'] },
     groups: ['system:serviceaccounts', 'system:serviceaccounts:ns'],
   });
+  const keys = {
+    'impersonate-extra-%zz': 'a',
+    'impersonate-extra-acme.io%2Fscope': 'b',
+    'impersonate-extra-__proto__': 'c',
+  };
+  const odd = await call(server, 'GET', configmaps, as('root', { 'impersonate-user': 'bob', ...keys }));
+  t.equal(odd.status, 200, 'a key that is no percent-encoding stands for itself');
+  t.same(Object.entries(seen.at(-1)?.extra ?? {}), [
+    ['%zz', ['a']],
+    ['acme.io/scope', ['b']],
+    ['__proto__', ['c']],
+  ]);
+  const nobody = { 'impersonate-user': 'system:anonymous', 'impersonate-group': 'system:authenticated' };
+  await call(server, 'GET', configmaps, as('root', nobody));
+  t.same(
+    seen.at(-1)?.groups,
+    ['system:authenticated', 'system:unauthenticated'],
+    'nobody is authenticated by saying so',
+  );
+});
+
+t.test('a comma in a group is part of its name', async (t) => {
+  const seen: UserInfo[] = [];
+  const authorizeAs = {
+    mode: 'Test',
+    authorize: async (attributes: { user: UserInfo }) => {
+      seen.push(attributes.user);
+      return { decision: 'allow', reason: '' } as const;
+    },
+  };
+  const server = await startServer(t, { https: true, dependencies: { authorizer: authorizeAs } });
+  for (const groups of [['a, system:masters'], ['a', 'b,c'], ['a']]) {
+    await new Promise<void>((resolve, reject) => {
+      const headers = { 'impersonate-user': 'bob', 'impersonate-group': groups };
+      const path = '/api/v1/configmaps';
+      const options = { host: '127.0.0.1', port: server.address?.port, path, headers, rejectUnauthorized: false };
+      get({ ...options, agent: false }, (answer) => answer.resume().on('end', resolve)).on('error', reject);
+    });
+    t.same(seen.at(-1)?.groups, [...groups, 'system:authenticated']);
+  }
 });
 
 t.test('no more requests at once than allowed', async (t) => {
@@ -260,6 +300,6 @@ t.test('hostile bodies are refused and end nothing', async (t) => {
   }
   t.equal(
     (await call(server, 'POST', '/api/v1/namespaces/default/pods/p/binding', { headers: {}, body: '{}' })).status,
-    422,
+    400,
   );
 });

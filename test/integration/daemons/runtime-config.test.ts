@@ -12,7 +12,8 @@ interface Listed {
 }
 
 t.test('groups, versions and resources that are off', async (t) => {
-  const config = 'policy/v1=false,autoscaling/v1=false,/v1/podtemplates=false,apps/v1=false,apps/v1/deployments=true';
+  const config =
+    'policy/v1=false,policy/v1beta1=false,autoscaling/v1=false,/v1/podtemplates=false,apps/v1=false,apps/v1/deployments=true';
   const { client } = await startApi(t, { dialect, args: [`--runtime-config=${config}`] });
   const get = (path: string) => client.request<Listed>('GET', path);
   const gone = [
@@ -33,7 +34,7 @@ t.test('groups, versions and resources that are off', async (t) => {
   const { groups = [] } = await get('/apis');
   const offered = new Map(groups.map(({ name, versions }) => [name, versions.map(({ version }) => version)]));
   t.equal(offered.has('policy'), false);
-  t.same(offered.get('autoscaling'), ['v2']);
+  t.same(offered.get('autoscaling'), ['v2', 'v2beta1', 'v2beta2']);
   const names = async (path: string) => (await get(path)).resources?.map(({ name }) => name) ?? [];
   t.same(await names('/apis/apps/v1'), ['deployments', 'deployments/scale', 'deployments/status']);
   const core = await names('/api/v1');
@@ -47,6 +48,20 @@ t.test('groups, versions and resources that are off', async (t) => {
   );
   const { paths: documents = {} } = await get('/openapi/v3');
   t.ok('apis/apps/v1' in documents && !('apis/policy/v1' in documents));
+});
+
+t.test('beta versions', async (t) => {
+  const { client } = await startApi(t, { dialect, args: ['--runtime-config=batch/v1beta1=false,policy/v1=false'] });
+  const get = (path: string) => client.request<Listed>('GET', path);
+  await t.rejects(get('/apis/batch/v1beta1/cronjobs'), { code: 404 });
+  t.match(await get('/apis/batch/v1/cronjobs'), { items: [] });
+  t.match(await get('/apis/policy/v1beta1/poddisruptionbudgets'), { items: [] }, 'though its stored version is off');
+  const without = await startApi(t, { dialect, args: ['--runtime-config=api/beta=false'] });
+  const { groups = [] } = await without.client.request<Listed>('GET', '/apis');
+  t.same(
+    groups.flatMap(({ versions }) => versions).filter(({ version }) => version.includes('beta')),
+    [],
+  );
 });
 
 t.test('a version that there is not', async (t) => {

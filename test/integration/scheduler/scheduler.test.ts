@@ -12,6 +12,7 @@ import { SharedInformerFactory } from '#client/informer/factory.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
+import { metricsText } from '#daemon/metrics/registry.js';
 import { schedulerMetrics } from '#scheduler/metrics.js';
 import { Scheduler } from '#scheduler/scheduler.js';
 import { startServer } from '#test/integration/apiserver/server.js';
@@ -24,6 +25,8 @@ interface Cluster {
   client: Client;
   node(name: string, more?: Partial<Node['spec']>, labels?: Record<string, string>): Promise<void>;
   pod(name: string, spec?: Partial<Pod['spec']>): Promise<void>;
+  /** Text of the scheduler's series. */
+  metrics(): Promise<string>;
   /** Resolves with the pod when the check holds for it. */
   when(name: string, check: (pod: Pod) => boolean): Promise<Pod>;
 }
@@ -35,7 +38,8 @@ async function cluster(t: Test): Promise<Cluster> {
   await client.request('POST', '/api/v1/namespaces', { metadata: { name: 'default' } });
   const informers = new SharedInformerFactory({ client, clock, random, log });
   const recorder = new ApiEventRecorder({ client, source: { component: 'default-scheduler' }, clock, random, log });
-  const metrics = schedulerMetrics(new Registry());
+  const registry = new Registry();
+  const metrics = schedulerMetrics(registry);
   const scheduler = new Scheduler({ client, informers, recorder, dialect, clock, random, log, metrics });
   const informing = informers.start(stop.signal);
   const scheduling = scheduler.start(stop.signal);
@@ -50,6 +54,7 @@ async function cluster(t: Test): Promise<Cluster> {
   const api2 = client.resource(pods);
   return {
     client,
+    metrics: () => metricsText(registry),
     async node(name, spec = {}, labels = {}) {
       const allocatable = { cpu: '2', memory: '1Gi', pods: '10' };
       const node: Node = { metadata: { name, labels }, spec, status: { capacity: allocatable, allocatable } };
@@ -206,4 +211,47 @@ t.test('a scheduler that loses its lead works again when it leads again', async 
   await scheduling;
   await recorder.close();
   await client.close();
+});
+
+t.test('the series of 1.24 tell of queues, points and plugins', async (t) => {
+  const { node, pod, when, metrics } = await cluster(t);
+  await pod('early');
+  await when('early', (each) => each.status?.conditions?.some(({ reason }) => reason === 'Unschedulable') === true);
+  await node('small');
+  await when('early', (each) => each.spec.nodeName === 'small');
+  await pod('large', { containers: [{ name: 'c', image: 'i', resources: { requests: { cpu: '9' } } }] });
+  await when('large', (each) => each.status?.conditions?.some(({ reason }) => reason === 'Unschedulable') === true);
+  for (let i = 0; i < 10; i++) await pod(`p${i}`);
+  await when('p9', (each) => each.spec.nodeName === 'small' || each.status?.conditions !== undefined);
+  const profile = 'profile="default-scheduler"';
+  const wanted = [
+    'scheduler_pending_pods{queue="unschedulable"} 2',
+    'scheduler_pending_pods{queue="active"} 0',
+    'scheduler_pending_pods{queue="backoff"} 0',
+    `scheduler_unschedulable_pods{plugin="NodeResourcesFit",${profile}} 2`,
+    'scheduler_queue_incoming_pods_total{queue="active",event="PodAdd"} 12',
+    'scheduler_queue_incoming_pods_total{queue="unschedulable",event="ScheduleAttemptFailure"} 3',
+    'scheduler_pod_scheduling_attempts_count 10',
+    'scheduler_pod_scheduling_duration_seconds_count{attempts="1"} 9',
+    'scheduler_pod_scheduling_duration_seconds_count{attempts="2"} 1',
+    'scheduler_scheduling_algorithm_duration_seconds_count 10',
+    `scheduler_framework_extension_point_duration_seconds_count{extension_point="Filter",status="Success",${profile}} 10`,
+    `scheduler_framework_extension_point_duration_seconds_count{extension_point="Bind",status="Success",${profile}} 10`,
+    'scheduler_scheduler_cache_size{type="nodes"} 1',
+    'scheduler_scheduler_cache_size{type="pods"} 10',
+    'scheduler_scheduler_goroutines{operation="binding"} 0',
+  ];
+  const missing = (shown: string) => wanted.filter((line) => !shown.split('\n').includes(line));
+  let text = await metrics();
+  // The last binding may still be under way.
+  for (let i = 0; i < 500 && missing(text).length > 0; i++) {
+    await clock.sleep(10);
+    text = await metrics();
+  }
+  t.same(missing(text), []);
+  t.match(text, /scheduler_queue_incoming_pods_total\{queue="(active|backoff)",event="NodeAdd"\} 1/);
+  t.match(
+    text,
+    'scheduler_plugin_execution_duration_seconds_bucket{le="0.00001",plugin="NodeResourcesFit",extension_point="Filter"',
+  );
 });

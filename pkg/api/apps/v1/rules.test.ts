@@ -652,7 +652,6 @@ t.test('stateful sets', (t) => {
       'spec.template',
       undefined,
       'spec.template.metadata.labels: Invalid value: {}: `selector` does not match template `labels`',
-      'spec.template.spec.containers: Required value',
     ],
     ['spec.replicas', -1, 'spec.replicas: Invalid value: -1: must be greater than or equal to 0'],
     [

@@ -456,6 +456,7 @@ export const declaration: KindDeclaration = {
   resources: [
     {
       resource: 'horizontalpodautoscalers',
+      storedAs: { version: 'v2' },
       singular: 'horizontalpodautoscaler',
       kind: 'HorizontalPodAutoscaler',
       namespaced: true,

@@ -66,7 +66,7 @@ export const declaration: KindDeclaration = {
       namespaced: false,
       verbs: ['get', 'list'],
       shortNames: ['cs'],
-      deprecatedIn: '1.19',
+      deprecation: { since: '1.19' },
       columns: [
         { name: 'Name', type: 'string', format: 'name' },
         { name: 'Status', type: 'string' },

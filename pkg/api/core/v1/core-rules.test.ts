@@ -48,7 +48,7 @@ t.test('config maps', (t) => {
       `binaryData[.]: Invalid value: ".": must not be '.'`,
     ],
     ['data', { a: 'x'.repeat(1024 * 1024) }],
-    ['data', { a: 'x'.repeat(1024 * 1024), b: 'x' }, ': Too long: must have at most 1048576 bytes'],
+    ['data', { a: 'x'.repeat(1024 * 1024), b: 'x' }, '[]: Too long: must have at most 1048576 bytes'],
   ];
   checkRules(t, configMapStrategy, base, rows);
   const fixed: RuleRow[] = [

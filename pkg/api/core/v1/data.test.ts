@@ -26,7 +26,7 @@ t.test('config maps', (t) => {
     ['data', { '..': 'x' }, 'data[..]: Invalid value: "..": must not be \'..\''],
     ['binaryData', { 'a/b': '' }, `binaryData[a/b]: Invalid value: "a/b": ${key}`],
     ['data', { a: 'x'.repeat(1024 * 1024) }],
-    ['data', { a: 'x'.repeat(1024 * 1024 + 1) }, ': Too long: must have at most 1048576 bytes'],
+    ['data', { a: 'x'.repeat(1024 * 1024 + 1) }, '[]: Too long: must have at most 1048576 bytes'],
   ];
   for (const [path, value, ...want] of rows) {
     t.strictSame(createFailures(configMapStrategy, withField(base, path, value)), want, path);

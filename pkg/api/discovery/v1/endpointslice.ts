@@ -56,6 +56,7 @@ export const declaration: KindDeclaration = {
         pointer: true,
         omitempty: true,
         optional: true,
+        featureGate: 'TopologyAwareHints',
         doc: 'Who should use it.',
       },
     },

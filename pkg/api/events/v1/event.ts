@@ -122,6 +122,7 @@ export const declaration: KindDeclaration = {
   resources: [
     {
       resource: 'events',
+      storedAs: { group: 'core', version: 'v1' },
       singular: 'event',
       kind: 'Event',
       namespaced: true,

@@ -1,7 +1,7 @@
 /** Rules of references to an object of any kind: parameters of ingress classes, backends of ingresses. */
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSSubdomain } from '#apimachinery/validation/checks.js';
-import { invalidEach, required } from '#apimachinery/validation/failure.js';
+import { addAll, invalidEach, required } from '#apimachinery/validation/failure.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -19,7 +19,7 @@ export function validateTypedReference(reference: TypedReference, path: FieldPat
     const value = reference[field] ?? '';
     const at = path.child(field);
     if (value === '') failures.push(required(at, `${field} is required`));
-    else failures.push(...invalidEach(at, value, pathSegmentErrors(value)));
+    else addAll(failures, invalidEach(at, value, pathSegmentErrors(value)));
   }
   return failures;
 }

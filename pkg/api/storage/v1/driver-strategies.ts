@@ -8,6 +8,7 @@ import {
   validateDriver,
   validateNodeDrivers,
   validateSameDrivers,
+  validateTokenRequests,
 } from '#api/storage/v1/driver-validation.js';
 import { csidrivers, csinodes, volumeattachments } from '#api/storage/v1/resources.gen.js';
 import type { CSIDriver, CSINode, VolumeAttachment } from '#api/storage/v1/types.gen.js';
@@ -16,7 +17,9 @@ import type { Strategy } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 
 export const csiDriverStrategy: Strategy<CSIDriver> = kindStrategy<CSIDriver>(csidrivers, {
+  anyGenerateNameOnUpdate: true,
   generationFields: ['spec'],
+  allowUnconditionalUpdate: false,
   defaults({ spec }) {
     spec.attachRequired ??= true;
     spec.podInfoOnMount ??= false;
@@ -25,10 +28,14 @@ export const csiDriverStrategy: Strategy<CSIDriver> = kindStrategy<CSIDriver>(cs
     if ((spec.volumeLifecycleModes ?? []).length === 0) spec.volumeLifecycleModes = ['Persistent'];
     spec.requiresRepublish ??= false;
   },
-  validate: (driver) => validateDriver(driver),
+  // What was valid when it was made and cannot change is not asked again.
+  validate: (driver, _context, old) => (old === undefined ? validateDriver(driver) : []),
   validateUpdate: ({ spec }, { spec: old }) => [
     ...validateImmutable(spec.attachRequired, old.attachRequired, attachPath),
-    ...validateImmutable(spec.volumeLifecycleModes, old.volumeLifecycleModes, specPath.child('volumeLifecycleModes')),
+    ...(['fsGroupPolicy', 'podInfoOnMount', 'volumeLifecycleModes'] as const).flatMap((field) =>
+      validateImmutable(spec[field], old[field], specPath.child(field)),
+    ),
+    ...validateTokenRequests(spec.tokenRequests ?? [], specPath.child('tokenRequests')),
   ],
   cells: (driver, context) => [
     driver.metadata.name ?? '',
@@ -40,6 +47,7 @@ export const csiDriverStrategy: Strategy<CSIDriver> = kindStrategy<CSIDriver>(cs
 });
 
 export const csiNodeStrategy: Strategy<CSINode> = kindStrategy<CSINode>(csinodes, {
+  allowUnconditionalUpdate: false,
   validate: (node) => validateNodeDrivers(node.spec.drivers ?? []),
   validateUpdate: (node, old) => validateSameDrivers(node, old),
   cells: (node, context) => [
@@ -50,6 +58,7 @@ export const csiNodeStrategy: Strategy<CSINode> = kindStrategy<CSINode>(csinodes
 });
 
 export const volumeAttachmentStrategy: Strategy<VolumeAttachment> = kindStrategy<VolumeAttachment>(volumeattachments, {
+  allowUnconditionalUpdate: false,
   validate: (attachment, context) => validateAttachment(attachment, context),
   validateUpdate: (attachment, old) => validateImmutable(attachment.spec, old.spec, specPath),
   validateStatusUpdate: (attachment, _old, context) => validateAttachment(attachment, context),

@@ -19,8 +19,10 @@ import {
   checkNonNegative,
   checkOptionalEnum,
   checkRequired,
+  repeatedAt,
 } from '#apimachinery/validation/checks.js';
 import {
+  addAll,
   duplicate,
   forbiddenField,
   invalidEach,
@@ -58,7 +60,7 @@ export function validateDriver({ metadata, spec }: CSIDriver): FieldFailure[] {
 }
 
 /** One token for each audience, none of them for a moment or for ever. */
-function validateTokenRequests(requests: TokenRequest[], path: FieldPath): FieldFailure[] {
+export function validateTokenRequests(requests: TokenRequest[], path: FieldPath): FieldFailure[] {
   const audiences = new Set<string>();
   return requests.flatMap(({ audience = '', expirationSeconds: seconds }, i) => {
     const at = path.index(i);
@@ -85,13 +87,14 @@ export function validateNodeDrivers(drivers: CSINodeDriver[]): FieldFailure[] {
     if (nodeID.length > maxNodeIDLength) {
       failures.push(invalidValue(at.child('nodeID'), nodeID, `must be ${maxNodeIDLength} characters or less`));
     }
-    failures.push(...checkNonNegative(at.child('allocatable', 'count'), driver.allocatable?.count));
+    addAll(failures, checkNonNegative(at.child('allocatable', 'count'), driver.allocatable?.count));
     if (names.has(name)) failures.push(duplicate(at.child('name'), name));
     names.add(name);
+    const repeated = repeatedAt(topologyKeys);
     topologyKeys.forEach((key, j) => {
       if (key === '') failures.push(required(at));
-      if (topologyKeys.indexOf(key) < j) failures.push(duplicate(at, key));
-      failures.push(...invalidEach(at, topologyKeys, qualifiedNameErrors(key)));
+      if (repeated.has(j)) failures.push(duplicate(at, key));
+      addAll(failures, invalidEach(at, topologyKeys, qualifiedNameErrors(key)));
     });
     return failures;
   });
@@ -124,7 +127,7 @@ export function validateAttachment(
     ...validateError(status?.detachError, statusPath.child('detachError')),
   ];
   const volume = spec.source?.persistentVolumeName ?? '';
-  if (volume !== '') failures.push(...checkDNSSubdomain(sourcePath.child('persistentVolumeName'), volume));
+  if (volume !== '') addAll(failures, checkDNSSubdomain(sourcePath.child('persistentVolumeName'), volume));
   return failures;
 }
 

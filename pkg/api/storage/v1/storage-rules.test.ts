@@ -119,7 +119,8 @@ t.test('drivers', (t) => {
       ['Ephemeral'],
       'spec.volumeLifecycleModes: Invalid value: ["Ephemeral"]: field is immutable',
     ],
-    ['spec.podInfoOnMount', true],
+    ['spec.podInfoOnMount', true, 'spec.podInfoOnMount: Invalid value: true: field is immutable'],
+    ['spec.fsGroupPolicy', 'None', 'spec.fsGroupPolicy: Invalid value: "None": field is immutable'],
     ['spec.storageCapacity', true],
     ['spec.attachRequired', undefined],
   ];

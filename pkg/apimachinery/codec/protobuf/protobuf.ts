@@ -24,27 +24,36 @@ export function encodeProtobuf(names: KindNames, object: unknown): Buffer {
   return encodeEnvelope(names.apiVersion, names.kind, (writer) => writeMessage(writer, names.type, object));
 }
 
+/** Field number of the items of nearly all lists. */
+const usualItems = 2;
+
+/** Field number of a list's items. */
+export function itemsNumber(list: TypeInfo): number {
+  return list.byName.get('items')?.number ?? usualItems;
+}
+
 /** What stands before and behind the items of an enveloped list, whose items take `itemBytes` with their heads. */
 export function protobufListEnds(
   names: KindNames,
   metadata: unknown,
   itemBytes: number,
 ): { readonly head: Buffer; readonly tail: Buffer } {
-  const head = encodeMessage(names.type, { metadata });
-  const { before, after } = envelopeAround(names.apiVersion, names.kind, head.length + itemBytes);
-  return { head: Buffer.concat([before, head]), tail: after };
+  const own = encodeMessage(names.type, { metadata });
+  const { before, after } = envelopeAround(names.apiVersion, names.kind, own.length + itemBytes);
+  // Fields are written in the order of their numbers.
+  return itemsNumber(names.type) < (names.type.byName.get('metadata')?.number ?? 0)
+    ? { head: before, tail: Buffer.concat([own, after]) }
+    : { head: Buffer.concat([before, own]), tail: after };
 }
 
-const itemKey = tag(2, wire.delimited);
-
 /** A message as lists hold it, behind its key and its length, in memory of its own. */
-export function protobufItem(message: Buffer): Buffer {
+export function protobufItem(message: Buffer, number = usualItems): Buffer {
   let head = 2;
   for (let rest = message.length; rest >= 0x80; rest = Math.floor(rest / 0x80)) head++;
   // Not from Node's shared pool: items are kept for long.
   const item = Buffer.allocUnsafeSlow(head + message.length);
   let at = 0;
-  item[at++] = itemKey;
+  item[at++] = tag(number, wire.delimited);
   let rest = message.length;
   for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) item[at++] = (rest % 0x80) | 0x80;
   item[at] = rest;

@@ -4,6 +4,7 @@ import { maxDepth } from '#apimachinery/codec/json-walk.js';
 import type { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { wire } from '#apimachinery/codec/protobuf/writer.js';
 import type { SharedValues } from '#apimachinery/codec/shared-values.js';
+import { tooMany } from '#apimachinery/codec/size-limit.js';
 
 /**
  * Reads what raw fields may hold besides JSON, `depth` messages deep; gives undefined for bytes that it does not know.
@@ -16,6 +17,8 @@ export interface SharedParts {
   readonly texts?: SharedTexts | undefined;
   /** Of raw JSON, which is frozen then; absent: each is its own. */
   readonly values?: SharedValues | undefined;
+  /** Messages and entries of maps that one object may have; absent: any number. */
+  readonly maxParts?: number | undefined;
 }
 
 /** What decoding one message after the other may use. */
@@ -40,6 +43,8 @@ export class Reader {
   end: number;
   /** How many messages deep the reader is. */
   depth: number;
+  readonly #maxParts: number;
+  #parts = 0;
 
   constructor(buffer: Buffer, start = 0, options: MessageOptions = nothing) {
     this.buffer = buffer;
@@ -51,6 +56,7 @@ export class Reader {
     this.at = start;
     this.end = buffer.length;
     this.depth = options.depth ?? 0;
+    this.#maxParts = options.maxParts ?? Number.POSITIVE_INFINITY;
   }
 
   /** The same reader for a message that lies between two other indexes of the buffer. */
@@ -184,7 +190,13 @@ export class Reader {
   enterMessage(): number {
     const outer = this.enter();
     if (++this.depth > maxDepth) throw new DecodeError('exceeded max depth');
+    this.count();
     return outer;
+  }
+
+  /** One more message or entry of a map. Throws 413 for one too many. */
+  count(): void {
+    if (++this.#parts > this.#maxParts) throw tooMany('messages', this.#maxParts);
   }
 
   leaveMessage(outer: number): void {

@@ -164,7 +164,7 @@ t.test('lists out of encoded items', async (t) => {
       data: { a: 'x'.repeat(i) },
     }));
     const messages = items.map((object) => encodeMessage(item.type, object));
-    const encoded = messages.map(protobufItem);
+    const encoded = messages.map((message) => protobufItem(message));
     const { head, tail } = protobufListEnds(list, metadata, Buffer.concat(encoded).length);
     t.ok(Buffer.concat([head, ...encoded, tail]).equals(encodeProtobuf(list, { metadata, items })), `${count} items`);
     t.ok(encoded.every((bytes, i) => protobufItemMessage(bytes).equals(messages[i] ?? bytes)));

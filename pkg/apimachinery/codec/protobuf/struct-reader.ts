@@ -184,6 +184,7 @@ function mapReader(field: FieldInfo, { wireType, read }: ValueReader): ReadValue
   const valueKey = tag(2, wireType);
   return (reader, known) => {
     const map = (known as JsonObject | undefined) ?? {};
+    reader.count();
     const outer = reader.enter();
     let name = '';
     let value: unknown;

@@ -62,7 +62,14 @@ t.test('a node reaches what its pods need', async (t) => {
     metadata: { name: 'pv' },
     spec: {
       claimRef: { namespace: 'ns', name: 'claim' },
-      csi: { driver: 'd', volumeHandle: 'h', nodePublishSecretRef: { name: 'pv-secret', namespace: 'storage' } },
+      csi: {
+        driver: 'd',
+        volumeHandle: 'h',
+        nodePublishSecretRef: { name: 'pv-secret', namespace: 'storage' },
+        nodeStageSecretRef: { name: 'stage-secret', namespace: 'storage' },
+        controllerExpandSecretRef: { name: 'expand-secret', namespace: 'storage' },
+        controllerPublishSecretRef: { name: 'attach-secret', namespace: 'storage' },
+      },
     },
   });
   reader.put(volumeattachments, {
@@ -74,6 +81,7 @@ t.test('a node reaches what its pods need', async (t) => {
     'watch core/secrets ns/env-secret',
     'list core/secrets ns/vol-secret',
     'get core/secrets storage/pv-secret',
+    'get core/secrets storage/stage-secret',
     'get core/configmaps ns/env-map',
     'get core/configmaps ns/projected-map',
     'get core/persistentvolumeclaims ns/claim',
@@ -90,17 +98,28 @@ t.test('a node reaches what its pods need', async (t) => {
     t.equal(await ask(request), 'allow', request);
   for (const [request, reason] of [
     ['get core/secrets ns/other', unrelated],
+    ['get core/secrets storage/expand-secret', unrelated],
+    ['get core/secrets storage/attach-secret', unrelated],
+    ['list core/persistentvolumeclaims ns/claim', 'can only get individual resources of this type'],
+    ['update core/persistentvolumeclaims ns/claim', 'can only get individual resources of this type'],
+    ['get core/persistentvolumeclaims/status ns/claim', 'can only get/update/patch this type'],
+    ['create core/serviceaccounts/token ns/', 'can only create tokens for individual service accounts'],
+    ['create core/serviceaccounts ns/sa', 'can only create token subresource of serviceaccount'],
     ['list core/secrets ns/', 'No Object name found'],
     ['list core/secrets', 'can only read namespaced object of this type'],
     ['update core/secrets ns/pull', 'can only read resources of this type'],
     ['get core/serviceaccounts ns/sa', 'can only create tokens for individual service accounts'],
     ['create core/serviceaccounts/token ns/other', unrelated],
-    ['get coordination/leases orch-node-lease/n2', 'can only access lease with the same name as the requesting node'],
+    [
+      'get coordination/leases orch-node-lease/n2',
+      'can only access node lease with the same name as the requesting node',
+    ],
     ['get coordination/leases orch-system/n1', 'can only access leases in the "orch-node-lease" system namespace'],
     ['list storage/csinodes ', 'can only get, create, update, patch, or delete a CSINode'],
     ['delete core/pods ns/a', ''],
   ] as const)
     t.equal(await ask(request), reason, request);
+  t.equal(await ask('list core/pods', 'system:node:'), 'unknown node for user "system:node:"');
   t.equal(await ask('get core/secrets ns/pull', 'system:node:n2'), unrelated.replace('n1', 'n2'));
   reader.remove(pods, 'ns', 'a');
   t.equal(await ask('get core/secrets ns/pull'), 'allow', 'the other pod still needs it');

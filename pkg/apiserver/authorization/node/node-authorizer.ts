@@ -22,6 +22,7 @@ export interface NodeAuthorizerOptions {
 
 const allow: AuthorizationDecision = { decision: 'allow', reason: '' };
 const none = (reason: string): AuthorizationDecision => ({ decision: 'noOpinion', reason });
+const readVerbs = ['get', 'list', 'watch'];
 const ownVerbs = ['get', 'create', 'update', 'patch', 'delete'];
 
 export class NodeAuthorizer implements Authorizer {
@@ -34,7 +35,10 @@ export class NodeAuthorizer implements Authorizer {
 
   authorize(attributes: AuthorizationAttributes): AuthorizationDecision {
     const node = nodeOf(attributes.user, this.#options.dialect);
-    return node === undefined ? none('') : this.#decide(node, attributes);
+    if (node === undefined) return none('');
+    return node === ''
+      ? none(`unknown node for user ${JSON.stringify(attributes.user.name)}`)
+      : this.#decide(node, attributes);
   }
 
   #decide(node: string, a: AuthorizationAttributes): AuthorizationDecision {
@@ -43,7 +47,7 @@ export class NodeAuthorizer implements Authorizer {
       switch (`${a.group}/${a.resource}`) {
         case '/secrets':
         case '/configmaps':
-          return this.#readNeeded(node, a, a.resource as NeededResource, ['get', 'list', 'watch']);
+          return this.#readNeeded(node, a, a.resource as NeededResource);
         case '/persistentvolumeclaims':
           return this.#claim(node, a);
         case '/persistentvolumes':
@@ -62,16 +66,8 @@ export class NodeAuthorizer implements Authorizer {
     return rules.some((rule) => ruleAllows(rule, a)) ? allow : none('');
   }
 
-  #readNeeded(
-    node: string,
-    a: AuthorizationAttributes,
-    resource: NeededResource,
-    verbs: readonly string[],
-  ): AuthorizationDecision {
-    if (!verbs.includes(a.verb))
-      return none(
-        verbs.length === 1 ? 'can only get individual resources of this type' : 'can only read resources of this type',
-      );
+  #readNeeded(node: string, a: AuthorizationAttributes, resource: NeededResource): AuthorizationDecision {
+    if (!readVerbs.includes(a.verb)) return none('can only read resources of this type');
     if (a.subresource !== '') return none('cannot read subresource');
     if (a.namespace === '') return none('can only read namespaced object of this type');
     if (a.name === '') return none('No Object name found');
@@ -83,7 +79,11 @@ export class NodeAuthorizer implements Authorizer {
   }
 
   #claim(node: string, a: AuthorizationAttributes): AuthorizationDecision {
-    if (a.subresource !== 'status') return this.#readNeeded(node, a, 'persistentvolumeclaims', ['get']);
+    if (a.subresource !== 'status') {
+      return this.#readOne(a, node, (name) =>
+        this.#options.graph.needs(node, 'persistentvolumeclaims', a.namespace, name),
+      );
+    }
     if (a.verb !== 'update' && a.verb !== 'patch') return none('can only get/update/patch this type');
     return a.name === '' ? none('No Object name found') : this.#related(node, 'persistentvolumeclaims', a);
   }
@@ -96,16 +96,15 @@ export class NodeAuthorizer implements Authorizer {
   }
 
   #token(node: string, a: AuthorizationAttributes): AuthorizationDecision {
-    if (a.verb !== 'create' || a.subresource !== 'token')
-      return none('can only create tokens for individual service accounts');
-    if (a.name === '') return none('can only create tokens for individual service accounts');
+    if (a.verb !== 'create' || a.name === '') return none('can only create tokens for individual service accounts');
+    if (a.subresource !== 'token') return none('can only create token subresource of serviceaccount');
     return this.#related(node, 'serviceaccounts', a);
   }
 
   #lease(node: string, a: AuthorizationAttributes): AuthorizationDecision {
     const namespace = this.#options.dialect.namespaces.nodeLease;
     if (a.namespace !== namespace) return none(`can only access leases in the "${namespace}" system namespace`);
-    return ownObject(node, a, 'lease');
+    return ownObject(node, a, 'node lease');
   }
 }
 

@@ -49,7 +49,8 @@ export class NodeGraph {
     if ((this.#needed.get(needKey(resource, namespace, name))?.get(node) ?? 0) > 0) return true;
     if (resource !== 'secrets') return false;
     const volumes = this.#volumeSecrets.get(`${namespace}/${name}`);
-    return volumes !== undefined && [...volumes].some((volume) => this.needsVolume(node, volume));
+    for (const volume of volumes ?? []) if (this.needsVolume(node, volume)) return true;
+    return false;
   }
 
   /** Whether a pod on the node uses the claim that the volume is bound to. */
@@ -107,8 +108,8 @@ function volumeSecrets(volume: PersistentVolume): string[] {
     spec.scaleIO?.secretRef,
     spec.storageos?.secretRef,
     spec.csi?.nodePublishSecretRef,
+    // Those for the controller are for the controller.
     spec.csi?.nodeStageSecretRef,
-    spec.csi?.controllerExpandSecretRef,
     spec.azureFile === undefined
       ? undefined
       : { name: spec.azureFile.secretName, namespace: spec.azureFile.secretNamespace },

@@ -1,5 +1,5 @@
 /** Role-based access control. */
-import type { PolicyRule, Subject } from '#api/rbac/v1/types.gen.js';
+import type { PolicyRule } from '#api/rbac/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type {
   AuthorizationAttributes,
@@ -7,9 +7,12 @@ import type {
   Authorizer,
 } from '#apiserver/authorization/authorizer.js';
 import type { AppliedRules, RbacIndex } from '#apiserver/authorization/rbac/rbac-index.js';
-import { ruleAllows } from '#apiserver/authorization/rbac/rule-match.js';
-import { describeSubject, subjectKey, userKeys } from '#apiserver/authorization/rbac/subjects.js';
+import { ruleSetOf } from '#apiserver/authorization/rbac/rule-set.js';
+import { describeSubject } from '#apiserver/authorization/rbac/subjects.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
+
+/** Of rules that are listed, see `RuleSet.weight`: several times what one role can have. */
+const maxWeight = 4 * 1024 * 1024;
 
 export class RbacAuthorizer implements Authorizer {
   readonly mode = 'RBAC';
@@ -23,24 +26,47 @@ export class RbacAuthorizer implements Authorizer {
 
   authorize(attributes: AuthorizationAttributes): AuthorizationDecision {
     const missing: string[] = [];
+    const tried = new Set<readonly PolicyRule[]>();
     for (const applied of this.#index.rulesFor(attributes.user, attributes.namespace)) {
-      if (applied.rules === undefined) missing.push(this.#missing(applied));
-      else if (applied.rules.some((rule) => ruleAllows(rule, attributes)))
-        return { decision: 'allow', reason: `RBAC: allowed by ${describe(applied, attributes.user)}` };
+      const { rules } = applied;
+      if (rules === undefined) missing.push(this.#missing(applied));
+      else if (!tried.has(rules)) {
+        tried.add(rules);
+        if (ruleSetOf(rules).allows(attributes)) return { decision: 'allow', reason: this.#why(applied, attributes) };
+      }
     }
     const reason = missing.length === 0 ? '' : `RBAC: ${oneOrMany(missing)}`;
     return { decision: 'noOpinion', reason };
   }
 
-  /** The rules that hold for a user in a namespace, and what is wrong with roles that could not be found. */
+  /**
+   * The rules that hold for a user in a namespace, those of each role once, and what is wrong with roles that could not be
+   * found. A user can be bound to more rules than fit into memory: what is beyond `maxWeight` is left out, with an error.
+   */
   rulesFor(user: UserInfo, namespace: string): { readonly rules: PolicyRule[]; readonly errors: string[] } {
     const rules: PolicyRule[] = [];
-    const errors: string[] = [];
+    const missing = new Set<string>();
+    const seen = new Set<readonly PolicyRule[]>();
+    let weight = 0;
     for (const applied of this.#index.rulesFor(user, namespace)) {
-      if (applied.rules === undefined) errors.push(this.#missing(applied));
-      else rules.push(...applied.rules);
+      if (applied.rules === undefined) missing.add(this.#missing(applied));
+      else if (!seen.has(applied.rules)) {
+        seen.add(applied.rules);
+        weight += ruleSetOf(applied.rules).weight;
+        if (weight > maxWeight) return { rules, errors: [...missing, 'there are too many rules to list all'] };
+        for (const rule of applied.rules) rules.push(rule);
+      }
     }
-    return { rules, errors };
+    return { rules, errors: [...missing] };
+  }
+
+  #why({ binding, roleRef }: AppliedRules, { user }: AuthorizationAttributes): string {
+    const { namespace = '', name = '' } = binding.metadata;
+    const kind = namespace === '' ? 'ClusterRoleBinding' : 'RoleBinding';
+    const full = namespace === '' ? name : `${name}/${namespace}`;
+    const subject = this.#index.subjectOf(binding, user);
+    const to = subject === undefined ? '' : ` to ${describeSubject(subject)}`;
+    return `RBAC: allowed by ${kind} ${JSON.stringify(full)} of ${roleRef.kind} ${JSON.stringify(roleRef.name)}${to}`;
   }
 
   #missing({ roleRef }: AppliedRules): string {
@@ -52,18 +78,4 @@ export class RbacAuthorizer implements Authorizer {
 function oneOrMany(errors: readonly string[]): string {
   const distinct = [...new Set(errors)];
   return distinct.length === 1 ? (distinct[0] ?? '') : `[${distinct.join(', ')}]`;
-}
-
-function describe({ binding, roleRef }: AppliedRules, user: UserInfo): string {
-  const { namespace = '', name = '' } = binding.metadata;
-  const kind = namespace === '' ? 'ClusterRoleBinding' : 'RoleBinding';
-  const full = namespace === '' ? name : `${name}/${namespace}`;
-  const subject = subjectOf(binding.subjects ?? [], user, namespace);
-  const to = subject === undefined ? '' : ` to ${describeSubject(subject)}`;
-  return `${kind} ${JSON.stringify(full)} of ${roleRef.kind} ${JSON.stringify(roleRef.name)}${to}`;
-}
-
-function subjectOf(subjects: readonly Subject[], user: UserInfo, namespace: string): Subject | undefined {
-  const keys = userKeys(user);
-  return subjects.find((subject) => keys.includes(subjectKey(subject, namespace) ?? ''));
 }

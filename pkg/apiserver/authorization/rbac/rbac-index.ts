@@ -7,58 +7,107 @@ import type {
   Role,
   RoleBinding,
   RoleRef,
+  Subject,
 } from '#api/rbac/v1/types.gen.js';
-import { type SubjectKey, subjectKey, userKeys } from '#apiserver/authorization/rbac/subjects.js';
+import { isGroupKey, type SubjectKey, subjectKey, userKeys } from '#apiserver/authorization/rbac/subjects.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 import { Mirror } from '#apiserver/objects/mirror.js';
 import { keyOf, type ObjectReader } from '#apiserver/objects/object-reader.js';
 
 type Binding = RoleBinding | ClusterRoleBinding;
 
+/** A binding, and which of its subjects is the first that a key stands for. */
+interface Bound<B> {
+  readonly binding: B;
+  readonly at: number;
+}
+
+/** Bindings by key. */
+type BoundByKey<B> = Map<string, Bound<B>>;
+
 /** Bindings by subject. */
 class BindingIndex<B extends Binding> {
   readonly mirror: Mirror<B>;
-  /** `namespace|subject` → bindings by key; the namespace is empty for cluster bindings. */
-  readonly #bySubject = new Map<string, Map<string, B>>();
+  /** Namespace → subject → bindings; the namespace is empty for cluster bindings. */
+  readonly #namespaces = new Map<string, Map<SubjectKey, BoundByKey<B>>>();
 
   constructor() {
     this.mirror = new Mirror<B>({
       put: (binding, old) => {
         if (old !== undefined) this.#drop(old);
-        for (const key of keysOf(binding)) {
-          const bindings = this.#bySubject.get(key) ?? new Map<string, B>();
-          this.#bySubject.set(key, bindings.set(keyOf(binding), binding));
-        }
+        this.#put(binding);
       },
       drop: (binding) => this.#drop(binding),
     });
   }
 
-  *of(namespace: string, subjects: readonly SubjectKey[]): Iterable<B> {
-    for (const subject of subjects) {
-      const bindings = this.#bySubject.get(indexKey(namespace, subject));
-      if (bindings !== undefined) yield* bindings.values();
+  /** Each binding for the user once. */
+  *of(namespace: string, user: UserInfo): Iterable<B> {
+    const seen = new Set<B>();
+    for (const bound of this.#boundTo(namespace, user)) {
+      for (const { binding } of bound.values()) {
+        if (seen.has(binding)) continue;
+        seen.add(binding);
+        yield binding;
+      }
     }
+  }
+
+  /** The first of the binding's subjects that means the user. */
+  subjectOf(binding: B, user: UserInfo): Subject | undefined {
+    const key = keyOf(binding);
+    let first = Number.POSITIVE_INFINITY;
+    for (const bound of this.#boundTo(binding.metadata.namespace ?? '', user)) {
+      first = Math.min(first, bound.get(key)?.at ?? first);
+    }
+    return binding.subjects?.[first];
+  }
+
+  *#boundTo(namespace: string, user: UserInfo): Iterable<BoundByKey<B>> {
+    const subjects = this.#namespaces.get(namespace);
+    if (subjects === undefined) return;
+    for (const key of keysAmong(user, subjects)) {
+      const bound = subjects.get(key);
+      if (bound !== undefined) yield bound;
+    }
+  }
+
+  #put(binding: B): void {
+    const { namespace = '' } = binding.metadata;
+    const key = keyOf(binding);
+    const subjects = this.#namespaces.get(namespace) ?? new Map<SubjectKey, BoundByKey<B>>();
+    (binding.subjects ?? []).forEach((subject, at) => {
+      const means = subjectKey(subject, namespace);
+      if (means === undefined) return;
+      const bound = subjects.get(means);
+      if (bound === undefined) subjects.set(means, new Map([[key, { binding, at }]]));
+      else if (bound.get(key)?.binding !== binding) bound.set(key, { binding, at });
+    });
+    if (subjects.size > 0) this.#namespaces.set(namespace, subjects);
   }
 
   #drop(binding: B): void {
-    for (const key of keysOf(binding)) {
-      const bindings = this.#bySubject.get(key);
-      bindings?.delete(keyOf(binding));
-      if (bindings?.size === 0) this.#bySubject.delete(key);
+    const { namespace = '' } = binding.metadata;
+    const subjects = this.#namespaces.get(namespace);
+    if (subjects === undefined) return;
+    const key = keyOf(binding);
+    for (const subject of binding.subjects ?? []) {
+      const means = subjectKey(subject, namespace);
+      const bound = means === undefined ? undefined : subjects.get(means);
+      if (means === undefined || bound === undefined) continue;
+      bound.delete(key);
+      if (bound.size === 0) subjects.delete(means);
     }
+    if (subjects.size === 0) this.#namespaces.delete(namespace);
   }
 }
 
-function keysOf(binding: Binding): string[] {
-  const namespace = binding.metadata.namespace ?? '';
-  return (binding.subjects ?? []).flatMap((subject) => {
-    const key = subjectKey(subject, namespace);
-    return key === undefined ? [] : [indexKey(namespace, key)];
-  });
+/** The user's keys, of those that are known: reviews ask for users of hundreds of thousands of groups. */
+function keysAmong(user: UserInfo, known: ReadonlyMap<SubjectKey, unknown>): Iterable<SubjectKey> {
+  if (user.groups.length <= known.size) return userKeys(user);
+  const groups = new Set(user.groups);
+  return [...userKeys({ ...user, groups: [] }), ...[...known.keys()].filter((key) => isGroupKey(key, groups))];
 }
-
-const indexKey = (namespace: string, subject: SubjectKey): string => `${namespace}|${subject}`;
 
 /** One binding that applies to a user, with the rules of its role; `rules` is undefined when the role is missing. */
 export interface AppliedRules {
@@ -85,10 +134,15 @@ export class RbacIndex {
 
   /** What applies to the user: cluster bindings first, then those of the namespace, if one is given. */
   *rulesFor(user: UserInfo, namespace: string): Iterable<AppliedRules> {
-    const subjects = userKeys(user);
-    for (const binding of this.#clusterBindings.of('', subjects)) yield this.#applied(binding, '');
+    for (const binding of this.#clusterBindings.of('', user)) yield this.#applied(binding, '');
     if (namespace === '') return;
-    for (const binding of this.#bindings.of(namespace, subjects)) yield this.#applied(binding, namespace);
+    for (const binding of this.#bindings.of(namespace, user)) yield this.#applied(binding, namespace);
+  }
+
+  /** The first subject of a binding that means the user. */
+  subjectOf(binding: Binding, user: UserInfo): Subject | undefined {
+    const { namespace = '' } = binding.metadata;
+    return (namespace === '' ? this.#clusterBindings : this.#bindings).subjectOf(binding as RoleBinding, user);
   }
 
   /** The rules of a role that is referred to from `namespace` (empty: from a cluster binding). */

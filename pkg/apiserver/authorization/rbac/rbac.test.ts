@@ -1,12 +1,14 @@
 import t from 'tap';
 import { clusterrolebindings, clusterroles, rolebindings, roles } from '#api/rbac/v1/resources.gen.js';
 import type { PolicyRule, RoleRef, Subject } from '#api/rbac/v1/types.gen.js';
+import { seededRandom } from '#apimachinery/codec/random-object.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import type { AuthorizationAttributes } from '#apiserver/authorization/authorizer.js';
-import { uncoveredRules } from '#apiserver/authorization/rbac/covers.js';
+import { compactRules, uncoveredRules } from '#apiserver/authorization/rbac/covers.js';
 import { RbacAuthorizer } from '#apiserver/authorization/rbac/rbac-authorizer.js';
 import { RbacIndex } from '#apiserver/authorization/rbac/rbac-index.js';
 import { ruleAllows } from '#apiserver/authorization/rbac/rule-match.js';
+import { RuleSet } from '#apiserver/authorization/rbac/rule-set.js';
 import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
 
 const ask = (text: string, more: Partial<AuthorizationAttributes> = {}): AuthorizationAttributes => {
@@ -58,6 +60,42 @@ t.test('rules', (t) => {
   t.end();
 });
 
+t.test('roles of many rules allow what their rules allow one by one', (t) => {
+  const random = seededRandom(7);
+  const pick = (values: readonly string[]) => values[Math.floor(random() * values.length)] ?? '';
+  const some = (values: readonly string[], most: number) =>
+    Array.from({ length: 1 + Math.floor(random() * most) }, () => pick(values));
+  const verbs = ['get', 'list', 'watch', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k'];
+  const groups = ['', 'apps', 'batch', 'x', 'y', 'z'];
+  const resources = ['pods', 'pods/log', 'things', 'things/scale', '*/scale', 'a', 'b', 'c', 'd', 'e'];
+  const names = ['a', 'b', 'c', ''];
+  let allowed = 0;
+  for (let round = 0; round < 60; round++) {
+    const rules = Array.from({ length: 30 }, (): PolicyRule => {
+      if (random() < 0.1) return { verbs: some(verbs, 3), nonResourceURLs: ['/a/*', '/b'] };
+      const star = (values: string[]) => (random() < 0.03 ? ['*'] : values);
+      return {
+        verbs: star(some(verbs, 6)),
+        apiGroups: star(some(groups, 4)),
+        resources: star(some(resources, 6)),
+        ...(random() < 0.7 ? { resourceNames: some(names, 3) } : {}),
+      };
+    });
+    const set = new RuleSet(rules);
+    for (let i = 0; i < 100; i++) {
+      const request =
+        random() < 0.1
+          ? ask(`${pick(verbs)} ${pick(['/a/b', '/b', '/c'])}`)
+          : ask(`${pick(verbs)} ${pick(groups) || 'core'}/${pick(resources.slice(0, 4))} ns/${pick(names)}`);
+      const one = rules.some((rule) => ruleAllows(rule, request));
+      if (one) allowed++;
+      if (set.allows(request) !== one) t.fail(JSON.stringify([request, rules]));
+    }
+  }
+  t.ok(allowed > 500 && allowed < 5500, `${allowed}`);
+  t.end();
+});
+
 const readPods: PolicyRule = { verbs: ['get', 'list'], apiGroups: [''], resources: ['pods'] };
 const ref = (kind: string, name: string): RoleRef => ({ apiGroup: dialect.groupName('rbac'), kind, name });
 const user = (name: string): Subject => ({ kind: 'User', name });
@@ -104,6 +142,37 @@ t.test('bindings', async (t) => {
   stop.abort();
 });
 
+t.test('a role that holds for somebody twice is listed once, and no more than fits', async (t) => {
+  const reader = new MemoryObjectReader();
+  const stop = new AbortController();
+  t.teardown(() => stop.abort());
+  const index = new RbacIndex();
+  await index.start(reader, stop.signal);
+  const authorizer = new RbacAuthorizer(index, dialect);
+  const asker = { name: 'alice', groups: ['dev'] };
+  reader.put(roles, { metadata: { name: 'reader', namespace: 'ns' }, rules: [readPods] });
+  const metadata = { name: 'b', namespace: 'ns' };
+  const subjects = [{ kind: 'Group', name: 'dev' }, user('alice'), user('alice')];
+  reader.put(rolebindings, { metadata, roleRef: ref('Role', 'reader'), subjects });
+  reader.put(rolebindings, { metadata: { name: 'c', namespace: 'ns' }, roleRef: ref('Role', 'reader'), subjects });
+  t.same(authorizer.rulesFor(asker, 'ns'), { rules: [readPods], errors: [] });
+  t.match(authorizer.authorize(ask('get core/pods ns/a')), { reason: / to Group "dev"$/ }, 'the first subject');
+  const many = { ...asker, groups: [...Array.from({ length: 100 }, (_, i) => `g${i}`), 'dev'] };
+  t.same(authorizer.rulesFor(many, 'ns').rules, [readPods], 'with more groups than there are subjects');
+  for (const name of ['x', 'y', 'z']) {
+    const rules = [{ ...readPods, resourceNames: Array.from({ length: 150_000 }, (_, i) => `${name}${i}`) }];
+    reader.put(roles, { metadata: { name, namespace: 'ns' }, rules });
+    reader.put(rolebindings, { metadata: { name, namespace: 'ns' }, roleRef: ref('Role', name), subjects });
+  }
+  const { rules, errors } = authorizer.rulesFor(asker, 'ns');
+  t.equal(rules.length, 3);
+  t.same(errors, ['there are too many rules to list all']);
+  reader.remove(rolebindings, 'ns', 'b');
+  reader.remove(rolebindings, 'ns', 'c');
+  for (const name of ['x', 'y', 'z']) reader.remove(rolebindings, 'ns', name);
+  t.notOk((await authorizer.authorize(ask('list core/pods ns'))).decision === 'allow');
+});
+
 t.test('nobody hands out more than they have', (t) => {
   const all: PolicyRule = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
   const table: [PolicyRule[], PolicyRule, number][] = [
@@ -126,6 +195,17 @@ t.test('nobody hands out more than they have', (t) => {
     [[{ verbs: ['get'], nonResourceURLs: ['/a/*'] }], { verbs: ['get'], nonResourceURLs: ['/a/b', '/a/*', '/b'] }, 1],
     [[all], { verbs: ['get'], nonResourceURLs: ['/a'] }, 1],
   ];
+  const named = (name: string): PolicyRule => ({ ...readPods, resourceNames: [name] });
+  const names = Array.from({ length: 5000 }, (_, i) => named(`a${i}`));
+  t.same(uncoveredRules(names, [...names, named('b')]).length, 2, 'as many rules as one likes');
+  const verbs = Array.from({ length: 150_000 }, (_, i) => `v${i}`);
+  t.equal(
+    compactRules([
+      { ...readPods, verbs },
+      { ...readPods, verbs },
+    ])[0]?.verbs.length,
+    300_000,
+  );
   for (const [owned, wanted, missing] of table)
     t.equal(uncoveredRules(owned, [wanted]).length, missing, `${JSON.stringify(owned)} ${JSON.stringify(wanted)}`);
   t.end();

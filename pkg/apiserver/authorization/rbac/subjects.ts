@@ -27,6 +27,11 @@ export function userKeys(user: UserInfo): SubjectKey[] {
   return [`u:${user.name}`, ...user.groups.map((group) => `g:${group}`)];
 }
 
+/** Whether a key is that of one of the groups. */
+export function isGroupKey(key: SubjectKey, groups: ReadonlySet<string>): boolean {
+  return key.startsWith('g:') && groups.has(key.slice(2));
+}
+
 /** `Group "system:masters"`, for reasons. */
 export function describeSubject(subject: Subject): string {
   const name = subject.kind === 'ServiceAccount' ? `${subject.name}/${subject.namespace ?? ''}` : subject.name;

@@ -13,6 +13,20 @@ import { CRIError, type CRIErrorCode } from '#nodeagent/cri/errors.js';
 /** Decoded messages: 64-bit numbers as strings, enums as names, absent fields with their default value. */
 export type Message = Record<string, unknown>;
 
+/** Sees every message: what is sent before it is encoded, what is received before it is decoded. */
+export interface MessageInspector {
+  request(type: protobuf.Type, value: Message): void;
+  answer(type: protobuf.Type, bytes: Buffer): void;
+}
+
+export interface GrpcChannelOptions {
+  readonly socket: string;
+  readonly root: protobuf.Root;
+  /** Deadline of calls that give none of their own. */
+  readonly timeoutMs: number;
+  readonly inspector?: MessageInspector | undefined;
+}
+
 const codeOf: Partial<Record<status, CRIErrorCode>> = {
   [status.NOT_FOUND]: 'NotFound',
   [status.ALREADY_EXISTS]: 'AlreadyExists',
@@ -37,10 +51,10 @@ export class GrpcChannel {
   readonly #client: GrpcClient;
   readonly #root: protobuf.Root;
   readonly #timeoutMs: number;
+  readonly #inspector: MessageInspector | undefined;
   readonly #types = new Map<string, protobuf.Type>();
 
-  /** @param options.timeoutMs Deadline of calls that give none of their own. */
-  constructor(options: { socket: string; root: protobuf.Root; timeoutMs: number }) {
+  constructor(options: GrpcChannelOptions) {
     this.#client = new GrpcClient(`unix:${options.socket}`, credentials.createInsecure(), {
       'grpc.max_receive_message_length': maxMessageBytes,
       'grpc.max_send_message_length': maxMessageBytes,
@@ -52,6 +66,7 @@ export class GrpcChannel {
     });
     this.#root = options.root;
     this.#timeoutMs = options.timeoutMs;
+    this.#inspector = options.inspector;
   }
 
   #type(name: string): protobuf.Type {
@@ -64,12 +79,23 @@ export class GrpcChannel {
   }
 
   #serialize(type: protobuf.Type): (value: Message) => Buffer {
-    return (value) => Buffer.from(type.encode(type.fromObject(value)).finish());
+    return (value) => {
+      this.#inspector?.request(type, value);
+      return Buffer.from(type.encode(type.fromObject(value)).finish());
+    };
   }
 
   #deserialize(type: protobuf.Type): (bytes: Buffer) => Message {
-    return (bytes) =>
-      type.toObject(type.decode(bytes), { longs: String, enums: String, defaults: true, arrays: true, objects: true });
+    return (bytes) => {
+      this.#inspector?.answer(type, bytes);
+      return type.toObject(type.decode(bytes), {
+        longs: String,
+        enums: String,
+        defaults: true,
+        arrays: true,
+        objects: true,
+      });
+    };
   }
 
   /**

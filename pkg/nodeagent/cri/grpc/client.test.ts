@@ -11,6 +11,7 @@ import { GrpcCRI, socketOf } from '#nodeagent/cri/grpc/client.js';
 import { buildImageArchive, type ClusterImages, clusterImages } from '#nodeagent/images/busybox.js';
 import { loadImageArchive } from '#nodeagent/images/load.js';
 import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';
+import { MissingFields } from '#nodeagent/testing/message-inspector.js';
 
 t.test('endpoints are unix sockets', async (t) => {
   t.equal(socketOf('unix:///run/a.sock'), '/run/a.sock');
@@ -33,8 +34,9 @@ t.test('containerd', { skip }, async (t) => {
   let images: ClusterImages;
   const cri = async () => {
     const { endpoint } = containerd as Containerd;
-    return new GrpcCRI({ endpoint, clock: realClock });
+    return new GrpcCRI({ endpoint, clock: realClock, inspector: missingFields });
   };
+  const missingFields = new MissingFields();
   t.teardown(async () => {
     const client = await cri();
     await removeAllSandboxes(client);
@@ -53,5 +55,13 @@ t.test('containerd', { skip }, async (t) => {
       t.teardown(() => client.close());
       return { cri: client, image: images.busybox, logFiles: new DiskLogFiles(), logDirectory: join(dir, 'logs') };
     });
+  });
+
+  t.test('the description of the interface has every field that is sent or received', async (t) => {
+    const client = await cri();
+    t.teardown(() => client.close());
+    await client.listContainerStats();
+    await client.imageFsInfo();
+    t.same([...missingFields.found], []);
   });
 });

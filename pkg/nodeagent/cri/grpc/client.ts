@@ -26,7 +26,7 @@ import type {
   SessionStreams,
 } from '#nodeagent/cri/cri.js';
 import { isCRIError } from '#nodeagent/cri/errors.js';
-import { GrpcChannel, type Message } from '#nodeagent/cri/grpc/channel.js';
+import { GrpcChannel, type Message, type MessageInspector } from '#nodeagent/cri/grpc/channel.js';
 import {
   decodeContainer,
   decodeContainerStatus,
@@ -50,6 +50,7 @@ export interface GrpcCRIOptions {
   readonly clock: Clock;
   /** Deadline of all calls but pulls, stops and sessions; default two minutes, as `--runtime-request-timeout`. */
   readonly timeoutMs?: number;
+  readonly inspector?: MessageInspector;
 }
 
 const runtime = 'runtime.v1.RuntimeService';
@@ -75,7 +76,12 @@ export class GrpcCRI implements CRI {
     this.#timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
     this.#clock = options.clock;
     const open = (endpoint: string) =>
-      new GrpcChannel({ socket: socketOf(endpoint), root, timeoutMs: this.#timeoutMs });
+      new GrpcChannel({
+        socket: socketOf(endpoint),
+        root,
+        timeoutMs: this.#timeoutMs,
+        inspector: options.inspector,
+      });
     this.#runtime = open(options.endpoint);
     this.#images = options.imageEndpoint === undefined ? this.#runtime : open(options.imageEndpoint);
   }

@@ -58,6 +58,15 @@ const reconnectMs = 1000;
 /** The server's first answer comes with its first event; a stream that has not failed by then is open. */
 const openMs = 250;
 
+/** Empty for what is no such event: it is found out when the runtime is listed next. */
+function containerOf(taskEvent: protobuf.Type, value: Uint8Array): string {
+  try {
+    return (taskEvent.decode(value) as unknown as { containerId: string }).containerId;
+  } catch {
+    return '';
+  }
+}
+
 /** Subscribes until the returned function is called, reconnecting when the stream breaks. */
 export function subscribeContainerd(channel: GrpcChannel, clock: Clock, handler: RuntimeEventHandler): () => void {
   const taskEvent = protobuf.Root.fromJSON(containerdEventsDescriptor).lookupType(
@@ -77,7 +86,7 @@ export function subscribeContainerd(channel: GrpcChannel, clock: Clock, handler:
         onMessage: (envelope) => {
           const value = (envelope['event'] as { value?: Uint8Array } | null)?.value;
           if (value === undefined) return;
-          const id = (taskEvent.decode(value) as unknown as { containerId: string }).containerId;
+          const id = containerOf(taskEvent, value);
           if (id !== '') handler.onEvent({ id });
         },
         onEnd: (error) => {

@@ -1,5 +1,7 @@
-// Generated from the protocol definition of CRI runtime.v1: the form that Root.fromJSON of protobufjs takes. Do not edit.
-
+/**
+ * Messages and methods of CRI runtime.v1, in the form that Root.fromJSON of protobufjs takes; with fields of later releases
+ * that runtimes of this one's time send already. A field that a runtime sends and this lacks fails a test.
+ */
 import type { INamespace } from 'protobufjs';
 
 export const runtimeV1Descriptor = {
@@ -171,6 +173,11 @@ export const runtimeV1Descriptor = {
          "rule": "repeated",
          "type": "string",
          "id": 2
+        },
+        "options": {
+         "rule": "repeated",
+         "type": "string",
+         "id": 3
         }
        }
       },
@@ -501,7 +508,12 @@ export const runtimeV1Descriptor = {
        }
       },
       "Namespace": {
-       "fields": {}
+       "fields": {
+        "options": {
+         "type": "NamespaceOption",
+         "id": 2
+        }
+       }
       },
       "LinuxPodSandboxStatus": {
        "fields": {
@@ -1436,6 +1448,22 @@ export const runtimeV1Descriptor = {
         "logPath": {
          "type": "string",
          "id": 15
+        },
+        "resources": {
+         "type": "ContainerResources",
+         "id": 16
+        }
+       }
+      },
+      "ContainerResources": {
+       "fields": {
+        "linux": {
+         "type": "LinuxContainerResources",
+         "id": 1
+        },
+        "windows": {
+         "type": "WindowsContainerResources",
+         "id": 2
         }
        }
       },

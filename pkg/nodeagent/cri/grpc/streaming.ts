@@ -3,17 +3,21 @@
  * upgraded to SPDY/3.1. Its WebSocket form cannot pass on the end of standard input, so SPDY it is.
  */
 import { request } from 'node:http';
-import type { Duplex } from 'node:stream';
-import { finished, pipeline } from 'node:stream/promises';
+import type { Duplex, Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import {
+  channelProtocol,
+  portForwardProtocol,
+  protocolVersionHeader,
+  spdyUpgrade,
+} from '#daemon/streaming/protocols.js';
+import { SpdySession, type SpdyStream } from '#daemon/streaming/spdy/session.js';
 import type { SessionStreams } from '#nodeagent/cri/cri.js';
 import { CRIError } from '#nodeagent/cri/errors.js';
-import { SpdySession } from '#nodeagent/streaming/spdy/session.js';
 
-/** Names of the streaming protocols; the runtime's own, not this product's. */
-const remoteCommandProtocol = 'v4.channel.k8s.io';
-const portForwardProtocol = 'portforward.k8s.io';
 /** Answers of the runtime's server that are no upgrade are short messages. */
 const maxAnswerBytes = 16 * 1024;
+const inputStepBytes = 32 * 1024;
 
 function upgrade(url: string, protocol: string, signal?: AbortSignal): Promise<Duplex> {
   return new Promise((resolve, reject) => {
@@ -21,7 +25,7 @@ function upgrade(url: string, protocol: string, signal?: AbortSignal): Promise<D
       method: 'POST',
       agent: false,
       ...(signal === undefined ? {} : { signal }),
-      headers: { Connection: 'Upgrade', Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': protocol },
+      headers: { Connection: 'Upgrade', Upgrade: spdyUpgrade, [protocolVersionHeader]: protocol },
     });
     call.on('upgrade', (_response, socket, head) => {
       if (head.length > 0) socket.unshift(head);
@@ -34,7 +38,8 @@ function upgrade(url: string, protocol: string, signal?: AbortSignal): Promise<D
       response.on('data', (chunk: string) => {
         if (text.length < maxAnswerBytes) text += chunk;
       });
-      response.on('end', () =>
+      // Also when the answer breaks off.
+      response.on('close', () =>
         reject(new CRIError('Unknown', `streaming server answered ${response.statusCode}: ${text.trim()}`)),
       );
     });
@@ -66,50 +71,113 @@ interface ExitStatus {
 /** Exit code in a session's final status; throws CRIError when the session itself failed. */
 export function exitCodeOf(text: string): number {
   if (text === '') return 0;
-  const status = JSON.parse(text) as ExitStatus;
+  const status = parseStatus(text);
   if (status.status === 'Success') return 0;
   const code = status.details?.causes?.find((cause) => cause.reason === 'ExitCode')?.message;
   if (status.reason === 'NonZeroExitCode' && code !== undefined) return Number(code);
   throw new CRIError('Unknown', status.message ?? 'the session failed');
 }
 
-/** Runs one exec or attach session to its end; the exit code where the runtime tells one, else 0. */
-export async function runSession(url: string, streams: SessionStreams): Promise<number> {
-  const connection = await upgrade(url, remoteCommandProtocol, streams.signal);
-  const session = new SpdySession(connection, 'client');
-  const abort = () => session.close();
-  streams.signal?.addEventListener('abort', abort, { once: true });
+function parseStatus(text: string): ExitStatus {
   try {
-    const open = (streamtype: string) => session.open({ streamtype });
-    const error = open('error');
-    const status = readAll(error);
-    const outputs: Promise<unknown>[] = [];
-    if (streams.stdin !== undefined) {
-      // A process that ends before its input does resets the stream: that is no failure of the session.
-      pipeline(streams.stdin, open('stdin')).catch(() => undefined);
-    }
-    if (streams.stdout !== undefined) {
-      const stdout = open('stdout');
-      stdout.pipe(streams.stdout, { end: false });
-      outputs.push(finished(stdout, { writable: false }));
-    }
-    if (streams.stderr !== undefined && !streams.tty) {
-      const stderr = open('stderr');
-      stderr.pipe(streams.stderr, { end: false });
-      outputs.push(finished(stderr, { writable: false }));
-    }
-    if (streams.tty) {
-      const resize = open('resize');
-      streams.onResizable?.((size) => {
-        if (resize.writable) resize.write(JSON.stringify({ Width: size.width, Height: size.height }));
-      });
-    }
-    const text = await status;
-    await Promise.allSettled(outputs);
-    if (streams.signal?.aborted) throw new CRIError('Cancelled', 'the session was ended');
-    return exitCodeOf(text);
-  } finally {
-    streams.signal?.removeEventListener('abort', abort);
-    session.close();
+    const status: unknown = JSON.parse(text);
+    if (typeof status === 'object' && status !== null) return status;
+  } catch {
+    // Said below.
   }
+  throw new CRIError('Unknown', `the runtime ended the session with ${JSON.stringify(text.slice(0, 200))}`);
+}
+
+/** What ended a session before its time, in the terms of the CRI. */
+function sessionFailure(error: unknown, signal: AbortSignal | undefined): CRIError {
+  if (error instanceof CRIError) return error;
+  if (signal?.aborted) return new CRIError('Cancelled', 'the session was ended', { cause: error });
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code === 'ERR_STREAM_PREMATURE_CLOSE'
+    ? new CRIError('Unavailable', 'the connection to the runtime broke off', { cause: error })
+    : new CRIError('Unknown', message, { cause: error });
+}
+
+/** Runs one exec or attach session to its end; the exit code where the runtime tells one, else 0. Throws CRIError. */
+export async function runSession(url: string, streams: SessionStreams): Promise<number> {
+  const { signal } = streams;
+  const connection = await upgrade(url, channelProtocol.v4, signal);
+  const session = new SpdySession(connection, 'client');
+  const abort = () => {
+    session.close();
+    // The peer may never answer the end of the session with its own.
+    connection.destroy();
+  };
+  signal?.addEventListener('abort', abort, { once: true });
+  try {
+    if (signal?.aborted) throw new CRIError('Cancelled', 'the session was ended');
+    return exitCodeOf(await carry(session, streams));
+  } catch (error) {
+    throw sessionFailure(error, signal);
+  } finally {
+    signal?.removeEventListener('abort', abort);
+    abort();
+  }
+}
+
+/** The text of the session's final status, once all output has been passed on. Rejects when either breaks off. */
+async function carry(session: SpdySession, streams: SessionStreams): Promise<string> {
+  const open = (streamtype: string) => session.open({ streamtype });
+  // Each is watched from the moment it begins: a connection that breaks off ends them all at once.
+  const [text] = await Promise.all([readAll(open('error')), ...pipes(open, streams, session)]);
+  return text;
+}
+
+/**
+ * Passes input on. A process that ends early makes the runtime close the connection behind its last words; the second
+ * write after that fails, and takes them away if they are unread. So everything that has arrived is read between two
+ * writes, and input is not sent further ahead of the runtime's reading than `inputStepBytes`.
+ */
+async function sendInput(stdin: Readable, stream: SpdyStream, session: SpdySession): Promise<void> {
+  const parts = async function* (): AsyncGenerator<Buffer> {
+    let ahead = 0;
+    for await (const chunk of stdin as AsyncIterable<Buffer>) {
+      for (let at = 0; at < chunk.length; at += inputStepBytes) {
+        if (ahead >= inputStepBytes) {
+          await session.ping();
+          ahead = 0;
+        }
+        const part = chunk.subarray(at, at + inputStepBytes);
+        ahead += part.length;
+        yield part;
+        await allRead();
+      }
+    }
+  };
+  await pipeline(parts, stream);
+}
+
+/** Resolves when whatever had arrived on any connection is read: after one whole turn of the event loop. */
+function allRead(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(() => setImmediate(resolve));
+  });
+}
+
+function pipes(
+  open: (streamtype: string) => SpdyStream,
+  streams: SessionStreams,
+  session: SpdySession,
+): Promise<void>[] {
+  const outputs: Promise<void>[] = [];
+  if (streams.stdin !== undefined) {
+    // A process that ends before its input does resets the stream: that is no failure of the session.
+    sendInput(streams.stdin, open('stdin'), session).catch(() => undefined);
+  }
+  if (streams.stdout !== undefined) outputs.push(pipeline(open('stdout'), streams.stdout, { end: false }));
+  if (streams.stderr !== undefined && !streams.tty) {
+    outputs.push(pipeline(open('stderr'), streams.stderr, { end: false }));
+  }
+  if (streams.tty) {
+    const resize = open('resize');
+    streams.onResizable?.((size) => {
+      if (resize.writable) resize.write(JSON.stringify({ Width: size.width, Height: size.height }));
+    });
+  }
+  return outputs;
 }

@@ -1,7 +1,14 @@
 /** One simulated container: created → running → exited, driven by its program and its pod's annotations. */
 import { type Clock, formatTime, type Timer } from '#apimachinery/clock.js';
-import type { Container, ContainerConfig, ContainerState, ContainerStatus } from '#nodeagent/cri/cri.js';
+import type {
+  Container,
+  ContainerConfig,
+  ContainerState,
+  ContainerStatus,
+  SessionStreams,
+} from '#nodeagent/cri/cri.js';
 import { CRIError } from '#nodeagent/cri/errors.js';
+import { Attachments } from '#nodeagent/cri/simulated/attachments.js';
 import type { Behaviour } from '#nodeagent/cri/simulated/behaviour.js';
 import type { SimulatedLogFiles } from '#nodeagent/cri/simulated/log-files.js';
 import { type Program, programOf } from '#nodeagent/cri/simulated/programs.js';
@@ -34,6 +41,8 @@ export class SimulatedContainer {
   #exitCode = 0;
   #reason = '';
   #timers: Timer[] = [];
+  /** Who is attached; made when the container starts. */
+  #attachments: Attachments | undefined;
 
   constructor(id: string, sandboxId: string, config: ContainerConfig, context: ContainerContext) {
     this.id = id;
@@ -80,12 +89,19 @@ export class SimulatedContainer {
     const program = this.program([...this.config.command, ...this.config.args]);
     this.#write(program);
     this.#repeat(behaviour.duration('log-every', name));
-    const exitAfter = behaviour.duration('exit-after', name) ?? program.exitAfterMs;
-    if (exitAfter !== undefined) {
-      const code = Number(behaviour.text('exit-code', name) ?? program.exitCode);
-      const exit = () => this.#finish(code, behaviour.text('exit-reason', name));
-      this.#timers.push(clock.setTimer(exit, exitAfter));
-    }
+    const { stdin, stdinOnce } = this.config;
+    // Without a standard input of its own a program finds the end of it at once.
+    const readsInput = program.copiesInput && stdin;
+    const exitAfter = behaviour.duration('exit-after', name) ?? (readsInput ? undefined : program.exitAfterMs);
+    const exit = () =>
+      this.#finish(Number(behaviour.text('exit-code', name) ?? program.exitCode), behaviour.text('exit-reason', name));
+    if (exitAfter !== undefined) this.#timers.push(clock.setTimer(exit, exitAfter));
+    this.#attachments = new Attachments({
+      copiesInput: readsInput,
+      stdinOnce,
+      log: (line) => this.#append('stdout', line),
+      onInputEnd: () => this.#timers.push(clock.setTimer(exit, program.exitAfterMs ?? 0)),
+    });
     this.#context.onChange();
   }
 
@@ -119,6 +135,7 @@ export class SimulatedContainer {
     this.#exitCode = code;
     this.#reason = reason ?? (code === 0 ? 'Completed' : 'Error');
     this.#finishedAt = this.#context.clock.now();
+    this.#attachments?.end();
     for (const resolve of this.#exitWaiters.splice(0)) resolve();
     this.#context.onChange();
   }
@@ -129,7 +146,18 @@ export class SimulatedContainer {
     }
   }
 
+  /** One line of its output. */
   log(stream: 'stdout' | 'stderr', text: string): void {
+    this.#append(stream, text);
+    this.#attachments?.write(stream, `${text}\n`);
+  }
+
+  /** Joins its streams until it exits, or the session is ended. */
+  async attach(streams: SessionStreams): Promise<void> {
+    await this.#attachments?.join(streams);
+  }
+
+  #append(stream: 'stdout' | 'stderr', text: string): void {
     if (this.logPath === '') return;
     const time = `${formatTime(this.#context.clock.now()).slice(0, -1)}.000000000Z`;
     this.#context.logs.append(this.logPath, { time, stream, text });

@@ -30,7 +30,7 @@ export function simulatedDependencies(options: {
   });
   return {
     cri: runtime,
-    machine: new SimulatedMachine({ address: '127.0.0.1' }),
+    machine: new SimulatedMachine(),
     checker: new SimulatedChecker(runtime),
     logFiles: runtime.logFiles,
     writeFiles: false,

@@ -1,6 +1,9 @@
 /** A container runtime in memory: the very same node agent runs on it without containers. */
-import type { Duplex } from 'node:stream';
+import { type Duplex, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Clock } from '#apimachinery/clock.js';
+import { duplexPair } from '#daemon/streaming/duplex-pair.js';
+import { SpdySession } from '#daemon/streaming/spdy/session.js';
 import type {
   Container,
   ContainerConfig,
@@ -28,8 +31,6 @@ import { Behaviour } from '#nodeagent/cri/simulated/behaviour.js';
 import { SimulatedContainer } from '#nodeagent/cri/simulated/container.js';
 import { SimulatedImages } from '#nodeagent/cri/simulated/images.js';
 import { SimulatedLogFiles } from '#nodeagent/cri/simulated/log-files.js';
-import { duplexPair } from '#nodeagent/streaming/duplex-pair.js';
-import { SpdySession } from '#nodeagent/streaming/spdy/session.js';
 
 export interface SimulatedRuntimeOptions {
   readonly clock: Clock;
@@ -252,15 +253,16 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
     const program = this.#running(request.containerId).program(request.cmd);
     streams.stdout?.write(program.stdout);
     (streams.stderr ?? streams.stdout)?.write(program.stderr);
-    if (program.copiesInput && streams.stdin !== undefined) await copy(streams.stdin, streams.stdout);
+    if (program.copiesInput && streams.stdin !== undefined) {
+      const { stdin, stdout = discard(), signal } = streams;
+      await pipeline(stdin, stdout, { end: false, ...(signal === undefined ? {} : { signal }) });
+    }
     await this.#clock.sleep(program.exitAfterMs ?? 0, streams.signal);
     return program.exitCode;
   }
 
   async attach(id: string, streams: SessionStreams): Promise<void> {
-    const container = this.#running(id);
-    if (streams.stdin === undefined) return;
-    for await (const chunk of streams.stdin) container.log('stdout', String(chunk).trimEnd());
+    await this.#running(id).attach(streams);
   }
 
   /** Every port answers with one line that names the pod, and echoes nothing. */
@@ -331,8 +333,9 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
   }
 }
 
-async function copy(from: AsyncIterable<unknown>, to: { write(chunk: Buffer): boolean } | undefined): Promise<void> {
-  for await (const chunk of from) to?.write(Buffer.from(chunk as Uint8Array));
+/** Takes what nobody wants to have. */
+function discard(): Writable {
+  return new Writable({ write: (_chunk, _encoding, done) => done() });
 }
 
 /** Tests an object's parts, so that no summary is made of what is not listed. */

@@ -2,12 +2,19 @@
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { administrationCases } from '#test/integration/apiserver/resources/administration.js';
+import { betaCases } from '#test/integration/apiserver/resources/beta.js';
 import { clusterCases } from '#test/integration/apiserver/resources/cluster.js';
 import { coreCases } from '#test/integration/apiserver/resources/core.js';
 import type { AnyCase } from '#test/integration/apiserver/resources/resource-case.js';
 import { workloadCases } from '#test/integration/apiserver/resources/workloads.js';
 
-export const everyCase: readonly AnyCase[] = [...coreCases, ...workloadCases, ...clusterCases, ...administrationCases];
+export const everyCase: readonly AnyCase[] = [
+  ...coreCases,
+  ...workloadCases,
+  ...clusterCases,
+  ...administrationCases,
+  ...betaCases,
+];
 
 /** Cases of resources that every server has, whatever its gates. */
 export const ungatedCases: readonly AnyCase[] = everyCase.filter(({ resource }) => resource.featureGate === undefined);

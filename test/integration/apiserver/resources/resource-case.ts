@@ -56,6 +56,21 @@ export function resourceCase<T>(given: ResourceCase<T>): AnyCase {
   };
 }
 
+/** The case of another version of the same kind, whose objects look the same but for what `changes` say. */
+export function versionCase(resource: ResourceDeclaration, other: AnyCase, changes: Partial<AnyCase> = {}): AnyCase {
+  const renamed = (draft: Draft, dialect: Dialect): Draft => ({
+    ...draft,
+    apiVersion: dialect.apiVersion(resource.group, resource.version),
+  });
+  return {
+    ...other,
+    resource,
+    object: (dialect) => renamed(other.object(dialect), dialect),
+    invalid: (dialect) => renamed(other.invalid(dialect), dialect),
+    ...changes,
+  };
+}
+
 /** The value at a place, undefined when there is none. */
 export function at(object: unknown, path: string): unknown {
   let value = object;

@@ -240,7 +240,8 @@ t.test('addressing', withEtcd, async (t) => {
   await covers(t, ['1 subresources', '4.1.4'], 'subresources', async (t) => {
     await client.get(`${deployments}/d/scale`);
     t.match(asked.at(-1), { verb: 'get', resource: 'deployments', subresource: 'scale', namespace: 'web', name: 'd' });
-    t.equal((await client.get('/apis/apps/v1/namespaces/web/deployments//scale')).status, 405, 'not of all');
+    // No name: no address at all.
+    t.equal((await client.get('/apis/apps/v1/namespaces/web/deployments//scale')).status, 404, 'not of all');
     const put = { ...(await client.get(`${deployments}/d/scale`)).json, spec: { replicas: 4 } };
     t.equal((await client.put(`${deployments}/d/scale`, put)).json.spec.replicas, 4);
     t.equal((await client.delete(`${deployments}/d/status`)).status, 405);

@@ -168,20 +168,9 @@ t.test('representations', withEtcd, async (t) => {
           apiVersion: 'v1',
           metadata: {},
           status: 'Failure',
-          message: `TableOptions.${group} "" is invalid: includeObject: Invalid value: "Some": must be 'Metadata', 'Object', 'None', or empty`,
-          reason: 'Invalid',
-          details: {
-            group,
-            kind: 'TableOptions',
-            causes: [
-              {
-                reason: 'FieldValueInvalid',
-                message: `Invalid value: "Some": must be 'Metadata', 'Object', 'None', or empty`,
-                field: 'includeObject',
-              },
-            ],
-          },
-          code: 422,
+          message: `Unable to convert to Table as requested: includeObject: Invalid value: "Some": must be 'Metadata', 'Object', 'None', or empty`,
+          reason: 'BadRequest',
+          code: 400,
         });
         const paged = (await caller.get(`${path}?limit=1`, { accept })).json;
         t.ok(paged.metadata.continue, 'pages of tables');

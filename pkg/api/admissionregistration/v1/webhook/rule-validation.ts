@@ -2,7 +2,7 @@
 import type { RuleWithOperations } from '#api/admissionregistration/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkOptionalEnum } from '#apimachinery/validation/checks.js';
-import { invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { addAll, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 const operations = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
@@ -14,9 +14,9 @@ export function validateRule(rule: RuleWithOperations, path: FieldPath): FieldFa
     if (operations.includes(operation)) return;
     failures.push(notSupported(path.child('operations').index(i), operation, operations));
   });
-  failures.push(...checkList(rule.apiGroups, 'API groups', path.child('apiGroups')));
+  addAll(failures, checkList(rule.apiGroups, 'API groups', path.child('apiGroups')));
   const versions = path.child('apiVersions');
-  failures.push(...checkList(rule.apiVersions, 'API versions', versions));
+  addAll(failures, checkList(rule.apiVersions, 'API versions', versions));
   rule.apiVersions?.forEach((version, i) => {
     if (version === '') failures.push(required(versions.index(i)));
   });

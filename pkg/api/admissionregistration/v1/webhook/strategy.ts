@@ -17,8 +17,15 @@ import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkOptionalEnum } from '#apimachinery/validation/checks.js';
-import { duplicate, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { checkOptionalEnum, repeatedAt } from '#apimachinery/validation/checks.js';
+import {
+  addAll,
+  duplicate,
+  invalidEach,
+  invalidValue,
+  notSupported,
+  required,
+} from '#apimachinery/validation/failure.js';
 import { dns1035LabelErrors, dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -79,7 +86,7 @@ function validateWebhooks(webhooks: Webhook[], old: Webhook[] | undefined): Fiel
   const names = new Set<string>();
   webhooks.forEach((webhook, i) => {
     const at = path.index(i);
-    failures.push(...validateWebhook(webhook, tolerance, at));
+    addAll(failures, validateWebhook(webhook, tolerance, at));
     const name = webhook.name ?? '';
     if (name !== '' && names.has(name) && !tolerance.sameNames) failures.push(duplicate(at.child('name'), name));
     names.add(name);
@@ -107,7 +114,7 @@ function toleranceOf(old: readonly Webhook[]): Tolerance {
 function validateWebhook(webhook: Webhook, tolerance: Tolerance, path: FieldPath): FieldFailure[] {
   const failures = validateName(webhook.name ?? '', path.child('name'));
   webhook.rules?.forEach((rule, i) => {
-    failures.push(...validateRule(rule, path.child('rules').index(i)));
+    addAll(failures, validateRule(rule, path.child('rules').index(i)));
   });
   failures.push(
     ...checkOptionalEnum(path.child('failurePolicy'), webhook.failurePolicy, ['Fail', 'Ignore']),
@@ -116,7 +123,7 @@ function validateWebhook(webhook: Webhook, tolerance: Tolerance, path: FieldPath
   );
   if ('reinvocationPolicy' in webhook) {
     const policies = ['IfNeeded', 'Never'];
-    failures.push(...checkOptionalEnum(path.child('reinvocationPolicy'), webhook.reinvocationPolicy, policies));
+    addAll(failures, checkOptionalEnum(path.child('reinvocationPolicy'), webhook.reinvocationPolicy, policies));
   }
   const seconds = webhook.timeoutSeconds;
   if (seconds !== undefined && (seconds < 1 || seconds > maxTimeoutSeconds)) {
@@ -158,9 +165,10 @@ function isKnownVersion(version: string): boolean {
 function validateReviewVersions(versions: string[], anyVersion: boolean, path: FieldPath): FieldFailure[] {
   const known = reviewVersions.join(', ');
   if (versions.length === 0) return [required(path, `must specify one of ${known}`)];
+  const repeated = repeatedAt(versions);
   const failures = versions.flatMap((version, i) => {
     const at = path.index(i);
-    if (versions.indexOf(version) < i) return [invalidValue(at, version, 'duplicate version')];
+    if (repeated.has(i)) return [invalidValue(at, version, 'duplicate version')];
     return invalidEach(at, version, dns1035LabelErrors(version));
   });
   if (anyVersion || versions.some(isKnownVersion)) return failures;

@@ -2,8 +2,8 @@
 import { validateClientConfig } from '#api/admissionregistration/v1/webhook/client-config.js';
 import type { CustomResourceConversion } from '#api/apiextensions/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkEnum } from '#apimachinery/validation/checks.js';
-import { forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { checkEnum, repeatedAt } from '#apimachinery/validation/checks.js';
+import { addAll, forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { dns1035LabelErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -34,16 +34,17 @@ export function validateConversion(
   }
   if (webhook?.clientConfig === undefined) {
     failures.push(required(configPath, 'required when strategy is set to Webhook'));
-  } else failures.push(...validateClientConfig(webhook.clientConfig, configPath));
+  } else addAll(failures, validateClientConfig(webhook.clientConfig, configPath));
   return [...failures, ...validateReviewVersions(versions, anyReview, versionsPath)];
 }
 
 function validateReviewVersions(versions: string[], anyReview: boolean, path: FieldPath): FieldFailure[] {
   if (versions.length === 0) return [required(path)];
   const failures: FieldFailure[] = [];
+  const repeated = repeatedAt(versions);
   versions.forEach((version, i) => {
-    if (versions.indexOf(version) < i) failures.push(invalidValue(path.index(i), version, 'duplicate version'));
-    else failures.push(...invalidEach(path.index(i), version, dns1035LabelErrors(version)));
+    if (repeated.has(i)) failures.push(invalidValue(path.index(i), version, 'duplicate version'));
+    else addAll(failures, invalidEach(path.index(i), version, dns1035LabelErrors(version)));
   });
   if (!anyReview && !versions.some(isReviewVersion)) {
     failures.push(invalidValue(path, versions, `must include at least one of ${known.join(', ')}`));

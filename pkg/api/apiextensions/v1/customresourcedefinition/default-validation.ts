@@ -4,7 +4,7 @@ import { validateValue } from '#api/apiextensions/v1/customresourcedefinition/va
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { invalidValue } from '#apimachinery/validation/failure.js';
+import { addAll, invalidValue } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /** Fields that every object of the API has, whether its schema says so or not. */
@@ -31,17 +31,17 @@ function validateWithin(schema: JSONSchemaProps, dialect: Dialect, place: Place)
     const at = path.child('default');
     if (!insideMeta && hasUnknownFields(value, schema, dialect)) {
       failures.push(invalidValue(at, value, 'must not have unknown fields'));
-    } else failures.push(...validateValue(value, schema, dialect, at));
+    } else addAll(failures, validateValue(value, schema, dialect, at));
   }
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const meta = insideMeta || ((root || embeddedResource) && objectFields.has(name));
     const at = { path: path.child('properties').key(name), root: false, insideMeta: meta };
-    failures.push(...validateWithin(property, dialect, at));
+    addAll(failures, validateWithin(property, dialect, at));
   }
   for (const member of ['items', 'additionalProperties'] as const) {
     const inner = schema[member];
     if (typeof inner !== 'object' || Array.isArray(inner)) continue;
-    failures.push(...validateWithin(inner, dialect, { path: path.child(member), root: false, insideMeta }));
+    addAll(failures, validateWithin(inner, dialect, { path: path.child(member), root: false, insideMeta }));
   }
   return failures;
 }

@@ -3,6 +3,7 @@ import { extensionsOf } from '#api/apiextensions/v1/customresourcedefinition/sch
 import { childrenOf } from '#api/apiextensions/v1/customresourcedefinition/schema-validation.js';
 import type { CustomResourceDefinition, JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { StrategyContext } from '#api/strategy.js';
+import { tooMany } from '#apimachinery/codec/size-limit.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 /** Removes the expressions in place while the gate is off, unless the stored definition has some. */
@@ -17,13 +18,17 @@ export function dropDisabledValidations(
   for (const schema of schemasOf(object)) Reflect.deleteProperty(schema, `${dialect.extensionPrefix}validations`);
 }
 
-/** All schemas of all versions, however deep. */
+/** Each takes at least fifty bytes in a store of 1.24, and its managers as many again: 1.5 MB hold fewer. */
+const maxSchemas = 32_000;
+
+/** All schemas of all versions, however deep. Throws 413 for more than any definition has. */
 function schemasOf(object: CustomResourceDefinition): JSONSchemaProps[] {
   const found: JSONSchemaProps[] = [];
   const pending = (object.spec.versions ?? []).flatMap((version) => version.schema?.openAPIV3Schema ?? []);
   for (let schema = pending.pop(); schema !== undefined; schema = pending.pop()) {
     found.push(schema);
-    pending.push(...childrenOf(schema, FieldPath.of()).map(([child]) => child));
+    if (found.length > maxSchemas) throw tooMany('schemas', maxSchemas);
+    for (const [child] of childrenOf(schema, FieldPath.of())) pending.push(child);
   }
   return found;
 }

@@ -1,9 +1,11 @@
 /** Rules of lists that merge by element: sets, and maps by keys of their elements. */
+
 import { extensionsOf } from '#api/apiextensions/v1/customresourcedefinition/schema-extensions.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { repeatedAt } from '#apimachinery/validation/checks.js';
+import { addAll, forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 const listTypes = ['atomic', 'set', 'map'];
@@ -24,7 +26,7 @@ export function validateListType(schema: JSONSchemaProps, dialect: Dialect, path
     const at = path.child(typeName);
     failures.push(listType === undefined ? required(at, text) : invalidValue(at, listType, text));
   }
-  if (listType === 'map') failures.push(...validateMap(schema, dialect, path));
+  if (listType === 'map') addAll(failures, validateMap(schema, dialect, path));
   if (listType !== 'map' && listType !== 'set') return failures;
   const { items } = schema;
   if (items === undefined || Array.isArray(items)) return failures;
@@ -33,7 +35,7 @@ export function validateListType(schema: JSONSchemaProps, dialect: Dialect, path
       forbiddenField(path.child('items', 'nullable'), `cannot be nullable when ${typeName} is ${listType}`),
     );
   }
-  if (listType === 'set') failures.push(...validateSet(schema, items, dialect, path.child('items')));
+  if (listType === 'set') addAll(failures, validateSet(schema, items, dialect, path.child('items')));
   return failures;
 }
 
@@ -53,18 +55,25 @@ function validateMap(schema: JSONSchemaProps, dialect: Dialect, path: FieldPath)
     const text = `must be object if parent array's ${typeName} is map`;
     return [...failures, invalidValue(at.child('type'), items.type ?? '', text)];
   }
+  const repeated = repeatedAt(keys);
+  const needed = new Set(items.required);
   keys.forEach((key, i) => {
-    failures.push(...validateKey(key, items, dialect, at.child('properties').key(key)));
+    addAll(failures, validateKey(key, { items, needed }, dialect, at.child('properties').key(key)));
     if (!Object.hasOwn(items.properties ?? {}, key)) {
       failures.push(invalidValue(keysPath, keys, 'entries must all be names of item properties'));
     }
-    if (keys.indexOf(key) < i) failures.push(invalidValue(keysPath, keys, 'must not contain duplicate entries'));
+    if (repeated.has(i)) failures.push(invalidValue(keysPath, keys, 'must not contain duplicate entries'));
   });
   return failures;
 }
 
 /** A key is a scalar that every element has. */
-function validateKey(key: string, items: JSONSchemaProps, dialect: Dialect, path: FieldPath): FieldFailure[] {
+function validateKey(
+  key: string,
+  { items, needed }: { readonly items: JSONSchemaProps; readonly needed: ReadonlySet<string> },
+  dialect: Dialect,
+  path: FieldPath,
+): FieldFailure[] {
   const properties = items.properties ?? {};
   const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
   if (property === undefined) return [];
@@ -74,7 +83,7 @@ function validateKey(key: string, items: JSONSchemaProps, dialect: Dialect, path
     const text = `must be a scalar type if parent array's ${dialect.extensionPrefix}list-type is map`;
     failures.push(invalidValue(path.child('type'), property.type, text));
   }
-  if (property.default === undefined && !(items.required ?? []).includes(key)) {
+  if (property.default === undefined && !needed.has(key)) {
     const text = `this property is in ${keysName}, so it must have a default or be a required property`;
     failures.push(required(path.child('default'), text));
   }

@@ -2,7 +2,7 @@
 import type { CustomResourceDefinitionNames } from '#api/apiextensions/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkRequired } from '#apimachinery/validation/checks.js';
-import { invalidValue } from '#apimachinery/validation/failure.js';
+import { addAll, invalidValue } from '#apimachinery/validation/failure.js';
 import { dns1035LabelErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -19,7 +19,7 @@ export function validateNames(names: Partial<CustomResourceDefinitionNames>, pat
   const { kind = '', listKind = '', shortNames = [], categories = [] } = names;
   const failures: FieldFailure[] = [];
   for (const field of ['plural', 'singular'] as const) {
-    if ((names[field] ?? '') !== '') failures.push(...checkLabel(path.child(field), names[field] ?? ''));
+    if ((names[field] ?? '') !== '') addAll(failures, checkLabel(path.child(field), names[field] ?? ''));
   }
   for (const [field, value] of [
     ['kind', kind],
@@ -31,13 +31,13 @@ export function validateNames(names: Partial<CustomResourceDefinitionNames>, pat
     failures.push(invalidValue(path.child(field), value, text));
   }
   shortNames.forEach((name, i) => {
-    failures.push(...checkLabel(path.child('shortNames').index(i), name));
+    addAll(failures, checkLabel(path.child('shortNames').index(i), name));
   });
   if (kind !== '' && kind === listKind) {
     failures.push(invalidValue(path.child('listKind'), listKind, 'kind and listKind may not be the same'));
   }
   categories.forEach((name, i) => {
-    failures.push(...checkLabel(path.child('categories').index(i), name));
+    addAll(failures, checkLabel(path.child('categories').index(i), name));
   });
   return failures;
 }

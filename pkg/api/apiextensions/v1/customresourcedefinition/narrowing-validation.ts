@@ -5,13 +5,13 @@ import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { addAll, forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /** The narrowings of a schema and its pattern. The schema itself is not looked into. */
 export function validateNarrowings(schema: JSONSchemaProps, dialect: Dialect, path: FieldPath): FieldFailure[] {
   const failures = validateValues(schema, dialect, { path, isStructure: true });
-  for (const [part, at] of narrowings(schema, path)) failures.push(...validateComplete(part, schema, at, path));
+  for (const [part, at] of narrowings(schema, path)) addAll(failures, validateComplete(part, schema, at, path));
   return failures;
 }
 
@@ -41,17 +41,17 @@ function validateValues(schema: JSONSchemaProps, dialect: Dialect, place: Place)
   const failures: FieldFailure[] = [];
   if (!(freeAnyOf && semanticEqual(schema.anyOf, integerOrString))) {
     schema.anyOf?.forEach((part, i) => {
-      failures.push(...validateNarrowing(part, dialect, { path: path.child('anyOf').index(i) }));
+      addAll(failures, validateNarrowing(part, dialect, { path: path.child('anyOf').index(i) }));
     });
   }
   schema.allOf?.forEach((part, i) => {
     const at = { path: path.child('allOf').index(i), freeAnyOf: isStructure && i === 0 };
-    failures.push(...validateNarrowing(part, dialect, at));
+    addAll(failures, validateNarrowing(part, dialect, at));
   });
   schema.oneOf?.forEach((part, i) => {
-    failures.push(...validateNarrowing(part, dialect, { path: path.child('oneOf').index(i) }));
+    addAll(failures, validateNarrowing(part, dialect, { path: path.child('oneOf').index(i) }));
   });
-  if (schema.not !== undefined) failures.push(...validateNarrowing(schema.not, dialect, { path: path.child('not') }));
+  if (schema.not !== undefined) addAll(failures, validateNarrowing(schema.not, dialect, { path: path.child('not') }));
   const error = patternError(schema.pattern ?? '');
   if (error === undefined) return failures;
   const text = `must be a valid regular expression, but isn't: ${error}`;
@@ -62,10 +62,10 @@ function validateNarrowing(part: JSONSchemaProps, dialect: Dialect, place: Place
   const { path } = place;
   const failures = validateValues(part, dialect, place);
   if (typeof part.items === 'object' && !Array.isArray(part.items)) {
-    failures.push(...validateNarrowing(part.items, dialect, { path: path.child('items') }));
+    addAll(failures, validateNarrowing(part.items, dialect, { path: path.child('items') }));
   }
   for (const [name, property] of Object.entries(part.properties ?? {})) {
-    failures.push(...validateNarrowing(property, dialect, { path: path.child('properties').key(name) }));
+    addAll(failures, validateNarrowing(property, dialect, { path: path.child('properties').key(name) }));
   }
   for (const [member, state] of forbiddenMembers(part, dialect)) {
     failures.push(forbiddenField(path.child(member), `must be ${state} to be structural`));
@@ -112,9 +112,9 @@ function validateComplete(
     const [member, key] = steps;
     const down = (from: FieldPath): FieldPath => (key === undefined ? from.child(member) : from.child(member).key(key));
     if (known === undefined) failures.push(required(down(path), `because it is defined in ${down(at)}`));
-    else failures.push(...validateComplete(inner, known, down(at), down(path)));
+    else addAll(failures, validateComplete(inner, known, down(at), down(path)));
   };
-  for (const [inner, where] of narrowings(part, at)) failures.push(...validateComplete(inner, schema, where, path));
+  for (const [inner, where] of narrowings(part, at)) addAll(failures, validateComplete(inner, schema, where, path));
   const items = (of: JSONSchemaProps): JSONSchemaProps | undefined => (Array.isArray(of.items) ? undefined : of.items);
   const inner = items(part);
   if (inner !== undefined) deeper(inner, items(schema), 'items');

@@ -1,7 +1,7 @@
 /** Regular expressions of schemas: the syntax is RE2's, which runs in linear time; here they run in this platform's. */
-import { Script } from 'node:vm';
+import { createContext, Script } from 'node:vm';
 
-/** Far more than any honest pattern takes; this platform's engine can be made to try for ever. */
+/** Far more than honest patterns take; this platform's engine can be made to try for ever. */
 const patienceMs = 100;
 
 /** What RE2 leaves out for the sake of its running time. */
@@ -66,15 +66,42 @@ export function compilePattern(pattern: string): RegExp {
   return new RegExp(body, [...new Set(`${flags?.[1] ?? ''}`)].join(''));
 }
 
+const test = new Script('pattern.test(text)');
+/** A world of its own for patterns, since only what runs in one can be stopped. Making one takes milliseconds. */
+let world: { pattern?: RegExp | undefined; text?: string | undefined } | undefined;
+
+/** What all patterns together may still take in this turn of the event loop, that is for the object which is validated. */
+let leftMs = patienceMs;
+let isSpent = false;
+
+function spend(ms: number): void {
+  leftMs -= ms;
+  if (isSpent) return;
+  isSpent = true;
+  setImmediate(() => {
+    leftMs = patienceMs;
+    isSpent = false;
+  });
+}
+
 /** Undefined when it takes too long to find out. The pattern must be one, see `patternError`. */
 export function matchesPattern(pattern: string, text: string): boolean | undefined {
+  const timeout = Math.floor(leftMs);
+  if (timeout < 1) return undefined;
+  const started = performance.now();
+  world ??= createContext({});
+  world.pattern = compilePattern(pattern);
+  world.text = text;
   try {
-    const script = new Script('pattern.test(text)');
-    return Boolean(script.runInNewContext({ pattern: compilePattern(pattern), text }, { timeout: patienceMs }));
+    return Boolean(test.runInContext(world, { timeout }));
   } catch (error) {
     // An error of the script's own world, so it is no instance of this one's class.
     const code: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
     if (code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined;
     throw error;
+  } finally {
+    world.pattern = undefined;
+    world.text = undefined;
+    spend(performance.now() - started);
   }
 }

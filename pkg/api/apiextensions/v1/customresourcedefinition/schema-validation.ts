@@ -8,7 +8,7 @@ import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { addAll, forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 export interface SchemaRules {
@@ -47,7 +47,7 @@ const maxDepth = 200;
 /** The whole schema of a version. */
 export function validateSchema(schema: JSONSchemaProps, rules: SchemaRules, path: FieldPath): FieldFailure[] {
   const failures: FieldFailure[] = [];
-  if (rules.hasStatus) failures.push(...validateRootWithStatus(schema, rules.dialect, path));
+  if (rules.hasStatus) addAll(failures, validateRootWithStatus(schema, rules.dialect, path));
   if (schema.nullable === true) {
     failures.push(forbiddenField(path.child('nullable'), 'nullable cannot be true at the root'));
   }
@@ -55,9 +55,9 @@ export function validateSchema(schema: JSONSchemaProps, rules: SchemaRules, path
   validateEach(schema, walk, { path, depth: 0, root: true, insideMeta: false });
   if (!walk.readable) return failures;
   const structure = validateStructure(schema, rules.dialect, path);
-  failures.push(...structure);
+  addAll(failures, structure);
   // What is no structure cannot be pruned, so it cannot be told which defaults fit.
-  if (structure.length === 0) failures.push(...validateDefaults(schema, rules.dialect, path));
+  if (structure.length === 0) addAll(failures, validateDefaults(schema, rules.dialect, path));
   return failures;
 }
 
@@ -122,13 +122,13 @@ function validateEach(schema: JSONSchemaProps, walk: Walk, place: Place): void {
     failures.push(forbiddenField(path.child('items'), 'items must be a schema object and not an array'));
     walk.readable = false;
   }
-  failures.push(...validateItsOwn(schema, rules.dialect, place));
-  failures.push(...validateExtensions(schema, rules.dialect, place));
-  failures.push(...validateListType(schema, rules.dialect, path));
+  addAll(failures, validateItsOwn(schema, rules.dialect, place));
+  addAll(failures, validateExtensions(schema, rules.dialect, place));
+  addAll(failures, validateListType(schema, rules.dialect, path));
   if (rules.gate('CustomResourceValidationExpressions')) {
     const { validations } = extensionsOf(schema, rules.dialect);
     const at = path.child(`${rules.dialect.extensionPrefix}validations`);
-    failures.push(...validateExpressions(validations, at, place.uncorrelatable));
+    addAll(failures, validateExpressions(validations, at, place.uncorrelatable));
   }
   for (const [child, at] of childrenOf(schema, path)) {
     validateEach(child, walk, {

@@ -14,6 +14,7 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 
 export const customResourceDefinitionStrategy: Strategy<CustomResourceDefinition> =
   kindStrategy<CustomResourceDefinition>(customresourcedefinitions, {
+    anyGenerateNameOnUpdate: true,
     generationFields: ['spec'],
     allowUnconditionalUpdate: false,
     defaults: ({ spec }) => {

@@ -8,7 +8,7 @@ import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { addAll, forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 type Level = 'root' | 'items' | 'field';
@@ -26,22 +26,22 @@ const missingType: Readonly<Record<Level, string>> = {
 function validateLevel(schema: JSONSchemaProps, level: Level, dialect: Dialect, path: FieldPath): FieldFailure[] {
   const { items, additionalProperties, properties = {} } = schema;
   const failures = validateItsType(schema, level, dialect, path);
-  failures.push(...validateItsExtensions(schema, dialect, path));
+  addAll(failures, validateItsExtensions(schema, dialect, path));
   if (additionalProperties !== undefined && level === 'root') {
     failures.push(forbiddenField(path.child('additionalProperties'), 'must not be used at the root'));
   }
   if (level === 'root' || extensionsOf(schema, dialect).embeddedResource) {
-    failures.push(...validateObjectFields(properties, level, path.child('properties')));
+    addAll(failures, validateObjectFields(properties, level, path.child('properties')));
   }
-  failures.push(...validateNarrowings(schema, dialect, path));
+  addAll(failures, validateNarrowings(schema, dialect, path));
   for (const [name, property] of Object.entries(properties)) {
-    failures.push(...validateLevel(property, 'field', dialect, path.child('properties').key(name)));
+    addAll(failures, validateLevel(property, 'field', dialect, path.child('properties').key(name)));
   }
   if (typeof items === 'object' && !Array.isArray(items)) {
-    failures.push(...validateLevel(items, 'items', dialect, path.child('items')));
+    addAll(failures, validateLevel(items, 'items', dialect, path.child('items')));
   }
   if (typeof additionalProperties === 'object') {
-    failures.push(...validateLevel(additionalProperties, 'field', dialect, path.child('additionalProperties')));
+    addAll(failures, validateLevel(additionalProperties, 'field', dialect, path.child('additionalProperties')));
   }
   return failures;
 }

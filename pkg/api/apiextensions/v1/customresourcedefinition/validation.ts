@@ -23,7 +23,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkEnum } from '#apimachinery/validation/checks.js';
-import { invalidValue, required } from '#apimachinery/validation/failure.js';
+import { addAll, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -44,10 +44,10 @@ export function validateDefinition(
     const text = 'must be spec.names.plural+"."+spec.group';
     failures.push(invalidValue(FieldPath.of('metadata', 'name'), object.metadata.name ?? '', text));
   }
-  failures.push(...validateGroup(spec.group ?? ''));
-  failures.push(...checkEnum(specPath.child('scope'), spec.scope, ['Cluster', 'Namespaced']));
-  failures.push(...validateVersions(spec, context));
-  failures.push(...validateRequiredNames(spec.names ?? {}, specPath.child('names')));
+  addAll(failures, validateGroup(spec.group ?? ''));
+  addAll(failures, checkEnum(specPath.child('scope'), spec.scope, ['Cluster', 'Namespaced']));
+  addAll(failures, validateVersions(spec, context));
+  addAll(failures, validateRequiredNames(spec.names ?? {}, specPath.child('names')));
   const strategy = spec.conversion?.strategy;
   if (strategy !== undefined && strategy !== 'None' && spec.preserveUnknownFields === true) {
     const text = 'must be None if spec.preserveUnknownFields is true';
@@ -55,13 +55,13 @@ export function validateDefinition(
   }
   const { conversionReviewVersions: reviews = [] } = old?.spec.conversion?.webhook ?? {};
   const anyReview = reviews.length > 0 && !reviews.some(isReviewVersion);
-  failures.push(...validateConversion(spec.conversion, anyReview, specPath.child('conversion')));
+  addAll(failures, validateConversion(spec.conversion, anyReview, specPath.child('conversion')));
   if (spec.preserveUnknownFields === true && old?.spec.preserveUnknownFields !== true) {
     const extension = `${context.dialect.extensionPrefix}preserve-unknown-fields`;
     const text = `cannot set to true, set ${extension} to true in spec.versions[*].schema instead`;
     failures.push(invalidValue(specPath.child('preserveUnknownFields'), true, text));
   }
-  failures.push(...validateApproval(object, context.dialect, old));
+  addAll(failures, validateApproval(object, context.dialect, old));
   return [...failures, ...validateStoredVersions(object)];
 }
 
@@ -81,8 +81,8 @@ function validateVersions(spec: CustomResourceDefinitionSpec, context: StrategyC
   const shared = sharedParts(versions);
   versions.forEach((version, i) => {
     const at = path.index(i);
-    failures.push(...checkLabel(at.child('name'), version.name ?? ''));
-    failures.push(...validateVersion(version, context, shared, at));
+    addAll(failures, checkLabel(at.child('name'), version.name ?? ''));
+    addAll(failures, validateVersion(version, context, shared, at));
   });
   const names = versions.map((version) => version.name);
   if (new Set(names).size < names.length) {
@@ -93,15 +93,15 @@ function validateVersions(spec: CustomResourceDefinitionSpec, context: StrategyC
   }
   const [first] = versions;
   if (first === undefined) return failures;
-  failures.push(...checkLabel(specPath.child('version'), first.name ?? ''));
+  addAll(failures, checkLabel(specPath.child('version'), first.name ?? ''));
   if (shared.schema) {
     // With the status of any version, the schema must suit it.
     const subresources = versions.find((version) => version.subresources?.status !== undefined)?.subresources;
     const common = subresources === undefined ? first : { ...first, subresources };
-    failures.push(...validateVersionSchema(common, context, specPath.child('validation')));
+    addAll(failures, validateVersionSchema(common, context, specPath.child('validation')));
   }
-  if (shared.subresources) failures.push(...validateSubresources(first, specPath.child('subresources')));
-  if (shared.columns) failures.push(...validateColumns(first, specPath.child('additionalPrinterColumns')));
+  if (shared.subresources) addAll(failures, validateSubresources(first, specPath.child('subresources')));
+  if (shared.columns) addAll(failures, validateColumns(first, specPath.child('additionalPrinterColumns')));
   return failures;
 }
 
@@ -150,8 +150,9 @@ function validateStoredVersions(object: CustomResourceDefinition): FieldFailure[
   const versions = object.spec.versions ?? [];
   if (stored.length === 0) return [invalidValue(path, stored, 'must have at least one stored version')];
   const failures: FieldFailure[] = [];
+  const names = new Set(versions.map((version) => version.name));
   stored.forEach((name, i) => {
-    if (versions.some((version) => version.name === name)) return;
+    if (names.has(name)) return;
     failures.push(invalidValue(path.index(i), name, 'must appear in spec.versions'));
   });
   const storage = versions.find((version) => version.storage)?.name;
@@ -169,8 +170,8 @@ export function validateDefinitionUpdate(
   const { spec } = object;
   const failures: FieldFailure[] = [];
   if (isConditionTrue(old.status?.conditions, 'Established')) {
-    failures.push(...validateImmutable(spec.scope, old.spec.scope, specPath.child('scope')));
-    failures.push(...validateImmutable(spec.names?.kind, old.spec.names?.kind, specPath.child('names', 'kind')));
+    addAll(failures, validateImmutable(spec.scope, old.spec.scope, specPath.child('scope')));
+    addAll(failures, validateImmutable(spec.names?.kind, old.spec.names?.kind, specPath.child('names', 'kind')));
   }
   return [
     ...failures,

@@ -5,7 +5,14 @@ import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { invalidValue, notSupported, required, tooLongMaxLength, tooMany } from '#apimachinery/validation/failure.js';
+import {
+  addAll,
+  invalidValue,
+  notSupported,
+  required,
+  tooLongMaxLength,
+  tooMany,
+} from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /** Where a value stands: its path, and its name as messages say it (relative to the value that was first asked about). */
@@ -28,11 +35,11 @@ function validateAt(value: unknown, schema: JSONSchemaProps, dialect: Dialect, p
   if (value === null && schema.nullable === true) return [];
   const failures = validateType(value, schema, dialect, place);
   if (failures.length > 0) return failures;
-  failures.push(...validateEnum(value, schema, place));
-  if (typeof value === 'string') failures.push(...validateText(value, schema, place));
-  else if (typeof value === 'number') failures.push(...validateNumber(value, schema, place));
-  else if (Array.isArray(value)) failures.push(...validateList(value, schema, dialect, place));
-  else if (typeof value === 'object' && value !== null) failures.push(...validateObject(value, schema, dialect, place));
+  addAll(failures, validateEnum(value, schema, place));
+  if (typeof value === 'string') addAll(failures, validateText(value, schema, place));
+  else if (typeof value === 'number') addAll(failures, validateNumber(value, schema, place));
+  else if (Array.isArray(value)) addAll(failures, validateList(value, schema, dialect, place));
+  else if (typeof value === 'object' && value !== null) addAll(failures, validateObject(value, schema, dialect, place));
   return [...failures, ...validateCombinations(value, schema, dialect, place)];
 }
 
@@ -121,7 +128,7 @@ function validateList(value: unknown[], schema: JSONSchemaProps, dialect: Dialec
   if (items === undefined || Array.isArray(items)) return failures;
   value.forEach((element, i) => {
     const at = { path: place.path.index(i), name: `${place.name}[${i}]` };
-    failures.push(...validateAt(element, items, dialect, at));
+    addAll(failures, validateAt(element, items, dialect, at));
   });
   return failures;
 }
@@ -139,7 +146,7 @@ function validateObject(value: object, schema: JSONSchemaProps, dialect: Dialect
   }
   for (const [name, element] of Object.entries(value)) {
     const property = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
-    if (typeof property === 'object') failures.push(...validateAt(element, property, dialect, child(place, name)));
+    if (typeof property === 'object') addAll(failures, validateAt(element, property, dialect, child(place, name)));
   }
   return failures;
 }

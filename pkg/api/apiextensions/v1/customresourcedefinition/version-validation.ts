@@ -8,7 +8,7 @@ import type {
 import type { StrategyContext } from '#api/strategy.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkRequired } from '#apimachinery/validation/checks.js';
-import { invalidValue, required } from '#apimachinery/validation/failure.js';
+import { addAll, invalidValue, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 const maxWarningLength = 256;
@@ -102,12 +102,12 @@ function validateScale(scale: CustomResourceSubresourceScale, path: FieldPath): 
   ] as const) {
     const value = scale[field] ?? '';
     if (value === '') failures.push(required(path.child(field)));
-    else failures.push(...checkPathUnder(path.child(field), value, [root], `should be a json path under ${root}`));
+    else addAll(failures, checkPathUnder(path.child(field), value, [root], `should be a json path under ${root}`));
   }
   const selector = scale.labelSelectorPath ?? '';
   if (selector !== '') {
     const text = 'should be a json path under either .spec or .status';
-    failures.push(...checkPathUnder(path.child('labelSelectorPath'), selector, ['.spec', '.status'], text));
+    addAll(failures, checkPathUnder(path.child('labelSelectorPath'), selector, ['.spec', '.status'], text));
   }
   return failures;
 }

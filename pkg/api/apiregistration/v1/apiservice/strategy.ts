@@ -8,7 +8,7 @@ import { age } from '#api/table/age.js';
 import { formatTime } from '#apimachinery/clock.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkRequired } from '#apimachinery/validation/checks.js';
-import { invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { addAll, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { portNumberErrors } from '#apimachinery/validation/identifiers.js';
 import { dns1035LabelErrors, dns1123SubdomainErrors, pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
@@ -62,16 +62,16 @@ function validateSpec(spec: APIServiceSpec): FieldFailure[] {
   if (group === '') {
     const text = 'only v1 may have an empty group and it better be legacy kube';
     if (version !== 'v1') failures.push(required(specPath.child('group'), text));
-  } else failures.push(...invalidEach(specPath.child('group'), group, dns1123SubdomainErrors(group)));
-  failures.push(...invalidEach(specPath.child('version'), version, dns1035LabelErrors(version)));
+  } else addAll(failures, invalidEach(specPath.child('group'), group, dns1123SubdomainErrors(group)));
+  addAll(failures, invalidEach(specPath.child('version'), version, dns1035LabelErrors(version)));
   failures.push(
     ...checkPriority(specPath.child('groupPriorityMinimum'), spec.groupPriorityMinimum, maxGroupPriority),
     ...checkPriority(specPath.child('versionPriority'), spec.versionPriority, maxVersionPriority),
   );
   if (service === undefined) return [...failures, ...validateLocal(caBundle, insecureSkipTLSVerify)];
   const at = specPath.child('service');
-  failures.push(...checkRequired(at.child('namespace'), service.namespace));
-  failures.push(...checkRequired(at.child('name'), service.name));
+  addAll(failures, checkRequired(at.child('namespace'), service.namespace));
+  addAll(failures, checkRequired(at.child('name'), service.name));
   const port = service.port ?? 443;
   failures.push(
     ...invalidEach(

@@ -23,8 +23,9 @@ import { containerCells, formatLabelSelector, formatLabels } from '#api/table/te
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { compileSelector } from '#apimachinery/selectors/labels.js';
 import { checkNonNegative } from '#apimachinery/validation/checks.js';
-import { invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { addAll, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
@@ -79,7 +80,14 @@ function validateDaemonSet(set: DaemonSet, context: StrategyContext, old?: Daemo
     ...(selector === undefined ? [] : validateWorkloadSelector(selector, 'daemonset', specPath.child('selector'))),
     ...validateWorkloadTemplate(
       template,
-      { dialect, options, selector, kind: 'DaemonSet', emptyWhenAbsent: true, replicated: true },
+      {
+        dialect,
+        options,
+        selector: compileSelector(selector),
+        kind: 'DaemonSet',
+        emptyWhenAbsent: true,
+        replicated: true,
+      },
       specPath.child('template'),
     ),
     ...checkNonNegative(specPath.child('minReadySeconds'), minReadySeconds),
@@ -99,7 +107,8 @@ function validateUpdateStrategy(strategy: DaemonSetUpdateStrategy, path: FieldPa
     ['maxUnavailable', maxUnavailable],
     ['maxSurge', maxSurge],
   ] as const) {
-    failures.push(...checkIntOrPercent(at.child(field), value), ...checkAtMost100Percent(at.child(field), value));
+    addAll(failures, checkIntOrPercent(at.child(field), value));
+    addAll(failures, checkAtMost100Percent(at.child(field), value));
   }
   if (!isZero(maxUnavailable) && !isZero(maxSurge)) {
     failures.push(invalidValue(at.child('maxSurge'), maxSurge, 'may not be set when maxUnavailable is non-zero'));

@@ -33,6 +33,7 @@ export function defaultDeployment(deployment: Deployment, dialect: Dialect): voi
 }
 
 export const deploymentStrategy: Strategy<Deployment> = kindStrategy<Deployment>(deployments, {
+  anyGenerateNameOnUpdate: true,
   generationFields: ['spec', 'metadata.annotations'],
   statusUpdateKeepsLabels: true,
   defaults: (deployment, context) => defaultDeployment(deployment, context.dialect),

@@ -3,9 +3,9 @@ import type { Deployment, DeploymentStatus, DeploymentStrategy } from '#api/apps
 import {
   checkAtMost100Percent,
   checkIntOrPercent,
-  checkSelectorCompiles,
   isZero,
   validateCollisionCount,
+  validateSelectedTemplate,
   validateStatusCounts,
   validateWorkloadSelector,
   validateWorkloadTemplate,
@@ -14,7 +14,7 @@ import { podOptions } from '#api/core/v1/pod/validation/options.js';
 import type { StrategyContext } from '#api/strategy.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkNonNegative } from '#apimachinery/validation/checks.js';
-import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { addAll, forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
@@ -27,18 +27,22 @@ export function validateDeployment(deployment: Deployment, context: StrategyCont
   const failures = [
     ...checkNonNegative(specPath.child('replicas'), spec.replicas),
     ...validateWorkloadSelector(spec.selector, 'deployment', specPath.child('selector')),
-    ...checkSelectorCompiles(spec.selector, 'invalid label selector', specPath.child('selector')),
-    ...validateWorkloadTemplate(
-      spec.template,
-      {
-        dialect: context.dialect,
-        options: podOptions(spec.template, old?.spec.template, context),
-        selector: spec.selector,
-        kind: 'ReplicaSet',
-        emptyWhenAbsent: true,
-        replicated: (spec.replicas ?? 0) > 1,
-      },
-      specPath.child('template'),
+    ...validateSelectedTemplate(
+      spec.selector,
+      { detail: 'invalid label selector', path: specPath.child('selector') },
+      (selector) =>
+        validateWorkloadTemplate(
+          spec.template,
+          {
+            dialect: context.dialect,
+            options: podOptions(spec.template, old?.spec.template, context),
+            selector,
+            kind: 'ReplicaSet',
+            emptyWhenAbsent: true,
+            replicated: (spec.replicas ?? 0) > 1,
+          },
+          specPath.child('template'),
+        ),
     ),
     ...validateStrategy(spec.strategy ?? {}, specPath.child('strategy')),
     ...checkNonNegative(specPath.child('minReadySeconds'), minReady),
@@ -69,7 +73,7 @@ function validateStrategy(strategy: DeploymentStrategy, path: FieldPath): FieldF
         const text = 'may not be 0 when `maxSurge` is 0';
         failures.push(invalidValue(at.child('maxUnavailable'), rolling.maxUnavailable, text));
       }
-      failures.push(...checkAtMost100Percent(at.child('maxUnavailable'), rolling.maxUnavailable));
+      addAll(failures, checkAtMost100Percent(at.child('maxUnavailable'), rolling.maxUnavailable));
       return failures;
     }
     default:

@@ -3,7 +3,7 @@
 import { replicasets } from '#api/apps/v1/resources.gen.js';
 import type { ReplicaSet, ReplicaSetStatus } from '#api/apps/v1/types.gen.js';
 import {
-  checkSelectorCompiles,
+  validateSelectedTemplate,
   validateStatusCounts,
   validateWorkloadSelector,
   validateWorkloadTemplate,
@@ -50,11 +50,22 @@ function validateReplicaSet(set: ReplicaSet, context: StrategyContext, old?: Rep
     ...checkNonNegative(specPath.child('minReadySeconds'), minReadySeconds),
     // The word is what 1.24 says for this kind, too.
     ...validateWorkloadSelector(selector, 'deployment', specPath.child('selector')),
-    ...checkSelectorCompiles(selector, 'invalid label selector', specPath.child('selector')),
-    ...validateWorkloadTemplate(
-      template,
-      { dialect, options, selector, kind: 'ReplicaSet', emptyWhenAbsent: true, replicated: (replicas ?? 0) > 1 },
-      specPath.child('template'),
+    ...validateSelectedTemplate(
+      selector,
+      { detail: 'invalid label selector', path: specPath.child('selector') },
+      (compiled) =>
+        validateWorkloadTemplate(
+          template,
+          {
+            dialect,
+            options,
+            selector: compiled,
+            kind: 'ReplicaSet',
+            emptyWhenAbsent: true,
+            replicated: (replicas ?? 0) > 1,
+          },
+          specPath.child('template'),
+        ),
     ),
   ];
 }

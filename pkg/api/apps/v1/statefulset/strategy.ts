@@ -10,17 +10,19 @@ import type {
 import {
   checkAtMost100Percent,
   checkIntOrPercent,
-  checkSelectorCompiles,
+  completeTemplate,
   isZero,
+  templateMatchesSelector,
   validateCollisionCount,
+  validateEndlessTemplate,
+  validateSelectedTemplate,
   validateStatusCounts,
   validateWorkloadSelector,
-  validateWorkloadTemplate,
 } from '#api/apps/v1/workload/validation.js';
 import { defaultClaim } from '#api/core/v1/persistentvolumeclaim/defaults.js';
 import { podOptions } from '#api/core/v1/pod/validation/options.js';
 import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
-import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
+import { defaultPodTemplate, validateTemplateMetadata } from '#api/core/v1/podtemplate/template.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
@@ -33,6 +35,7 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
 const statusPath = FieldPath.of('status');
+const templatePath = FieldPath.of('spec', 'template');
 
 export const statefulSetStrategy: Strategy<StatefulSet> = kindStrategy<StatefulSet>(statefulsets, {
   generationFields: ['spec'],
@@ -98,10 +101,15 @@ function defaultStatefulSet(set: StatefulSet, { dialect, gate }: StrategyContext
   }
 }
 
+/**
+ * Of the template only the metadata is validated, and that its pods go on for ever: whether the claims fit its mounts was
+ * never worked out, so all else is found out when its pods are made.
+ */
 function validateStatefulSet(set: StatefulSet, context: StrategyContext, old?: StatefulSet): FieldFailure[] {
   const { dialect } = context;
   const options = podOptions(set.spec.template, old?.spec.template, context);
   const { spec } = set;
+  const template = completeTemplate(spec.template, dialect);
   const failures: FieldFailure[] = [];
   const policy = spec.podManagementPolicy ?? '';
   const policyPath = specPath.child('podManagementPolicy');
@@ -118,27 +126,13 @@ function validateStatefulSet(set: StatefulSet, context: StrategyContext, old?: S
     ),
     ...checkNonNegative(specPath.child('replicas'), spec.replicas),
     ...checkNonNegative(specPath.child('minReadySeconds'), spec.minReadySeconds),
-    ...checkNonNegative(specPath.child('revisionHistoryLimit'), spec.revisionHistoryLimit),
     ...validateWorkloadSelector(spec.selector, 'statefulset', specPath.child('selector')),
-    ...checkSelectorCompiles(spec.selector, '', specPath.child('selector')),
-    ...validateWorkloadTemplate(
-      withClaimVolumes(spec),
-      { dialect, options, selector: spec.selector, kind: 'StatefulSet', emptyWhenAbsent: true },
-      specPath.child('template'),
-    ),
+    ...validateSelectedTemplate(spec.selector, { detail: '', path: specPath.child('selector') }, (selector) => [
+      ...templateMatchesSelector(template, selector, templatePath),
+      ...validateTemplateMetadata(template, { dialect, options }, templatePath),
+    ]),
+    ...validateEndlessTemplate(template, 'StatefulSet', templatePath),
   ];
-}
-
-/** Claims made from the templates are volumes of every pod, so its containers may mount them. */
-function withClaimVolumes(spec: StatefulSetSpec): StatefulSetSpec['template'] {
-  const podSpec = spec.template?.spec;
-  if (podSpec === undefined) return spec.template;
-  const own = new Set((podSpec.volumes ?? []).map((volume) => volume.name));
-  const claims = (spec.volumeClaimTemplates ?? [])
-    .map((claim) => claim.metadata?.name ?? '')
-    .filter((name) => name !== '' && !own.has(name))
-    .map((name) => ({ name, persistentVolumeClaim: { claimName: name } }));
-  return { ...spec.template, spec: { ...podSpec, volumes: [...(podSpec.volumes ?? []), ...claims] } };
 }
 
 function validateUpdateStrategy(strategy: StatefulSetUpdateStrategy, path: FieldPath): readonly FieldFailure[] {

@@ -8,9 +8,17 @@ import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { type IntOrString, parsePercent } from '#apimachinery/intstr.js';
-import { selectorFromObject } from '#apimachinery/selectors/labels.js';
+import { compileSelector, type LabelSelector as Selector } from '#apimachinery/selectors/labels.js';
 import { checkNonNegative } from '#apimachinery/validation/checks.js';
-import { forbiddenField, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import {
+  addAll,
+  forbiddenField,
+  invalidEach,
+  invalidValue,
+  none,
+  notSupported,
+  required,
+} from '#apimachinery/validation/failure.js';
 import { percentErrors } from '#apimachinery/validation/identifiers.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -26,21 +34,12 @@ export function validateWorkloadSelector(
   return failures;
 }
 
-/** What 1.24 says once more of a selector that cannot be compiled; `detail` differs by kind. */
-export function checkSelectorCompiles(
-  selector: LabelSelector | undefined,
-  detail: string,
-  path: FieldPath,
-): FieldFailure[] {
-  if (selector === undefined || validateLabelSelector(selector, path).length === 0) return [];
-  return [invalidValue(path, selector, detail)];
-}
-
 export interface TemplateRules {
   readonly dialect: Dialect;
   /** What feature gates and the stored template allow; absent: as the gates of release 1.24 stand. */
   readonly options?: PodOptions;
-  readonly selector: LabelSelector | undefined;
+  /** What the selector of the object comes to; absent: nothing that could be compared with the template. */
+  readonly selector: Selector | undefined;
   /** Name of the kind in the message about deadlines. */
   readonly kind: string;
   /** More than one pod may be made of the template, on several nodes. */
@@ -57,6 +56,16 @@ export function completeTemplate(template: PodTemplateSpec | undefined, dialect:
   return complete;
 }
 
+/** For kinds that look at the template only through a selector that can be compiled; `detail` says that it cannot. */
+export function validateSelectedTemplate(
+  selector: LabelSelector | undefined,
+  { detail, path }: { readonly detail: string; readonly path: FieldPath },
+  validate: (selector: Selector) => readonly FieldFailure[],
+): readonly FieldFailure[] {
+  const compiled = compileSelector(selector);
+  return compiled === undefined ? [invalidValue(path, selector, detail)] : validate(compiled);
+}
+
 /** A template whose pods the selector selects and that restart for ever. */
 export function validateWorkloadTemplate(
   given: PodTemplateSpec | undefined,
@@ -66,16 +75,22 @@ export function validateWorkloadTemplate(
   if (given === undefined && rules.emptyWhenAbsent !== true) return [required(path)];
   const template = completeTemplate(given, rules.dialect);
   const failures = [...templateMatchesSelector(template, rules.selector, path)];
-  failures.push(...validatePodTemplate(template, rules.dialect, path, rules.options));
+  addAll(failures, validatePodTemplate(template, rules.dialect, path, rules.options));
   if (rules.replicated === true) {
-    failures.push(...validateReplicatedVolumes(template.spec?.volumes ?? [], path.child('spec', 'volumes')));
+    addAll(failures, validateReplicatedVolumes(template.spec?.volumes ?? [], path.child('spec', 'volumes')));
   }
-  const restartPolicy = template.spec?.restartPolicy ?? '';
+  return [...failures, ...validateEndlessTemplate(template, rules.kind, path)];
+}
+
+/** A template whose pods restart for ever. */
+export function validateEndlessTemplate({ spec }: PodTemplateSpec, kind: string, path: FieldPath): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  const restartPolicy = spec?.restartPolicy ?? '';
   if (restartPolicy !== 'Always') {
     failures.push(notSupported(path.child('spec', 'restartPolicy'), restartPolicy, ['Always']));
   }
-  if (template.spec?.activeDeadlineSeconds !== undefined) {
-    const text = `activeDeadlineSeconds in ${rules.kind} is not Supported`;
+  if (spec?.activeDeadlineSeconds !== undefined) {
+    const text = `activeDeadlineSeconds in ${kind} is not Supported`;
     failures.push(forbiddenField(path.child('spec', 'activeDeadlineSeconds'), text));
   }
   return failures;
@@ -91,20 +106,14 @@ function validateReplicatedVolumes(volumes: readonly Volume[], path: FieldPath):
   });
 }
 
-/**
- * A selector that is itself malformed has been reported already, so it is not asked. An absent one selects nothing,
- * hence no template either.
- */
+/** A selector that could not be compiled, and is absent here, is not asked; one of nothing selects no template either. */
 export function templateMatchesSelector(
   template: PodTemplateSpec,
-  selector: LabelSelector | undefined,
+  selector: Selector | undefined,
   path: FieldPath,
 ): readonly FieldFailure[] {
   const labels = template.metadata?.labels ?? {};
-  if (selector !== undefined) {
-    if (isEmptySelector(selector) || validateLabelSelector(selector, path).length > 0) return [];
-    if (selectorFromObject(selector).matches(labels)) return [];
-  }
+  if (selector?.matches(labels) !== false) return none;
   const text = '`selector` does not match template `labels`';
   return [invalidValue(path.child('metadata', 'labels'), labels, text)];
 }

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { autoscalerFromV2, autoscalerToV2 } from '#api/autoscaling/v1/horizontalpodautoscaler/conversion.js';
-import type { HorizontalPodAutoscaler as V2 } from '#api/autoscaling/v2/types.gen.js';
+import { autoscalerV1Conversion } from '#api/autoscaling/v1/horizontalpodautoscaler/conversion.js';
+import type { HorizontalPodAutoscaler } from '#api/autoscaling/v2/types.gen.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 
 const memory = {
@@ -12,7 +12,9 @@ const processor = {
   resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 70 } },
 };
 
-const stored: V2 = {
+const { fromStored, toStored } = autoscalerV1Conversion;
+
+const stored: HorizontalPodAutoscaler = {
   kind: 'HorizontalPodAutoscaler',
   apiVersion: 'autoscaling/v2',
   metadata: { name: 'a', annotations: { mine: 'kept' } },
@@ -25,41 +27,75 @@ const stored: V2 = {
   status: {
     currentReplicas: 2,
     desiredReplicas: 3,
-    currentMetrics: [{ type: 'Resource', resource: { name: 'cpu', current: { averageUtilization: 55 } } }],
+    currentMetrics: [
+      { type: 'Resource', resource: { name: 'cpu', current: { averageUtilization: 55, averageValue: '110m' } } },
+    ],
     conditions: [{ type: 'AbleToScale', status: 'True' }],
   },
 };
 
-t.test('version 1 shows the processor and carries the rest', async (t) => {
+const annotation = (name: string) => `autoscaling.alpha.kubernetes.io/${name}`;
+
+t.test('version 1 shows the processor and carries the rest as clients of 1.24 know it', async (t) => {
   const before = structuredClone(stored);
-  const view = autoscalerFromV2(stored, dialect);
+  const view = fromStored(stored, dialect);
   t.match(view, {
     apiVersion: 'autoscaling/v1',
     spec: { maxReplicas: 5, targetCPUUtilizationPercentage: 70 },
     status: { currentReplicas: 2, currentCPUUtilizationPercentage: 55 },
-    metadata: { annotations: { mine: 'kept', 'autoscaling.alpha.kubernetes.io/metrics': JSON.stringify([memory]) } },
+  });
+  t.strictSame(view.metadata.annotations, {
+    mine: 'kept',
+    [annotation('metrics')]: '[{"type":"Resource","resource":{"name":"memory","targetAverageValue":"1Gi"}}]',
+    [annotation('behavior')]:
+      '{"ScaleUp":null,"ScaleDown":{"StabilizationWindowSeconds":10,"SelectPolicy":null,"Policies":null}}',
+    [annotation('current-metrics')]:
+      '[{"type":"Resource","resource":{"name":"cpu","currentAverageUtilization":55,"currentAverageValue":"110m"}}]',
+    [annotation('conditions')]: '[{"type":"AbleToScale","status":"True"}]',
   });
   t.notOk('metrics' in view.spec);
-  t.same(autoscalerToV2(view, dialect), stored, 'nothing is lost on the way back');
+  t.same(toStored(view, dialect), stored, 'nothing is lost on the way back');
   t.same(stored, before, 'the stored form is untouched');
 });
 
 t.test('what version 1 changes arrives', async (t) => {
-  const view = autoscalerFromV2(stored, dialect);
+  const view = fromStored(stored, dialect);
   const changed = { ...view, spec: { ...view.spec, targetCPUUtilizationPercentage: 90 } };
-  t.match(autoscalerToV2(changed, dialect).spec.metrics, [
+  t.match(toStored(changed, dialect).spec.metrics, [
     { resource: { name: 'cpu', target: { averageUtilization: 90 } } },
     { resource: { name: 'memory' } },
   ]);
   const { targetCPUUtilizationPercentage: _gone, ...without } = view.spec;
-  t.same(autoscalerToV2({ ...view, spec: without }, dialect).spec.metrics, [memory]);
+  t.same(toStored({ ...view, spec: without }, dialect).spec.metrics, [memory]);
 });
 
 t.test('unreadable annotations count as absent', async (t) => {
-  const view = autoscalerFromV2({ ...stored, spec: { ...stored.spec, metrics: [], behavior: {} } }, dialect);
-  for (const bad of ['{', '7', '{}']) {
-    const annotations = { 'autoscaling.alpha.kubernetes.io/metrics': bad };
-    const { metrics } = autoscalerToV2({ ...view, metadata: { name: 'a', annotations } }, dialect).spec;
-    t.match(metrics, [{ resource: { name: 'cpu', target: { averageUtilization: 80 } } }], bad);
+  const view = fromStored({ ...stored, spec: { ...stored.spec, metrics: [], behavior: {} } }, dialect);
+  for (const bad of ['{', '7', '{}', '[7]', '[{"type":7}]', '[{"resource":{"targetAverageValue":"x"}}]']) {
+    const annotations = {
+      [annotation('metrics')]: bad,
+      [annotation('behavior')]: bad === '{}' ? '{"ScaleUp":{"Policies":"all"}}' : bad,
+      [annotation('conditions')]: '[{"type":7}]',
+    };
+    const { spec, status, metadata } = toStored(
+      { ...view, status: { currentReplicas: 0, desiredReplicas: 0 }, metadata: { name: 'a', annotations } },
+      dialect,
+    );
+    t.match(spec.metrics, [{ resource: { name: 'cpu', target: { averageUtilization: 80 } } }], bad);
+    t.equal(spec.behavior, undefined);
+    t.equal(status?.conditions, undefined);
+    t.strictSame(metadata, { name: 'a' }, 'they are not stored');
   }
+});
+
+t.test('what the annotations say that clients of 1.24 write', async (t) => {
+  const behavior = { ScaleUp: { Policies: [{ Type: 'Pods', Value: 4, PeriodSeconds: 15 }], SelectPolicy: 'Max' } };
+  const annotations = { [annotation('behavior')]: JSON.stringify(behavior) };
+  const view = {
+    metadata: { name: 'a', annotations },
+    spec: { scaleTargetRef: { kind: 'D', name: 'd' }, maxReplicas: 1 },
+  };
+  t.strictSame(toStored(view, dialect).spec.behavior, {
+    scaleUp: { policies: [{ type: 'Pods', value: 4, periodSeconds: 15 }], selectPolicy: 'Max' },
+  });
 });

@@ -6,7 +6,7 @@ import type {
 } from '#api/autoscaling/v2/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkOptionalEnum } from '#apimachinery/validation/checks.js';
-import { invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { addAll, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 const maxWindowSeconds = 3600;
@@ -31,7 +31,7 @@ function validateRules(rules: HPAScalingRules, path: FieldPath): FieldFailure[] 
   if (seconds > maxWindowSeconds) {
     failures.push(invalidValue(window, seconds, `must be less than or equal to ${maxWindowSeconds}`));
   }
-  failures.push(...checkOptionalEnum(path.child('selectPolicy'), rules.selectPolicy, ['Disabled', 'Max', 'Min']));
+  addAll(failures, checkOptionalEnum(path.child('selectPolicy'), rules.selectPolicy, ['Disabled', 'Max', 'Min']));
   const policies = rules.policies ?? [];
   if (policies.length === 0) failures.push(required(path.child('policies'), 'must specify at least one Policy'));
   return [...failures, ...policies.flatMap((policy, i) => validatePolicy(policy, path.child('policies').index(i)))];

@@ -12,7 +12,14 @@ import type {
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { quantitySign } from '#apimachinery/quantity.js';
 import { checkRequired } from '#apimachinery/validation/checks.js';
-import { forbiddenField, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import {
+  addAll,
+  forbiddenField,
+  invalidEach,
+  invalidValue,
+  notSupported,
+  required,
+} from '#apimachinery/validation/failure.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -31,7 +38,7 @@ export function validateMetric(metric: MetricSpec, gate: (name: string) => boole
   const present = sourceFields.filter((field) => metric[field] !== undefined);
   const [first] = present;
   // Only the first is looked into: with more than one there is no telling which was meant.
-  if (first !== undefined) failures.push(...validateSource(metric, first, path.child(first)));
+  if (first !== undefined) addAll(failures, validateSource(metric, first, path.child(first)));
   const expected = sourceFields.find((field) => field.toLowerCase() === type.toLowerCase());
   if (expected !== undefined && metric[expected] === undefined) {
     const gated = expected === 'containerResource' && !gate('HPAContainerMetrics');

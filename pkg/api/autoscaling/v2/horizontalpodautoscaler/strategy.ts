@@ -1,4 +1,5 @@
 /** What is particular to horizontal pod autoscalers. */
+import { withoutRoundTrip } from '#api/autoscaling/v2/horizontalpodautoscaler/round-trip.js';
 import { validateScaler, validateScalerStatus } from '#api/autoscaling/v2/horizontalpodautoscaler/validation.js';
 import { horizontalpodautoscalers } from '#api/autoscaling/v2/resources.gen.js';
 import type {
@@ -14,13 +15,18 @@ import { age } from '#api/table/age.js';
 
 /** Metrics shown in tables; more are only counted. */
 const shownMetrics = 2;
-const defaultCPUPercent = 80;
+/** Of what the pods request, where no metric is named. */
+export const defaultCPUPercent = 80;
 const sourceFields = ['object', 'pods', 'resource', 'containerResource', 'external'] as const;
 
 export const horizontalPodAutoscalerStrategy: Strategy<HorizontalPodAutoscaler> = kindStrategy<HorizontalPodAutoscaler>(
   horizontalpodautoscalers,
   {
-    defaults: (scaler) => defaultScaler(scaler),
+    anyGenerateNameOnUpdate: true,
+    defaults(scaler, { dialect }) {
+      scaler.metadata = withoutRoundTrip(scaler.metadata, dialect);
+      defaultScaler(scaler);
+    },
     validate: (scaler, context, old) => validateScaler(scaler, context.gate, old),
     validateStatusUpdate: (scaler) => validateScalerStatus(scaler.status),
     cells: (scaler, context) => [

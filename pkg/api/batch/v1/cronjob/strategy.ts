@@ -14,7 +14,7 @@ import { age } from '#api/table/age.js';
 import { containerCells, formatLabelSelector, none } from '#api/table/text.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkEnum, checkNonNegative } from '#apimachinery/validation/checks.js';
-import { invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { addAll, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
@@ -22,6 +22,7 @@ const specPath = FieldPath.of('spec');
 const maxNameLength = 52;
 
 export const cronJobStrategy: Strategy<CronJob> = kindStrategy<CronJob>(cronjobs, {
+  anyGenerateNameOnUpdate: true,
   generationFields: ['spec'],
   defaults(cronJob, context) {
     const { spec } = cronJob;
@@ -62,9 +63,9 @@ function validateSpec(spec: CronJobSpec, context: StrategyContext, old: CronJobS
   const schedule = spec.schedule ?? '';
   const failures: FieldFailure[] = [];
   if (schedule === '') failures.push(required(specPath.child('schedule')));
-  else failures.push(...validateSchedule(schedule, spec.timeZone));
+  else addAll(failures, validateSchedule(schedule, spec.timeZone));
   // A zone that was known when it was written may since have got another name.
-  if (old === undefined || old.timeZone !== spec.timeZone) failures.push(...validateTimeZone(spec.timeZone));
+  if (old === undefined || old.timeZone !== spec.timeZone) addAll(failures, validateTimeZone(spec.timeZone));
   failures.push(
     ...(['startingDeadlineSeconds', 'successfulJobsHistoryLimit', 'failedJobsHistoryLimit'] as const).flatMap((field) =>
       checkNonNegative(specPath.child(field), spec[field]),
@@ -73,14 +74,8 @@ function validateSpec(spec: CronJobSpec, context: StrategyContext, old: CronJobS
   );
   const at = specPath.child('jobTemplate', 'spec');
   const jobSpec = spec.jobTemplate?.spec ?? { template: {} };
-  failures.push(
-    ...validateJobSpec(
-      jobSpec,
-      context.dialect,
-      at,
-      podOptions(jobSpec.template, old?.jobTemplate?.spec?.template, context),
-    ),
-  );
+  const options = podOptions(jobSpec.template, old?.jobTemplate?.spec?.template, context);
+  addAll(failures, validateJobSpec(jobSpec, context.dialect, at, options));
   if (jobSpec.selector !== undefined) {
     failures.push(invalidValue(at.child('selector'), jobSpec.selector, '`selector` will be auto-generated'));
   }

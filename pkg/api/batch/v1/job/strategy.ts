@@ -61,11 +61,24 @@ function defaultJob(job: Job, dialect: Dialect): void {
   if (spec.completions === undefined && spec.parallelism === undefined) spec.completions = 1;
   spec.parallelism ??= 1;
   spec.backoffLimit ??= 6;
-  const labels = spec.template?.metadata?.labels;
-  if (labels !== undefined && Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = { ...labels };
+  if (isEmpty(metadata.labels)) inheritLabels(job);
   spec.completionMode ??= 'NonIndexed';
   spec.suspend ??= false;
   defaultPodTemplate(spec.template, dialect);
+}
+
+/** Labels of jobs that are those of their pods, because the client gave none. */
+const inherited = new WeakSet<object>();
+
+function isEmpty(labels: object | undefined): boolean {
+  return labels === undefined || Object.keys(labels).length === 0;
+}
+
+function inheritLabels({ spec, metadata }: Job): void {
+  const labels = spec.template?.metadata?.labels;
+  if (labels === undefined) return;
+  metadata.labels = { ...labels };
+  inherited.add(metadata.labels);
 }
 
 /** The mark of jobs whose pods are counted by finalizers, which only the system may set. */
@@ -93,7 +106,7 @@ function validateTrackingMark(job: Job, old: Job, dialect: Dialect): FieldFailur
 
 /**
  * Unless the client brings its own selector, the job's uid marks its pods. Labels that the client gave stay, for
- * validation to refuse when they say something else.
+ * validation to refuse when they say something else. What the pods are marked with, a job without labels of its own is.
  */
 function generateSelector(job: Job): void {
   const { spec, metadata } = job;
@@ -106,6 +119,7 @@ function generateSelector(job: Job): void {
     labels[jobLabels.name] = name;
   }
   spec.template.metadata = { ...spec.template.metadata, labels };
+  if (metadata.labels === undefined || inherited.has(metadata.labels)) inheritLabels(job);
   spec.selector = {
     ...spec.selector,
     matchLabels: { [jobLabels.controllerUID]: uid, ...spec.selector?.matchLabels },

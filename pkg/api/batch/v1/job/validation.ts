@@ -6,9 +6,9 @@ import { validatePodTemplate } from '#api/core/v1/podtemplate/template.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { selectorFromObject } from '#apimachinery/selectors/labels.js';
+import { compileSelector } from '#apimachinery/selectors/labels.js';
 import { checkNonNegative, checkOptionalEnum } from '#apimachinery/validation/checks.js';
-import { duplicate, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { addAll, duplicate, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 /** Labels that tell a job's pods from all others. */
@@ -27,7 +27,7 @@ export function validateJobSpec(
   const failures = (
     ['parallelism', 'completions', 'activeDeadlineSeconds', 'backoffLimit', 'ttlSecondsAfterFinished'] as const
   ).flatMap((field) => checkNonNegative(path.child(field), spec[field]));
-  failures.push(...checkOptionalEnum(path.child('completionMode'), spec.completionMode, ['NonIndexed', 'Indexed']));
+  addAll(failures, checkOptionalEnum(path.child('completionMode'), spec.completionMode, ['NonIndexed', 'Indexed']));
   if (spec.completionMode === 'Indexed') {
     if (spec.completions === undefined) {
       failures.push(required(path.child('completions'), 'when completion mode is Indexed'));
@@ -39,7 +39,7 @@ export function validateJobSpec(
   }
   const at = path.child('template');
   const template = completeTemplate(spec.template, dialect);
-  failures.push(...validatePodTemplate(template, dialect, at, options));
+  addAll(failures, validatePodTemplate(template, dialect, at, options));
   return [...failures, ...validateRestartPolicy(template.spec?.restartPolicy ?? '', at.child('spec', 'restartPolicy'))];
 }
 
@@ -53,7 +53,10 @@ function validateRestartPolicy(policy: string, path: FieldPath): FieldFailure[] 
 export function validateJobSelector(spec: JobSpec, path: FieldPath): FieldFailure[] {
   const at = path.child('selector');
   const failures = spec.selector === undefined ? [required(at)] : validateLabelSelector(spec.selector, at);
-  return [...failures, ...templateMatchesSelector(spec.template ?? {}, spec.selector, path.child('template'))];
+  return [
+    ...failures,
+    ...templateMatchesSelector(spec.template ?? {}, compileSelector(spec.selector), path.child('template')),
+  ];
 }
 
 /** Without a selector of the client's own, the pods carry the labels that the system made, and the selector wants them. */
@@ -71,9 +74,7 @@ export function validateGeneratedSelector({ spec, metadata }: Job): FieldFailure
     failures.push(labels[key] === undefined ? required(at, text) : invalidValue(at, labels, text));
   }
   const path = FieldPath.of('spec', 'selector');
-  if (validateLabelSelector(spec.selector, path).length > 0 || selectorFromObject(spec.selector).matches(wanted)) {
-    return failures;
-  }
+  if (compileSelector(spec.selector)?.matches(wanted) !== false) return failures;
   return [...failures, invalidValue(path, spec.selector, '`selector` not auto-generated')];
 }
 

@@ -1,6 +1,6 @@
 /** Rules of names of signers: `example.com/signer-name`. */
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { invalidValue, required, tooLong } from '#apimachinery/validation/failure.js';
+import { addAll, invalidValue, required, tooLong } from '#apimachinery/validation/failure.js';
 import {
   dns1123LabelErrors,
   dns1123SubdomainErrors,
@@ -23,11 +23,11 @@ export function validateSignerName(name: string, path: FieldPath): FieldFailure[
   }
   const failures = domain.length > maxSubdomainLength ? [tooLong(path, maxSubdomainLength)] : [];
   const labels = domain.split('.');
-  failures.push(...checkParts(labels, domain, dns1123LabelErrors, path));
+  addAll(failures, checkParts(labels, domain, dns1123LabelErrors, path));
   if (labels.length < 2) {
     failures.push(invalidValue(path, domain, 'should be a domain with at least two segments separated by dots'));
   }
-  failures.push(...checkParts(rest.split('.'), rest, dns1123SubdomainErrors, path));
+  addAll(failures, checkParts(rest.split('.'), rest, dns1123SubdomainErrors, path));
   if (name.length > maxLength) failures.push(tooLong(path, maxLength));
   return failures;
 }

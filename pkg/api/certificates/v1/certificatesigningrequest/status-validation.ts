@@ -5,7 +5,14 @@ import { decodePem } from '#apimachinery/asn1/pem.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkRequired } from '#apimachinery/validation/checks.js';
-import { duplicate, forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import {
+  addAll,
+  duplicate,
+  forbiddenField,
+  invalidValue,
+  notSupported,
+  required,
+} from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const conditionsPath = FieldPath.of('status', 'conditions');
@@ -44,7 +51,7 @@ function validateConditions(request: CertificateSigningRequest, old: Certificate
   const types = new Set<string>();
   (request.status?.conditions ?? []).forEach(({ type = '', status = '' }, i) => {
     const at = conditionsPath.index(i);
-    if (!tolerance.emptyTypes) failures.push(...checkRequired(at.child('type'), type));
+    if (!tolerance.emptyTypes) addAll(failures, checkRequired(at.child('type'), type));
     if (status === '') failures.push(required(at.child('status')));
     else {
       const allowed = decisions.includes(type) ? ['True'] : states;

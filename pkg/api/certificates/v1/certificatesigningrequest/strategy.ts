@@ -16,7 +16,8 @@ import { age } from '#api/table/age.js';
 import { formatTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { duplicate, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { repeatedAt } from '#apimachinery/validation/checks.js';
+import { addAll, duplicate, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -81,10 +82,10 @@ function validateRequest(
 ): FieldFailure[] {
   // What was once accepted never changes, so it is not verified again.
   const failures = old === undefined ? validatePkcs10(spec.request ?? '', specPath.child('request')) : [];
-  failures.push(...validateUsages(spec.usages ?? [], old?.spec.usages ?? [], specPath.child('usages')));
+  addAll(failures, validateUsages(spec.usages ?? [], old?.spec.usages ?? [], specPath.child('usages')));
   const legacy = dialect.signers.legacyUnknown;
   if (spec.signerName !== legacy)
-    failures.push(...validateSignerName(spec.signerName ?? '', specPath.child('signerName')));
+    addAll(failures, validateSignerName(spec.signerName ?? '', specPath.child('signerName')));
   else if (old?.spec.signerName !== legacy) {
     const detail = 'the legacy signerName is not allowed via this API version';
     failures.push(invalidValue(specPath.child('signerName'), legacy, detail));
@@ -112,9 +113,10 @@ function validateUsages(usages: string[], old: readonly string[], path: FieldPat
   const unknownFree = old.some((usage) => !keyUsages.includes(usage));
   const twiceFree = new Set(old).size < old.length;
   const failures: FieldFailure[] = [];
+  const repeated = repeatedAt(usages);
   usages.forEach((usage, i) => {
     if (!unknownFree && !keyUsages.includes(usage)) failures.push(notSupported(path.index(i), usage, keyUsages));
-    if (!twiceFree && usages.indexOf(usage) < i) failures.push(duplicate(path.index(i), usage));
+    if (!twiceFree && repeated.has(i)) failures.push(duplicate(path.index(i), usage));
   });
   return failures;
 }

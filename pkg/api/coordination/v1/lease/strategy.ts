@@ -10,6 +10,7 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 const specPath = FieldPath.of('spec');
 
 export const leaseStrategy: Strategy<Lease> = kindStrategy<Lease>(leases, {
+  anyGenerateNameOnUpdate: true,
   allowCreateOnUpdate: true,
   // Who overwrites a lease unseen may break somebody's hold.
   allowUnconditionalUpdate: false,

@@ -6,7 +6,7 @@ import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { invalidValue, tooLong } from '#apimachinery/validation/failure.js';
+import { addAll, invalidValue, tooLong } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 export const configMapStrategy: Strategy<ConfigMap> = kindStrategy<ConfigMap>(configmaps, {
@@ -27,10 +27,10 @@ function validateConfigMap(map: ConfigMap): FieldFailure[] {
     if (!Object.hasOwn(binaryData, key)) continue;
     failures.push(invalidValue(dataPath.key(key), key, 'duplicate of key present in binaryData'));
   }
-  failures.push(...validateDataKeys(binaryData, FieldPath.of('binaryData')));
+  addAll(failures, validateDataKeys(binaryData, FieldPath.of('binaryData')));
   let bytes = 0;
   for (const value of Object.values(data)) bytes += Buffer.byteLength(value);
   for (const value of Object.values(binaryData)) bytes += base64Bytes(value);
-  if (bytes > maxDataBytes) failures.push(tooLong(FieldPath.of(''), maxDataBytes));
+  if (bytes > maxDataBytes) failures.push(tooLong(FieldPath.ofNothing, maxDataBytes));
   return failures;
 }

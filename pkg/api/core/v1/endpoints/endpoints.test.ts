@@ -47,6 +47,19 @@ t.test('endpoints', (t) => {
       '224.0.0.1',
       `${s}.addresses[0].ip: Invalid value: "224.0.0.1": may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)`,
     ],
+    ...['::ffff:7f00:1', '0::1', '::ffff:127.0.0.1'].map(
+      (ip): Row => [
+        'subsets.0.addresses.0.ip',
+        ip,
+        `${s}.addresses[0].ip: Invalid value: "${ip}": may not be in the loopback range (127.0.0.0/8, ::1/128)`,
+      ],
+    ),
+    ['subsets.0.addresses.0.ip', '::0', `${s}.addresses[0].ip: Invalid value: "::0": may not be unspecified (::0)`],
+    [
+      'subsets.0.addresses.0.ip',
+      '::ffff:a9fe:a9fe',
+      `${s}.addresses[0].ip: Invalid value: "::ffff:a9fe:a9fe": may not be in the link-local range (169.254.0.0/16, fe80::/10)`,
+    ],
     ['subsets.0.addresses.0.hostname', 'A', `${s}.addresses[0].hostname: Invalid value: "A": ${label}`],
     ['subsets.0.ports', [{ port: 1 }, { name: 'b', port: 2 }], `${s}.ports[0].name: Required value`],
     ['subsets.0.ports', [{ port: 0 }], `${s}.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive`],

@@ -8,7 +8,7 @@ import { age } from '#api/table/age.js';
 import { none } from '#api/table/text.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkDNSSubdomain, checkEnum, checkQualifiedName } from '#apimachinery/validation/checks.js';
-import { invalidEach, required } from '#apimachinery/validation/failure.js';
+import { addAll, invalidEach, required } from '#apimachinery/validation/failure.js';
 import { portNumberErrors } from '#apimachinery/validation/identifiers.js';
 import { ipErrors } from '#apimachinery/validation/ip.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
@@ -37,13 +37,13 @@ function validateSubset(subset: EndpointSubset, path: FieldPath): FieldFailure[]
     failures.push(required(path, 'must specify `addresses` or `notReadyAddresses`'));
   }
   addresses.forEach((address, i) => {
-    failures.push(...validateAddress(address, path.child('addresses').index(i)));
+    addAll(failures, validateAddress(address, path.child('addresses').index(i)));
   });
   notReadyAddresses.forEach((address, i) => {
-    failures.push(...validateAddress(address, path.child('notReadyAddresses').index(i)));
+    addAll(failures, validateAddress(address, path.child('notReadyAddresses').index(i)));
   });
   ports.forEach((port, i) => {
-    failures.push(...validatePort(port, ports.length > 1, path.child('ports').index(i)));
+    addAll(failures, validatePort(port, ports.length > 1, path.child('ports').index(i)));
   });
   return failures;
 }
@@ -51,8 +51,8 @@ function validateSubset(subset: EndpointSubset, path: FieldPath): FieldFailure[]
 function validateAddress(address: EndpointAddress, path: FieldPath): FieldFailure[] {
   const { ip = '', hostname = '', nodeName } = address;
   const failures = [...invalidEach(path.child('ip'), ip, ipErrors(ip))];
-  if (hostname !== '') failures.push(...checkDNSLabel(path.child('hostname'), hostname));
-  if (nodeName !== undefined) failures.push(...checkDNSSubdomain(path.child('nodeName'), nodeName));
+  if (hostname !== '') addAll(failures, checkDNSLabel(path.child('hostname'), hostname));
+  if (nodeName !== undefined) addAll(failures, checkDNSSubdomain(path.child('nodeName'), nodeName));
   return [...failures, ...validateNonSpecialIP(path.child('ip'), ip)];
 }
 
@@ -61,10 +61,10 @@ function validatePort(port: EndpointPort, nameRequired: boolean, path: FieldPath
   const failures: FieldFailure[] = [];
   if (name === '') {
     if (nameRequired) failures.push(required(path.child('name')));
-  } else failures.push(...checkDNSLabel(path.child('name'), name));
-  failures.push(...invalidEach(path.child('port'), port.port ?? 0, portNumberErrors(port.port ?? 0)));
-  failures.push(...checkEnum(path.child('protocol'), port.protocol, ['SCTP', 'TCP', 'UDP']));
-  if (port.appProtocol !== undefined) failures.push(...checkQualifiedName(path.child('appProtocol'), port.appProtocol));
+  } else addAll(failures, checkDNSLabel(path.child('name'), name));
+  addAll(failures, invalidEach(path.child('port'), port.port ?? 0, portNumberErrors(port.port ?? 0)));
+  addAll(failures, checkEnum(path.child('protocol'), port.protocol, ['SCTP', 'TCP', 'UDP']));
+  if (port.appProtocol !== undefined) addAll(failures, checkQualifiedName(path.child('appProtocol'), port.appProtocol));
   return failures;
 }
 

@@ -2,39 +2,57 @@
 import { events } from '#api/core/v1/resources.gen.js';
 import type { Event, ObjectReference } from '#api/core/v1/types.gen.js';
 import type { TableRowCells } from '#api/object.js';
-import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import { type KindRules, kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkQualifiedName, checkRequired } from '#apimachinery/validation/checks.js';
-import { invalidValue } from '#apimachinery/validation/failure.js';
+import { addAll, invalidValue } from '#apimachinery/validation/failure.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
-export const eventStrategy: Strategy<Event> = kindStrategy<Event>(events, {
-  name: pathSegmentErrors,
+/** What is the same for all versions of events. */
+export const commonEventRules: KindRules<Event> = {
   allowCreateOnUpdate: true,
-  validate: (event, context) => [
-    ...validateInvolvedNamespace(event, context.dialect),
-    ...(event.eventTime === undefined ? [] : validateNewFields(event)),
-  ],
   selectableFields: (event) => ({
-    ...referenceFields('involvedObject', event.involvedObject),
+    ...referenceFields(event.involvedObject),
     reason: event.reason ?? '',
     reportingComponent: event.reportingComponent ?? '',
     source: event.source?.component || event.reportingComponent || '',
     type: event.type ?? '',
   }),
   cells: (event, context) => eventCells(event, context.now),
-});
+};
 
-/** Selectable fields of the object that an event is about. */
-export function referenceFields(prefix: string, reference: ObjectReference | undefined): Record<string, string> {
+export const eventStrategy: Strategy<Event> = oldEventStrategy('reportingComponent');
+
+/** The old rules, which also hold in the beta version of the newer form; only the name of one field differs. */
+export function oldEventStrategy(controllerField: string): Strategy<Event> {
+  return kindStrategy<Event>(events, {
+    name: pathSegmentErrors,
+    validate: (event, context) => [
+      ...validateInvolvedNamespace(event, context.dialect),
+      ...(event.eventTime === undefined ? [] : validateNewFields(event, controllerField)),
+    ],
+    ...commonEventRules,
+  });
+}
+
+/** What events can be selected by of the object that they are about. */
+export const referenceFieldNames = [
+  'kind',
+  'namespace',
+  'name',
+  'uid',
+  'apiVersion',
+  'resourceVersion',
+  'fieldPath',
+] as const satisfies readonly (keyof ObjectReference)[];
+
+function referenceFields(reference: ObjectReference | undefined): Record<string, string> {
   const fields: Record<string, string> = {};
-  for (const field of ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'] as const) {
-    fields[`${prefix}.${field}`] = reference?.[field] ?? '';
-  }
+  for (const field of referenceFieldNames) fields[`involvedObject.${field}`] = reference?.[field] ?? '';
   return fields;
 }
 
@@ -58,7 +76,7 @@ const maxMessageLength = 1024;
  * What an event that has the newer time also has, in whichever form it is written; only the name of the controller's
  * field differs.
  */
-export function validateNewFields(event: Event, controllerField = 'reportingComponent'): FieldFailure[] {
+export function validateNewFields(event: Event, controllerField: string): FieldFailure[] {
   const controllerPath = FieldPath.of(controllerField);
   const controller = event.reportingComponent ?? '';
   const failures = [...checkRequired(controllerPath, controller), ...checkQualifiedName(controllerPath, controller)];
@@ -66,7 +84,7 @@ export function validateNewFields(event: Event, controllerField = 'reportingComp
     invalidValue(FieldPath.of(field), '', `can have at most ${max} characters`);
   for (const field of ['reportingInstance', 'action', 'reason'] as const) {
     const word = event[field] ?? '';
-    failures.push(...checkRequired(FieldPath.of(field), word));
+    addAll(failures, checkRequired(FieldPath.of(field), word));
     if (Buffer.byteLength(word) > maxWordLength) failures.push(tooLong(field, maxWordLength));
   }
   if (Buffer.byteLength(event.message ?? '') > maxMessageLength) failures.push(tooLong('message', maxMessageLength));
@@ -74,7 +92,7 @@ export function validateNewFields(event: Event, controllerField = 'reportingComp
 }
 
 /** Last seen, type, reason, object, subobject, source, message, first seen, count, name. `now` in ms. */
-export function eventCells(event: Event, now: number): TableRowCells {
+function eventCells(event: Event, now: number): TableRowCells {
   const first = age(event.firstTimestamp ?? event.eventTime, now);
   let last = event.lastTimestamp === undefined ? first : age(event.lastTimestamp, now);
   let count = event.count || 1;

@@ -10,12 +10,17 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { compareQuantities, parseQuantity } from '#apimachinery/quantity.js';
 import { checkQualifiedName } from '#apimachinery/validation/checks.js';
-import { duplicate, forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { addAll, duplicate, forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const limitsPath = FieldPath.of('spec', 'limits');
 
 export const limitRangeStrategy: Strategy<LimitRange> = kindStrategy<LimitRange>(limitranges, {
+  allowCreateOnUpdate: true,
+  prepareForCreate({ metadata }) {
+    // This one kind is named by the system where the client says nothing.
+    if ((metadata.name ?? '') === '' && (metadata.generateName ?? '') === '') metadata.name = metadata.uid ?? '';
+  },
   defaults: (range) => (range.spec.limits ?? []).forEach(defaultItem),
   validate: (range, context) => validateLimits(range.spec.limits ?? [], context.dialect),
   cells: (range) => [range.metadata.name ?? '', range.metadata.creationTimestamp ?? ''],
@@ -38,10 +43,10 @@ function validateLimits(items: LimitRangeItem[], dialect: Dialect): FieldFailure
   items.forEach((item, i) => {
     const at = limitsPath.index(i);
     const type = item.type ?? '';
-    failures.push(...validateType(type, at.child('type')));
+    addAll(failures, validateType(type, at.child('type')));
     if (types.has(type)) failures.push(duplicate(at.child('type'), type));
     types.add(type);
-    failures.push(...validateItem(item, dialect, at));
+    addAll(failures, validateItem(item, dialect, at));
   });
   return failures;
 }
@@ -66,7 +71,7 @@ function validateItem(item: LimitRangeItem, dialect: Dialect, path: FieldPath): 
     if (ofPods && (field === 'default' || field === 'defaultRequest')) {
       const text = "may not be specified when `type` is 'Pod'";
       if (names.length > 0) failures.push(forbiddenField(path.child(field), text));
-    } else for (const name of names) failures.push(...checkName(name, path.child(field).key(name)));
+    } else for (const name of names) addAll(failures, checkName(name, path.child(field).key(name)));
   }
   const sized = item.min?.['storage'] ?? item.max?.['storage'];
   if (item.type === 'PersistentVolumeClaim' && sized === undefined) {

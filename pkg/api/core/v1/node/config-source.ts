@@ -2,7 +2,7 @@
 import type { ConfigMapNodeConfigSource, Node, NodeConfigSource, NodeConfigStatus } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkDNSSubdomain } from '#apimachinery/validation/checks.js';
-import { forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { addAll, forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { configKeyErrors } from '#apimachinery/validation/identifiers.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -52,10 +52,10 @@ function validateConfigMap(
     path.child('kubeletConfigKey'),
   ];
   if (namespace === '') failures.push(required(namespacePath, 'namespace must be set'));
-  else failures.push(...checkDNSLabel(namespacePath, namespace));
+  else addAll(failures, checkDNSLabel(namespacePath, namespace));
   if (name === '') failures.push(required(namePath, 'name must be set'));
-  else failures.push(...checkDNSSubdomain(namePath, name));
+  else addAll(failures, checkDNSSubdomain(namePath, name));
   if (key === '') failures.push(required(keyPath, 'kubeletConfigKey must be set'));
-  else failures.push(...invalidEach(keyPath, key, configKeyErrors(key)));
+  else addAll(failures, invalidEach(keyPath, key, configKeyErrors(key)));
   return failures;
 }

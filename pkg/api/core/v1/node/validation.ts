@@ -6,8 +6,8 @@ import { taintEffects } from '#api/core/v1/pod/validation/scheduling.js';
 import type { AvoidPods, Node, Taint } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkEnum, checkQualifiedName } from '#apimachinery/validation/checks.js';
-import { duplicate, forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { checkEnum, checkQualifiedName, repeatedAt } from '#apimachinery/validation/checks.js';
+import { addAll, duplicate, forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { parseCIDR } from '#apimachinery/validation/ip.js';
 import { labelValueErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
@@ -32,10 +32,10 @@ function validateTaints(taints: Taint[], path: FieldPath): FieldFailure[] {
   taints.forEach((taint, i) => {
     const at = path.index(i);
     const { key = '', value = '', effect } = taint;
-    failures.push(...checkQualifiedName(at.child('key'), key));
+    addAll(failures, checkQualifiedName(at.child('key'), key));
     const wrong = labelValueErrors(value);
     if (wrong.length > 0) failures.push(invalidValue(at.child('value'), value, wrong.join(';')));
-    failures.push(...checkEnum(at.child('effect'), effect, taintEffects));
+    addAll(failures, checkEnum(at.child('effect'), effect, taintEffects));
     const id = `${effect} ${key}`;
     if (seen.has(id)) failures.push(duplicate(at, taint, 'taints must be unique by key and effect pair'));
     seen.add(id);
@@ -53,7 +53,7 @@ function validateNodeAnnotations(annotations: Readonly<Record<string, string>>, 
   if (taints !== '') {
     const parsed = parseList<Taint>(taints);
     if (parsed === undefined) failures.push(invalidValue(annotationsPath, taintsKey, 'must be a list in JSON'));
-    else failures.push(...validateTaints(parsed, annotationsPath.child(taintsKey)));
+    else addAll(failures, validateTaints(parsed, annotationsPath.child(taintsKey)));
   }
   const avoid = annotations[avoidKey] ?? '';
   return avoid === '' ? failures : [...failures, ...validateAvoidPods(avoid, avoidKey)];
@@ -84,8 +84,9 @@ function validatePodCIDRs(node: Node): FieldFailure[] {
   if (blocks.length > 2 || new Set(parsed.map((block) => block?.family)).size !== 2) {
     failures.push(invalidValue(path, blocks, 'may specify no more than one CIDR for each IP family'));
   }
+  const repeated = repeatedAt(blocks);
   blocks.forEach((block, i) => {
-    if (blocks.indexOf(block) < i) failures.push(duplicate(path.index(i), block));
+    if (repeated.has(i)) failures.push(duplicate(path.index(i), block));
   });
   return failures;
 }
@@ -111,8 +112,8 @@ export function validateNodeUpdate(node: Node, old: Node): FieldFailure[] {
     const text = 'node updates may not change providerID except from "" to valid';
     failures.push(forbiddenField(specPath.child('providerID'), text));
   }
-  failures.push(...validateConfigSource(node.spec.configSource, 'spec', specPath.child('configSource')));
-  failures.push(...validateConfigStatus(node.status?.config, statusPath.child('config')));
+  addAll(failures, validateConfigSource(node.spec.configSource, 'spec', specPath.child('configSource')));
+  addAll(failures, validateConfigStatus(node.status?.config, statusPath.child('config')));
   if ((node.spec.externalID ?? '') !== (old.spec.externalID ?? '')) {
     failures.push(forbiddenField(specPath.child('externalID'), 'may not be updated'));
   }

@@ -30,7 +30,7 @@ import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { quantitySign, value } from '#apimachinery/quantity.js';
 import { checkDNSSubdomain, checkOptionalEnum } from '#apimachinery/validation/checks.js';
-import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { addAll, forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
@@ -99,7 +99,7 @@ export function validateVolumeSpec(spec: PersistentVolumeSpec, rules: SpecRules,
     failures.push(forbiddenField(policyPath, "may not be 'recycle' for a hostPath mount of '/'"));
   }
   if (rules.inline) return failures;
-  if (storageClass !== '') failures.push(...checkDNSSubdomain(path.child('storageClassName'), storageClass));
+  if (storageClass !== '') addAll(failures, checkDNSSubdomain(path.child('storageClassName'), storageClass));
   return [...failures, ...checkOptionalEnum(path.child('volumeMode'), spec.volumeMode, ['Block', 'Filesystem'])];
 }
 
@@ -142,7 +142,8 @@ function validateCapacity(capacity: Readonly<Record<string, string>>, path: Fiel
   }
   for (const [name, quantity] of entries) {
     const at = path.key(name);
-    failures.push(...checkBasicQuantity(at, quantity), ...checkPositiveQuantity(at, quantity));
+    addAll(failures, checkBasicQuantity(at, quantity));
+    addAll(failures, checkPositiveQuantity(at, quantity));
   }
   return failures;
 }
@@ -250,9 +251,9 @@ export function validateVolumeUpdate(spec: PersistentVolumeSpec, old: Persistent
     failures.push(forbiddenField(specPath.child('persistentvolumesource'), text));
   }
   // Both paths lack their `spec` in 1.24.
-  failures.push(...validateImmutable(spec.volumeMode, old.volumeMode, FieldPath.of('volumeMode')));
+  addAll(failures, validateImmutable(spec.volumeMode, old.volumeMode, FieldPath.of('volumeMode')));
   if (old.nodeAffinity !== undefined) {
-    failures.push(...validateImmutable(spec.nodeAffinity, old.nodeAffinity, FieldPath.of('nodeAffinity')));
+    addAll(failures, validateImmutable(spec.nodeAffinity, old.nodeAffinity, FieldPath.of('nodeAffinity')));
   }
   return failures;
 }

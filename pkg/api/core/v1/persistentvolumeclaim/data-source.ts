@@ -21,7 +21,7 @@ function isClaimOrSnapshot({ kind, apiGroup = '' }: TypedLocalObjectReference, d
   return kind === 'VolumeSnapshot' && apiGroup === `snapshot.storage.${dialect.apiDomain}`;
 }
 
-/** Whichever of the fields is set, both are. In place; not for updates, where the client may mean the difference. */
+/** Whichever of the fields is set, both are. In place. */
 export function alignDataSources(spec: PersistentVolumeClaimSpec): void {
   if (spec.dataSource !== undefined) spec.dataSourceRef ??= { ...spec.dataSource };
   else if (spec.dataSourceRef !== undefined) spec.dataSource = { ...spec.dataSourceRef };

@@ -11,7 +11,7 @@ import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { quantitySign } from '#apimachinery/quantity.js';
 import { checkDNSSubdomain, checkOptionalEnum, checkRequired } from '#apimachinery/validation/checks.js';
-import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { addAll, forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /** More than nothing: sizes of volumes. */
@@ -52,8 +52,8 @@ export function validateClaimSpec(
     ...(storageClass === '' ? [] : checkDNSSubdomain(path.child('storageClassName'), storageClass)),
     ...checkOptionalEnum(path.child('volumeMode'), spec.volumeMode, ['Block', 'Filesystem']),
   ];
-  if (dataSource !== undefined) failures.push(...validateDataSource(dataSource, path.child('dataSource')));
-  if (dataSourceRef !== undefined) failures.push(...validateDataSource(dataSourceRef, path.child('dataSourceRef')));
+  if (dataSource !== undefined) addAll(failures, validateDataSource(dataSource, path.child('dataSource')));
+  if (dataSourceRef !== undefined) addAll(failures, validateDataSource(dataSourceRef, path.child('dataSourceRef')));
   if (dataSource !== undefined && dataSourceRef !== undefined && !semanticEqual(dataSource, dataSourceRef)) {
     failures.push(invalidValue(path, path.child('dataSource').toString(), 'must match dataSourceRef'));
   }

@@ -24,7 +24,11 @@ export const persistentVolumeClaimStrategy: Strategy<PersistentVolumeClaim> = ki
       dropUnknownDataSource(claim.spec, undefined, dialect);
       if (gate('AnyVolumeDataSource')) alignDataSources(claim.spec);
     },
-    prepareForUpdate: (claim, old, { dialect }) => dropUnknownDataSource(claim.spec, old.spec, dialect),
+    prepareForUpdate(claim, old, { dialect, gate }) {
+      dropUnknownDataSource(claim.spec, old.spec, dialect);
+      // Older clients know one of the fields only, and leave out the other one.
+      if (gate('AnyVolumeDataSource')) alignDataSources(claim.spec);
+    },
     validate: (claim, context, old) =>
       validateClaimSpec(claim.spec, specPath, knownAccessModes(context.gate, old?.spec.accessModes)),
     validateUpdate: validateClaimUpdate,

@@ -10,7 +10,7 @@ import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { compareQuantities } from '#apimachinery/quantity.js';
 import { checkOptionalEnum } from '#apimachinery/validation/checks.js';
-import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { addAll, forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
@@ -32,7 +32,7 @@ export function validateClaimUpdate(
     else before.volumeName = spec.volumeName;
   }
   if (movesClassToField(claim, old, dialect)) delete spec.storageClassName;
-  else failures.push(...validateSameClassAnnotation(claim, old, dialect));
+  else addAll(failures, validateSameClassAnnotation(claim, old, dialect));
   const size = claim.spec.resources?.requests?.['storage'];
   const oldSize = old.spec.resources?.requests?.['storage'];
   if (claim.status?.phase === 'Bound' && spec.resources?.requests !== undefined && oldSize !== undefined) {
@@ -43,7 +43,7 @@ export function validateClaimUpdate(
     failures.push(forbiddenField(specPath, text));
   }
   if (size !== undefined && oldSize !== undefined && compareQuantities(size, oldSize) < 0) {
-    failures.push(...validateShrinking(size, old, gate('RecoverVolumeExpansionFailure')));
+    addAll(failures, validateShrinking(size, old, gate('RecoverVolumeExpansionFailure')));
   }
   return [...failures, ...validateImmutable(claim.spec.volumeMode, old.spec.volumeMode, FieldPath.of('volumeMode'))];
 }
@@ -98,14 +98,14 @@ export function validateClaimStatus(
   const failures: FieldFailure[] = [];
   if ((claim.spec.accessModes ?? []).length === 0) failures.push(required(FieldPath.of('Spec', 'accessModes')));
   for (const [name, quantity] of Object.entries(claim.status?.capacity ?? {})) {
-    failures.push(...checkBasicQuantity(statusPath.child('capacity').key(name), quantity));
+    addAll(failures, checkBasicQuantity(statusPath.child('capacity').key(name), quantity));
   }
   if (!gate('RecoverVolumeExpansionFailure')) return failures;
-  failures.push(...checkOptionalEnum(statusPath.child('resizeStatus'), claim.status?.resizeStatus, resizeStates));
+  addAll(failures, checkOptionalEnum(statusPath.child('resizeStatus'), claim.status?.resizeStatus, resizeStates));
   const at = statusPath.child('allocatedResources');
   for (const [name, quantity] of Object.entries(claim.status?.allocatedResources ?? {})) {
     if (name !== 'storage') failures.push(notSupported(at, name, ['storage']));
-    else failures.push(...checkBasicQuantity(at.key(name), quantity));
+    else addAll(failures, checkBasicQuantity(at.key(name), quantity));
   }
   return failures;
 }

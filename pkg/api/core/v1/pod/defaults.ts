@@ -1,5 +1,6 @@
 /** Defaults of pods, of templates of pods, and of their parts. All of them fill in place. */
 import { containerLists } from '#api/core/v1/pod/containers.js';
+import { imageTag } from '#api/core/v1/pod/image-name.js';
 import { defaultVolume } from '#api/core/v1/pod/volume-defaults.js';
 import type { Container, ContainerPort, EnvVar, HTTPGetAction, Pod, PodSpec, Probe } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -105,12 +106,9 @@ function defaultHTTPGet(action: HTTPGetAction | undefined): void {
   action.scheme ||= 'HTTP';
 }
 
-/** An image that may move under its name (no tag, or `latest`) is pulled every time. */
+/** An image that may move under its name (no tag, or `latest`) is pulled every time. What is no image has no tag either. */
 export function pullPolicyOf(image: string): 'Always' | 'IfNotPresent' {
-  if (image === '' || image.includes('@')) return 'IfNotPresent';
-  const last = image.slice(image.lastIndexOf('/') + 1);
-  const colon = last.indexOf(':');
-  return colon < 0 || last.slice(colon + 1) === 'latest' ? 'Always' : 'IfNotPresent';
+  return imageTag(image) === 'latest' ? 'Always' : 'IfNotPresent';
 }
 
 /** Resources are kept to a thousandth at the finest. */

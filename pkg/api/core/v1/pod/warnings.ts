@@ -95,7 +95,7 @@ const oldVolumeFields = Object.keys(oldVolumes) as (keyof typeof oldVolumes)[];
 
 function warnOfSpec(warnings: string[], spec: PodSpec, dialect: Dialect, path: FieldPath): void {
   if (spec.nodeSelector !== undefined) {
-    warnings.push(...nodeLabelWarnings(spec.nodeSelector, dialect, path.child('nodeSelector')));
+    for (const text of nodeLabelWarnings(spec.nodeSelector, dialect, path.child('nodeSelector'))) warnings.push(text);
   }
   const nodeAffinity = spec.affinity?.nodeAffinity;
   if (nodeAffinity !== undefined) {
@@ -158,11 +158,12 @@ function warnOfNodeAffinity(warnings: string[], node: NodeAffinity, dialect: Dia
   const required = 'requiredDuringSchedulingIgnoredDuringExecution';
   const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
   node[required]?.nodeSelectorTerms?.forEach((term, i) => {
-    warnings.push(...nodeSelectorTermWarnings(term, dialect, path.child(required, 'nodeSelectorTerms').index(i)));
+    const at = path.child(required, 'nodeSelectorTerms').index(i);
+    for (const text of nodeSelectorTermWarnings(term, dialect, at)) warnings.push(text);
   });
   node[preferred]?.forEach(({ preference }, i) => {
     const at = path.child(preferred).index(i).child('preference');
-    warnings.push(...nodeSelectorTermWarnings(preference, dialect, at));
+    for (const text of nodeSelectorTermWarnings(preference, dialect, at)) warnings.push(text);
   });
 }
 

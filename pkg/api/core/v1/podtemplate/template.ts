@@ -27,9 +27,7 @@ export function validatePodTemplate(
 ): FieldFailure[] {
   const spec = template.spec ?? { containers: [] };
   const failures = [
-    ...validateLabels(template.metadata?.labels, path.child('labels')),
-    ...validateAnnotations(template.metadata?.annotations, path.child('annotations')),
-    ...validatePodAnnotations(template, { dialect, options }, path.child('annotations')),
+    ...validateTemplateMetadata(template, { dialect, options }, path),
     ...validatePodSpec(spec, { dialect, options, podName: '' }, path.child('spec')),
     ...validateSeccompAgreement(template, dialect, path.child('spec')),
   ];
@@ -38,4 +36,17 @@ export function validatePodTemplate(
     failures.push(forbiddenField(path.child('spec', 'ephemeralContainers'), text));
   }
   return failures;
+}
+
+/** Labels and annotations. */
+export function validateTemplateMetadata(
+  template: PodTemplateSpec,
+  rules: { readonly dialect: Dialect; readonly options: PodOptions },
+  path: FieldPath,
+): FieldFailure[] {
+  return [
+    ...validateLabels(template.metadata?.labels, path.child('labels')),
+    ...validateAnnotations(template.metadata?.annotations, path.child('annotations')),
+    ...validatePodAnnotations(template, rules, path.child('annotations')),
+  ];
 }

@@ -12,6 +12,7 @@ import { age } from '#api/table/age.js';
 import { containerCells, formatLabels } from '#api/table/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { selectorFromLabels } from '#apimachinery/selectors/labels.js';
 import { checkNonNegative } from '#apimachinery/validation/checks.js';
 import { required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
@@ -81,7 +82,8 @@ function validateController(
   const rules = {
     dialect: context.dialect,
     options: podOptions(template, old?.spec.template, context),
-    selector: { matchLabels: selector ?? {} },
+    // Keys and values are taken as they are: what is no label selects no template.
+    selector: selectorFromLabels(selector),
     kind: 'ReplicationController',
     replicated: (replicas ?? 0) > 1,
   };

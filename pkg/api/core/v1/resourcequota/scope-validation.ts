@@ -27,10 +27,11 @@ const conflicts = [
 export function validateScopes(spec: ResourceQuotaSpec, path: FieldPath): FieldFailure[] {
   const scopes = spec.scopes ?? [];
   const at = path.child('scopes');
+  const uncounted = uncountedIn(spec);
   return [
     ...scopes.flatMap((scope) => [
       ...(isScope(scope) ? [] : [invalidValue(at, scopes, 'unsupported scope')]),
-      ...validateCountable(scope, spec, scopes, at),
+      ...validateCountable(uncounted(scope), scopes, at),
     ]),
     ...validateConflicts(scopes, spec, at),
     ...validateSelector(spec, path.child('scopeSelector', 'matchExpressions')),
@@ -41,13 +42,22 @@ function isScope(scope: string): boolean {
   return Object.hasOwn(countable, scope);
 }
 
-/** One failure for each resource that the scope has none of. */
-function validateCountable(scope: string, spec: ResourceQuotaSpec, shown: unknown, path: FieldPath): FieldFailure[] {
-  const resources = isScope(scope) ? countable[scope] : undefined;
-  if (resources === undefined) return [];
-  return Object.keys(spec.hard ?? {})
-    .filter((name) => isStandardQuotaResource(name) && !resources.includes(name))
-    .map(() => invalidValue(path, shown, 'unsupported scope applied to resource'));
+/** How many resources of a quota a scope has none of. Looked up once for each scope, since lists may repeat them. */
+function uncountedIn({ hard = {} }: ResourceQuotaSpec): (scope: string) => number {
+  const names = Object.keys(hard).filter((name) => isStandardQuotaResource(name));
+  const known = new Map<string, number>();
+  return (scope) => {
+    const resources = isScope(scope) ? countable[scope] : undefined;
+    if (resources === undefined) return 0;
+    const count = known.get(scope) ?? names.filter((name) => !resources.includes(name)).length;
+    known.set(scope, count);
+    return count;
+  };
+}
+
+/** One failure for each of so many resources. */
+function validateCountable(count: number, shown: unknown, path: FieldPath): FieldFailure[] {
+  return Array.from({ length: count }, () => invalidValue(path, shown, 'unsupported scope applied to resource'));
 }
 
 function validateConflicts(scopes: string[], spec: ResourceQuotaSpec, path: FieldPath): FieldFailure[] {
@@ -61,11 +71,12 @@ function validateSelector(spec: ResourceQuotaSpec, path: FieldPath): FieldFailur
   const selector = spec.scopeSelector;
   if (selector === undefined) return [];
   const expressions = selector.matchExpressions ?? [];
+  const uncounted = uncountedIn(spec);
   const failures = expressions.flatMap((expression) => {
     const scope = expression.scopeName ?? '';
     return [
       ...(isScope(scope) ? [] : [invalidValue(path.child('scopeName'), scope, 'unsupported scope')]),
-      ...validateCountable(scope, spec, selector, path),
+      ...validateCountable(uncounted(scope), selector, path),
       ...validateExpression(expression, path),
     ];
   });

@@ -2,8 +2,15 @@
 import { isHeadless } from '#api/core/v1/service/defaults.js';
 import type { Service } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkOptionalEnum } from '#apimachinery/validation/checks.js';
-import { duplicate, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { checkOptionalEnum, repeatedAt } from '#apimachinery/validation/checks.js';
+import {
+  addAll,
+  duplicate,
+  invalidEach,
+  invalidValue,
+  notSupported,
+  required,
+} from '#apimachinery/validation/failure.js';
 import { ipErrors, ipFamily } from '#apimachinery/validation/ip.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -21,13 +28,14 @@ export function validateClusterIPs(service: Service, path: FieldPath): FieldFail
   } else if (list.length === 0) failures.push(required(at));
   else if (list[0] !== single) failures.push(invalidValue(at, list, 'first value must match `clusterIP`'));
   const families = spec.ipFamilies ?? [];
+  const repeated = repeatedAt(families);
   families.forEach((family, i) => {
     const here = path.child('ipFamilies').index(i);
-    failures.push(...(supportedFamilies.includes(family) ? [] : [notSupported(here, family, supportedFamilies)]));
-    if (families.indexOf(family) < i) failures.push(duplicate(here, family));
+    addAll(failures, supportedFamilies.includes(family) ? [] : [notSupported(here, family, supportedFamilies)]);
+    if (repeated.has(i)) failures.push(duplicate(here, family));
   });
   const policies = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
-  failures.push(...checkOptionalEnum(path.child('ipFamilyPolicy'), spec.ipFamilyPolicy, policies));
+  addAll(failures, checkOptionalEnum(path.child('ipFamilyPolicy'), spec.ipFamilyPolicy, policies));
   const headless = list[0] === 'None';
   if (headless && list.length > 1) {
     failures.push(invalidValue(at, list, "'None' must be the first and only value"));
@@ -36,7 +44,7 @@ export function validateClusterIPs(service: Service, path: FieldPath): FieldFail
   list.forEach((address, i) => {
     const messages = headless && i === 0 ? [] : ipErrors(address);
     if (messages.length > 0) wellFormed = false;
-    failures.push(...invalidEach(at.index(i), address, messages));
+    addAll(failures, invalidEach(at.index(i), address, messages));
   });
   if (list.length > 2) failures.push(invalidValue(at, list, 'may only hold up to 2 values'));
   // What is no address has no family either.

@@ -8,7 +8,7 @@ import {
   checkPortNumberOrName,
   checkQualifiedName,
 } from '#apimachinery/validation/checks.js';
-import { duplicate, forbiddenField, invalidEach, required } from '#apimachinery/validation/failure.js';
+import { addAll, duplicate, forbiddenField, invalidEach, required } from '#apimachinery/validation/failure.js';
 import { portNumberErrors } from '#apimachinery/validation/identifiers.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -54,15 +54,15 @@ function validatePort(port: ServicePort, nameRequired: boolean, names: Set<strin
   if (name === '') {
     if (nameRequired) failures.push(required(path.child('name')));
   } else {
-    failures.push(...checkDNSLabel(path.child('name'), name));
+    addAll(failures, checkDNSLabel(path.child('name'), name));
     if (names.has(name)) failures.push(duplicate(path.child('name'), name));
     names.add(name);
   }
-  failures.push(...invalidEach(path.child('port'), port.port ?? 0, portNumberErrors(port.port ?? 0)));
-  failures.push(...checkEnum(path.child('protocol'), port.protocol, protocols));
-  failures.push(...checkPortNumberOrName(path.child('targetPort'), port.targetPort));
+  addAll(failures, invalidEach(path.child('port'), port.port ?? 0, portNumberErrors(port.port ?? 0)));
+  addAll(failures, checkEnum(path.child('protocol'), port.protocol, protocols));
+  addAll(failures, checkPortNumberOrName(path.child('targetPort'), port.targetPort));
   if (port.appProtocol !== undefined) {
-    failures.push(...checkQualifiedName(path.child('appProtocol'), port.appProtocol));
+    addAll(failures, checkQualifiedName(path.child('appProtocol'), port.appProtocol));
   }
   return failures;
 }

@@ -17,6 +17,7 @@ import { dns1035LabelErrors } from '#apimachinery/validation/names.js';
 
 export const serviceStrategy: Strategy<Service> = kindStrategy<Service>(services, {
   name: dns1035LabelErrors,
+  allowCreateOnUpdate: true,
   defaults: (service) => defaultService(service),
   prepareForCreate: (service) => normalizeClusterIPs(service.spec),
   prepareForUpdate(service, old) {

@@ -13,7 +13,7 @@ import {
   checkOptionalEnum,
   checkQualifiedName,
 } from '#apimachinery/validation/checks.js';
-import { forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { addAll, forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { ipErrors, ipFamily, parseCIDR } from '#apimachinery/validation/ip.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -89,14 +89,14 @@ function validateExternalName(spec: ServiceSpec): FieldFailure[] {
   if (spec.ipFamilyPolicy !== undefined) failures.push(forbiddenField(specPath.child('ipFamilyPolicy'), forbidden));
   const name = (spec.externalName ?? '').replace(/\.$/, '');
   if (name === '') failures.push(required(specPath.child('externalName')));
-  else failures.push(...checkDNSSubdomain(specPath.child('externalName'), name));
+  else addAll(failures, checkDNSSubdomain(specPath.child('externalName'), name));
   return failures;
 }
 
 function validateAffinity(spec: ServiceSpec): readonly FieldFailure[] {
   const at = specPath.child('sessionAffinityConfig');
   const failures = [...checkEnum(specPath.child('sessionAffinity'), spec.sessionAffinity, ['ClientIP', 'None'])];
-  if (spec.sessionAffinity === 'ClientIP') failures.push(...validateClientIP(spec.sessionAffinityConfig, at));
+  if (spec.sessionAffinity === 'ClientIP') addAll(failures, validateClientIP(spec.sessionAffinityConfig, at));
   else if (spec.sessionAffinity === 'None' && spec.sessionAffinityConfig !== undefined) {
     failures.push(forbiddenField(at, 'must not be set when session affinity is None'));
   }
@@ -151,7 +151,7 @@ function validateLoadBalancerFields(spec: ServiceSpec): FieldFailure[] {
   const loadBalancerClass = spec.loadBalancerClass;
   if (loadBalancerClass !== undefined) {
     const at = specPath.child('loadBalancerClass');
-    if (balanced) failures.push(...checkQualifiedName(at, loadBalancerClass));
+    if (balanced) addAll(failures, checkQualifiedName(at, loadBalancerClass));
     else failures.push(forbiddenField(at, onlyBalanced));
   }
   return failures;
@@ -218,7 +218,7 @@ export function validateServiceStatus(service: Service): FieldFailure[] {
     const failures: FieldFailure[] = [];
     if (ip !== '' && ipFamily(ip) === 0) failures.push(invalidValue(at.child('ip'), ip, 'must be a valid IP address'));
     if (hostname !== '') {
-      failures.push(...checkDNSSubdomain(at.child('hostname'), hostname));
+      addAll(failures, checkDNSSubdomain(at.child('hostname'), hostname));
       if (ipFamily(hostname) !== 0) {
         failures.push(invalidValue(at.child('hostname'), hostname, 'must be a DNS name, not an IP address'));
       }

@@ -32,6 +32,11 @@ const rows: RuleRow[] = [
     'endpoints[0].addresses[0]: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)',
   ],
   [
+    'endpoints.0.addresses',
+    ['::ffff:7f00:1'],
+    'endpoints[0].addresses[0]: Invalid value: "::ffff:7f00:1": may not be in the loopback range (127.0.0.0/8, ::1/128)',
+  ],
+  [
     'endpoints',
     Array.from({ length: 1001 }, () => ({ addresses: ['10.0.0.1'] })),
     'endpoints: Too many: 1001: must have at most 1000 items',

@@ -3,7 +3,7 @@ import { validateNonSpecialIP } from '#api/core/v1/non-special-ip.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { Endpoint, EndpointPort, EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
-import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import { type KindRules, kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -16,8 +16,8 @@ import {
   checkQualifiedName,
   checkRequired,
 } from '#apimachinery/validation/checks.js';
-import { duplicate, invalidEach, invalidValue, required, tooMany } from '#apimachinery/validation/failure.js';
-import { ipFamily } from '#apimachinery/validation/ip.js';
+import { addAll, duplicate, invalidEach, invalidValue, required, tooMany } from '#apimachinery/validation/failure.js';
+import { unmappedFamily } from '#apimachinery/validation/ip.js';
 import { dns1123LabelErrors, dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -32,7 +32,8 @@ const path = FieldPath.of('endpoints');
 const portsPath = FieldPath.of('ports');
 const addressTypePath = FieldPath.of('addressType');
 
-export const endpointSliceStrategy: Strategy<EndpointSlice> = kindStrategy<EndpointSlice>(endpointslices, {
+/** What all versions have in common. */
+export const endpointSliceRules: KindRules<EndpointSlice> = {
   // Labels say whose slice it is, so a change of theirs counts as one of the endpoints.
   generationFields: ['addressType', 'endpoints', 'ports', 'metadata.labels'],
   defaults(slice) {
@@ -41,8 +42,6 @@ export const endpointSliceStrategy: Strategy<EndpointSlice> = kindStrategy<Endpo
       port.protocol ??= 'TCP';
     }
   },
-  prepareForCreate: (slice, context) => dropTopology(slice, undefined, context.dialect),
-  prepareForUpdate: (slice, old, context) => dropTopology(slice, old, context.dialect),
   validate: (slice) => [
     ...checkEnum(addressTypePath, slice.addressType, ['FQDN', 'IPv4', 'IPv6']),
     ...validateEndpoints(slice.endpoints ?? [], slice.addressType),
@@ -56,6 +55,12 @@ export const endpointSliceStrategy: Strategy<EndpointSlice> = kindStrategy<Endpo
     listWithMore((slice.endpoints ?? []).flatMap((endpoint) => endpoint.addresses ?? [])),
     age(slice.metadata.creationTimestamp, context.now),
   ],
+};
+
+export const endpointSliceStrategy: Strategy<EndpointSlice> = kindStrategy<EndpointSlice>(endpointslices, {
+  ...endpointSliceRules,
+  prepareForCreate: (slice, context) => dropTopology(slice, undefined, context.dialect),
+  prepareForUpdate: (slice, old, context) => dropTopology(slice, old, context.dialect),
 });
 
 /**
@@ -88,21 +93,21 @@ function validateEndpoint(endpoint: Endpoint, addressType: string, at: FieldPath
   else if (addresses.length > maxAddresses) failures.push(tooMany(addressesPath, addresses.length, maxAddresses));
   else {
     addresses.forEach((address, i) => {
-      failures.push(...validateAddress(address, addressType, addressesPath.index(i)));
+      addAll(failures, validateAddress(address, addressType, addressesPath.index(i)));
     });
   }
-  if (endpoint.nodeName !== undefined) failures.push(...checkDNSSubdomain(at.child('nodeName'), endpoint.nodeName));
-  if (endpoint.hostname !== undefined) failures.push(...checkDNSLabel(at.child('hostname'), endpoint.hostname));
+  if (endpoint.nodeName !== undefined) addAll(failures, checkDNSSubdomain(at.child('nodeName'), endpoint.nodeName));
+  if (endpoint.hostname !== undefined) addAll(failures, checkDNSLabel(at.child('hostname'), endpoint.hostname));
   return [...failures, ...validateHints(endpoint, at.child('hints', 'forZones'))];
 }
 
 function validateAddress(address: string, addressType: string, at: FieldPath): FieldFailure[] {
   switch (addressType) {
     case 'IPv4':
-      if (ipFamily(address) !== 4) return [invalidValue(at, address, 'must be a valid IPv4 address')];
+      if (unmappedFamily(address) !== 4) return [invalidValue(at, address, 'must be a valid IPv4 address')];
       return validateNonSpecialIP(at, address);
     case 'IPv6':
-      if (ipFamily(address) !== 6) return [invalidValue(at, address, 'must be a valid IPv6 address')];
+      if (unmappedFamily(address) !== 6) return [invalidValue(at, address, 'must be a valid IPv6 address')];
       return validateNonSpecialIP(at, address);
     case 'FQDN':
       return validateDomainName(address, at);
@@ -138,11 +143,11 @@ function validatePorts(ports: EndpointPort[]): FieldFailure[] {
   ports.forEach((port, i) => {
     const at = portsPath.index(i);
     const name = port.name ?? '';
-    if (name !== '') failures.push(...checkDNSLabel(at.child('name'), name));
+    if (name !== '') addAll(failures, checkDNSLabel(at.child('name'), name));
     if (names.has(name)) failures.push(duplicate(at.child('name'), name));
     names.add(name);
-    failures.push(...checkEnum(at.child('protocol'), port.protocol, ['SCTP', 'TCP', 'UDP']));
-    if (port.appProtocol !== undefined) failures.push(...checkQualifiedName(at.child('appProtocol'), port.appProtocol));
+    addAll(failures, checkEnum(at.child('protocol'), port.protocol, ['SCTP', 'TCP', 'UDP']));
+    if (port.appProtocol !== undefined) addAll(failures, checkQualifiedName(at.child('appProtocol'), port.appProtocol));
   });
   return failures;
 }

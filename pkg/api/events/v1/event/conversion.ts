@@ -1,4 +1,6 @@
 /** The two views of one event: the newer kind on the wire, the older one in the store. */
+import type { Conversion } from '#api/conversion.js';
+import { referenceFieldNames } from '#api/core/v1/event/strategy.js';
 import type { Event as CoreEvent } from '#api/core/v1/types.gen.js';
 import type { Event } from '#api/events/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -25,9 +27,17 @@ const same = [
   'type',
 ] as const satisfies readonly (keyof Event & keyof CoreEvent)[];
 
+/** Between a version of the newer view, which are the same in all else, and what is stored. */
+export function eventConversion(version: string): Conversion<Event, CoreEvent> {
+  return {
+    toStored: eventToCore,
+    fromStored: (event, dialect) => eventFromCore(event, dialect, version),
+  };
+}
+
 /** The newer view of a stored event. Nested values are shared with the argument. */
-export function eventFromCore(event: CoreEvent, dialect: Dialect): Event {
-  const result = { apiVersion: dialect.apiVersion('events', 'v1'), kind: 'Event' };
+export function eventFromCore(event: CoreEvent, dialect: Dialect, version = 'v1'): Event {
+  const result = { apiVersion: dialect.apiVersion('events', version), kind: 'Event' };
   copy(
     event,
     result,
@@ -60,6 +70,15 @@ export function eventToCore(event: Event, dialect: Dialect): CoreEvent {
   copy(event, result, renamed);
   return result as unknown as CoreEvent;
 }
+
+/** Names of selectable fields: newer view → stored form. There is no source any more, but it can be selected by. */
+export const eventFieldLabels: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(referenceFieldNames.map((name) => [`regarding.${name}`, `involvedObject.${name}`])),
+  reason: 'reason',
+  reportingController: 'reportingComponent',
+  source: 'source',
+  type: 'type',
+};
 
 function copy(from: object, to: object, fields: readonly (readonly [from: string, to: string])[]): void {
   for (const [source, target] of fields) {

@@ -1,38 +1,30 @@
 /** What is particular to events in their newer form, whose rules are stricter. */
-import {
-  eventCells,
-  referenceFields,
-  validateInvolvedNamespace,
-  validateNewFields,
-} from '#api/core/v1/event/strategy.js';
+import { commonEventRules, validateInvolvedNamespace, validateNewFields } from '#api/core/v1/event/strategy.js';
+import { events } from '#api/core/v1/resources.gen.js';
 import type { Event as CoreEvent } from '#api/core/v1/types.gen.js';
-import { eventToCore } from '#api/events/v1/event/conversion.js';
-import { events } from '#api/events/v1/resources.gen.js';
+import { eventConversion, eventFieldLabels } from '#api/events/v1/event/conversion.js';
 import type { Event } from '#api/events/v1/types.gen.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
+import { convertedStrategy } from '#api/strategy/converted-strategy.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { invalidValue, required } from '#apimachinery/validation/failure.js';
+import { addAll, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
-export const eventsV1Strategy: Strategy<Event> = kindStrategy<Event>(events, {
-  allowCreateOnUpdate: true,
-  validate(event, { dialect }, old) {
-    const stored = eventToCore(event, dialect);
-    return [...validateStored(stored, dialect), ...(old === undefined ? validateNewEvent(stored) : [])];
-  },
-  validateUpdate: (event, old, { dialect }) => validateChange(eventToCore(event, dialect), eventToCore(old, dialect)),
-  selectableFields: (event) => ({
-    ...referenceFields('regarding', event.regarding),
-    reason: event.reason ?? '',
-    reportingController: event.reportingController ?? '',
-    source: event.deprecatedSource?.component || event.reportingController || '',
-    type: event.type ?? '',
+export const eventsV1Strategy: Strategy<Event> = convertedStrategy<Event, CoreEvent>({
+  conversion: eventConversion('v1'),
+  fieldLabels: eventFieldLabels,
+  stored: kindStrategy<CoreEvent>(events, {
+    ...commonEventRules,
+    validate: (event, { dialect }, old) => [
+      ...validateStored(event, dialect),
+      ...(old === undefined ? validateNewEvent(event) : []),
+    ],
+    validateUpdate: validateChange,
   }),
-  cells: (event, context) => eventCells(eventToCore(event, context.dialect), context.now),
 });
 
 /** The rules of all events, in the stored form, which also names the fields. */
@@ -95,7 +87,7 @@ function validateChange(after: CoreEvent, before: CoreEvent): FieldFailure[] {
   const failures = semanticEqual(after.series, before.series) ? [] : validateSeries(after);
   for (const field of fixed) {
     const path = FieldPath.of(field === 'reportingComponent' ? 'reportingController' : field);
-    failures.push(...validateImmutable(after[field], before[field], path));
+    addAll(failures, validateImmutable(after[field], before[field], path));
   }
   return failures;
 }

@@ -11,7 +11,14 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkDNSSubdomain, checkRequired } from '#apimachinery/validation/checks.js';
-import { forbiddenField, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import {
+  addAll,
+  forbiddenField,
+  invalidEach,
+  invalidValue,
+  notSupported,
+  required,
+} from '#apimachinery/validation/failure.js';
 import { dns1123LabelErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -33,7 +40,7 @@ export function validateFlowSchemaSpec(spec: FlowSchemaSpec, name: string, diale
   const level = spec.priorityLevelConfiguration?.name ?? '';
   const levelPath = specPath.child('priorityLevelConfiguration', 'name');
   if (level === '') failures.push(required(levelPath, 'must reference a priority level'));
-  else failures.push(...checkDNSSubdomain(levelPath, level));
+  else addAll(failures, checkDNSSubdomain(levelPath, level));
   return [
     ...failures,
     ...validatePrecedence(spec.matchingPrecedence ?? 0, name),
@@ -58,16 +65,16 @@ function validateRules(rule: PolicyRulesWithSubjects, path: FieldPath): FieldFai
     failures.push(required(path.child('subjects'), 'subjects must contain at least one value'));
   }
   subjects.forEach((subject, i) => {
-    failures.push(...validateSubject(subject, path.child('subjects').index(i)));
+    addAll(failures, validateSubject(subject, path.child('subjects').index(i)));
   });
   if (resourceRules.length === 0 && nonResourceRules.length === 0) {
     failures.push(required(path, 'at least one of resourceRules and nonResourceRules has to be non-empty'));
   }
   resourceRules.forEach((resources, i) => {
-    failures.push(...validateResourceRule(resources, path.child('resourceRules').index(i)));
+    addAll(failures, validateResourceRule(resources, path.child('resourceRules').index(i)));
   });
   nonResourceRules.forEach((urls, i) => {
-    failures.push(...validateNonResourceRule(urls, path.child('nonResourceRules').index(i)));
+    addAll(failures, validateNonResourceRule(urls, path.child('nonResourceRules').index(i)));
   });
   return failures;
 }
@@ -89,8 +96,8 @@ function validateSubject(subject: Subject, path: FieldPath): FieldFailure[] {
   const field = subjectFields[kind];
   if (subject[field] === undefined) {
     failures.push(required(path.child(field), `${field} is required when subject kind is '${kind}'`));
-  } else if (kind === 'ServiceAccount') failures.push(...validateServiceAccount(subject, path.child(field)));
-  else failures.push(...checkRequired(path.child(field, 'name'), subject[field]?.name));
+  } else if (kind === 'ServiceAccount') addAll(failures, validateServiceAccount(subject, path.child(field)));
+  else addAll(failures, checkRequired(path.child(field, 'name'), subject[field]?.name));
   return failures;
 }
 
@@ -98,7 +105,7 @@ function validateServiceAccount(subject: Subject, path: FieldPath): FieldFailure
   const { name = '', namespace = '' } = subject.serviceAccount ?? {};
   const failures = [...checkRequired(path.child('name'), name)];
   // A star stands for all accounts of the namespace.
-  if (name !== '' && name !== '*') failures.push(...checkDNSSubdomain(path.child('name'), name));
+  if (name !== '' && name !== '*') addAll(failures, checkDNSSubdomain(path.child('name'), name));
   if (namespace === '') {
     return [...failures, required(path.child('namespace'), 'must specify namespace for service account')];
   }

@@ -14,7 +14,7 @@ import { age } from '#api/table/age.js';
 import { none } from '#api/table/text.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { addAll, forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
@@ -112,7 +112,7 @@ function validateQueuing(queuing: QueuingConfiguration, path: FieldPath): FieldF
     failures.push(invalidValue(path.child('queues'), queues, `must not be greater than ${maxQueues}`));
   }
   const at = path.child('handSize');
-  failures.push(...checkPositive(at, handSize));
+  addAll(failures, checkPositive(at, handSize));
   if (handSize > queues) {
     failures.push(invalidValue(at, handSize, `should not be greater than queues (${queues})`));
   } else if (handSize > 0 && queues > 0 && hashBits(queues, handSize) > maxHashBits) {

@@ -2,7 +2,7 @@
 import type { Condition } from '#api/meta/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkQualifiedName } from '#apimachinery/validation/checks.js';
-import { duplicate, invalidValue, notSupported, required, tooLong } from '#apimachinery/validation/failure.js';
+import { addAll, duplicate, invalidValue, notSupported, required, tooLong } from '#apimachinery/validation/failure.js';
 import { patternMessage } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -22,7 +22,8 @@ export function validateConditions(conditions: readonly Condition[] | undefined,
     const { type = '' } = condition;
     if (types.has(type)) failures.push(duplicate(at.child('type'), type));
     types.add(type);
-    failures.push(...checkQualifiedName(at.child('type'), type), ...validateCondition(condition, at));
+    addAll(failures, checkQualifiedName(at.child('type'), type));
+    addAll(failures, validateCondition(condition, at));
   });
   return failures;
 }

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { deploymentStrategy } from '#api/apps/v1/deployment/strategy.js';
 import { configmaps, namespaces } from '#api/core/v1/resources.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import { createFailures, type Draft, updateFailures, withField } from '#api/strategy/strategy-table.js';
@@ -89,12 +90,16 @@ t.test('create', (t) => {
 });
 
 t.test('update', (t) => {
+  const subdomain =
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
   const old = {
     metadata: { name: 'm', namespace: 'ns', uid: 'u', generation: 1, creationTimestamp: '2024-01-01T00:00:00Z' },
   };
   const rows: [string, unknown, ...string[]][] = [
     ['metadata.labels', { a: 'b' }],
     ['metadata.name', 'n', 'metadata.name: Invalid value: "n": field is immutable'],
+    ['metadata.generateName', 'm-'],
+    ['metadata.generateName', 'a/b', `metadata.generateName: Invalid value: "a/b": ${subdomain}`],
     ['metadata.uid', 'v', 'metadata.uid: Invalid value: "v": field is immutable'],
     ['metadata.creationTimestamp', undefined, 'metadata.creationTimestamp: Invalid value: "null": field is immutable'],
   ];
@@ -105,6 +110,14 @@ t.test('update', (t) => {
       `${path} = ${JSON.stringify(value)}`,
     );
   }
+  // Some kinds are not validated as a whole when they change.
+  const deployment = { ...old, spec: { selector: {}, template: {} } };
+  const failures = (generateName: string) =>
+    updateFailures(deploymentStrategy, deployment, withField(deployment, 'metadata.generateName', generateName)).filter(
+      (failure) => failure.startsWith('metadata'),
+    );
+  t.strictSame(failures('Bad Value!'), []);
+  t.strictSame(failures('a/b'), [`metadata.generateName: Invalid value: "a/b": may not contain '/'`]);
   const deleted = withField(
     withField(old, 'metadata.deletionTimestamp', '2024-01-01T00:00:00Z'),
     'metadata.finalizers',

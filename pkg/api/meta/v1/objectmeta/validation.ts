@@ -66,14 +66,19 @@ const fixed = [
 /**
  * Metadata of an update against what is stored. `meta` must already carry what the registry fills in for a client
  * (uid, creation and deletion time, generation); whether a resourceVersion was needed is the registry's business.
+ * `nameErrors` is what generateName is held to, which nothing is made of any more.
  */
 export function validateObjectMetaUpdate(
   meta: ObjectMeta,
   old: ObjectMeta,
-  dialect: Dialect,
+  { dialect, name: nameErrors }: Pick<ObjectMetaRules, 'dialect' | 'name'>,
   path: FieldPath,
 ): readonly FieldFailure[] {
   const failures: FieldFailure[] = [];
+  const { generateName = '' } = meta;
+  if (generateName !== '') {
+    addAll(failures, invalidEach(path.child('generateName'), generateName, nameErrors(maskTrailingDash(generateName))));
+  }
   if (old.deletionTimestamp !== undefined) addAll(failures, validateNoNewFinalizers(meta, old, path));
   if ((meta.generation ?? 0) < (old.generation ?? 0)) {
     failures.push(invalidValue(path.child('generation'), meta.generation ?? 0, 'must not be decremented'));

@@ -11,7 +11,7 @@ import { orNone } from '#api/table/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSSubdomain } from '#apimachinery/validation/checks.js';
-import { invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { addAll, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { portNameErrors, portNumberErrors } from '#apimachinery/validation/identifiers.js';
 import { ipFamily } from '#apimachinery/validation/ip.js';
 import { dns1035LabelErrors, dns1123SubdomainErrors, wildcardSubdomainErrors } from '#apimachinery/validation/names.js';
@@ -60,22 +60,22 @@ function validateIngress(ingress: Ingress, old: Ingress | undefined): readonly F
     failures.push(invalidValue(specPath, rules, 'either `defaultBackend` or `rules` must be specified'));
   }
   if (spec.defaultBackend !== undefined) {
-    failures.push(...validateBackend(spec.defaultBackend, specPath.child('defaultBackend')));
+    addAll(failures, validateBackend(spec.defaultBackend, specPath.child('defaultBackend')));
   }
   rules.forEach((rule, i) => {
-    failures.push(...validateRule(rule, specPath.child('rules').index(i), wildcardsFree));
+    addAll(failures, validateRule(rule, specPath.child('rules').index(i), wildcardsFree));
   });
   const secretsFree = old?.spec.tls?.some(({ secretName }) => !isSecretName(secretName)) === true;
   spec.tls?.forEach((tls, i) => {
     const at = specPath.child('tls').index(i);
     tls.hosts?.forEach((host, j) => {
-      failures.push(...validateHost(host, at.child('hosts').index(j)));
+      addAll(failures, validateHost(host, at.child('hosts').index(j)));
     });
     if (secretsFree || isSecretName(tls.secretName)) return;
-    failures.push(...checkDNSSubdomain(at.child('secretName'), tls.secretName ?? ''));
+    addAll(failures, checkDNSSubdomain(at.child('secretName'), tls.secretName ?? ''));
   });
   if (spec.ingressClassName !== undefined) {
-    failures.push(...checkDNSSubdomain(specPath.child('ingressClassName'), spec.ingressClassName));
+    addAll(failures, checkDNSSubdomain(specPath.child('ingressClassName'), spec.ingressClassName));
   }
   return failures;
 }
@@ -101,7 +101,7 @@ function validateRule(rule: IngressRule, path: FieldPath, wildcardsFree: boolean
   const failures: FieldFailure[] = [];
   if (host !== '') {
     if (ipFamily(host) !== 0) failures.push(invalidValue(at, host, 'must be a DNS name, not an IP address'));
-    failures.push(...validateHost(host, at));
+    addAll(failures, validateHost(host, at));
   }
   return wildcardsFree && host.includes('*') ? failures : [...failures, ...validatePaths(rule, path)];
 }
@@ -166,8 +166,8 @@ function validateBackend(backend: IngressBackend, path: FieldPath): readonly Fie
   if (portName !== '' && number !== 0) {
     failures.push(invalidValue(path, '', 'cannot set both port name & port number'));
   } else if (portName !== '')
-    failures.push(...invalidEach(at.child('port', 'name'), portName, portNameErrors(portName)));
-  else if (number !== 0) failures.push(...invalidEach(at.child('port', 'number'), number, portNumberErrors(number)));
+    addAll(failures, invalidEach(at.child('port', 'name'), portName, portNameErrors(portName)));
+  else if (number !== 0) addAll(failures, invalidEach(at.child('port', 'number'), number, portNumberErrors(number)));
   else failures.push(required(path, 'port name or number is required'));
   return failures;
 }

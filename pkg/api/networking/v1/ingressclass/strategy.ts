@@ -9,7 +9,7 @@ import { age } from '#api/table/age.js';
 import { none } from '#api/table/text.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkDomainPrefixedPath } from '#apimachinery/validation/checks.js';
-import { forbiddenField, notSupported, required, tooLong } from '#apimachinery/validation/failure.js';
+import { addAll, forbiddenField, notSupported, required, tooLong } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
@@ -36,7 +36,7 @@ function validateSpec(object: IngressClass): FieldFailure[] {
   const failures: FieldFailure[] = [];
   const controllerPath = specPath.child('controller');
   if (controller.length > maxControllerLength) failures.push(tooLong(controllerPath, maxControllerLength));
-  failures.push(...checkDomainPrefixedPath(controllerPath, controller));
+  addAll(failures, checkDomainPrefixedPath(controllerPath, controller));
   if (parameters === undefined) return failures;
   const at = specPath.child('parameters');
   return [...failures, ...validateTypedReference(parameters, at), ...validateScope(parameters, at)];

@@ -8,7 +8,14 @@ import { age } from '#api/table/age.js';
 import { formatLabelSelector } from '#api/table/text.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkOptionalEnum, checkPortNumberOrName } from '#apimachinery/validation/checks.js';
-import { forbiddenField, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import {
+  addAll,
+  forbiddenField,
+  invalidEach,
+  invalidValue,
+  notSupported,
+  required,
+} from '#apimachinery/validation/failure.js';
 import { portNumberErrors } from '#apimachinery/validation/identifiers.js';
 import { blockContains, type IPBlock, parseCIDR } from '#apimachinery/validation/ip.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
@@ -40,11 +47,13 @@ function validatePolicy(policy: NetworkPolicy): readonly FieldFailure[] {
   const failures = [...validateLabelSelector(spec.podSelector, specPath.child('podSelector'))];
   spec.ingress?.forEach((rule, i) => {
     const at = specPath.child('ingress').index(i);
-    failures.push(...validatePorts(rule.ports, at.child('ports')), ...validatePeers(rule.from, at.child('from')));
+    addAll(failures, validatePorts(rule.ports, at.child('ports')));
+    addAll(failures, validatePeers(rule.from, at.child('from')));
   });
   spec.egress?.forEach((rule, i) => {
     const at = specPath.child('egress').index(i);
-    failures.push(...validatePorts(rule.ports, at.child('ports')), ...validatePeers(rule.to, at.child('to')));
+    addAll(failures, validatePorts(rule.ports, at.child('ports')));
+    addAll(failures, validatePeers(rule.to, at.child('to')));
   });
   const types = spec.policyTypes ?? [];
   const typesPath = specPath.child('policyTypes');

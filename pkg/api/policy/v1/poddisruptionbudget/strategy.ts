@@ -2,38 +2,49 @@
 import { checkAtMost100Percent, checkIntOrPercent, validateStatusCounts } from '#api/apps/v1/workload/validation.js';
 import { validateConditions } from '#api/meta/v1/condition/validation.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
+import { withoutDeprecatedLabel } from '#api/policy/v1/poddisruptionbudget/selector.js';
 import { poddisruptionbudgets } from '#api/policy/v1/resources.gen.js';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '#api/policy/v1/types.gen.js';
-import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import { type KindRules, kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { invalidValue } from '#apimachinery/validation/failure.js';
+import { addAll, invalidValue } from '#apimachinery/validation/failure.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
 
+/** What all versions have in common. */
+export const budgetRules: KindRules<PodDisruptionBudget> = {
+  // The only rule of its name is that a URL can hold it.
+  name: pathSegmentErrors,
+  generationFields: ['spec'],
+  allowUnconditionalUpdate: false,
+  defaults({ spec }, { dialect }) {
+    const { selector } = spec;
+    if (selector !== undefined) spec.selector = withoutDeprecatedLabel(selector, dialect);
+  },
+  validate: (budget) => validateBudget(budget),
+  cells: (budget, context) => [
+    budget.metadata.name ?? '',
+    String(budget.spec.minAvailable ?? 'N/A'),
+    String(budget.spec.maxUnavailable ?? 'N/A'),
+    budget.status?.disruptionsAllowed ?? 0,
+    age(budget.metadata.creationTimestamp, context.now),
+  ],
+};
+
 export const podDisruptionBudgetStrategy: Strategy<PodDisruptionBudget> = kindStrategy<PodDisruptionBudget>(
   poddisruptionbudgets,
-  {
-    // The only rule of its name is that a URL can hold it.
-    name: pathSegmentErrors,
-    generationFields: ['spec'],
-    allowUnconditionalUpdate: false,
-    validate: (budget) => validateBudget(budget),
-    validateStatusUpdate: ({ status }) => (status === undefined ? [] : validateStatus(status)),
-    cells: (budget, context) => [
-      budget.metadata.name ?? '',
-      String(budget.spec.minAvailable ?? 'N/A'),
-      String(budget.spec.maxUnavailable ?? 'N/A'),
-      budget.status?.disruptionsAllowed ?? 0,
-      age(budget.metadata.creationTimestamp, context.now),
-    ],
-  },
+  { ...budgetRules, validateStatusUpdate: ({ status }) => (status === undefined ? [] : validateStatus(status)) },
 );
 
 const counts = ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] as const;
+
+export function validateBudgetConditions({ status }: PodDisruptionBudget): FieldFailure[] {
+  return validateConditions(status?.conditions, FieldPath.of('status', 'conditions'));
+}
 
 function validateStatus(status: PodDisruptionBudgetStatus): FieldFailure[] {
   const path = FieldPath.of('status');
@@ -51,7 +62,8 @@ function validateBudget(budget: PodDisruptionBudget): FieldFailure[] {
   }
   for (const field of ['minAvailable', 'maxUnavailable'] as const) {
     const at = specPath.child(field);
-    failures.push(...checkIntOrPercent(at, spec[field]), ...checkAtMost100Percent(at, spec[field]));
+    addAll(failures, checkIntOrPercent(at, spec[field]));
+    addAll(failures, checkAtMost100Percent(at, spec[field]));
   }
   return [...failures, ...validateLabelSelector(spec.selector, specPath.child('selector'))];
 }

@@ -9,7 +9,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSSubdomain } from '#apimachinery/validation/checks.js';
-import { invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { addAll, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -31,6 +31,7 @@ export const clusterRoleBindingStrategy: Strategy<ClusterRoleBinding> = kindStra
 function bindingRules(roleKinds: readonly string[], namespaced: boolean) {
   return {
     name: pathSegmentErrors,
+    allowCreateOnUpdate: true,
     defaults: (binding: AnyBinding, context: { dialect: Dialect }) => defaultGroups(binding, context.dialect),
     validate: (binding: AnyBinding, context: { dialect: Dialect }) =>
       validateBinding(binding, { roleKinds, namespaced, group: context.dialect.groupName('rbac') }),
@@ -63,10 +64,10 @@ function validateBinding(binding: AnyBinding, { roleKinds, namespaced, group }: 
   if (apiGroup !== group) failures.push(notSupported(roleRefPath.child('apiGroup'), apiGroup, [group]));
   if (!roleKinds.includes(kind)) failures.push(notSupported(roleRefPath.child('kind'), kind, roleKinds));
   if (name === '') failures.push(required(roleRefPath.child('name')));
-  else failures.push(...invalidEach(roleRefPath.child('name'), name, pathSegmentErrors(name)));
+  else addAll(failures, invalidEach(roleRefPath.child('name'), name, pathSegmentErrors(name)));
   binding.subjects?.forEach((subject, i) => {
     const at = subjectsPath.index(i);
-    failures.push(...validateSubject(subject, group, at));
+    addAll(failures, validateSubject(subject, group, at));
     // In a namespace an account without one counts as nobody's; in the cluster it must be said.
     if (!namespaced && subject.kind === 'ServiceAccount' && (subject.namespace ?? '') === '') {
       failures.push(required(at.child('namespace')));
@@ -81,7 +82,7 @@ function validateSubject(subject: Subject, group: string, path: FieldPath): Fiel
   if (name === '') failures.push(required(path.child('name')));
   switch (kind) {
     case 'ServiceAccount':
-      if (name !== '') failures.push(...checkDNSSubdomain(path.child('name'), name));
+      if (name !== '') addAll(failures, checkDNSSubdomain(path.child('name'), name));
       if (apiGroup !== '') failures.push(notSupported(path.child('apiGroup'), apiGroup, ['']));
       break;
     case 'User':

@@ -5,6 +5,7 @@ import type { ClusterRole, PolicyRule, Role } from '#api/rbac/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { compileSelector } from '#apimachinery/selectors/labels.js';
 import { invalidValue, required } from '#apimachinery/validation/failure.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
@@ -13,12 +14,14 @@ const rulesPath = FieldPath.of('rules');
 
 export const roleStrategy: Strategy<Role> = kindStrategy<Role>(roles, {
   name: pathSegmentErrors,
+  allowCreateOnUpdate: true,
   validate: (role) => validateRules(role.rules, true),
   cells: (role) => [role.metadata.name ?? '', role.metadata.creationTimestamp ?? ''],
 });
 
 export const clusterRoleStrategy: Strategy<ClusterRole> = kindStrategy<ClusterRole>(clusterroles, {
   name: pathSegmentErrors,
+  allowCreateOnUpdate: true,
   validate: (role) => [...validateRules(role.rules, false), ...validateAggregation(role)],
   cells: (role) => [role.metadata.name ?? '', role.metadata.creationTimestamp ?? ''],
 });
@@ -62,6 +65,7 @@ function validateAggregation(role: ClusterRole): FieldFailure[] {
   return selectors.flatMap((selector, i) => {
     const at = path.index(i);
     const failures = validateLabelSelector(selector, at);
-    return failures.length === 0 ? [] : [...failures, invalidValue(at, selector, 'invalid label selector.')];
+    if (compileSelector(selector) !== undefined) return failures;
+    return [...failures, invalidValue(at, selector, 'invalid label selector.')];
   });
 }

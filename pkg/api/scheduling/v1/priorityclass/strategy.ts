@@ -23,17 +23,14 @@ export const systemPriorities: Readonly<Record<string, number>> = {
 const preemptionPath = FieldPath.of('preemptionPolicy');
 
 export const priorityClassStrategy: Strategy<PriorityClass> = kindStrategy<PriorityClass>(priorityclasses, {
+  anyGenerateNameOnUpdate: true,
   // It starts at 1 and stays there: nothing of a class that counts can change.
   generationFields: [],
   defaults(object) {
     object.preemptionPolicy ??= 'PreemptLowerPriority';
   },
-  validate: (object) => [
-    ...validateValue(object),
-    ...(object.preemptionPolicy === undefined
-      ? []
-      : checkEnum(preemptionPath, object.preemptionPolicy, ['PreemptLowerPriority', 'Never'])),
-  ],
+  // What counts of it cannot change, so an update asks no more than that.
+  validate: (object, _context, old) => (old === undefined ? validateClass(object) : []),
   validateUpdate: (object, old) => [
     ...((object.value ?? 0) === (old.value ?? 0)
       ? []
@@ -47,6 +44,13 @@ export const priorityClassStrategy: Strategy<PriorityClass> = kindStrategy<Prior
     age(object.metadata.creationTimestamp, context.now),
   ],
 });
+
+function validateClass(object: PriorityClass): FieldFailure[] {
+  const { preemptionPolicy } = object;
+  const failures = validateValue(object);
+  if (preemptionPolicy === undefined) return failures;
+  return [...failures, ...checkEnum(preemptionPath, preemptionPolicy, ['PreemptLowerPriority', 'Never'])];
+}
 
 function validateValue(object: PriorityClass): FieldFailure[] {
   const name = object.metadata.name ?? '';

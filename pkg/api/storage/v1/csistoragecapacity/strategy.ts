@@ -17,6 +17,7 @@ const topologyPath = FieldPath.of('nodeTopology');
 export const csiStorageCapacityStrategy: Strategy<CSIStorageCapacity> = kindStrategy<CSIStorageCapacity>(
   csistoragecapacities,
   {
+    allowUnconditionalUpdate: false,
     validate: (object) => [
       ...checkDNSSubdomain(classPath, object.storageClassName ?? ''),
       ...validateLabelSelector(object.nodeTopology, topologyPath),

@@ -11,8 +11,9 @@ import { age } from '#api/table/age.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkEnum, checkOptionalEnum, checkQualifiedName } from '#apimachinery/validation/checks.js';
+import { checkEnum, checkOptionalEnum, checkQualifiedName, repeatedAt } from '#apimachinery/validation/checks.js';
 import {
+  addAll,
   duplicate,
   forbiddenField,
   invalidEach,
@@ -66,13 +67,13 @@ function validateClass(object: StorageClass): FieldFailure[] {
   const parameters = Object.entries(object.parameters ?? {});
   const path = FieldPath.of('parameters');
   if (parameters.length > maxParameters) failures.push(tooLong(path, maxParameters));
-  else failures.push(...validateParameters(parameters, path));
+  else addAll(failures, validateParameters(parameters, path));
   const policy = object.reclaimPolicy ?? '';
-  if (policy !== '') failures.push(...checkEnum(FieldPath.of('reclaimPolicy'), policy, ['Delete', 'Retain']));
+  if (policy !== '') addAll(failures, checkEnum(FieldPath.of('reclaimPolicy'), policy, ['Delete', 'Retain']));
   const modes = ['Immediate', 'WaitForFirstConsumer'];
   const modePath = FieldPath.of('volumeBindingMode');
   if (object.volumeBindingMode === undefined) failures.push(required(modePath));
-  else failures.push(...checkOptionalEnum(modePath, object.volumeBindingMode, modes));
+  else addAll(failures, checkOptionalEnum(modePath, object.volumeBindingMode, modes));
   return [...failures, ...validateTopologies(object.allowedTopologies ?? [], FieldPath.of('allowedTopologies'))];
 }
 
@@ -88,7 +89,7 @@ function validateParameters(parameters: [key: string, value: string][], path: Fi
 
 /** Where volumes of the class may be made: each term once, with each key once. */
 function validateTopologies(terms: TopologySelectorTerm[], path: FieldPath): FieldFailure[] {
-  const seen: Map<string, string>[] = [];
+  const seen = new Set<string>();
   return terms.flatMap((term, i) => {
     const at = path.index(i).child('matchLabelExpressions');
     const failures: FieldFailure[] = [];
@@ -96,17 +97,17 @@ function validateTopologies(terms: TopologySelectorTerm[], path: FieldPath): Fie
     term.matchLabelExpressions?.forEach(({ key = '', values = [] }, j) => {
       const here = at.index(j);
       if (values.length === 0) failures.push(required(here.child('values')));
+      const repeated = repeatedAt(values);
       values.forEach((value, k) => {
-        if (values.indexOf(value) < k) failures.push(duplicate(here.child('values').index(k), value));
+        if (repeated.has(k)) failures.push(duplicate(here.child('values').index(k), value));
       });
-      failures.push(...checkQualifiedName(here.child('key'), key));
+      addAll(failures, checkQualifiedName(here.child('key'), key));
       if (expressions.has(key)) failures.push(duplicate(here.child('key'), key));
       expressions.set(key, [...new Set(values)].sort().join(','));
     });
-    const same = (other: Map<string, string>): boolean =>
-      other.size === expressions.size && [...other].every(([key, values]) => expressions.get(key) === values);
-    if (seen.some(same)) failures.push(duplicate(at, ''));
-    seen.push(expressions);
+    const text = JSON.stringify([...expressions].sort(([a], [b]) => (a < b ? -1 : 1)));
+    if (seen.has(text)) failures.push(duplicate(at, ''));
+    seen.add(text);
     return failures;
   });
 }

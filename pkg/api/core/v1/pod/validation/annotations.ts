@@ -79,13 +79,19 @@ export function parseList<T extends object>(text: string): T[] | undefined {
 function validateSeccompTexts(annotations: Annotations, dialect: Dialect, path: FieldPath): readonly FieldFailure[] {
   const prefix = seccompContainerPrefix(dialect);
   const ofPod = seccompPodAnnotation(dialect);
-  const known = [runtimeDefaultProfile, oldDefaultProfile, unconfinedProfile];
   return Object.entries(annotations).flatMap(([key, profile]) => {
-    if ((key !== ofPod && !key.startsWith(prefix)) || known.includes(profile)) return none;
-    const at = path.child(key);
-    if (profile.startsWith(localhostPrefix)) return relativeDescending(at, profile.slice(localhostPrefix.length));
-    return [invalidValue(at, profile, 'must be a valid seccomp profile')];
+    if (key !== ofPod && !key.startsWith(prefix)) return none;
+    return validateSeccompProfile(profile, path.child(key));
   });
+}
+
+const knownSeccompProfiles: readonly string[] = [runtimeDefaultProfile, oldDefaultProfile, unconfinedProfile];
+
+/** A profile as annotations name it. */
+export function validateSeccompProfile(profile: string, path: FieldPath): readonly FieldFailure[] {
+  if (knownSeccompProfiles.includes(profile)) return none;
+  if (profile.startsWith(localhostPrefix)) return relativeDescending(path, profile.slice(localhostPrefix.length));
+  return [invalidValue(path, profile, 'must be a valid seccomp profile')];
 }
 
 /** The annotation at `path`, whose key ends in the container's name. */
@@ -99,10 +105,13 @@ function validateAppArmor(
   if (spec === undefined || !someContainer(spec, (container) => container.name === name)) {
     failures.push(invalidValue(path, name, 'container not found'));
   }
-  const known = ['', 'runtime/default', 'unconfined'].includes(profile) || profile.startsWith('localhost/');
-  if (known) return failures;
-  const text = `invalid AppArmor profile name: ${JSON.stringify(profile)}`;
-  return [...failures, invalidValue(path, profile, text)];
+  return [...failures, ...validateAppArmorProfile(profile, profile, path)];
+}
+
+/** A profile as annotations name it; `value` is the whole annotation. */
+export function validateAppArmorProfile(profile: string, value: string, path: FieldPath): readonly FieldFailure[] {
+  if (['', 'runtime/default', 'unconfined'].includes(profile) || profile.startsWith('localhost/')) return none;
+  return [invalidValue(path, value, `invalid AppArmor profile name: ${JSON.stringify(profile)}`)];
 }
 
 /** What the node agent goes by once it has started the pod. */

@@ -12,7 +12,7 @@ import type { Container, ContainerStatus, Pod, PodSpec } from '#api/core/v1/type
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkDNSSubdomain, checkQualifiedName } from '#apimachinery/validation/checks.js';
+import { checkDNSSubdomain, checkQualifiedName, repeatedAt } from '#apimachinery/validation/checks.js';
 import {
   addAll,
   duplicate,
@@ -175,14 +175,20 @@ function endedStaysEnded(
 ): readonly FieldFailure[] {
   if (restartPolicy === 'Always') return none;
   const failures: FieldFailure[] = [];
+  const now = byName(statuses ?? []);
   old?.forEach((before, i) => {
     const ended = before.state?.terminated;
     if (ended === undefined || (ended.exitCode !== 0 && restartPolicy === 'OnFailure')) return;
-    const after = statuses?.find((status) => status.name === before.name);
+    const after = now.get(before.name);
     if (after === undefined || after.state?.terminated !== undefined) return;
     failures.push(forbiddenField(path.index(i).child('state'), 'may not be transitioned to non-terminated state'));
   });
   return failures;
+}
+
+/** The first of each name. */
+function byName<T extends { name?: string }>(list: readonly T[]): ReadonlyMap<string | undefined, T> {
+  return new Map(list.map((element): [string | undefined, T] => [element.name, element]).reverse());
 }
 
 function validatePodIPs(pod: Pod): readonly FieldFailure[] {
@@ -193,8 +199,9 @@ function validatePodIPs(pod: Pod): readonly FieldFailure[] {
   if (ips.length > 2 || new Set(ips.map(ipFamily)).size !== ips.length) {
     failures.push(invalidValue(path, pod.status?.podIPs, 'may specify no more than one IP for each IP family'));
   }
+  const repeated = repeatedAt(ips);
   ips.forEach((ip, i) => {
-    if (ips.indexOf(ip) < i) failures.push(duplicate(path.index(i), { ip }));
+    if (repeated.has(i)) failures.push(duplicate(path.index(i), { ip }));
   });
   return failures;
 }
@@ -205,8 +212,9 @@ export function validateEphemeralContainersUpdate(pod: Pod, old: Pod, rules: Ann
   const failures = [...joined(validatePod(pod, rules), annotationsUpdate(pod, old, rules.dialect))];
   const after = pod.spec.ephemeralContainers ?? [];
   const before = old.spec.ephemeralContainers ?? [];
+  const named = byName(after);
   for (const container of before) {
-    const now = after.find((candidate) => candidate.name === container.name);
+    const now = named.get(container.name);
     const name = JSON.stringify(container.name);
     if (now === undefined) {
       failures.push(forbiddenField(path, `existing ephemeral containers ${name} may not be removed\n`));

@@ -182,17 +182,16 @@ export function validateOnlyAddedTolerations(
   old: Toleration[] | undefined,
   path: FieldPath,
 ): readonly FieldFailure[] {
-  const kept = tolerations === old || old === undefined || old.every((before) => holds(tolerations, before));
-  if (!kept) return [forbiddenField(path, 'existing toleration can not be modified except its tolerationSeconds')];
+  if (tolerations !== old && old !== undefined && !holdAll(tolerations ?? [], old))
+    return [forbiddenField(path, 'existing toleration can not be modified except its tolerationSeconds')];
   return validateTolerations(tolerations, path);
 }
 
-/** Whether the toleration is among those, however long it lasts. */
-function holds(tolerations: readonly Toleration[] | undefined, { key, operator, value, effect }: Toleration): boolean {
-  if (tolerations === undefined) return false;
-  return tolerations.some(
-    (other) => other.key === key && other.operator === operator && other.value === value && other.effect === effect,
-  );
+/** Whether the old ones are all among the new ones, however long they last. */
+function holdAll(tolerations: readonly Toleration[], old: readonly Toleration[]): boolean {
+  const text = ({ key, operator, value, effect }: Toleration) => JSON.stringify([key, operator, value, effect]);
+  const present = new Set(tolerations.map(text));
+  return old.every((before) => present.has(text(before)));
 }
 
 const actions: readonly string[] = ['DoNotSchedule', 'ScheduleAnyway'];
@@ -203,6 +202,8 @@ export function validateTopologySpread(
 ): readonly FieldFailure[] {
   if (constraints === undefined) return none;
   const failures: FieldFailure[] = [];
+  const pairOf = (of: TopologySpreadConstraint) => JSON.stringify([of.topologyKey, of.whenUnsatisfiable ?? '']);
+  const last = new Map(constraints.map((constraint, i) => [pairOf(constraint), i]));
   constraints.forEach((constraint, i) => {
     const at = path.index(i);
     const { maxSkew = 0, topologyKey = '', whenUnsatisfiable = '', minDomains } = constraint;
@@ -212,9 +213,7 @@ export function validateTopologySpread(
       failures.push(notSupported(at.child('whenUnsatisfiable'), whenUnsatisfiable, actions));
     }
     // Of constraints that are alike, all but the last are the duplicates.
-    const alike = (other: TopologySpreadConstraint, j: number): boolean =>
-      j > i && other.topologyKey === constraint.topologyKey && other.whenUnsatisfiable === whenUnsatisfiable;
-    if (constraints.some(alike)) {
+    if (last.get(pairOf(constraint)) !== i) {
       const pair = `{${topologyKey}, ${whenUnsatisfiable}}`;
       failures.push(duplicate(at.child('{topologyKey, whenUnsatisfiable}'), pair));
     }

@@ -19,11 +19,11 @@ import {
 import { userOrGroupErrors } from '#apimachinery/validation/identifiers.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
-const maxSysctlLength = 253;
+export const maxSysctlLength = 253;
 const sysctlPattern = '([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
 const sysctlSegment = /^[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
 
-const procMounts = ['Default', 'Unmasked'] as const;
+export const procMounts = ['Default', 'Unmasked'] as const;
 const changePolicies = ['Always', 'OnRootMismatch'] as const;
 const profileTypes: readonly string[] = ['Localhost', 'RuntimeDefault', 'Unconfined'];
 

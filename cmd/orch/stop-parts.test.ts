@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import t from 'tap';
+import { realClock } from '#apimachinery/clock.js';
+import { settle, VirtualClock } from '#client/testing/virtual-clock.js';
+import type { Closable } from '#cmd/orch/closable.js';
+import { untilDone } from '#cmd/orch/patience.js';
+import { identify, isRunning, stopProcess } from '#cmd/orch/process/identity.js';
+import { progressPrinter } from '#cmd/orch/progress.js';
+import { PartGroup, stopParts } from '#cmd/orch/stop-parts.js';
+import { silentLogger } from '#daemon/log/logger.js';
+
+t.test('parts stop one after the other, and one that does not holds up none', async (t) => {
+  const clock = new VirtualClock();
+  const seen: string[] = [];
+  const part = (name: string, close: () => Promise<void> = async () => undefined): Closable => ({
+    name,
+    close: () => {
+      seen.push(`close ${name}`);
+      return close();
+    },
+  });
+  const group = new PartGroup('group');
+  for (const name of ['a', 'b']) group.push(part(name, () => clock.sleep(1000)));
+  const parts = [
+    part('first'),
+    part('hangs', () => new Promise(() => undefined)),
+    part('fails', () => Promise.reject(new Error('no'))),
+    group,
+  ];
+  const onStopping = (name: string) => seen.push(name);
+  const stopped = stopParts(parts, { clock, log: silentLogger, limitMs: 5000, onStopping });
+  await settle();
+  t.same(seen, ['group', 'close a', 'close b'], 'those of a group beside each other');
+  await clock.advance(1000);
+  await settle();
+  t.same(seen.slice(3), ['fails', 'close fails', 'hangs', 'close hangs']);
+  await clock.advance(5000);
+  await stopped;
+  t.same(seen.slice(7), ['first', 'close first']);
+});
+
+t.test('patience lasts as long as something gets on', async (t) => {
+  const clock = new VirtualClock();
+  const told: string[] = [];
+  let state = { done: false, waitingFor: 'its port', progress: '0' };
+  const wait = (limitMs: number) =>
+    untilDone({
+      clock,
+      look: async () => state,
+      pollMs: 100,
+      quietMs: 2000,
+      limitMs,
+      onWaiting: (what) => told.push(what),
+    });
+  const done = wait(60_000);
+  for (let i = 1; i <= 20; i++) {
+    state = { ...state, progress: String(i) };
+    await clock.advance(1000);
+  }
+  state = { ...state, done: true };
+  await clock.advance(200);
+  await done;
+  t.same(told.slice(0, 3), ['its port', 'its port', 'its port']);
+  state = { ...state, done: false, waitingFor: 'its checks etcd' };
+  const quiet = t.rejects(wait(60_000), { message: /^waited 2 s for its checks etcd$/ });
+  await clock.advance(3000);
+  await quiet;
+  const limited = t.rejects(wait(3000), { message: /^waited 3 s for its checks etcd$/ });
+  for (let i = 1; i <= 8; i++) {
+    state = { ...state, progress: `more ${i}` };
+    await clock.advance(500);
+  }
+  await limited;
+});
+
+t.test('a process that does not listen is killed', async (t) => {
+  const script = 'process.on("SIGTERM", () => undefined); setInterval(() => undefined, 1000); console.log("ready")';
+  const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'ignore'] });
+  t.teardown(() => child.kill('SIGKILL'));
+  const exited = once(child, 'exit');
+  await once(child.stdout, 'data');
+  const identity = identify(child.pid ?? 0);
+  t.ok(identity);
+  if (identity === undefined) return;
+  const waited: number[] = [];
+  await stopProcess(identity, realClock, 1200, (ms) => waited.push(ms));
+  t.equal((await exited)[1], 'SIGKILL');
+  t.equal(isRunning(identity), false);
+  t.ok(waited.length > 0, 'and whoever waits is told');
+});
+
+t.test('what is waited for is shown', (t) => {
+  let text = '';
+  const clock = new VirtualClock();
+  const output = { write: (part: string) => (text += part) };
+  const show = progressPrinter(output, clock);
+  show({ step: 'cluster stopped', state: 'started' });
+  show({ step: 'cluster stopped', state: 'waiting', note: 'process 7, which stops its daemons' });
+  show({ step: 'cluster stopped', state: 'done' });
+  t.equal(text, '  … cluster stopped: process 7, which stops its daemons\n  ✓ cluster stopped 0.0s\n');
+  t.end();
+});

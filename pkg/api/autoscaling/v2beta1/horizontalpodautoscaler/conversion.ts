@@ -1,0 +1,59 @@
+/** Autoscalers of version 2beta1: metrics in their older form, and the behavior in an annotation. */
+import {
+  behaviorOf,
+  behaviorText,
+  withoutRoundTrip,
+  withRoundTrip,
+} from '#api/autoscaling/v2/horizontalpodautoscaler/round-trip.js';
+import type { HorizontalPodAutoscaler as Stored } from '#api/autoscaling/v2/types.gen.js';
+import {
+  newMetric,
+  newStatus,
+  oldMetric,
+  oldStatus,
+} from '#api/autoscaling/v2beta1/horizontalpodautoscaler/metrics.js';
+import type { HorizontalPodAutoscaler } from '#api/autoscaling/v2beta1/types.gen.js';
+import type { Conversion } from '#api/conversion.js';
+
+export const autoscalerV2beta1Conversion: Conversion<HorizontalPodAutoscaler, Stored> = {
+  toStored({ metadata, spec, status, ...rest }, dialect) {
+    const { metrics, ...common } = spec;
+    const { currentMetrics, ...statusRest } = status ?? {};
+    const behavior = behaviorOf(metadata.annotations, dialect);
+    return {
+      ...rest,
+      apiVersion: dialect.apiVersion('autoscaling', 'v2'),
+      metadata: withoutRoundTrip(metadata, dialect),
+      spec: {
+        ...common,
+        ...(metrics && { metrics: metrics.map(newMetric) }),
+        ...(behavior && { behavior }),
+      },
+      ...(status && {
+        status: {
+          desiredReplicas: 0,
+          ...statusRest,
+          ...(currentMetrics && { currentMetrics: currentMetrics.map(newStatus) }),
+        },
+      }),
+    };
+  },
+  fromStored({ metadata, spec, status, ...rest }, dialect) {
+    const { metrics, behavior, ...common } = spec;
+    const { currentMetrics, ...statusRest } = status ?? {};
+    return {
+      ...rest,
+      apiVersion: dialect.apiVersion('autoscaling', 'v2beta1'),
+      metadata: withRoundTrip(metadata, behaviorText(behavior, dialect), dialect),
+      spec: { ...common, ...(metrics && { metrics: metrics.map(oldMetric) }) },
+      ...(status && {
+        status: {
+          currentReplicas: 0,
+          desiredReplicas: 0,
+          ...statusRest,
+          ...(currentMetrics && { currentMetrics: currentMetrics.map(oldStatus) }),
+        },
+      }),
+    };
+  },
+};

@@ -1,0 +1,13 @@
+/** What is particular to events in the beta version of their newer form: the rules are still the old ones. */
+import { oldEventStrategy } from '#api/core/v1/event/strategy.js';
+import type { Event as CoreEvent } from '#api/core/v1/types.gen.js';
+import { eventConversion, eventFieldLabels } from '#api/events/v1/event/conversion.js';
+import type { Event } from '#api/events/v1beta1/types.gen.js';
+import { convertedStrategy } from '#api/strategy/converted-strategy.js';
+import type { Strategy } from '#api/strategy.js';
+
+export const eventsV1beta1Strategy: Strategy<Event> = convertedStrategy<Event, CoreEvent>({
+  stored: oldEventStrategy('reportingController'),
+  conversion: eventConversion('v1beta1'),
+  fieldLabels: eventFieldLabels,
+});

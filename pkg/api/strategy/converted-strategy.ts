@@ -1,0 +1,105 @@
+/**
+ * The strategy of a version that is not the stored one. Rules are written once, for the stored form, as 1.24 has them for
+ * its internal one: objects are converted, ruled on there, whose names of fields are also those of messages, and
+ * converted back. Only defaults are each version's own.
+ */
+import { type Conversion, renamed } from '#api/conversion.js';
+import type { ApiObjectShape } from '#api/object.js';
+import type { Strategy, StrategyContext } from '#api/strategy.js';
+import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+
+export interface ConvertedRules<T extends ApiObjectShape, S extends ApiObjectShape> {
+  /** The rules of the stored form, where need be with what this version does in another way. */
+  readonly stored: Strategy<S>;
+  readonly conversion: Conversion<T, S>;
+  defaults?(object: T, context: StrategyContext): void;
+  /** Selectable fields that have other names than in the stored form: name here → name there. Others are not offered then. */
+  readonly fieldLabels?: Readonly<Record<string, string>>;
+}
+
+export function convertedStrategy<T extends ApiObjectShape, S extends ApiObjectShape>({
+  stored,
+  conversion,
+  defaults,
+  fieldLabels,
+}: ConvertedRules<T, S>): Strategy<T> {
+  const to = (object: T, { dialect }: StrategyContext): S => conversion.toStored(object, dialect);
+  const back = (object: T, changed: S, { dialect }: StrategyContext): void =>
+    become(object, conversion.fromStored(changed, dialect));
+  const { prepareForCreate, completeCreate, prepareForUpdate, prepareForStatusUpdate } = stored;
+  const { validateCreate, validateUpdate, validateStatusUpdate, warnings, cells, defaultGracePeriodSeconds } = stored;
+  const strategy: Strategy<T> = {
+    conversion: conversion as unknown as Conversion,
+    ...(defaults && { defaults }),
+    ...(fieldLabels && { fieldLabels }),
+    ...(prepareForCreate && {
+      prepareForCreate(object, context) {
+        const changed = to(object, context);
+        prepareForCreate(changed, context);
+        back(object, changed, context);
+      },
+    }),
+    ...(completeCreate && {
+      completeCreate(object, context) {
+        const changed = to(object, context);
+        completeCreate(changed, context);
+        back(object, changed, context);
+      },
+    }),
+    ...(prepareForUpdate && {
+      prepareForUpdate(object, old, context) {
+        const changed = to(object, context);
+        prepareForUpdate(changed, to(old, context), context);
+        back(object, changed, context);
+      },
+    }),
+    ...(prepareForStatusUpdate && {
+      prepareForStatusUpdate(object, old, context) {
+        const changed = to(object, context);
+        prepareForStatusUpdate(changed, to(old, context), context);
+        back(object, changed, context);
+      },
+    }),
+    ...(validateCreate && { validateCreate: (object, context) => validateCreate(to(object, context), context) }),
+    ...(validateUpdate && {
+      validateUpdate: (object, old, context) => validateUpdate(to(object, context), to(old, context), context),
+    }),
+    ...(validateStatusUpdate && {
+      validateStatusUpdate: (object, old, context) =>
+        validateStatusUpdate(to(object, context), to(old, context), context),
+    }),
+    ...(warnings && {
+      warnings: (object, old, context) =>
+        warnings(to(object, context), old === undefined ? undefined : to(old, context), context),
+    }),
+    ...(cells && { cells: (object, context) => cells(to(object, context), context) }),
+    ...(defaultGracePeriodSeconds && {
+      defaultGracePeriodSeconds: (object, requested, context) =>
+        defaultGracePeriodSeconds(to(object, context), requested, context),
+    }),
+    ...(stored.allowCreateOnUpdate && { allowCreateOnUpdate: true }),
+    ...(stored.allowUnconditionalUpdate !== undefined && { allowUnconditionalUpdate: stored.allowUnconditionalUpdate }),
+    ...(stored.defaultPropagation && { defaultPropagation: stored.defaultPropagation }),
+  };
+  return Object.freeze(strategy);
+}
+
+/** Of a version whose objects differ from the stored ones in nothing but their `apiVersion`. */
+export function renamedStrategy<T extends ApiObjectShape>(
+  { group, version, storedAs }: ResourceDeclaration,
+  stored: Strategy<T>,
+): Strategy<T> {
+  if (storedAs === undefined) throw new RangeError(`${group}/${version} is stored as it is`);
+  const { defaults } = stored;
+  return convertedStrategy<T, T>({
+    stored,
+    conversion: renamed({ group, version }, { group, ...storedAs }),
+    ...(defaults && { defaults }),
+  });
+}
+
+/** Gives an object the members of another one, in place. */
+function become(object: object, other: object): void {
+  for (const name of Object.keys(object)) if (!(name in other)) Reflect.deleteProperty(object, name);
+  Object.assign(object, other);
+}

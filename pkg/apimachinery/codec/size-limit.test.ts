@@ -1,0 +1,44 @@
+import t from 'tap';
+import { schemeFor } from '#api/scheme.js';
+import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
+import { checkSize, maxEntries, maxObjects } from '#apimachinery/codec/size-limit.js';
+import { kubernetesDialect } from '#apimachinery/dialect.js';
+
+const list = (element: string, count: number) => Array.from({ length: count }, () => element).join();
+const map = (count: number) => Array.from({ length: count }, (_, i) => `"key${i}": "v"`).join();
+const check = (text: string) => () => checkSize(Buffer.from(text));
+
+t.test('texts of too many parts are refused before they are parsed', async (t) => {
+  const refused = { code: 413, message: /^Request entity is too large: limit is \d+ / };
+  t.throws(check(`{"a":[${list('{}', maxObjects)}]}`), refused);
+  t.throws(check(`{"a":{${map(maxEntries + 1)}}}`), refused);
+  t.throws(check(`{"a":[${list(`{${map(200)}}`, 2000)}]}`), refused);
+  t.throws(check('['.repeat(1_000_000)), { code: 400, message: 'json: exceeded max depth' });
+});
+
+t.test('what is large for another reason passes', async (t) => {
+  check(`{"a":[${list('{}', maxObjects - 1)}]}`)();
+  check(`{"a":{${map(maxEntries)}},"b":{${map(maxEntries)}}}`)();
+  check(`{"a":[${list('""', 700_000)}]}`)();
+  const text = JSON.stringify({ a: '{"b":[{}]}\\"'.repeat(100_000), c: '\\' });
+  check(text)();
+  t.equal(JSON.parse(text).c, '\\');
+  for (const broken of ['"', '\\', '}', '{"a":"\\"', ']]]]'].map((end) => `${' '.repeat(300_000)}${end}`))
+    check(broken)();
+});
+
+t.test('Protobuf, too, where a reader limits it', async (t) => {
+  const scheme = schemeFor(kubernetesDialect);
+  const pod = scheme.kind('v1', 'Pod');
+  if (pod === undefined) throw new Error('no pods');
+  const tolerations = (count: number) => {
+    const object = { metadata: { name: 'a' }, spec: { tolerations: Array.from({ length: count }, () => ({})) } };
+    return new ObjectCodec(scheme).encode(object, pod, 'protobuf');
+  };
+  const limited = new ObjectCodec(scheme, { maxParts: 1000 });
+  const decode = (codec: ObjectCodec, count: number) =>
+    codec.decode(tolerations(count), { encoding: 'protobuf', expected: pod });
+  t.throws(() => decode(limited, 1001), { code: 413 });
+  t.ok(decode(limited, 900));
+  t.ok(decode(new ObjectCodec(scheme), 1001));
+});

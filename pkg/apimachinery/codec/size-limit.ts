@@ -1,0 +1,83 @@
+/**
+ * How many parts a body may have. Bytes alone say little of what an object costs: three megabytes may hold a million empty
+ * messages, each of which is checked, given its defaults and written again at ten times its size. No object that a store
+ * takes (1.5 MB, where each entry of a map also has a manager) comes near these.
+ */
+import { badRequest, requestEntityTooLarge, type StatusError } from '#apimachinery/errors/status.js';
+
+/** Messages, that is objects of JSON. */
+export const maxObjects = 100_000;
+/** Members of all objects together. */
+const maxMembers = 300_000;
+/** Members of one object: the entries of a map. */
+export const maxEntries = 64 * 1024;
+
+/** Far more than anybody who reads values allows. */
+const maxDepth = 10_000;
+
+/** Smaller texts have no room for too much. */
+const smallBytes = 256 * 1024;
+
+const quote = 0x22;
+const backslash = 0x5c;
+const colon = 0x3a;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+/** 413 that says of what there is too much. */
+export function tooMany(parts: string, limit: number): StatusError {
+  return requestEntityTooLarge(`limit is ${limit} ${parts}`);
+}
+
+/** Throws 413 for a list or a map of too many elements, each of which may have a manager of its own. */
+export function checkEntries(count: number): void {
+  if (count > maxEntries) throw tooMany('elements of one list or map', maxEntries);
+}
+
+/** Throws 413 for a JSON text of too many parts, and 400 for one that nests absurdly deeply, before it is parsed. What is no JSON passes: the parser refuses it. */
+export function checkSize(text: Buffer): void {
+  if (text.length < smallBytes) return;
+  let objects = 0;
+  let members = 0;
+  /** Members of the objects around the one that is being read. */
+  const around: number[] = [];
+  let own = 0;
+  let lists = 0;
+  for (let at = 0; at < text.length; at++) {
+    switch (text[at]) {
+      case quote:
+        at = endOfString(text, at);
+        break;
+      case colon:
+        if (++own > maxEntries) throw tooMany('members of one object', maxEntries);
+        if (++members > maxMembers) throw tooMany('members of objects', maxMembers);
+        break;
+      case openBrace:
+        if (++objects > maxObjects) throw tooMany('objects', maxObjects);
+        around.push(own);
+        own = 0;
+        break;
+      case openBracket:
+        if (++lists + around.length > maxDepth) throw badRequest('json: exceeded max depth');
+        break;
+      case closeBracket:
+        lists--;
+        break;
+      case closeBrace:
+        own = around.pop() ?? 0;
+        break;
+    }
+  }
+}
+
+/** Index of the quote that ends the string which starts at `at`, or of the text's end. */
+function endOfString(text: Buffer, at: number): number {
+  for (let end = text.indexOf(quote, at + 1); end >= 0; end = text.indexOf(quote, end + 1)) {
+    let slashes = 0;
+    while (text[end - 1 - slashes] === backslash) slashes++;
+    if (slashes % 2 === 0) return end;
+  }
+  return text.length;
+}

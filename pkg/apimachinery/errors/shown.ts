@@ -1,0 +1,57 @@
+/** Values as messages show them: whole, as long as they are of a size that anybody reads. */
+
+/** Characters of a value that a message shows, about; what follows is left out, and `…` stands for it. */
+export const maxShown = 16 * 1024;
+
+const ellipsis = '…';
+
+/** The text, cut to `max` characters. */
+export function cut(text: string, max = maxShown): string {
+  if (text.length <= max) return text;
+  // Not through the middle of a character.
+  const last = text.charCodeAt(max - 1);
+  return `${text.slice(0, last >= 0xd800 && last < 0xdc00 ? max - 1 : max)}${ellipsis}`;
+}
+
+/** The value's JSON. Takes no longer for a huge value than for a large one. */
+export function shownJson(value: unknown): string | undefined {
+  if (typeof value === 'string') return JSON.stringify(cut(value));
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  return JSON.stringify(beginning(value, { left: maxShown }));
+}
+
+/** The first parts of a value, as many as `budget` (in characters) allows. */
+function beginning(value: unknown, budget: { left: number }): unknown {
+  if (typeof value === 'string') {
+    const text = cut(value, Math.max(budget.left, 0));
+    budget.left -= text.length + 2;
+    return text;
+  }
+  budget.left -= 4;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const list: unknown[] = [];
+    for (const element of value) {
+      if (budget.left <= 0) {
+        list.push(ellipsis);
+        break;
+      }
+      list.push(beginning(element, budget));
+    }
+    return list;
+  }
+  const object: Record<string, unknown> = {};
+  for (const key in value) {
+    const name = budget.left > 0 ? cut(key, budget.left) : ellipsis;
+    const part: unknown = budget.left > 0 ? (value as Record<string, unknown>)[key] : ellipsis;
+    budget.left -= name.length + 3;
+    Object.defineProperty(object, name, {
+      value: beginning(part, budget),
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    });
+    if (name === ellipsis) break;
+  }
+  return object;
+}

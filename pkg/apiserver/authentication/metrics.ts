@@ -1,0 +1,106 @@
+/** The series of authentication, named as in release 1.24. */
+import type { Registry } from 'prom-client';
+import { exponentialBuckets, gauge } from '#daemon/metrics/metric.js';
+import {
+  type CounterSeries,
+  type HistogramSeries,
+  PlainCounter,
+  PlainHistogram,
+} from '#daemon/metrics/plain-series.js';
+
+export type AuthenticationResult = 'success' | 'failure' | 'error';
+
+const results: readonly AuthenticationResult[] = ['success', 'failure', 'error'];
+
+export class AuthenticationMetrics {
+  readonly #users: PlainCounter;
+  readonly #byResult: ReadonlyMap<AuthenticationResult, { attempts: CounterSeries; seconds: HistogramSeries }>;
+
+  constructor(registry: Registry) {
+    this.#users = new PlainCounter(registry, {
+      name: 'authenticated_user_requests',
+      help: 'Authenticated requests by the kind of their user.',
+      labelNames: ['username'],
+    });
+    const attempts = new PlainCounter(registry, {
+      name: 'authentication_attempts',
+      help: 'Requests that were asked who they come from, by result.',
+      labelNames: ['result'],
+    });
+    const seconds = new PlainHistogram(registry, {
+      name: 'authentication_duration_seconds',
+      help: 'Time that it took to find out who asks, by result.',
+      labelNames: ['result'],
+      buckets: exponentialBuckets(0.001, 2, 15),
+    });
+    this.#byResult = new Map(
+      results.map((result) => [result, { attempts: attempts.labels(result), seconds: seconds.labels(result) }]),
+    );
+  }
+
+  /** `user`: the name of whoever was found. */
+  finished(result: AuthenticationResult, durationMs: number, user?: string): void {
+    const series = this.#byResult.get(result);
+    series?.attempts.inc();
+    series?.seconds.observe(durationMs / 1000);
+    if (user !== undefined) this.#users.labels(kindOfUser(user)).inc();
+  }
+}
+
+/** Few labels however many users there are; those of 1.24. */
+function kindOfUser(name: string): string {
+  if (name === 'admin' || name === 'client') return name;
+  return name.includes('@') ? 'email_id' : 'other';
+}
+
+/** What becomes of tokens in the cache of those that were found good. */
+export interface TokenCacheMetrics {
+  /** A token was looked up; a miss asks the kinds of tokens about it. */
+  request(status: 'hit' | 'miss', durationMs: number): void;
+  /** They were asked. */
+  fetch(status: 'ok' | 'error'): void;
+  /** How many are being asked. */
+  active(change: 1 | -1): void;
+}
+
+export function tokenCacheMetrics(registry: Registry): TokenCacheMetrics {
+  const requests = new PlainCounter(registry, {
+    name: 'authentication_token_cache_request_total',
+    help: 'Tokens looked up in the cache, by whether they were in it.',
+    labelNames: ['status'],
+  });
+  const seconds = new PlainHistogram(registry, {
+    name: 'authentication_token_cache_request_duration_seconds',
+    help: 'Time until it was known who a token belongs to, by whether it was in the cache.',
+    labelNames: ['status'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  });
+  const fetches = new PlainCounter(registry, {
+    name: 'authentication_token_cache_fetch_total',
+    help: 'Tokens that were not in the cache, by whether they could be judged.',
+    labelNames: ['status'],
+  });
+  const series = {
+    hit: { count: requests.labels('hit'), seconds: seconds.labels('hit') },
+    miss: { count: requests.labels('miss'), seconds: seconds.labels('miss') },
+  };
+  let active = 0;
+  gauge(registry, {
+    name: 'authentication_token_cache_active_fetch_count',
+    help: 'Tokens that are being judged.',
+    labelNames: ['status'],
+    collect() {
+      this.set({ status: 'in_flight' }, active);
+    },
+  });
+  return {
+    request(status, durationMs) {
+      series[status].count.inc();
+      series[status].seconds.observe(durationMs / 1000);
+    },
+    fetch: (status) => fetches.labels(status).inc(),
+    active(change) {
+      active += change;
+    },
+  };
+}

@@ -1,0 +1,43 @@
+/** Bodies that take long to read are made easy to read before anybody reads them. */
+import { DecodeError } from '#apimachinery/codec/decode-error.js';
+import { bareMediaType, mediaTypeOf } from '#apimachinery/codec/negotiate.js';
+import { checkSize } from '#apimachinery/codec/size-limit.js';
+import { readsFast } from '#apimachinery/codec/yaml.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { badRequest } from '#apimachinery/errors/status.js';
+import type { YamlReader } from '#apiserver/bodies/yaml-reader.js';
+import type { ApiRequest } from '#apiserver/http/exchange.js';
+
+/** Server-side apply's configurations; their name says YAML, but programs write JSON. */
+export const applyMediaType = 'application/apply-patch+yaml';
+
+/** Smaller documents are read where they are asked for, in a few milliseconds. */
+const smallBytes = 4 * 1024;
+/** What looks like JSON up to this size is tried out at once. */
+const largeBytes = 64 * 1024;
+
+/**
+ * Large YAML bodies become JSON, which is YAML, too. Resolves when the body is ready; undefined where there is nothing to
+ * do. Throws 413 for bodies of too many parts, and as `YamlReader`, but 400 for what cannot be read.
+ */
+export function parseAhead(request: ApiRequest, dialect: Dialect, yaml: YamlReader): Promise<void> | undefined {
+  const { body } = request;
+  if (body.length <= smallBytes) return undefined;
+  const type = bareMediaType(request.headers['content-type']);
+  if (type !== applyMediaType && type !== mediaTypeOf('yaml', dialect)) {
+    if (type !== mediaTypeOf('protobuf', dialect)) checkSize(body);
+    return undefined;
+  }
+  if (body.length <= largeBytes && readsFast(body.toString())) return undefined;
+  return read(request, yaml, type === applyMediaType ? 'error decoding YAML: ' : '');
+}
+
+async function read(request: ApiRequest, yaml: YamlReader, prefix: string): Promise<void> {
+  try {
+    request.body = await yaml.read(request.body);
+    checkSize(request.body);
+  } catch (error) {
+    if (error instanceof DecodeError) throw badRequest(`${prefix}${error.message}`, error);
+    throw error;
+  }
+}

@@ -1,0 +1,87 @@
+import t, { type Test } from 'tap';
+import { type Clock, realClock } from '#apimachinery/clock.js';
+import { YamlReader, type YamlReaderOptions } from '#apiserver/bodies/yaml-reader.js';
+
+const maxBytes = 1024 * 1024;
+const document = (keys: number) => Buffer.from(Array.from({ length: keys }, (_, i) => `key${i}: é${i}\n`).join(''));
+
+function reader(t: Test, options: Partial<YamlReaderOptions> = {}): YamlReader {
+  const made = new YamlReader({ clock: realClock, maxBytes, ...options });
+  t.teardown(() => made.close());
+  return made;
+}
+
+t.test('documents become JSON, in their order', async (t) => {
+  const yaml = reader(t);
+  const sizes = [2000, 1, 10];
+  const all = await Promise.all(sizes.map((size) => yaml.read(document(size))));
+  t.strictSame(
+    all.map((json) => Object.keys(JSON.parse(json.toString())).length),
+    sizes,
+  );
+  t.same(JSON.parse((await yaml.read(Buffer.from('# nothing'))).toString()), null);
+});
+
+t.test('the event loop goes on meanwhile', async (t) => {
+  const yaml = reader(t);
+  let done = false;
+  const read = yaml.read(document(20_000)).then(() => {
+    done = true;
+  });
+  let turns = 0;
+  while (!done) {
+    await new Promise(setImmediate);
+    turns++;
+  }
+  await read;
+  t.ok(turns > 10, `${turns} turns`);
+});
+
+t.test('what is wrong with a document is said as if it was read here', async (t) => {
+  const yaml = reader(t);
+  await t.rejects(yaml.read(Buffer.from('a: 1\na: 2\n')), {
+    name: 'DecodeError',
+    message: 'yaml: Map keys must be unique at line 2, column 1',
+  });
+  t.same((await yaml.read(Buffer.from('a: 1'))).toString(), '{"a":1}');
+});
+
+t.test('a document that becomes too much, or takes too long, is refused', async (t) => {
+  const small = reader(t, { maxBytes: 100 });
+  await t.rejects(small.read(document(100)), { code: 413, message: 'Request entity is too large: limit is 100' });
+  const hasty = reader(t, { timeoutMs: 1 });
+  await t.rejects(hasty.read(document(200_000)), { code: 413 });
+});
+
+t.test('the document after one that took too long gets a new thread', async (t) => {
+  const timers: (() => void)[] = [];
+  const setTimer: Clock['setTimer'] = (fire, ms) => {
+    if (ms === 5000) timers.push(fire);
+    return { cancel: () => undefined };
+  };
+  const yaml = reader(t, { timeoutMs: 5000, clock: { ...realClock, setTimer } });
+  const both = Promise.allSettled([yaml.read(document(200_000)), yaml.read(Buffer.from('a: 1'))]);
+  timers[0]?.();
+  const [long, short] = await both;
+  t.match(long, { status: 'rejected', reason: { code: 413 } });
+  t.equal(short.status, 'fulfilled');
+});
+
+t.test('only so many wait', async (t) => {
+  const yaml = reader(t, { maxWaiting: 2 });
+  const all = await Promise.allSettled(Array.from({ length: 5 }, () => yaml.read(document(500))));
+  t.strictSame(
+    all.map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected'],
+  );
+  t.match(all[4], { reason: { code: 429, status: { details: { retryAfterSeconds: 1 } } } });
+});
+
+t.test('closing refuses what is under way', async (t) => {
+  const yaml = reader(t);
+  const reads = Promise.allSettled([yaml.read(document(20_000)), yaml.read(document(1))]);
+  await yaml.close();
+  const refused = { status: 'rejected', reason: { code: 503 } };
+  t.match(await reads, [refused, refused]);
+  await t.rejects(yaml.read(document(1)), { code: 503 });
+});

@@ -1,0 +1,119 @@
+/**
+ * Reads large YAML documents in a thread of its own, one after the other: it takes a second for what is read as JSON in
+ * ten milliseconds, and the event loop must not wait for that.
+ */
+import { Worker } from 'node:worker_threads';
+import type { Clock, Timer } from '#apimachinery/clock.js';
+import { DecodeError } from '#apimachinery/codec/decode-error.js';
+import { requestEntityTooLarge, serviceUnavailable, tooManyRequests } from '#apimachinery/errors/status.js';
+
+/** What the thread says of a document. */
+export type YamlAnswer = { readonly json: Uint8Array } | { readonly refusal: string };
+
+export interface YamlReaderOptions {
+  readonly clock: Clock;
+  /** Bytes of JSON that a document may become. */
+  readonly maxBytes: number;
+  /** Longest time for one document; 20 s. */
+  readonly timeoutMs?: number;
+  /** Documents that wait at most; 50. */
+  readonly maxWaiting?: number;
+}
+
+interface Job {
+  readonly body: Buffer;
+  readonly resolve: (json: Buffer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const defaults = { timeoutMs: 20_000, maxWaiting: 50 } as const;
+/** A thread without work ends after so long. */
+const idleMs = 10_000;
+/** Memory of the thread: some hundred bytes for each of a document. */
+const maxHeapMiB = 1024;
+const retryAfterSeconds = 1;
+
+const closing = () => serviceUnavailable('the server is shutting down');
+const tooMuchWork = () => requestEntityTooLarge('the YAML document takes too long to read');
+
+export class YamlReader {
+  readonly #options: Required<YamlReaderOptions>;
+  readonly #waiting: Job[] = [];
+  #worker: Worker | undefined;
+  #current: Job | undefined;
+  #timer: Timer | undefined;
+  #closed = false;
+
+  constructor(options: YamlReaderOptions) {
+    this.#options = { ...defaults, ...options };
+  }
+
+  /**
+   * The document as JSON. Throws a DecodeError for what cannot be read, 413 for what is too much of it, 429 when too many
+   * wait already.
+   */
+  read(body: Buffer): Promise<Buffer> {
+    if (this.#closed) return Promise.reject(closing());
+    if (this.#waiting.length >= this.#options.maxWaiting) {
+      return Promise.reject(tooManyRequests('too many YAML documents, please try again later', retryAfterSeconds));
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ body, resolve, reject });
+      this.#next();
+    });
+  }
+
+  /** Ends the thread; what waits for it is refused. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { reject } of this.#waiting.splice(0)) reject(closing());
+    await this.#end(closing());
+  }
+
+  #next(): void {
+    if (this.#current !== undefined) return;
+    this.#timer?.cancel();
+    this.#current = this.#waiting.shift();
+    if (this.#current === undefined) {
+      this.#timer = this.#options.clock.setTimer(() => void this.#end(undefined), idleMs);
+      return;
+    }
+    this.#timer = this.#options.clock.setTimer(() => void this.#end(tooMuchWork()), this.#options.timeoutMs);
+    this.#worker ??= this.#start();
+    this.#worker.postMessage(this.#current.body);
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('./yaml-worker.js', import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: maxHeapMiB },
+    });
+    worker.unref();
+    worker.on('message', (answer: YamlAnswer) => this.#answered(answer));
+    worker.on('error', (error: NodeJS.ErrnoException) => {
+      if (this.#worker !== worker) return;
+      void this.#end(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? tooMuchWork() : error);
+    });
+    return worker;
+  }
+
+  #answered(answer: YamlAnswer): void {
+    const job = this.#current;
+    this.#current = undefined;
+    if ('refusal' in answer) job?.reject(new DecodeError(answer.refusal));
+    else if (answer.json.byteLength > this.#options.maxBytes) {
+      job?.reject(requestEntityTooLarge(`limit is ${this.#options.maxBytes}`));
+    } else job?.resolve(Buffer.from(answer.json.buffer, answer.json.byteOffset, answer.json.byteLength));
+    this.#next();
+  }
+
+  /** Ends the thread, and refuses what it was at. The next document gets a new one. */
+  async #end(reason: unknown): Promise<void> {
+    this.#timer?.cancel();
+    const [worker, job] = [this.#worker, this.#current];
+    this.#worker = undefined;
+    this.#current = undefined;
+    job?.reject(reason);
+    if (this.#waiting.length > 0) this.#next();
+    await worker?.terminate();
+  }
+}

@@ -1,0 +1,19 @@
+/** The thread that turns YAML into JSON: see `YamlReader`. */
+import { parentPort } from 'node:worker_threads';
+import { DecodeError } from '#apimachinery/codec/decode-error.js';
+import { parseYAML } from '#apimachinery/codec/yaml.js';
+import type { YamlAnswer } from '#apiserver/bodies/yaml-reader.js';
+
+parentPort?.on('message', (body: Uint8Array) => {
+  parentPort?.postMessage(answer(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString()));
+});
+
+function answer(text: string): YamlAnswer {
+  try {
+    // A document without contents is null.
+    return { json: Buffer.from(JSON.stringify(parseYAML(text) ?? null)) };
+  } catch (error) {
+    if (error instanceof DecodeError) return { refusal: error.message };
+    throw error;
+  }
+}

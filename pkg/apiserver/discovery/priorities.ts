@@ -1,0 +1,71 @@
+/**
+ * In which order clients are told of groups and versions, and so which version they prefer: the priorities with which 1.24
+ * registers its own API services (cmd/kube-apiserver/app/aggregator.go). Groups of equal priority stand by name.
+ */
+import type { GroupKey } from '#apimachinery/dialect.js';
+
+interface Priorities {
+  readonly group: number;
+  /** Of versions that do not stand as `compareVersions` has them. */
+  readonly versions?: Readonly<Record<string, number>>;
+}
+
+const priorities: Readonly<Partial<Record<GroupKey, Priorities>>> = {
+  // Whoever gathers the groups names its own first.
+  apiregistration: { group: 20_000 },
+  core: { group: 18_000 },
+  apps: { group: 17_800 },
+  events: { group: 17_750 },
+  authentication: { group: 17_700 },
+  authorization: { group: 17_600 },
+  autoscaling: { group: 17_500, versions: { v2: 30, v1: 15, v2beta1: 9, v2beta2: 1 } },
+  batch: { group: 17_400 },
+  certificates: { group: 17_300 },
+  networking: { group: 17_200 },
+  policy: { group: 17_100 },
+  rbac: { group: 17_000 },
+  storage: { group: 16_800 },
+  admissionregistration: { group: 16_700 },
+  apiextensions: { group: 16_700 },
+  scheduling: { group: 16_600 },
+  coordination: { group: 16_500 },
+  node: { group: 16_300 },
+  discovery: { group: 16_200 },
+  flowcontrol: { group: 16_100 },
+  apiserverinternal: { group: 16_000 },
+};
+
+/** Of groups that are not built in. */
+const otherGroup = 1_000;
+
+/** Orders groups, given with their keys and names. */
+export function compareGroups(
+  a: { readonly key: GroupKey; readonly name: string },
+  b: { readonly key: GroupKey; readonly name: string },
+): number {
+  const difference = (priorities[b.key]?.group ?? otherGroup) - (priorities[a.key]?.group ?? otherGroup);
+  return difference || (a.name < b.name ? -1 : 1);
+}
+
+/** Orders versions of a group: the preferred one first. */
+export function compareVersionsOf(group: GroupKey): (a: string, b: string) => number {
+  const known = priorities[group]?.versions;
+  return (a, b) => (known?.[b] ?? 0) - (known?.[a] ?? 0) || compareVersions(a, b);
+}
+
+/** `v2` before `v1` before `v1beta2` before `v1alpha1`: the order in which clients prefer versions. */
+export function compareVersions(a: string, b: string): number {
+  const [left, right] = [rank(a), rank(b)];
+  for (const [index, value] of left.entries()) {
+    const other = right[index] ?? 0;
+    if (value !== other) return other - value;
+  }
+  return a < b ? -1 : 1;
+}
+
+function rank(version: string): number[] {
+  const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
+  if (match === null) return [-1, 0, 0];
+  const stability = match[2] === undefined ? 2 : match[2] === 'beta' ? 1 : 0;
+  return [stability, Number(match[1]), Number(match[3] ?? 0)];
+}

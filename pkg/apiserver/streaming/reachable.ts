@@ -1,0 +1,53 @@
+/**
+ * Which addresses this server may be led to by what others wrote into a status: names are resolved once, every address
+ * is judged, and the judged ones are dialled, so that no second answer of a name server can lead elsewhere.
+ */
+import type { LookupAddress } from 'node:dns';
+import { isIP } from 'node:net';
+import { badRequest } from '#apimachinery/errors/status.js';
+import { isProxyable, specialRange } from '#apimachinery/validation/special-ip.js';
+
+/** All addresses of a name. */
+export type ResolveName = (name: string) => Promise<readonly LookupAddress[]>;
+
+export interface Reachable {
+  readonly host: string;
+  /** The only ones to dial, where `host` is a name. */
+  readonly addresses?: readonly LookupAddress[];
+}
+
+/** An address of one other machine. Throws 400 in the words of 1.24. */
+export function proxyableAddress(address: string): Reachable {
+  // Node.js takes zones (`fe80::1%eth0`) for addresses; they are none here.
+  if (!isProxyable(address)) throw notAllowed();
+  return { host: address };
+}
+
+/** The same for an address or a name. Throws 400, also for a name that cannot be resolved. */
+export function proxyableHost(host: string, resolve: ResolveName): Promise<Reachable> {
+  return reachable(host, resolve, isProxyable);
+}
+
+/**
+ * Where a node's agent says it is. It may be on this machine, unlike other servers of a node, unless that is this server
+ * itself; what is no machine's own address, such as the link-local one of a cloud's metadata, is refused. Throws 400.
+ */
+export function agentHost(host: string, resolve: ResolveName, isOwn: (address: string) => boolean): Promise<Reachable> {
+  const isMachine = (address: string) => specialRange(address) === 'loopback' || isProxyable(address);
+  return reachable(host, resolve, (address) => isMachine(address) && !isOwn(address));
+}
+
+async function reachable(host: string, resolve: ResolveName, good: (ip: string) => boolean): Promise<Reachable> {
+  if (isIP(host) !== 0) {
+    if (!good(host)) throw notAllowed();
+    return { host };
+  }
+  const addresses = await resolve(host).catch((error: unknown) => {
+    throw badRequest(error instanceof Error ? error.message : String(error), error);
+  });
+  if (addresses.length === 0) throw badRequest('no addresses for hostname');
+  if (!addresses.every(({ address }) => good(address))) throw notAllowed();
+  return { host, addresses };
+}
+
+const notAllowed = () => badRequest('address not allowed');

@@ -1,0 +1,22 @@
+/**
+ * `Promise.all` of which no more than `limit` are under way at once: an object has as many owners and dependents as
+ * somebody gave it. Nothing more is begun after a failure.
+ */
+export async function allWithin<T, R>(items: readonly T[], limit: number, work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = new Array(items.length);
+  const waiting = items.entries();
+  let failed = false;
+  const worker = async () => {
+    for (const [i, item] of waiting) {
+      if (failed) return;
+      try {
+        results[i] = await work(item);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+  return results;
+}

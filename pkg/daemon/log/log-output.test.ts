@@ -1,0 +1,84 @@
+import { PassThrough, Writable } from 'node:stream';
+import t from 'tap';
+import { fileOutput, type LogOutput, streamOutput } from '#daemon/log/log-output.js';
+
+function noSpace(): Error {
+  return Object.assign(new Error('no space left on device'), { code: 'ENOSPC', syscall: 'write' });
+}
+
+/** What was told to the log when lines could be written again. */
+function told(output: LogOutput): number[] {
+  const counts: number[] = [];
+  output.lost.onResumed((missing) => counts.push(missing));
+  return counts;
+}
+
+t.test('a full disk drops lines and counts them, and room makes it go on', async (t) => {
+  let disk = '';
+  let room = 8;
+  const output = fileOutput((bytes) => {
+    if (room === 0) throw noSpace();
+    const taken = bytes.subarray(0, room);
+    room -= taken.length;
+    disk += taken.toString();
+    return taken.length;
+  });
+  const counts = told(output);
+  output.write('one\n');
+  output.write('two and more\n');
+  output.write('three\nfour\n');
+  t.equal(disk, 'one\ntwo ');
+  t.equal(output.lost.total, 3);
+  t.same(counts, []);
+  room = 1000;
+  output.write('five\n');
+  t.equal(disk, 'one\ntwo \nfive\n', 'what was torn has a line of its own');
+  t.same(counts, [3]);
+  output.write('six\n');
+  t.same(counts, [3]);
+  t.equal(output.lost.total, 3);
+});
+
+t.test('a device that takes nothing is not asked for ever', async (t) => {
+  const output = fileOutput(() => 0);
+  output.write('one\n');
+  t.equal(output.lost.total, 1);
+});
+
+t.test('a pipe without a reader', async (t) => {
+  let broken = true;
+  let written = '';
+  const pipe = new Writable({
+    autoDestroy: false,
+    write(chunk, _encoding, done) {
+      if (broken) return done(noSpace());
+      written += String(chunk);
+      done();
+    },
+  });
+  const output = streamOutput(pipe);
+  const counts = told(output);
+  output.write('one\n');
+  await new Promise(setImmediate);
+  t.equal(output.lost.total, 1);
+  broken = false;
+  const healed = new PassThrough();
+  const other = streamOutput(healed);
+  other.lost.lose(Buffer.from('a\nb\n'));
+  const later = told(other);
+  other.write('two\n');
+  await new Promise(setImmediate);
+  t.equal(String(healed.read()), 'two\n');
+  t.same(later, [2]);
+  t.same(counts, []);
+  t.equal(written, '');
+});
+
+t.test('a reader that does not read costs a bounded amount of memory', async (t) => {
+  const stuck = new Writable({ write: () => undefined });
+  const output = streamOutput(stuck);
+  const line = `${'x'.repeat(1023)}\n`;
+  for (let i = 0; i < 5000; i++) output.write(line);
+  t.ok(stuck.writableLength < 1024 * 1024 + 2 * line.length);
+  t.ok(output.lost.total > 3900);
+});

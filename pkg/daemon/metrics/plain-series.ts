@@ -1,0 +1,154 @@
+/**
+ * Counters and histograms for hot paths: plain numbers that become prom-client's form when they are read. A series is
+ * looked up once and kept by whoever adds to it; prom-client's own would sort and join the labels at each addition.
+ */
+import type { Metric, Registry } from 'prom-client';
+
+export interface SeriesConfiguration {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames?: readonly string[];
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+export interface SeriesValue {
+  readonly metricName?: string;
+  readonly labels: Readonly<Record<string, string | number>>;
+  readonly value: number;
+}
+
+/** One series of a counter. */
+export class CounterSeries {
+  value = 0;
+
+  inc(by = 1): void {
+    this.value += by;
+  }
+}
+
+/** One series of a histogram. */
+export class HistogramSeries {
+  readonly #bounds: readonly number[];
+  /** Those of smaller buckets not included; the last is for what exceeds all. */
+  readonly counts: number[];
+  sum = 0;
+  count = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.counts = new Array<number>(bounds.length + 1).fill(0);
+  }
+
+  observe(value: number): void {
+    const bounds = this.#bounds;
+    let bucket = 0;
+    while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket++;
+    this.counts[bucket] = (this.counts[bucket] as number) + 1;
+    this.sum += value;
+    this.count++;
+  }
+
+  /** As prom-client has them, the buckets adding up. */
+  *values(name: string, labels: Labels): Generator<SeriesValue> {
+    let below = 0;
+    for (const [i, le] of this.#bounds.entries()) {
+      below += this.counts[i] as number;
+      yield { metricName: `${name}_bucket`, labels: { le, ...labels }, value: below };
+    }
+    yield { metricName: `${name}_bucket`, labels: { le: '+Inf', ...labels }, value: this.count };
+    yield { metricName: `${name}_sum`, labels, value: this.sum };
+    yield { metricName: `${name}_count`, labels, value: this.count };
+  }
+}
+
+/** The series of one metric by the values of its labels. */
+abstract class PlainMetric<S> {
+  readonly #labelNames: readonly string[];
+  readonly #series = new Map<string, { readonly labels: Labels; readonly series: S }>();
+
+  constructor(registry: Registry, type: 'counter' | 'histogram', configuration: SeriesConfiguration) {
+    const { name, help, labelNames = [] } = configuration;
+    this.#labelNames = labelNames;
+    registerMetric(registry, {
+      name,
+      help,
+      type,
+      values: () => this.values(),
+      reset: () => this.#series.clear(),
+    });
+  }
+
+  /** The series with these values, in the order of the label names. Keep it where it is added to often. */
+  labels(...values: readonly string[]): S {
+    const key = values.length === 1 ? (values[0] as string) : values.join('\u0000');
+    let found = this.#series.get(key);
+    if (found === undefined) {
+      const labels = Object.fromEntries(this.#labelNames.map((name, i) => [name, values[i] ?? '']));
+      found = { labels, series: this.create() };
+      this.#series.set(key, found);
+    }
+    return found.series;
+  }
+
+  protected *entries(): Generator<[Labels, S]> {
+    for (const { labels, series } of this.#series.values()) yield [labels, series];
+  }
+
+  protected abstract create(): S;
+  protected abstract values(): Iterable<SeriesValue>;
+}
+
+export class PlainCounter extends PlainMetric<CounterSeries> {
+  constructor(registry: Registry, configuration: SeriesConfiguration) {
+    super(registry, 'counter', configuration);
+  }
+
+  protected create(): CounterSeries {
+    return new CounterSeries();
+  }
+
+  protected *values(): Generator<SeriesValue> {
+    for (const [labels, { value }] of this.entries()) yield { labels, value };
+  }
+}
+
+export class PlainHistogram extends PlainMetric<HistogramSeries> {
+  readonly #name: string;
+  readonly #buckets: readonly number[];
+
+  constructor(registry: Registry, configuration: SeriesConfiguration & { readonly buckets: readonly number[] }) {
+    super(registry, 'histogram', configuration);
+    this.#name = configuration.name;
+    this.#buckets = configuration.buckets;
+  }
+
+  protected create(): HistogramSeries {
+    return new HistogramSeries(this.#buckets);
+  }
+
+  protected *values(): Generator<SeriesValue> {
+    for (const [labels, series] of this.entries()) yield* series.values(this.#name, labels);
+  }
+}
+
+interface Registered {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'counter' | 'histogram';
+  readonly values: () => Iterable<SeriesValue>;
+  readonly reset: () => void;
+}
+
+/** As much of prom-client's metrics as a registry asks of them. */
+export function registerMetric(registry: Registry, { name, help, type, values, reset }: Registered): void {
+  const metric = {
+    name,
+    help,
+    type,
+    aggregator: 'sum',
+    get: () => Promise.resolve({ name, help, type, aggregator: 'sum', values: [...values()] }),
+    reset,
+  };
+  registry.registerMetric(metric as unknown as Metric);
+}

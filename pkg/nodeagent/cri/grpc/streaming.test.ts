@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Duplex, PassThrough } from 'node:stream';
+import t, { type Test } from 'tap';
+import { SpdySession, type SpdyStream } from '#daemon/streaming/spdy/session.js';
+import type { SessionStreams } from '#nodeagent/cri/cri.js';
+import { exitCodeOf, runSession } from '#nodeagent/cri/grpc/streaming.js';
+
+interface Runtime {
+  readonly url: string;
+  /** Connections that were upgraded. */
+  readonly sockets: Set<Duplex>;
+}
+
+/** A stand-in for the runtime's streaming server: `serve` gets each stream as it is opened. */
+async function runtime(t: Test, serve: (stream: SpdyStream, socket: Duplex) => void): Promise<Runtime> {
+  const sockets = new Set<Duplex>();
+  const server = createServer().listen(0, '127.0.0.1');
+  server.on('upgrade', (_request, socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n');
+    new SpdySession(socket, 'server').on('stream', (stream) => serve(stream, socket));
+  });
+  await once(server, 'listening');
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/exec/token`, sockets };
+}
+
+function streams(signal?: AbortSignal): SessionStreams {
+  return {
+    tty: false,
+    stdin: new PassThrough(),
+    stdout: new PassThrough(),
+    stderr: new PassThrough(),
+    ...(signal === undefined ? {} : { signal }),
+  };
+}
+
+/** Rejections that nobody takes are reported after the microtasks; the test runner fails the test that left one. */
+const reported = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+t.test('a session ends with the exit code and all of its output', async (t) => {
+  const { url } = await runtime(t, (stream) => {
+    const type = stream.headers['streamtype'];
+    if (type === 'stdout') stream.end('hello');
+    else if (type === 'error') {
+      stream.end(
+        '{"status":"Failure","reason":"NonZeroExitCode","details":{"causes":[{"reason":"ExitCode","message":"7"}]}}',
+      );
+    } else if (type === 'stderr') stream.end();
+  });
+  const wanted = streams();
+  t.equal(await runSession(url, wanted), 7);
+  t.equal(String((wanted.stdout as PassThrough).read()), 'hello');
+});
+
+t.test('a client that leaves ends the session and the connection, and nothing else', async (t) => {
+  const leave = new AbortController();
+  let opened = 0;
+  const { url, sockets } = await runtime(t, (stream) => {
+    opened += 1;
+    if (stream.headers['streamtype'] === 'stdout') stream.write('working');
+    if (opened === 4) setImmediate(() => leave.abort());
+  });
+  await t.rejects(runSession(url, streams(leave.signal)), { code: 'Cancelled' });
+  await reported();
+  t.equal(sockets.size, 0, 'the runtime sees the end');
+});
+
+t.test('a client that has left before the session began', async (t) => {
+  const { url, sockets } = await runtime(t, () => undefined);
+  await t.rejects(runSession(url, streams(AbortSignal.abort())));
+  await reported();
+  t.equal(sockets.size, 0);
+});
+
+t.test('a runtime that breaks off ends the session with an error', async (t) => {
+  for (const breakOff of [(socket: Duplex) => socket.destroy(), (socket: Duplex) => socket.end()]) {
+    let opened = 0;
+    const { url } = await runtime(t, (_stream, socket) => {
+      opened += 1;
+      if (opened === 4) breakOff(socket);
+    });
+    await t.rejects(runSession(url, streams()), { code: 'Unavailable' });
+    await reported();
+  }
+});
+
+t.test('an output that breaks ends the session with its error', async (t) => {
+  const { url, sockets } = await runtime(t, (stream) => {
+    if (stream.headers['streamtype'] === 'stdout') stream.write('some');
+  });
+  const wanted = streams();
+  const stdout = wanted.stdout as PassThrough;
+  stdout.once('data', () => stdout.destroy(new Error('no space')));
+  await t.rejects(runSession(url, wanted), { message: /no space/ });
+  await reported();
+  t.equal(sockets.size, 0);
+});
+
+t.test('a final status that is none is an error of the runtime', async (t) => {
+  t.throws(() => exitCodeOf('{'), { code: 'Unknown' });
+  t.throws(() => exitCodeOf('null'), { code: 'Unknown' });
+});

@@ -1,0 +1,33 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, symlink, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { readLastBytes } from '#nodeagent/files/regular-file.js';
+
+t.test('the end of a file is read, however large it is', async (t) => {
+  const dir = t.testdir({ small: 'abc', empty: '', large: 'x'.repeat(10_000).concat('end') });
+  t.equal(String(await readLastBytes(join(dir, 'small'), 4096)), 'abc');
+  t.equal(String(await readLastBytes(join(dir, 'empty'), 4096)), '');
+  t.equal(await readLastBytes(join(dir, 'none'), 4096), undefined);
+  const end = String(await readLastBytes(join(dir, 'large'), 4096));
+  t.equal(end.length, 4096);
+  t.ok(end.endsWith('xend'));
+  // Two terabytes on no disk: whoever reads it whole has lost.
+  await truncate(join(dir, 'small'), 2 ** 41);
+  t.equal((await readLastBytes(join(dir, 'small'), 4096))?.length, 4096);
+});
+
+t.test('what is no regular file is not opened', async (t) => {
+  const dir = t.testdir({ target: 'secret' });
+  await symlink(join(dir, 'target'), join(dir, 'link'));
+  await symlink('loop', join(dir, 'loop'));
+  await mkdir(join(dir, 'directory'));
+  execFileSync('mkfifo', [join(dir, 'pipe')]);
+  await symlink('/dev/zero', join(dir, 'device'));
+  for (const name of ['link', 'loop', 'directory', 'pipe', 'device']) {
+    await t.rejects(readLastBytes(join(dir, name), 4096), { name: 'NotRegularFileError' }, name);
+  }
+  await t.rejects(readLastBytes('/dev/null', 4096), { name: 'NotRegularFileError' });
+  await writeFile(join(dir, 'after'), 'still works');
+  t.equal(String(await readLastBytes(join(dir, 'after'), 5)), 'works');
+});

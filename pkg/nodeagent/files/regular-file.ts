@@ -1,0 +1,54 @@
+/**
+ * Reads files in places where containers can write. What is there may be a link out of the container, a pipe whose other
+ * end never comes, a device, or larger than the machine's memory: only regular files are opened, and only so much is read.
+ */
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+
+/** Names a file without opening it: neither its permissions nor its driver are asked. Linux; Node.js has no name for it. */
+export const pathOnly = 0o10000000;
+
+/** The path by which this process reaches what a descriptor stands for, whatever its name is by now. */
+export function descriptorPath({ fd }: Pick<FileHandle, 'fd'>): string {
+  return `/proc/self/fd/${fd}`;
+}
+
+export class NotRegularFileError extends Error {
+  override readonly name = 'NotRegularFileError';
+}
+
+/** Opens for reading; undefined when nothing is there. Throws NotRegularFileError for links, pipes, devices and the like. */
+export async function openRegularFile(path: string): Promise<FileHandle | undefined> {
+  const found = await openUnlessMissing(path);
+  if (found === undefined) return undefined;
+  try {
+    if (!(await found.stat()).isFile()) throw new NotRegularFileError(`${path} is not a regular file`);
+    // The same file, even if its name stands for another one by now.
+    return await open(descriptorPath(found), constants.O_RDONLY);
+  } finally {
+    await found.close();
+  }
+}
+
+async function openUnlessMissing(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, pathOnly | constants.O_NOFOLLOW);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** The last bytes of a regular file, at most `limit`; undefined when there is none. Throws as `openRegularFile`. */
+export async function readLastBytes(path: string, limit: number): Promise<Buffer | undefined> {
+  const file = await openRegularFile(path);
+  if (file === undefined) return undefined;
+  try {
+    const { size } = await file.stat();
+    const length = Math.min(size, limit);
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, size - length);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,42 @@
+/** What the agent tells of others than itself: `/metrics/cadvisor`, `/metrics/resource`, `/metrics/probes`. */
+import type { FastifyReply } from 'fastify';
+import { expositionText, expositionType, type Family } from '#daemon/metrics/exposition.js';
+import type { DaemonApp } from '#daemon/serving/daemon-server.js';
+import type { ProbeCount } from '#nodeagent/probes/prober.js';
+import type { AgentServerInput } from '#nodeagent/server/agent-server.js';
+import { cadvisorFamilies } from '#nodeagent/stats/cadvisor-metrics.js';
+import { type NodeUsage, UsageCollector } from '#nodeagent/stats/collector.js';
+import { resourceFamilies } from '#nodeagent/stats/resource-metrics.js';
+
+export function addMetricsRoutes(app: DaemonApp, { context, machine, pods }: AgentServerInput): void {
+  const collector = new UsageCollector({ context, machine, pods: () => pods.list() });
+  const { dialect, log, prober } = context;
+  const send = (reply: FastifyReply, families: readonly Family[]) =>
+    reply.type(expositionType).send(expositionText(families));
+  const usage = async (): Promise<NodeUsage | undefined> => {
+    try {
+      return await collector.collect();
+    } catch (error) {
+      // The answer says so, too.
+      log.warn({ err: error }, 'measuring what the pods use failed');
+      return undefined;
+    }
+  };
+  app.get('/metrics/cadvisor', async (_request, reply) =>
+    send(reply, cadvisorFamilies(await usage(), dialect.version)),
+  );
+  app.get('/metrics/resource', async (_request, reply) => send(reply, resourceFamilies(await usage())));
+  app.get('/metrics/probes', (_request, reply) => send(reply, [probeFamily([...prober.counts()])]));
+}
+
+function probeFamily(counts: readonly ProbeCount[]): Family {
+  return {
+    name: 'prober_probe_total',
+    help: 'Cumulative number of a liveness, readiness or startup probe for a container by result.',
+    type: 'counter',
+    samples: counts.map(({ type, result, container, pod, namespace, podUID, count }) => ({
+      labels: { container, namespace, pod, pod_uid: podUID, probe_type: type, result },
+      value: count,
+    })),
+  };
+}

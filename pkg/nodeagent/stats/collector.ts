@@ -1,0 +1,189 @@
+/** What the node, its pods and their containers use: the runtime's counters, and those of the kernel where it has them. */
+import type { Pod } from '#api/core/v1/types.gen.js';
+import type { ContainerStats, PodSandboxStatus } from '#nodeagent/cri/cri.js';
+import type { Machine, MachineFacts } from '#nodeagent/node/machine.js';
+import type { PodContext } from '#nodeagent/pods/context.js';
+import { isRunning, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
+import { CgroupReader, type CgroupUsage } from '#nodeagent/stats/cgroup-usage.js';
+import type { HostUsage } from '#nodeagent/stats/host-usage.js';
+import { type InterfaceUsage, networkUsage } from '#nodeagent/stats/network-usage.js';
+
+export interface ContainerUsage {
+  /** Empty for the sandbox. */
+  readonly name: string;
+  /** Of the runtime. */
+  readonly id: string;
+  /** Its cgroup. */
+  readonly path: string;
+  readonly image: string;
+  readonly startedMs: number;
+  readonly timestampMs: number;
+  readonly cpuSeconds: number;
+  readonly memoryBytes: number;
+  readonly workingSetBytes: number;
+  readonly rssBytes: number;
+  /** Of what it wrote into its own layer; undefined for the sandbox. */
+  readonly writtenBytes: number | undefined;
+  /** Undefined where there is no cgroup to be read. */
+  readonly cgroup: CgroupUsage | undefined;
+}
+
+export interface PodUsage {
+  readonly name: string;
+  readonly namespace: string;
+  readonly path: string;
+  readonly timestampMs: number;
+  readonly cpuSeconds: number;
+  readonly workingSetBytes: number;
+  readonly cgroup: CgroupUsage | undefined;
+  /** Containers that run; the sandbox among them where it has a cgroup. */
+  readonly containers: readonly ContainerUsage[];
+  /** Of its own network; none for pods in the network of the host. */
+  readonly network: readonly InterfaceUsage[];
+}
+
+export interface NodeUsage {
+  readonly facts: MachineFacts;
+  readonly timestampMs: number;
+  /** Undefined for a node that is no machine. */
+  readonly host: HostUsage | undefined;
+  readonly cpuSeconds: number;
+  readonly workingSetBytes: number;
+  readonly pods: readonly PodUsage[];
+}
+
+export interface CollectorOptions {
+  readonly context: PodContext;
+  readonly machine: Machine;
+  readonly pods: () => readonly Pod[];
+}
+
+/** Pods looked at together: files are read beside each other, but not all at once. */
+const batchSize = 8;
+
+export class UsageCollector {
+  readonly #options: CollectorOptions;
+  readonly #cgroups: CgroupReader | undefined;
+  #collecting: Promise<NodeUsage> | undefined;
+
+  constructor(options: CollectorOptions) {
+    this.#options = options;
+    const { cgroups } = options.context;
+    this.#cgroups = cgroups === undefined ? undefined : new CgroupReader(cgroups.hierarchy);
+  }
+
+  /** Measures now; those who ask meanwhile get the same. Throws CRIError when the runtime does not answer. */
+  collect(): Promise<NodeUsage> {
+    this.#collecting ??= this.#collect().finally(() => {
+      this.#collecting = undefined;
+    });
+    return this.#collecting;
+  }
+
+  async #collect(): Promise<NodeUsage> {
+    const { context, machine, pods } = this.#options;
+    const stats = new Map((await context.cri.listContainerStats()).map((one) => [one.id, one]));
+    const [facts, state] = await Promise.all([machine.facts(), machine.state()]);
+    const used: PodUsage[] = [];
+    const all = pods();
+    for (let i = 0; i < all.length; i += batchSize) {
+      const batch = await Promise.all(all.slice(i, i + batchSize).map((pod) => this.#ofPod(pod, stats)));
+      used.push(...batch.filter((each) => each !== undefined));
+    }
+    const host = await machine.usage();
+    return {
+      facts,
+      host,
+      timestampMs: context.clock.now(),
+      cpuSeconds: host?.cpuSeconds ?? sum(used, ({ cpuSeconds }) => cpuSeconds),
+      workingSetBytes:
+        host === undefined
+          ? sum(used, ({ workingSetBytes }) => workingSetBytes)
+          : facts.memoryBytes - state.memoryAvailableBytes,
+      pods: used,
+    };
+  }
+
+  /** Undefined for pods of which nothing runs. */
+  async #ofPod(pod: Pod, stats: ReadonlyMap<string, ContainerStats>): Promise<PodUsage | undefined> {
+    const { context } = this.#options;
+    const { name = '', namespace = '', uid = '' } = pod.metadata;
+    const runtime = context.observer.get(uid);
+    if (runtime === undefined) return undefined;
+    const path = context.cgroups?.parentOf(pod) ?? `/pod${uid}`;
+    const sandbox = runtime.sandboxes.find(({ state }) => state === 'SANDBOX_READY');
+    const running = runtime.containers.filter((container) => isRunning(container));
+    if (sandbox === undefined && running.length === 0) return undefined;
+    const containers = await Promise.all(
+      running.map((container) => this.#ofContainer(container, path, stats.get(container.id))),
+    );
+    const ofSandbox = sandbox === undefined ? undefined : await this.#ofSandbox(sandbox, path);
+    const cgroup = await this.#cgroups?.usage(path);
+    return {
+      name,
+      namespace,
+      path,
+      cgroup,
+      timestampMs: context.clock.now(),
+      cpuSeconds: cgroup?.cpu.totalSeconds ?? sum(containers, ({ cpuSeconds }) => cpuSeconds),
+      workingSetBytes: cgroup?.memory.workingSetBytes ?? sum(containers, (each) => each.workingSetBytes),
+      containers: ofSandbox === undefined ? containers : [...containers, ofSandbox],
+      network: pod.spec.hostNetwork === true || sandbox === undefined ? [] : await this.#network(path, sandbox.id),
+    };
+  }
+
+  async #ofContainer(
+    container: RuntimeContainer,
+    pod: string,
+    stats: ContainerStats | undefined,
+  ): Promise<ContainerUsage> {
+    const { context } = this.#options;
+    const path = `${pod}/${container.id}`;
+    const cgroup = await this.#cgroups?.usage(path);
+    return {
+      name: container.metadata.name,
+      id: container.id,
+      path,
+      image: container.image,
+      startedMs: container.startedAt,
+      timestampMs: stats?.timestamp ?? context.clock.now(),
+      cpuSeconds: cgroup?.cpu.totalSeconds ?? (stats?.usageCoreNanoSeconds ?? 0) / 1e9,
+      memoryBytes: cgroup?.memory.usageBytes ?? stats?.usageBytes ?? 0,
+      workingSetBytes: cgroup?.memory.workingSetBytes ?? stats?.workingSetBytes ?? 0,
+      rssBytes: cgroup?.memory.rssBytes ?? stats?.rssBytes ?? 0,
+      writtenBytes: stats?.writableLayerUsedBytes,
+      cgroup,
+    };
+  }
+
+  /** Runtimes count sandboxes in their cgroups only. */
+  async #ofSandbox(sandbox: PodSandboxStatus, pod: string): Promise<ContainerUsage | undefined> {
+    const path = `${pod}/${sandbox.id}`;
+    const cgroup = await this.#cgroups?.usage(path);
+    if (cgroup === undefined) return undefined;
+    return {
+      name: '',
+      id: sandbox.id,
+      path,
+      image: '',
+      startedMs: sandbox.createdAt,
+      timestampMs: this.#options.context.clock.now(),
+      cpuSeconds: cgroup.cpu.totalSeconds,
+      memoryBytes: cgroup.memory.usageBytes,
+      workingSetBytes: cgroup.memory.workingSetBytes,
+      rssBytes: cgroup.memory.rssBytes,
+      writtenBytes: undefined,
+      cgroup,
+    };
+  }
+
+  /** Seen from a process of the sandbox, which is in its network. */
+  async #network(pod: string, sandbox: string): Promise<InterfaceUsage[]> {
+    const process = await this.#cgroups?.process(`${pod}/${sandbox}`);
+    return process === undefined ? [] : networkUsage(process);
+  }
+}
+
+function sum<T>(items: readonly T[], value: (item: T) => number): number {
+  return items.reduce((total, item) => total + value(item), 0);
+}

@@ -1,0 +1,142 @@
+/** Exec and attach, whatever carries their streams. */
+import type { Readable, Writable } from 'node:stream';
+import { badRequest, internalError, type Status } from '#apimachinery/errors/status.js';
+import type { SessionStreams, TerminalSize } from '#nodeagent/cri/cri.js';
+
+export interface WantedStreams {
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+  readonly tty: boolean;
+}
+
+/** The streams in a request's query, by the node agent's names or the API's. Throws 400 when there are none. */
+export function wantedStreams(query: URLSearchParams): WantedStreams {
+  const has = (...names: string[]) => names.some((name) => ['1', 'true'].includes(query.get(name) ?? ''));
+  const tty = has('tty');
+  const wanted = {
+    stdin: has('input', 'stdin'),
+    stdout: has('output', 'stdout'),
+    // A terminal has one output.
+    stderr: has('error', 'stderr') && !tty,
+    tty,
+  };
+  if (!wanted.stdin && !wanted.stdout && !wanted.stderr) {
+    throw badRequest('you must specify at least 1 of stdin, stdout, stderr');
+  }
+  return wanted;
+}
+
+/** How a session ended, as the error stream of version 4 and later tells it. */
+export function exitStatus(exitCode: number): Status {
+  if (exitCode === 0) return { metadata: {}, status: 'Success' };
+  return {
+    metadata: {},
+    status: 'Failure',
+    message: `command terminated with non-zero exit code: exit status ${exitCode}`,
+    reason: 'NonZeroExitCode' as NonNullable<Status['reason']>,
+    details: { causes: [{ reason: 'ExitCode', message: String(exitCode) }] },
+  };
+}
+
+function failureStatus(kind: 'exec' | 'attach', error: unknown): Status {
+  const message = error instanceof Error ? error.message : String(error);
+  const doing = kind === 'exec' ? 'executing command in' : 'attaching to';
+  const {
+    kind: _,
+    apiVersion: __,
+    ...status
+  } = internalError(new Error(`error ${doing} container: ${message}`)).status;
+  return status;
+}
+
+/** What the error stream carries: JSON since version 4, before that the message of a failure and nothing else. */
+export function statusText(status: Status, json: boolean): string {
+  if (json) return JSON.stringify(status);
+  return status.status === 'Success' ? '' : (status.message ?? '');
+}
+
+/** The size of a terminal as clients send it, undefined for anything else. */
+export function parseSize(bytes: Buffer | string): TerminalSize | undefined {
+  try {
+    const { Width: width, Height: height } = JSON.parse(bytes.toString()) as { Width?: unknown; Height?: unknown };
+    return isSize(width) && isSize(height) ? { width, height } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** 16 bits, as in the terminal's own record. */
+function isSize(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 0xffff;
+}
+
+/** Sizes come before anybody listens, and then the last one counts. */
+export class Resizing {
+  #last: TerminalSize | undefined;
+  #change: ((size: TerminalSize) => void) | undefined;
+
+  set(size: TerminalSize | undefined): void {
+    if (size === undefined) return;
+    this.#last = size;
+    this.#change?.(size);
+  }
+
+  listen(change: (size: TerminalSize) => void): void {
+    this.#change = change;
+    if (this.#last !== undefined) change(this.#last);
+  }
+}
+
+/** A client's end of one exec or attach. */
+export interface CommandConnection {
+  readonly stdin?: Readable;
+  readonly stdout?: Writable;
+  readonly stderr?: Writable;
+  readonly resizing: Resizing;
+  /** Aborted when the client is gone. */
+  readonly gone: AbortSignal;
+  /** Tells how the session ended, and ends the connection once that is sent. */
+  finish(status: Status): void;
+}
+
+export interface CommandSession {
+  readonly kind: 'exec' | 'attach';
+  readonly connection: CommandConnection;
+  readonly tty: boolean;
+  /** Ends the session from this side. */
+  readonly signal: AbortSignal;
+  /** Runs it; resolves with the exit code. */
+  readonly run: (streams: SessionStreams) => Promise<number>;
+}
+
+/** Serves one session to its end. Never rejects: what goes wrong is told on the error stream. */
+export async function serveCommand({ kind, connection, tty, signal, run }: CommandSession): Promise<void> {
+  const { stdin, stdout, stderr, resizing, gone } = connection;
+  let status: Status;
+  try {
+    const exitCode = await run({
+      tty,
+      signal: AbortSignal.any([gone, signal]),
+      ...(stdin === undefined ? {} : { stdin }),
+      ...(stdout === undefined ? {} : { stdout }),
+      ...(stderr === undefined ? {} : { stderr }),
+      onResizable: (change) => resizing.listen(change),
+    });
+    status = exitStatus(exitCode);
+  } catch (error) {
+    status = failureStatus(kind, error);
+  }
+  // All output goes before the status, at the pace of the client.
+  await Promise.all([stdout, stderr].map(ended));
+  connection.finish(status);
+}
+
+/** Resolves when everything written has left, or cannot leave any more. */
+function ended(stream: Writable | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream === undefined || stream.destroyed) return resolve();
+    stream.once('close', resolve);
+    stream.end(() => resolve());
+  });
+}

@@ -1,0 +1,79 @@
+/** What a client that asks for an upgraded connection is to get: rules and words of release 1.24. */
+import type { IncomingHttpHeaders } from 'node:http';
+import {
+  acceptedVersionsHeader,
+  channelProtocol,
+  portForwardProtocol,
+  protocolVersionHeader,
+  spdyUpgrade,
+  tunnelledPortForwardProtocol,
+} from '#daemon/streaming/protocols.js';
+
+export type SessionKind = 'exec' | 'attach' | 'portForward';
+
+/** `protocol` is empty for a client that has named none. */
+export interface Negotiated {
+  readonly transport: 'spdy' | 'webSocket';
+  readonly protocol: string;
+}
+
+/** The connection stays what it was; the answer is plain text. */
+export class UpgradeRefused extends Error {
+  readonly code: 400 | 403;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: 400 | 403, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.code = code;
+    this.headers = headers;
+  }
+}
+
+const { v5, v4, v3, v2, v1, v4Base64, v1Base64 } = channelProtocol;
+
+const accepted = {
+  spdy: { command: [v4, v3, v2, v1], portForward: [portForwardProtocol] },
+  webSocket: {
+    command: [v5, v4, v4Base64, v1, v1Base64],
+    portForward: [v4, v4Base64, tunnelledPortForwardProtocol],
+  },
+} as const;
+
+/** The client's first protocol that is known. Throws UpgradeRefused. */
+export function negotiate(headers: IncomingHttpHeaders, kind: SessionKind): Negotiated {
+  const upgrade = (headers.upgrade ?? '').toLowerCase();
+  const use = kind === 'portForward' ? 'portForward' : 'command';
+  if (upgrade === 'websocket') {
+    const asked = listed(headers['sec-websocket-protocol']);
+    const known: readonly string[] = accepted.webSocket[use];
+    const protocol = asked.length === 0 ? '' : asked.find((each) => known.includes(each));
+    if (protocol !== undefined) return { transport: 'webSocket', protocol };
+    const lists = `${goList(asked)}; supports ${goList(known)}`;
+    throw new UpgradeRefused(403, `unable to upgrade: requested protocol(s) are not supported: ${lists}`);
+  }
+  if (!upgrade.includes(spdyUpgrade.toLowerCase())) {
+    throw new UpgradeRefused(400, 'unable to upgrade: missing upgrade headers in request');
+  }
+  const asked = listed(headers[protocolVersionHeader.toLowerCase()]);
+  const known: readonly string[] = accepted.spdy[use];
+  const protocol = asked.length === 0 ? '' : asked.find((each) => known.includes(each));
+  if (protocol !== undefined) return { transport: 'spdy', protocol };
+  throw new UpgradeRefused(
+    403,
+    `unable to upgrade: unable to negotiate protocol: client supports ${goList(asked)}, server accepts ${goList(known)}`,
+    { [acceptedVersionsHeader]: known.join(', ') },
+  );
+}
+
+function listed(header: string | readonly string[] | undefined): string[] {
+  const text = typeof header === 'string' ? header : (header ?? []).join(',');
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+/** As Go prints a list. */
+function goList(texts: readonly string[]): string {
+  return `[${texts.join(' ')}]`;
+}

@@ -1,0 +1,75 @@
+/** The socket below an upgraded connection: watched for silence and for a peer that is gone, and ended gently. */
+import type { Duplex } from 'node:stream';
+import type { Clock, Timer } from '#apimachinery/clock.js';
+import { IdleTimer } from '#nodeagent/streaming/idle-timer.js';
+
+/** A client that is gone is found out by writing to it, also while it is not read. */
+const pingMs = 30_000;
+/** Time for a client to take what was written last and to close its side. */
+const lingerMs = 10_000;
+
+export interface SessionConnectionOptions {
+  readonly socket: Duplex;
+  readonly clock: Clock;
+  /** Silence after which the connection is cut; 0: none. */
+  readonly idleTimeoutMs: number;
+}
+
+export class SessionConnection {
+  readonly socket: Duplex;
+  readonly #clock: Clock;
+  readonly #idle: IdleTimer;
+  readonly #gone = new AbortController();
+  #ping: Timer | undefined;
+  #linger: Timer | undefined;
+
+  constructor({ socket, clock, idleTimeoutMs }: SessionConnectionOptions) {
+    this.socket = socket;
+    this.#clock = clock;
+    this.#idle = new IdleTimer(clock, idleTimeoutMs, () => socket.destroy());
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => {
+      this.#idle.cancel();
+      this.#ping?.cancel();
+      this.#linger?.cancel();
+      this.#gone.abort();
+    });
+    if (socket.destroyed) this.#gone.abort();
+  }
+
+  /** Aborted when the socket is closed. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  /** Data went one way or the other. */
+  touch = (): void => this.#idle.touch();
+
+  /** Calls `ping` every half a minute for as long as the connection lives. */
+  keepAsking(ping: () => void): void {
+    this.#ping = this.#clock.setTimer(() => {
+      if (this.socket.destroyed) return;
+      ping();
+      this.keepAsking(ping);
+    }, pingMs);
+  }
+
+  /** The session is over: the client has some time left to take what was written and to close from its side. */
+  linger(left = Number.POSITIVE_INFINITY): void {
+    const { socket } = this;
+    const { writableLength } = socket;
+    if (socket.destroyed || this.#linger !== undefined) return;
+    this.#linger = this.#clock.setTimer(() => {
+      this.#linger = undefined;
+      // A slow client may take all the time it needs, one that takes nothing may not.
+      if (socket.writableLength > 0 && socket.writableLength < Math.min(left, writableLength))
+        this.linger(writableLength);
+      else socket.destroy();
+    }, lingerMs);
+  }
+
+  /** Ends the session for its client, when it has not gone by itself. */
+  abort(): void {
+    this.#gone.abort();
+  }
+}

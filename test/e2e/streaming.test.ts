@@ -1,0 +1,76 @@
+/**
+ * exec, attach, port-forward, logs -f and cp on real containers, with every kubectl there is from 1.20 on (those before
+ * 1.31 speak SPDY), the client library for Node.js, and Python's client.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { whyNoContainers } from '#cmd/orch/preflight.js';
+import {
+  eventually,
+  kubectls,
+  minorVersion,
+  ownRanges,
+  rangeArguments,
+  root,
+  startTestCluster,
+  tools,
+} from '#test/e2e/harness.js';
+import { clientNodeStreams } from '#test/e2e/streaming/client-node.js';
+import { kubectlStreams } from '#test/e2e/streaming/kubectl.js';
+
+t.setTimeout(900_000);
+const skip = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 }) ?? false;
+
+t.test('clients that others wrote', { skip, timeout: 900_000 }, async (t) => {
+  const cluster = await startTestCluster({
+    dialect: 'kubernetes',
+    runtime: 'containerd',
+    args: rangeArguments(ownRanges()),
+  });
+  t.teardown(() => cluster.destroy());
+  const image = 'orch/busybox:1.0';
+  const serve = 'mkdir -p /www; head -c 1048576 /dev/zero > /www/big; echo ready; exec httpd -f -p 8080 -h /www';
+  const pods = [
+    { name: 'serving', args: ['sh', '-c', serve] },
+    { name: 'reading', args: ['cat'], stdin: true },
+  ].map(({ name, ...container }) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: { terminationGracePeriodSeconds: 0, containers: [{ name: 'main', image, ...container }] },
+  }));
+  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: pods });
+  const orchctl = join(root, 'bin', 'orchctl');
+  t.equal((await cluster.client(orchctl, ['apply', '-f', '-'], { input })).code, 0);
+  await eventually('the pods run', async () => {
+    const { stdout } = await cluster.ctl('get', 'pods', '-o', 'json');
+    const { items } = JSON.parse(stdout) as { items: { status?: { phase?: string } }[] };
+    return items.length === 2 && items.every(({ status }) => status?.phase === 'Running');
+  });
+
+  const programs = await kubectls();
+  const versions = await Promise.all(programs.map(minorVersion));
+  const extremes = [Math.min(...versions), Math.max(...versions)];
+  if (programs.length === 0) t.pass('no kubectl on this machine', { skip: true });
+  // Much of it is waiting.
+  t.jobs = 3;
+  const runs: PromiseLike<unknown>[] = [];
+  for (const [i, kubectl] of programs.entries()) {
+    const minor = versions[i] ?? 0;
+    const megabytes = extremes.includes(minor) ? 30 : 3;
+    const options = { cluster, kubectl, megabytes, pod: 'serving', image };
+    runs.push(t.test(`kubectl 1.${minor}`, { buffered: true, timeout: 300_000 }, (t) => kubectlStreams(t, options)));
+  }
+  await Promise.all(runs);
+  await t.test('the client library for Node.js', { timeout: 120_000 }, (t) =>
+    clientNodeStreams(t, { config: cluster.config, pod: 'serving', reader: 'reading' }),
+  );
+  const python = join(tools, 'python', 'bin', 'python');
+  await t.test('Python’s client', { skip: existsSync(python) ? false : 'it is not installed' }, async (t) => {
+    const script = join(root, 'test', 'e2e', 'streaming', 'python_client.py');
+    const result = await cluster.client(python, [script, 'serving', 'reading', String(3 * 1024 * 1024)]);
+    t.equal(result.code, 0, result.stderr);
+    t.match(result.stdout, /ok exec\nok exit code\nok both ways\nok attach\nok port-forward\nok no error\nok logs\n/);
+  });
+});

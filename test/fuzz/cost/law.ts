@@ -1,0 +1,99 @@
+/**
+ * The law of cost: whatever a request is made of, twice as much of it costs twice as much at most, its answer is no larger
+ * than a multiple of it, and it is answered without an error of the server's.
+ */
+import type { Clock } from '#apimachinery/clock.js';
+import { seededRandom } from '#apimachinery/codec/random-object.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { ApiServer } from '#apiserver/apiserver.js';
+import { type Cost, costOf } from '#test/fuzz/cost/meter.js';
+import { pathOf, type Shape } from '#test/fuzz/cost/shapes.js';
+import { call } from '#test/integration/apiserver/server.js';
+
+export interface LawOptions {
+  readonly server: ApiServer;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly seed: number;
+  readonly milliseconds: number;
+  readonly onInput?: (count: number) => void;
+}
+
+export interface LawResult {
+  readonly inputs: number;
+  /** Shapes whose cost was worth a comparison. */
+  readonly compared: number;
+  /** Longest turn of the event loop; ms. */
+  readonly longest: number;
+}
+
+/** Processor time below which nothing is compared: what grows with its square shows at the sizes of the shapes. */
+const cheapMs = 80;
+/** A square makes it four times as much; the processor's caches and the garbage collector make it a little more than two. */
+const maxRatio = 3;
+const slackMs = 60;
+/** For what must not grow at all. */
+const maxFlatRatio = 1.4;
+/** Measurements before a shape is said to break the law: a busy machine makes anything look slow once. */
+const attempts = 4;
+/** Answers: messages repeat what is wrong up to a bound, and objects get their defaults. */
+const maxAnswer = (bytesIn: number) => 2_500_000 + 40 * bytesIn;
+
+/** Takes shapes in a random order until the time is over or all have been tried. Throws an Error that names the shape. */
+export async function law(shapes: readonly Shape[], options: LawOptions): Promise<LawResult> {
+  const { server, dialect, clock, milliseconds, onInput } = options;
+  const end = clock.monotonic() + milliseconds;
+  const result = { inputs: 0, compared: 0, longest: 0 };
+  for (const shape of shuffled(shapes, seededRandom(options.seed))) {
+    if (clock.monotonic() > end) break;
+    result.inputs++;
+    onInput?.(result.inputs);
+    if (shape.needs !== undefined) {
+      const body = shape.needs.object(dialect);
+      await call(server, 'POST', pathOf(shape.needs, dialect), { body });
+    }
+    const first = await measured(server, shape, shape.size);
+    result.longest = Math.max(result.longest, first.turnMs);
+    if (first.cpuMs <= cheapMs) continue;
+    result.compared++;
+    await compare(server, shape, first.cpuMs);
+  }
+  return result;
+}
+
+async function compare(server: ApiServer, shape: Shape, firstMs: number): Promise<void> {
+  let once = firstMs;
+  let twice = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    twice = Math.min(twice, (await measured(server, shape, 2 * shape.size)).cpuMs);
+    if (twice <= (shape.flat === true ? maxFlatRatio : maxRatio) * once + slackMs) return;
+    // The smaller one may have been measured too well only by chance, but not several times.
+    once = Math.max(once, (await measured(server, shape, shape.size)).cpuMs);
+  }
+  throw new Error(`${shape.name}: ${once.toFixed(0)} ms, and ${twice.toFixed(0)} ms for twice as much`);
+}
+
+async function measured(server: ApiServer, shape: Shape, size: number): Promise<Cost> {
+  await shape.prepare?.(size);
+  const request = shape.request(size);
+  let all: Cost | undefined;
+  for (let i = 0; i < (shape.times ?? 1); i++) {
+    const cost = await costOf(server, request);
+    if (cost.status >= 500) throw new Error(`${shape.name}: ${cost.status} ${cost.text}`);
+    if (cost.bytesOut > maxAnswer(cost.bytesIn)) {
+      throw new Error(`${shape.name}: ${cost.bytesIn} bytes are answered with ${cost.bytesOut}`);
+    }
+    all = { ...cost, cpuMs: cost.cpuMs + (all?.cpuMs ?? 0), turnMs: Math.max(cost.turnMs, all?.turnMs ?? 0) };
+  }
+  if (all === undefined) throw new RangeError(`${shape.name} is never sent`);
+  return all;
+}
+
+function shuffled<T>(values: readonly T[], random: () => number): T[] {
+  const result = [...values];
+  for (let i = result.length - 1; i > 0; i--) {
+    const j = Math.floor(random() * (i + 1));
+    [result[i], result[j]] = [result[j] as T, result[i] as T];
+  }
+  return result;
+}

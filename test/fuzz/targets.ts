@@ -1,0 +1,8 @@
+import type { FuzzTarget } from '#test/fuzz/target.js';
+import { access } from '#test/fuzz/targets/access.js';
+import { agentAccess } from '#test/fuzz/targets/agent-access.js';
+import { json, protobuf } from '#test/fuzz/targets/codecs.js';
+import { cost } from '#test/fuzz/targets/cost.js';
+
+/** All that is fuzzed, in the order in which it runs. */
+export const targets: readonly FuzzTarget[] = [protobuf, json, access, agentAccess, cost];
