@@ -130,8 +130,8 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
       unstored: new Map([[componentstatuses.resource, new ComponentStorage(components)]]),
       connects: [
         podLog({ reader, nodeAgents, dialect }),
-        ...podConnects({ dialect, reader, nodeAgents }),
-        ...proxies({ dialect, reader, nodeAgents, resolve: resolveName, random }),
+        ...podConnects({ dialect, reader, nodeAgents, clock }),
+        ...proxies({ dialect, reader, nodeAgents, resolve: resolveName, random, clock }),
       ],
       paths: { ...discoveryPaths(values, authentication), ...debugPaths(values, metrics, setup.debug) },
       gate,

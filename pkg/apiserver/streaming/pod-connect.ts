@@ -1,4 +1,5 @@
 /** `pods/exec`, `pods/attach`, `pods/portforward`: tunnels to the node agent. */
+import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import { tokenSubprotocolPrefix } from '#apiserver/authentication/bearer-token.js';
@@ -11,6 +12,7 @@ import { openTunnel } from '#apiserver/streaming/tunnel.js';
 
 export interface PodConnectOptions extends PodStreamOptions {
   readonly dialect: Dialect;
+  readonly clock: Clock;
 }
 
 /** Path and query at the node agent. */
@@ -41,7 +43,7 @@ export function podConnects(options: PodConnectOptions): ConnectEndpoint[] {
 }
 
 function connectEndpoint(
-  { reader, nodeAgents, dialect }: PodConnectOptions,
+  { reader, nodeAgents, dialect, clock }: PodConnectOptions,
   subresource: string,
   agentPath: AgentPath,
 ): ConnectEndpoint {
@@ -56,7 +58,7 @@ function connectEndpoint(
       const path = agentPath(context, () => chooseContainer(pod, info.query.get('container') ?? ''));
       const backend = await nodeAgents.backend(nodeOfPod(pod));
       const tokenProtocolPrefix = tokenSubprotocolPrefix(dialect);
-      return openTunnel({ backend, request, path, tokenProtocolPrefix, socket, head, signal: request.signal });
+      return openTunnel({ backend, request, path, tokenProtocolPrefix, socket, head, signal: request.signal, clock });
     },
   };
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { endpoints, nodes, pods, services } from '#api/core/v1/resources.gen.js';
 import type { Endpoints, Node, Pod, Service } from '#api/core/v1/types.gen.js';
+import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { StatusError } from '#apimachinery/errors/status.js';
 import { requestInfo } from '#apiserver/http/request-info.js';
@@ -36,7 +37,7 @@ async function start(t: Test) {
     defaultPort: 1,
     resolve,
   });
-  const all = proxies({ dialect, reader, nodeAgents, resolve, random: () => 0 });
+  const all = proxies({ dialect, reader, nodeAgents, resolve, random: () => 0, clock: realClock });
   const ask = async (url: string): Promise<string> => {
     const request = {
       method: 'GET',

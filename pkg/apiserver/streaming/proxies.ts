@@ -1,6 +1,7 @@
 /** `nodes/proxy`, `pods/proxy`, `services/proxy`: any HTTP request, passed on to a node agent, a pod or a Service. */
 import { endpoints, pods, services } from '#api/core/v1/resources.gen.js';
 import type { EndpointAddress, Service } from '#api/core/v1/types.gen.js';
+import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest, notFound, serviceUnavailable } from '#apimachinery/errors/status.js';
 import { tokenSubprotocolPrefix } from '#apiserver/authentication/bearer-token.js';
@@ -22,6 +23,7 @@ export interface ProxyOptions {
   readonly resolve: ResolveName;
   /** Uniform in [0, 1): chooses among a Service's endpoints. */
   readonly random: () => number;
+  readonly clock: Clock;
 }
 
 type Locate = (context: RequestContext) => Promise<Backend>;
@@ -34,7 +36,7 @@ export function proxies(options: ProxyOptions): ConnectEndpoint[] {
   ];
 }
 
-function proxyEndpoint({ dialect }: ProxyOptions, resource: string, locate: Locate): ConnectEndpoint {
+function proxyEndpoint({ dialect, clock }: ProxyOptions, resource: string, locate: Locate): ConnectEndpoint {
   return {
     group: 'core',
     resource,
@@ -69,7 +71,16 @@ function proxyEndpoint({ dialect }: ProxyOptions, resource: string, locate: Loca
       const backend = await locate(context);
       const tokenProtocolPrefix = tokenSubprotocolPrefix(dialect);
       const target = (path === '' ? '/' : path) + query;
-      return openTunnel({ backend, request, path: target, tokenProtocolPrefix, socket, head, signal: request.signal });
+      return openTunnel({
+        backend,
+        request,
+        path: target,
+        tokenProtocolPrefix,
+        socket,
+        head,
+        signal: request.signal,
+        clock,
+      });
     },
   };
 }

@@ -2,10 +2,11 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import t, { type Test } from 'tap';
-import { realClock } from '#apimachinery/clock.js';
+import { type Clock, realClock } from '#apimachinery/clock.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import { authority, forwardedHeaders } from '#apiserver/streaming/backend.js';
 import { openTunnel } from '#apiserver/streaming/tunnel.js';
+import { VirtualClock } from '#client/testing/virtual-clock.js';
 
 /** A connected pair of sockets: the client's end and the server's. */
 async function socketPair(t: Test): Promise<{ client: Socket; server: Socket }> {
@@ -42,7 +43,7 @@ const request = (headers: Record<string, string> = {}): ApiRequest => ({
 function tunnel(
   port: number,
   socket: Duplex,
-  more: { headers?: Record<string, string>; head?: string; signal?: AbortSignal; method?: string } = {},
+  more: { headers?: Record<string, string>; head?: string; signal?: AbortSignal; method?: string; clock?: Clock } = {},
 ) {
   return openTunnel({
     backend: { host: '127.0.0.1', port },
@@ -52,6 +53,7 @@ function tunnel(
     socket,
     head: Buffer.from(more.head ?? ''),
     signal: more.signal ?? new AbortController().signal,
+    clock: more.clock ?? realClock,
   });
 }
 
@@ -153,6 +155,24 @@ t.test('either side, and the signal, end both', async (t) => {
   await once(second.client, 'end');
   t.ok(second.server.destroyed);
   while (ended < 2) await realClock.sleep(5);
+});
+
+t.test('when the backend has ended, so does a client that is gone, and one that only talks', async (t) => {
+  const { port } = await answering(t, switching, (socket) => socket.destroySoon());
+  const gone = await socketPair(t);
+  await tunnel(port, gone.server);
+  await once(gone.server, 'finish');
+  gone.client.write('more than was asked for');
+  gone.client.resetAndDestroy();
+  await once(gone.server, 'close');
+  const clock = new VirtualClock();
+  const talking = await socketPair(t);
+  await tunnel(port, talking.server, { clock });
+  talking.client.resume();
+  await once(talking.client, 'end');
+  t.notOk(talking.server.destroyed);
+  await clock.advance(10_000);
+  t.ok(talking.server.destroyed);
 });
 
 t.test('an answer that switches no protocols is an ordinary one, and bounded', async (t) => {

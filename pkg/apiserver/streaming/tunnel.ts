@@ -7,6 +7,7 @@ import { request as httpRequest, type IncomingMessage, type RequestOptions } fro
 import { request as httpsRequest } from 'node:https';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { Clock } from '#apimachinery/clock.js';
 import { badRequest, StatusError } from '#apimachinery/errors/status.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import { authority, type Backend, dialTarget, forwardedHeaders, tlsOptions } from '#apiserver/streaming/backend.js';
@@ -25,6 +26,7 @@ export interface TunnelOptions {
   readonly head: Buffer;
   /** Ends the tunnel. */
   readonly signal: AbortSignal;
+  readonly clock: Clock;
 }
 
 const keepAliveMs = 30_000;
@@ -33,6 +35,8 @@ const answerMs = 60_000;
 /** Bounds of an answer that is no upgrade: 1.24's time, and more than any message of an error needs. */
 const refusalMs = 10_000;
 const maxRefusalBytes = 1024 * 1024;
+/** Time for a client to take the backend's last words and to hang up. */
+const lingerMs = 10_000;
 
 /**
  * Resolves with undefined when both sides are connected, and with the backend's answer when that is an error (400 and
@@ -109,7 +113,7 @@ function failed(message: string, cause?: Error): StatusError {
   return new StatusError(status, cause === undefined ? {} : { cause });
 }
 
-function join({ socket, head, signal }: TunnelOptions, answer: Extract<Answer, { upstream: Socket }>): void {
+function join({ socket, head, signal, clock }: TunnelOptions, answer: Extract<Answer, { upstream: Socket }>): void {
   const { switched, upstream, first } = answer;
   upstream.setNoDelay(true);
   // A side that ended its half may be gone altogether: probes of the connection tell.
@@ -125,9 +129,13 @@ function join({ socket, head, signal }: TunnelOptions, answer: Extract<Answer, {
   socket.on('error', end);
   upstream.once('close', () => {
     signal.removeEventListener('abort', end);
-    // What the backend said last must still reach the client.
-    if (socket.writableEnded) return;
+    if (socket.destroyed) return;
+    // What the backend said last must still reach the client. Its own words go nowhere now, but a socket that nobody
+    // reads does not tell that its peer has gone.
     socket.end();
+    socket.resume();
+    const timer = clock.setTimer(end, lingerMs);
+    socket.once('close', () => timer.cancel());
   });
   socket.once('close', () => upstream.destroy());
   socket.write(responseHead(switched), 'latin1');
