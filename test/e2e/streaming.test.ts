@@ -1,9 +1,9 @@
 /**
  * exec, attach, port-forward, logs -f and cp on real containers, with every kubectl there is from 1.20 on (those before
- * 1.31 speak SPDY), the client library for Node.js, and Python's client.
+ * 1.31 speak SPDY), the client library for Node.js, and Python's client; attach and run on simulated ones too.
  */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import t from 'tap';
 import { whyNoContainers } from '#cmd/orch/preflight.js';
 import {
@@ -17,10 +17,23 @@ import {
   tools,
 } from '#test/e2e/harness.js';
 import { clientNodeStreams } from '#test/e2e/streaming/client-node.js';
-import { kubectlStreams } from '#test/e2e/streaming/kubectl.js';
+import { kubectlInput, kubectlStreams } from '#test/e2e/streaming/kubectl.js';
 
 t.setTimeout(900_000);
+const programs = await kubectls();
 const skip = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 }) ?? false;
+
+if (programs.length === 0) t.pass('no kubectl on this machine', { skip: true });
+
+t.test('input for simulated containers', { skip: programs.length === 0, timeout: 300_000 }, async (t) => {
+  const cluster = await startTestCluster({ dialect: 'kubernetes', runtime: 'simulated', store: 'memory' });
+  t.teardown(() => cluster.destroy());
+  t.jobs = 3;
+  const runs = programs.map((kubectl) =>
+    t.test(basename(kubectl), { buffered: true }, (t) => kubectlInput(t, { cluster, kubectl, image: 'app' })),
+  );
+  await Promise.all(runs);
+});
 
 t.test('clients that others wrote', { skip, timeout: 900_000 }, async (t) => {
   const cluster = await startTestCluster({
@@ -49,10 +62,8 @@ t.test('clients that others wrote', { skip, timeout: 900_000 }, async (t) => {
     return items.length === 2 && items.every(({ status }) => status?.phase === 'Running');
   });
 
-  const programs = await kubectls();
   const versions = await Promise.all(programs.map(minorVersion));
   const extremes = [Math.min(...versions), Math.max(...versions)];
-  if (programs.length === 0) t.pass('no kubectl on this machine', { skip: true });
   // Much of it is waiting.
   t.jobs = 3;
   const runs: PromiseLike<unknown>[] = [];
@@ -60,7 +71,12 @@ t.test('clients that others wrote', { skip, timeout: 900_000 }, async (t) => {
     const minor = versions[i] ?? 0;
     const megabytes = extremes.includes(minor) ? 30 : 3;
     const options = { cluster, kubectl, megabytes, pod: 'serving', image };
-    runs.push(t.test(`kubectl 1.${minor}`, { buffered: true, timeout: 300_000 }, (t) => kubectlStreams(t, options)));
+    runs.push(
+      t.test(`kubectl 1.${minor}`, { buffered: true, timeout: 300_000 }, async (t) => {
+        await kubectlStreams(t, options);
+        await kubectlInput(t, options);
+      }),
+    );
   }
   await Promise.all(runs);
   await t.test('the client library for Node.js', { timeout: 120_000 }, (t) =>

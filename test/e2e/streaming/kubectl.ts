@@ -41,9 +41,33 @@ export async function kubectlStreams(t: Test, options: KubectlOptions): Promise<
   await eventually('the log is followed', async () => logs.stdout.includes('ready\n'));
   await logs.stop();
   t.pass('logs -f');
+}
+
+export type InputOptions = Pick<KubectlOptions, 'cluster' | 'kubectl' | 'image'>;
+
+/** attach -i and run -i, on real containers and on simulated ones. */
+export async function kubectlInput(t: Test, { cluster, kubectl, image }: InputOptions): Promise<void> {
   const name = `cat-${Math.floor(Math.random() * 1e9)}`;
-  const flags = `--image=${options.image} --restart=Never -i --rm --quiet`;
-  t.match(await shell(`echo one more | "$K" run ${name} ${flags} -- cat`), { code: 0, stdout: 'one more\n' }, 'run -i');
+  const run = (args: readonly string[], more: RunOptions = {}) => cluster.client(kubectl, args, more);
+  const created = ['run', '-i', '--restart=Never', `--image=${image}`];
+  const input = 'one\ntwo, without an end of its line';
+  for (const [program, code] of [
+    [['cat'], 0],
+    [['sh', '-c', 'cat; exit 4'], 4],
+  ] as const) {
+    const [first] = program;
+    const result = await run([...created, '--rm', '--quiet', `${name}-${first}`, '--', ...program], { input });
+    t.match(result, { code, stdout: new RegExp(`^${input}`) }, `run -i --rm of ${first}`);
+  }
+  const detached = [...created, '--attach=false', name, '--', 'sh', '-c', 'cat; exit 4'];
+  t.match(await run(detached), { code: 0 });
+  t.match(await run(['wait', '--for=condition=Ready', `pod/${name}`, '--timeout=60s']), { code: 0 });
+  t.match(await run(['attach', '-i', name], { input }), { code: 0, stdout: new RegExp(`^${input}`) }, 'attach -i');
+  const template = '{.status.containerStatuses[0].state.terminated.exitCode}';
+  const ended = () => run(['get', 'pod', name, '-o', `jsonpath=${template}`]);
+  await eventually('the end of the input has ended the program', async () => (await ended()).stdout === '4');
+  t.match(await run(['logs', name]), { stdout: new RegExp(`^${input}`) }, 'what was typed is in the log');
+  t.match(await run(['delete', 'pod', name, '--wait=false']), { code: 0 });
 }
 
 const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
