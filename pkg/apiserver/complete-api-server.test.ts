@@ -451,7 +451,10 @@ t.test('logs and streams reach the node agent', async (t) => {
   for (const subresource of ['exec?command=sh&stdout=1', 'attach?stdout=1', 'portforward']) {
     t.match(await get(`${base}/${subresource}`), { status: 400, text: /Upgrade request required/ }, subresource);
   }
-  t.match(await get(`${base.replace('web', 'none')}/log`), { status: 404 });
+  t.match(await get(`${base}/exec?command=sh&stdout=1&container=none`), { status: 400, text: /container none is not/ });
+  for (const subresource of ['log', 'exec?command=sh&stdout=1', 'attach?stdout=1', 'portforward']) {
+    t.match(await get(`${base.replace('web', 'none')}/${subresource}`), { status: 404 }, subresource);
+  }
   t.match(await get(`${base}/proxy/`), { status: 400, text: /address not allowed/ }, 'it has no address yet');
   t.match(await get(`${base}/proxy`), { status: 301 });
   t.match(await get('/api/v1/namespaces/default/services/none/proxy/'), { status: 404 });

@@ -1,4 +1,5 @@
 /** `pods/exec`, `pods/attach`, `pods/portforward`: tunnels to the node agent. */
+import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
@@ -47,15 +48,25 @@ function connectEndpoint(
   subresource: string,
   agentPath: AgentPath,
 ): ConnectEndpoint {
+  const chosen =
+    (pod: Pod, { info }: RequestContext) =>
+    () =>
+      chooseContainer(pod, info.query.get('container') ?? '');
   return {
     group: 'core',
     resource: 'pods',
     subresource,
-    connect: () => Promise.reject(badRequest('Upgrade request required')),
+    // What else is wrong with the request is said first.
+    async connect(context) {
+      const pod = await findPod(reader, context.info.namespace, context.info.name);
+      if (subresource !== 'portforward') chosen(pod, context)();
+      await nodeAgents.backend(nodeOfPod(pod));
+      throw badRequest('Upgrade request required');
+    },
     async upgrade(context, socket, head) {
       const { info, request } = context;
       const pod = await findPod(reader, info.namespace, info.name);
-      const path = agentPath(context, () => chooseContainer(pod, info.query.get('container') ?? ''));
+      const path = agentPath(context, chosen(pod, context));
       const backend = await nodeAgents.backend(nodeOfPod(pod));
       const tokenProtocolPrefix = tokenSubprotocolPrefix(dialect);
       return openTunnel({ backend, request, path, tokenProtocolPrefix, socket, head, signal: request.signal, clock });

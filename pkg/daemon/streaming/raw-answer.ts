@@ -22,8 +22,8 @@ export function endWithAnswer(socket: Duplex, { code, contentType, body, headers
   if (socket.writable) socket.end(`${head(code, all)}${body}`);
 }
 
-export function endWithStatus(socket: Duplex, { code, status }: StatusError): void {
-  endWithAnswer(socket, { code, contentType: 'application/json', body: JSON.stringify(status) });
+export function statusAnswer({ code, status }: StatusError): RawAnswer {
+  return { code, contentType: 'application/json', body: JSON.stringify(status) };
 }
 
 /** Tells the client that the connection is now what it asked for. */

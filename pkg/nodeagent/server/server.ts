@@ -11,7 +11,7 @@ import type { AccessAttributes } from '#daemon/serving/authorizer.js';
 import { type DaemonApp, DaemonServer } from '#daemon/serving/daemon-server.js';
 import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
 import { HealthChecks } from '#daemon/serving/health.js';
-import { queryOf, type RequestTarget } from '#daemon/serving/request-target.js';
+import { parseRequestTarget, queryOf, type RequestTarget } from '#daemon/serving/request-target.js';
 import type { ServingCertificates } from '#daemon/serving/serving-certificate.js';
 import { readLog } from '#nodeagent/logs/reader.js';
 import { isRunning, newestContainer } from '#nodeagent/runtime/pod-runtime.js';
@@ -74,7 +74,10 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
     health,
     log: options.log,
     attributes: accessAttributes(options.nodeName),
-    routes: (app) => addRoutes(app, input, debugging),
+    routes: (app) => {
+      addRoutes(app, input, debugging);
+      if (debugging) addSessionRoutes(app, sessions);
+    },
     ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
     ...(debugging && options.debug !== undefined ? { debug: options.debug } : {}),
     ...(debugging ? { upgrade: (upgrade) => sessions.upgrade(upgrade) } : {}),
@@ -104,6 +107,16 @@ function addRoutes(app: DaemonApp, input: AgentServerInput, debugging: boolean):
   addMetricsRoutes(app, input);
   if (!debugging) return;
   app.get('/containerLogs/:namespace/:pod/:container', (request, reply) => sendLog(request, reply, input));
+}
+
+/** Sessions are upgrades, which do not come here; the bodies of other requests for them are not read. */
+function addSessionRoutes(app: DaemonApp, sessions: Sessions): void {
+  const refuse = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { code, contentType, body } = sessions.refusal(parseRequestTarget(request.method, request.url));
+    await reply.code(code).type(contentType).header('x-content-type-options', 'nosniff').send(body);
+    return reply;
+  };
+  for (const kind of ['exec', 'attach', 'portForward']) app.all(`/${kind}/*`, { onRequest: refuse }, refuse);
 }
 
 function runningPods({ context, pods }: AgentServerInput) {

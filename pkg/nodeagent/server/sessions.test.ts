@@ -16,7 +16,7 @@ import {
   testPod,
   testResources,
 } from '#nodeagent/testing/agent-fixture.js';
-import { bytesOf, NotUpgraded, openSpdy, spdyCommand } from '#nodeagent/testing/spdy-session.js';
+import { bytesOf, NotUpgraded, openSpdy, plainRequest, spdyCommand } from '#nodeagent/testing/spdy-session.js';
 import { webSocketMessages, webSocketSession } from '#nodeagent/testing/web-socket-session.js';
 
 t.setTimeout(120_000);
@@ -191,6 +191,27 @@ t.test('what cannot be is refused in words and codes of 1.24', async (t) => {
     if (path.includes('?output') && code === 403) {
       t.match((error as NotUpgraded).headers, { 'x-accepted-stream-protocol-versions': /^v4\.channel\.k8s\.io, v3/ });
     }
+  }
+});
+
+t.test('requests for sessions that ask for no upgrade', async (t) => {
+  const rows: [string, string, number, RegExp][] = [
+    ['GET', '/exec/default/web/main?output=1&command=ls', 500, /^Upgrade request required\n$/],
+    ['POST', '/exec/default/web/main?output=1&command=ls', 500, /^Upgrade request required\n$/],
+    ['POST', '/attach/default/web/main?output=1', 500, /^Upgrade request required\n$/],
+    ['GET', '/portForward/default/web', 500, /^Upgrade request required\n$/],
+    ['POST', '/portForward/default/web/', 500, /^Upgrade request required\n$/],
+    ['GET', '/exec/default/web/main?command=ls', 400, /you must specify at least 1 of stdin, stdout, stderr/],
+    ['GET', '/exec/default/none/main?output=1&command=ls', 404, /not found/],
+    ['GET', '/portForward/default/none', 404, /not found/],
+    ['PUT', '/exec/default/web/main?output=1&command=ls', 405, /MethodNotAllowed/],
+    ['GET', '/exec/default', 404, /NotFound/],
+  ];
+  for (const [method, path, code, body] of rows) {
+    // The body is of no type that is known; nobody reads it.
+    const sent = method === 'POST' ? { body: 'x', headers: { 'Content-Type': 'a/b' } } : {};
+    const answer = await plainRequest(`${https}${path}`, { method, ...sent });
+    t.match(answer, { code, body }, `${method} ${path}`);
   }
 });
 

@@ -15,7 +15,7 @@ import {
 import type { Upgrade } from '#daemon/serving/daemon-server.js';
 import type { RequestTarget } from '#daemon/serving/request-target.js';
 import { protocolVersionHeader, spdyUpgrade, tunnelledPortForwardProtocol } from '#daemon/streaming/protocols.js';
-import { endWithAnswer, endWithStatus, switchProtocols } from '#daemon/streaming/raw-answer.js';
+import { endWithAnswer, type RawAnswer, statusAnswer, switchProtocols } from '#daemon/streaming/raw-answer.js';
 import type { PodContext } from '#nodeagent/pods/context.js';
 import type { PodManager } from '#nodeagent/pods/manager.js';
 import { isRunning, newestContainer } from '#nodeagent/runtime/pod-runtime.js';
@@ -63,11 +63,23 @@ export class Sessions {
       this.#options.context.log.debug({ err: error, path: target.path }, 'Session refused');
       // Nobody could read an answer inside another protocol.
       if (this.#sockets.has(socket)) socket.destroy();
-      else if (error instanceof UpgradeRefused) {
-        const { code, headers, message } = error;
-        endWithAnswer(socket, { code, headers, contentType: 'text/plain; charset=utf-8', body: `${message}\n` });
-      } else endWithStatus(socket, statusOf(error) === undefined ? internalError(error) : (error as StatusError));
+      else endWithAnswer(socket, answerTo(error));
     });
+  }
+
+  /** The answer to a request for a session that asks for no upgrade; what else is wrong with it is said first. */
+  refusal(requested: RequestTarget): RawAnswer {
+    try {
+      const target = this.#target(requested);
+      if (target.kind === 'portForward') this.#sandbox(target.pod);
+      else {
+        wantedStreams(requested.query);
+        this.#runningContainer(target);
+      }
+      throw new UpgradeRefused(500, 'Upgrade request required');
+    } catch (error) {
+      return answerTo(error);
+    }
   }
 
   async #accept(upgrade: Upgrade): Promise<void> {
@@ -149,7 +161,7 @@ export class Sessions {
     const byChannels = transport === 'webSocket' && protocol !== tunnelledPortForwardProtocol;
     const ports = byChannels ? forwardedPorts(target.query) : [];
     // Asked for before the upgrade, so that a failure still has a status code.
-    const runtime = await this.#forwarder(pod);
+    const runtime = await this.#options.context.cri.portForward(this.#sandbox(pod));
     // A runtime that breaks off before the pipe is laid; from then on the pipe sees it too.
     runtime.on('error', () => runtime.destroy());
     if (socket.destroyed) {
@@ -169,11 +181,10 @@ export class Sessions {
     else joinWebSocket(connection, webSocket, runtime);
   }
 
-  async #forwarder(pod: Pod): Promise<Duplex> {
-    const { observer, cri } = this.#options.context;
-    const sandbox = observer.get(pod.metadata.uid ?? '')?.sandboxes[0];
+  #sandbox(pod: Pod): string {
+    const sandbox = this.#options.context.observer.get(pod.metadata.uid ?? '')?.sandboxes[0];
     if (sandbox?.state !== 'SANDBOX_READY') throw badRequest(`pod ${pod.metadata.name} is not running`);
-    return cri.portForward(sandbox.id);
+    return sandbox.id;
   }
 
   close(): void {
@@ -181,6 +192,14 @@ export class Sessions {
     for (const socket of this.#sockets) socket.destroy();
     this.#webSockets.close();
   }
+}
+
+function answerTo(error: unknown): RawAnswer {
+  if (error instanceof UpgradeRefused) {
+    const { code, headers, message } = error;
+    return { code, headers, contentType: 'text/plain; charset=utf-8', body: `${message}\n` };
+  }
+  return statusAnswer(statusOf(error) === undefined ? internalError(error) : (error as StatusError));
 }
 
 function switchToSpdy({ socket, head }: Upgrade, protocol: string): void {

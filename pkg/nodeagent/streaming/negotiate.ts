@@ -19,10 +19,10 @@ export interface Negotiated {
 
 /** The connection stays what it was; the answer is plain text. */
 export class UpgradeRefused extends Error {
-  readonly code: 400 | 403;
+  readonly code: 400 | 403 | 500;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(code: 400 | 403, message: string, headers: Readonly<Record<string, string>> = {}) {
+  constructor(code: 400 | 403 | 500, message: string, headers: Readonly<Record<string, string>> = {}) {
     super(message);
     this.code = code;
     this.headers = headers;

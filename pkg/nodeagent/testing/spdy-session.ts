@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import type { Duplex } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { protocolVersionHeader, spdyUpgrade } from '#daemon/streaming/protocols.js';
 import { SpdySession, type SpdyStream } from '#daemon/streaming/spdy/session.js';
 
@@ -25,6 +26,20 @@ export class NotUpgraded extends Error {
     this.headers = response.headers;
     this.body = body;
   }
+}
+
+/** An ordinary request to the same server. */
+export function plainRequest(
+  url: string,
+  { body, ...options }: Pick<UpgradeRequest, 'method' | 'headers'> & { readonly body?: string },
+): Promise<{ code: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    const call = request(url, { ...options, agent: false, rejectUnauthorized: false }, (response) => {
+      text(response).then((body) => resolve({ code: response.statusCode ?? 0, body }), reject);
+    });
+    call.on('error', reject);
+    call.end(body);
+  });
 }
 
 export interface OpenSpdy {
