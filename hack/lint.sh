@@ -10,4 +10,6 @@ else
   node_modules/.bin/biome check --error-on-warnings .
 fi
 node_modules/.bin/tsc -p tsconfig.json
+# What the compiled code does not show: imports of types, and folders that import each other.
+node dist/hack/lint/main.js pkg/nodeagent
 node_modules/.bin/depcruise --config .dependency-cruiser.cjs dist/cmd dist/pkg

@@ -15,20 +15,20 @@ import { OptionsError } from '#daemon/options/errors.js';
 import { validateOptions } from '#daemon/options/validate.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
-import { type SimulatedDependencies, simulatedDependencies, simulatedEndpoint } from '#nodeagent/cri/simulated/node.js';
 import { kernelSettingErrors } from '#nodeagent/node/kernel-settings.js';
 import { LocalMachine } from '#nodeagent/node/machine.js';
 import { swapRefusal } from '#nodeagent/node/swap.js';
 import { NodeAgent, type NodeAgentDependencies } from '#nodeagent/nodeagent.js';
 import { applyConfigFile } from '#nodeagent/options/config-file.js';
+import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import {
   completeRules,
   type NodeAgentOptionTable,
   nodeAgentOptionRules,
   nodeAgentOptionTable,
 } from '#nodeagent/options/options.js';
-import type { NodeAgentOptions } from '#nodeagent/options.js';
 import { standardServer } from '#nodeagent/server/standard-server.js';
+import { simulatedDependencies, simulatedEndpoint } from '#nodeagent/simulated/node.js';
 
 /** Addresses of simulated pods where nothing else is said. */
 const defaultPodCIDR = '10.244.0.0/24';
@@ -136,7 +136,7 @@ async function refuseSwap(): Promise<void> {
 function surroundingsOf(
   { dialect, clock }: Context,
   values: NodeAgentOptions,
-): Pick<NodeAgentDependencies, 'cri' | 'machine'> & Partial<SimulatedDependencies> {
+): Pick<NodeAgentDependencies, 'cri' | 'machine' | 'checker' | 'logFiles' | 'writeFiles'> {
   const endpoint = values['container-runtime-endpoint'] ?? '';
   if (endpoint === simulatedEndpoint) {
     return simulatedDependencies({ dialect, clock, podCIDR: values['pod-cidr'] ?? defaultPodCIDR });

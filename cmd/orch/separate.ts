@@ -21,7 +21,7 @@ import { step } from '#cmd/orch/progress.js';
 import type { RunningCluster } from '#cmd/orch/running-cluster.js';
 import { choosePort } from '#cmd/orch/settings.js';
 import { PartGroup } from '#cmd/orch/stop-parts.js';
-import { simulatedEndpoint } from '#nodeagent/cri/simulated/node.js';
+import { simulatedEndpoint } from '#nodeagent/simulated/node.js';
 
 /** The programs beside this one: `dist/bundle`, or `dist/cmd` where nothing is bundled. */
 const programs = fileURLToPath(new URL('..', import.meta.url));

@@ -31,7 +31,7 @@ import { freePort } from '#cmd/orch/settings.js';
 import { type Logger, silentLogger } from '#daemon/log/logger.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { ensureClusterPki, ensureNodePki } from '#daemon/pki/cluster-pki.js';
-import { simulatedDependencies } from '#nodeagent/cri/simulated/node.js';
+import { simulatedDependencies } from '#nodeagent/simulated/node.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import type { Store } from '#storage/store.js';
 

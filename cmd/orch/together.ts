@@ -15,7 +15,7 @@ import { step } from '#cmd/orch/progress.js';
 import type { RunningCluster } from '#cmd/orch/running-cluster.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
-import { simulatedDependencies } from '#nodeagent/cri/simulated/node.js';
+import { simulatedDependencies } from '#nodeagent/simulated/node.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 
 export async function runTogether(context: ClusterContext, infrastructure: Infrastructure): Promise<RunningCluster> {

@@ -6,7 +6,7 @@ import { orchDialect } from '#apimachinery/dialect.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import { FakeApi } from '#client/testing/fake-api.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
-import { SimulatedMachine } from '#nodeagent/node/machine.js';
+import { SimulatedMachine } from '#nodeagent/simulated/machine.js';
 import {
   type AgentFixtureOptions,
   newSimulatedRuntime,

@@ -12,11 +12,13 @@ import { value } from '#apimachinery/quantity.js';
 import type { Client } from '#client/client.js';
 import { ApiEventRecorder, type EventRecorder } from '#client/events/recorder.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
+import { KeyedBackoff } from '#client/keyed-backoff.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { cgroupVersion } from '#nodeagent/containerd/machine.js';
 import type { CRI, DNSConfig } from '#nodeagent/cri/cri.js';
 import { parseResolvConf } from '#nodeagent/environment/dns.js';
+import { PodEvents } from '#nodeagent/events/pod-events.js';
 import { pullCredentials } from '#nodeagent/images/credentials.js';
 import { ImagePuller } from '#nodeagent/images/puller.js';
 import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';
@@ -27,11 +29,11 @@ import { NodeLease } from '#nodeagent/node/lease.js';
 import { LocalMachine, type Machine } from '#nodeagent/node/machine.js';
 import { NodeRegistrar } from '#nodeagent/node/registrar.js';
 import { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
-import { type NodeAgentOptions, parseEvictionThresholds, parseTaint } from '#nodeagent/options.js';
-import { BackOff } from '#nodeagent/pods/backoff.js';
+import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
+import { parseEvictionThresholds } from '#nodeagent/options/eviction-thresholds.js';
+import { parseTaint } from '#nodeagent/options/taint.js';
 import type { PodContext } from '#nodeagent/pods/context.js';
 import { PodManager, podsOfNode } from '#nodeagent/pods/manager.js';
-import { PodEvents } from '#nodeagent/pods/pod-events.js';
 import { type Checker, RuntimeChecker } from '#nodeagent/probes/checker.js';
 import { Prober } from '#nodeagent/probes/prober.js';
 import { PodCgroups } from '#nodeagent/resources/cgroups.js';
@@ -331,7 +333,7 @@ export class NodeAgent implements Daemon {
       ...(cgroups === undefined ? {} : { cgroups }),
       logFiles: this.#deps.logFiles ?? new DiskLogFiles(),
       podLogsDir: values['pod-logs-dir'],
-      restarts: new BackOff({ ...restartBackOffMs, now: () => clock.now() }),
+      restarts: new KeyedBackoff({ ...restartBackOffMs, now: () => clock.now() }),
       node: () => ({
         nodeName: this.nodeName,
         hostIPs: registrar.hostIPs,

@@ -7,8 +7,8 @@ import t from 'tap';
 import { imageArchive } from '#nodeagent/images/archive.js';
 import { clusterImageDefinitions, clusterImages } from '#nodeagent/images/busybox.js';
 import { registryOf } from '#nodeagent/images/credentials.js';
+import { isImageName, pullPolicy, withDefaultTag } from '#nodeagent/images/image-name.js';
 import { tar } from '#nodeagent/images/tar.js';
-import { isImageName, pullPolicy, withDefaultTag } from '#nodeagent/pods/image-name.js';
 
 t.test('the archive is one that tar reads, and the same each time', async (t) => {
   const definitions = clusterImageDefinitions('test', Buffer.from('busybox'));

@@ -2,8 +2,8 @@ import t from 'tap';
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import type { Image, ImageService, PodSandboxConfig } from '#nodeagent/cri/cri.js';
+import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import { ImagePuller } from '#nodeagent/images/puller.js';
-import type { PodEvents } from '#nodeagent/pods/pod-events.js';
 
 const sandbox = {} as PodSandboxConfig;
 

@@ -2,11 +2,11 @@
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { formatDuration } from '#apimachinery/duration.js';
+import { KeyedBackoff } from '#client/keyed-backoff.js';
 import { TokenBucket } from '#client/token-bucket.js';
 import type { Image, ImageAuth, ImageService, PodSandboxConfig } from '#nodeagent/cri/cri.js';
-import { BackOff } from '#nodeagent/pods/backoff.js';
-import { isImageName, pullPolicy, withDefaultTag } from '#nodeagent/pods/image-name.js';
-import type { PodEvents } from '#nodeagent/pods/pod-events.js';
+import type { PodEvents } from '#nodeagent/events/pod-events.js';
+import { isImageName, pullPolicy, withDefaultTag } from '#nodeagent/images/image-name.js';
 
 export type ImageErrorReason =
   | 'ErrImagePull'
@@ -47,7 +47,7 @@ const slowRetryMs = 60_000;
 
 export class ImagePuller {
   readonly #options: ImagePullerOptions;
-  readonly #backOff: BackOff;
+  readonly #backOff: KeyedBackoff;
   /** Pulls under way, by image: all who want it wait for the same. */
   readonly #pulls = new Map<string, Promise<string>>();
   /** Pod and image → instant before which it is not pulled again. */
@@ -58,7 +58,7 @@ export class ImagePuller {
   constructor(options: ImagePullerOptions) {
     this.#options = options;
     this.#bucket = new TokenBucket({ ...options.rate, clock: options.clock });
-    this.#backOff = new BackOff({
+    this.#backOff = new KeyedBackoff({
       initialMs: initialBackOffMs,
       maxMs: maxBackOffMs,
       now: () => options.clock.now(),

@@ -1,10 +1,9 @@
 /** The machine that a node is. */
 import { readFile, statfs } from 'node:fs/promises';
 import { arch, availableParallelism, release, totalmem } from 'node:os';
-import { specialRange } from '#apimachinery/validation/special-ip.js';
 import { type AddressRequest, findNodeAddresses, type NodeAddresses } from '#nodeagent/node/address.js';
 import { hostNetwork } from '#nodeagent/node/host-network.js';
-import { type HostUsage, hostUsage } from '#nodeagent/stats/host-usage.js';
+import { type HostUsage, hostUsage } from '#nodeagent/node/host-usage.js';
 
 export interface MachineFacts {
   readonly cpus: number;
@@ -38,6 +37,11 @@ export interface Machine {
 }
 
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
+
+/** Of this process, as Go names it. */
+export function architecture(): string {
+  return architectures[arch()] ?? arch();
+}
 
 async function textOf(path: string): Promise<string> {
   try {
@@ -87,7 +91,7 @@ export class LocalMachine implements Machine {
       bootID: await textOf('/proc/sys/kernel/random/boot_id'),
       kernelVersion: release(),
       osImage: /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(osRelease)?.[1] ?? 'Linux',
-      architecture: architectures[arch()] ?? arch(),
+      architecture: architecture(),
     };
   }
 
@@ -108,56 +112,6 @@ export class LocalMachine implements Machine {
   }
 
   addresses(request: AddressRequest): Promise<NodeAddresses> {
-    return findNodeAddresses(request, hostNetwork);
-  }
-}
-
-/** A machine of any size; its agent is reached where this process is. */
-export class SimulatedMachine implements Machine {
-  readonly #facts: MachineFacts;
-  readonly #address: string | undefined;
-
-  /** @param facts `address`: of its own, where none is asked for; absent: this machine's. */
-  constructor({ address, ...facts }: Partial<MachineFacts> & { readonly address?: string } = {}) {
-    this.#address = address;
-    this.#facts = {
-      cpus: 32,
-      memoryBytes: 128 * 2 ** 30,
-      ephemeralStorageBytes: 512 * 2 ** 30,
-      machineID: '',
-      systemUUID: '',
-      bootID: '',
-      kernelVersion: release(),
-      osImage: 'simulated',
-      architecture: architectures[arch()] ?? arch(),
-      ...facts,
-    };
-  }
-
-  facts(): Promise<MachineFacts> {
-    return Promise.resolve(this.#facts);
-  }
-
-  state(): Promise<MachineState> {
-    const { memoryBytes, ephemeralStorageBytes } = this.#facts;
-    return Promise.resolve({
-      memoryAvailableBytes: memoryBytes,
-      storageAvailableBytes: ephemeralStorageBytes,
-      storageCapacityBytes: ephemeralStorageBytes,
-      inodesFree: 1e6,
-      inodes: 1e6,
-    });
-  }
-
-  usage(): Promise<undefined> {
-    return Promise.resolve(undefined);
-  }
-
-  /** Any address will do that is asked for. */
-  addresses(request: AddressRequest): Promise<NodeAddresses> {
-    const given = request.nodeIPs.filter((address) => specialRange(address) !== 'unspecified');
-    if (given.length > 0) return Promise.resolve({ addresses: given });
-    if (this.#address !== undefined) return Promise.resolve({ addresses: [this.#address] });
     return findNodeAddresses(request, hostNetwork);
   }
 }

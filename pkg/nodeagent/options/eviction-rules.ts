@@ -2,8 +2,9 @@
 import { parseDuration } from '#apimachinery/duration.js';
 import { isQuantity, quantitySign } from '#apimachinery/quantity.js';
 import type { Rule } from '#daemon/options/validate.js';
+import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
+import { parseEvictionThresholds } from '#nodeagent/options/eviction-thresholds.js';
 import { label } from '#nodeagent/options/label.js';
-import { type NodeAgentOptions, parseEvictionThresholds } from '#nodeagent/options.js';
 
 /** What thresholds can be set on. */
 export const evictionSignals: readonly string[] = [

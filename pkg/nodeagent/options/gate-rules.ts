@@ -3,8 +3,8 @@ import { formatDuration } from '#apimachinery/duration.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { Rule } from '#daemon/options/validate.js';
+import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { label, type OptionName } from '#nodeagent/options/label.js';
-import type { NodeAgentOptions } from '#nodeagent/options.js';
 
 interface Gated {
   readonly name: OptionName;

@@ -3,9 +3,10 @@ import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
 import { ipErrors } from '#apimachinery/validation/ip.js';
 import { labelValueErrors, qualifiedNameErrors } from '#apimachinery/validation/names.js';
 import type { Rule } from '#daemon/options/validate.js';
+import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { label } from '#nodeagent/options/label.js';
 import { nodeIPErrors } from '#nodeagent/options/node-ip.js';
-import { type NodeAgentOptions, parseTaint } from '#nodeagent/options.js';
+import { parseTaint } from '#nodeagent/options/taint.js';
 
 export const identityRules: Rule<NodeAgentOptions> = (values, given) => [
   ...labelErrors(values['node-labels'], dialectByName(values.dialect)),

@@ -1,7 +1,7 @@
 /** How messages name an option: by its field in the configuration file and by its flag, as either may have set it. */
 import type { OptionTable } from '#daemon/options/option.js';
-import type { NodeAgentOptions } from '#nodeagent/options.js';
-import { nodeAgentOptions } from '#nodeagent/options.js';
+import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
+import { nodeAgentOptions } from '#nodeagent/options/declarations.js';
 
 export type OptionName = keyof NodeAgentOptions;
 

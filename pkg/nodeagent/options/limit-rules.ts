@@ -2,8 +2,8 @@
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { isQuantity, quantitySign } from '#apimachinery/quantity.js';
 import type { Rule } from '#daemon/options/validate.js';
+import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { label, type NumberOption } from '#nodeagent/options/label.js';
-import type { NodeAgentOptions } from '#nodeagent/options.js';
 
 /** Inclusive bounds. Port 0 lets the system choose one; 0 for the other ports turns them off. */
 const ranges: readonly (readonly [name: NumberOption, min: number, max: number])[] = [

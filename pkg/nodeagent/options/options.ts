@@ -8,12 +8,12 @@ import { featureGateRules } from '#daemon/options/groups/feature-gates.js';
 import { loggingRules } from '#daemon/options/groups/logging.js';
 import type { OptionDeclaration, OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
+import { type NodeAgentOptions, nodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { evictionRules } from '#nodeagent/options/eviction-rules.js';
 import { gateRules } from '#nodeagent/options/gate-rules.js';
 import { identityRules } from '#nodeagent/options/identity-rules.js';
 import { limitRules } from '#nodeagent/options/limit-rules.js';
 import { reservationRules } from '#nodeagent/options/reservation-rules.js';
-import { type NodeAgentOptions, nodeAgentOptions } from '#nodeagent/options.js';
 
 export type NodeAgentOptionTable = typeof nodeAgentOptions;
 

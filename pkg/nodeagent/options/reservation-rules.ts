@@ -2,8 +2,8 @@
 import { dialectByName } from '#apimachinery/dialect.js';
 import { isQuantity, quantitySign } from '#apimachinery/quantity.js';
 import type { Rule } from '#daemon/options/validate.js';
+import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { label } from '#nodeagent/options/label.js';
-import type { NodeAgentOptions } from '#nodeagent/options.js';
 
 const reservable = ['cpu', 'memory', 'ephemeral-storage', 'pid'];
 

@@ -3,14 +3,14 @@ import type { Service } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Client } from '#client/client.js';
+import type { KeyedBackoff } from '#client/keyed-backoff.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { CRI, DNSConfig } from '#nodeagent/cri/cri.js';
 import type { ClusterDNS } from '#nodeagent/environment/dns.js';
+import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { ImagePuller } from '#nodeagent/images/puller.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
 import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
-import type { BackOff } from '#nodeagent/pods/backoff.js';
-import type { PodEvents } from '#nodeagent/pods/pod-events.js';
 import type { SecuritySettings } from '#nodeagent/pods/security.js';
 import type { Checker } from '#nodeagent/probes/checker.js';
 import type { Prober } from '#nodeagent/probes/prober.js';
@@ -54,7 +54,7 @@ export interface PodContext {
   readonly logFiles: LogFiles;
   readonly podLogsDir: string;
   /** Back-off of restarts, by pod and container. */
-  readonly restarts: BackOff;
+  readonly restarts: KeyedBackoff;
   readonly node: () => NodeFacts;
   readonly services: () => readonly Service[];
   readonly clusterDNS: ClusterDNS;

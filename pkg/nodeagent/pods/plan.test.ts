@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { Pod, PodSpec } from '#api/core/v1/types.gen.js';
-import { type PodPlan, plan, type Verdict } from '#nodeagent/pods/plan.js';
+import { type PodPlan, plan } from '#nodeagent/pods/plan.js';
+import type { Verdict } from '#nodeagent/probes/prober.js';
 import { containerHash } from '#nodeagent/runtime/labels.js';
 import type { PodRuntime, RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 

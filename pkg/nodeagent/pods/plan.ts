@@ -4,6 +4,7 @@
  */
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import type { PodSandboxStatus } from '#nodeagent/cri/cri.js';
+import type { Verdict } from '#nodeagent/probes/prober.js';
 import { containerHash } from '#nodeagent/runtime/labels.js';
 import {
   containersNamed,
@@ -14,13 +15,6 @@ import {
 } from '#nodeagent/runtime/pod-runtime.js';
 
 export type ContainerKind = 'init' | 'main' | 'ephemeral';
-
-/** Why a running container is to be killed. */
-export interface Verdict {
-  readonly reason: 'livenessProbe' | 'startupProbe' | 'postStartHook';
-  /** The probe's own grace period, where it has one. */
-  readonly graceSeconds?: number;
-}
 
 export interface PlanInput {
   readonly pod: Pod;
@@ -143,13 +137,12 @@ function killVerdict(container: Container, status: RuntimeContainer, input: Plan
   }
   const verdict = input.verdicts.get(status.id);
   if (verdict === undefined) return undefined;
-  const texts: Record<Verdict['reason'], string> = {
+  const probes: Record<Verdict['reason'], string> = {
     livenessProbe: `Container ${container.name} failed liveness probe`,
     startupProbe: `Container ${container.name} failed startup probe`,
-    postStartHook: 'FailedPostStartHook',
   };
   const restart = (input.pod.spec.restartPolicy ?? 'Always') !== 'Never' ? ', will be restarted' : '';
-  const message = verdict.reason === 'postStartHook' ? texts.postStartHook : `${texts[verdict.reason]}${restart}`;
+  const message = `${probes[verdict.reason]}${restart}`;
   return verdict.graceSeconds === undefined
     ? { container: status, message }
     : { container: status, message, graceSeconds: verdict.graceSeconds };

@@ -1,12 +1,18 @@
 /** Probes of running containers: when they run, how often they must fail or succeed, and what they say by then. */
 import type { Container, ContainerStatus, Pod, Probe } from '#api/core/v1/types.gen.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
-import type { Verdict } from '#nodeagent/pods/plan.js';
-import type { PodEvents } from '#nodeagent/pods/pod-events.js';
+import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { Checker } from '#nodeagent/probes/checker.js';
 import { isRunning, newestContainer, type PodRuntime, podIPs } from '#nodeagent/runtime/pod-runtime.js';
 
 type ProbeType = 'startup' | 'liveness' | 'readiness';
+
+/** Why a running container is to be killed. */
+export interface Verdict {
+  readonly reason: 'livenessProbe' | 'startupProbe';
+  /** The probe's own grace period, where it has one. */
+  readonly graceSeconds?: number;
+}
 
 export interface ProberOptions {
   readonly clock: Clock;

@@ -1,6 +1,6 @@
 /** What the node agent needs of its server, and the server of the agent. */
 import type { Machine } from '#nodeagent/node/machine.js';
-import type { NodeAgentOptions } from '#nodeagent/options.js';
+import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import type { PodContext } from '#nodeagent/pods/context.js';
 import type { PodManager } from '#nodeagent/pods/manager.js';
 

@@ -12,7 +12,7 @@ import { CertificateAuthorities } from '#daemon/serving/certificate-authorities.
 import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
 import { loadServingCertificates } from '#daemon/serving/serving-certificate.js';
 import type { ReviewClient } from '#daemon/serving/user.js';
-import type { NodeAgentOptions } from '#nodeagent/options.js';
+import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import type { AgentServerFactory } from '#nodeagent/server/agent-server.js';
 import { serveAgent } from '#nodeagent/server/server.js';
 

@@ -3,9 +3,9 @@
  * as kernel and runtime count. Pure.
  */
 import type { Family, Sample } from '#daemon/metrics/exposition.js';
+import type { InterfaceUsage } from '#nodeagent/node/network-usage.js';
 import type { CgroupUsage } from '#nodeagent/stats/cgroup-usage.js';
 import type { ContainerUsage, NodeUsage, PodUsage } from '#nodeagent/stats/collector.js';
-import type { InterfaceUsage } from '#nodeagent/stats/network-usage.js';
 
 /** One line of a metric: what it is of, and what is known of that. */
 interface Subject {

@@ -1,12 +1,12 @@
 /** What the node, its pods and their containers use: the runtime's counters, and those of the kernel where it has them. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { ContainerStats, PodSandboxStatus } from '#nodeagent/cri/cri.js';
+import type { HostUsage } from '#nodeagent/node/host-usage.js';
 import type { Machine, MachineFacts } from '#nodeagent/node/machine.js';
+import { type InterfaceUsage, networkUsage } from '#nodeagent/node/network-usage.js';
 import type { PodContext } from '#nodeagent/pods/context.js';
 import { isRunning, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 import { CgroupReader, type CgroupUsage } from '#nodeagent/stats/cgroup-usage.js';
-import type { HostUsage } from '#nodeagent/stats/host-usage.js';
-import { type InterfaceUsage, networkUsage } from '#nodeagent/stats/network-usage.js';
 
 export interface ContainerUsage {
   /** Empty for the sandbox. */

@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
+import { parseHostUsage } from '#nodeagent/node/host-usage.js';
+import { parseNetworkTable } from '#nodeagent/node/network-usage.js';
 import { CgroupReader } from '#nodeagent/stats/cgroup-usage.js';
-import { parseHostUsage } from '#nodeagent/stats/host-usage.js';
-import { parseNetworkTable } from '#nodeagent/stats/network-usage.js';
 
 /** A folder with these files. */
 async function folder(t: Test, files: Readonly<Record<string, string>>): Promise<string> {

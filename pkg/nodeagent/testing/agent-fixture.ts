@@ -8,11 +8,11 @@ import { SharedInformerFactory } from '#client/informer/factory.js';
 import { FakeApi } from '#client/testing/fake-api.js';
 import { type Logger, silentLogger } from '#daemon/log/logger.js';
 import { parseOptions } from '#daemon/options/parse.js';
-import { SimulatedChecker } from '#nodeagent/cri/simulated/checker.js';
-import { SimulatedRuntime } from '#nodeagent/cri/simulated/runtime.js';
-import { SimulatedMachine } from '#nodeagent/node/machine.js';
 import { NodeAgent, type NodeAgentDependencies } from '#nodeagent/nodeagent.js';
 import { nodeAgentOptionTable } from '#nodeagent/options/options.js';
+import { SimulatedChecker } from '#nodeagent/simulated/checker.js';
+import { SimulatedMachine } from '#nodeagent/simulated/machine.js';
+import { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
 
 export interface AgentFixtureOptions {
   readonly clock?: Clock;

@@ -5,7 +5,7 @@ import { get as httpsGet } from 'node:https';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
-import { simulatedEndpoint } from '#nodeagent/cri/simulated/node.js';
+import { simulatedEndpoint } from '#nodeagent/simulated/node.js';
 import { freePort, startApi, until } from '#test/integration/daemons/api.js';
 
 t.setTimeout(120_000);

@@ -6,11 +6,11 @@ import { realClock } from '#apimachinery/clock.js';
 import { type Containerd, startContainerd } from '#nodeagent/containerd/containerd.js';
 import { runtimePrerequisites } from '#nodeagent/containerd/machine.js';
 import { cleanContainerd, removeAllSandboxes } from '#nodeagent/containerd/teardown.js';
-import { criContract } from '#nodeagent/cri/contract.js';
 import { GrpcCRI, socketOf } from '#nodeagent/cri/grpc/client.js';
 import { buildImageArchive, type ClusterImages, clusterImages } from '#nodeagent/images/busybox.js';
 import { loadImageArchive } from '#nodeagent/images/load.js';
 import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';
+import { criContract } from '#nodeagent/testing/cri-contract.js';
 import { MissingFields } from '#nodeagent/testing/message-inspector.js';
 
 t.test('endpoints are unix sockets', async (t) => {

@@ -8,10 +8,10 @@ import type {
   SessionStreams,
 } from '#nodeagent/cri/cri.js';
 import { CRIError } from '#nodeagent/cri/errors.js';
-import { Attachments } from '#nodeagent/cri/simulated/attachments.js';
-import type { Behaviour } from '#nodeagent/cri/simulated/behaviour.js';
-import type { SimulatedLogFiles } from '#nodeagent/cri/simulated/log-files.js';
-import { type Program, programOf } from '#nodeagent/cri/simulated/programs.js';
+import { Attachments } from '#nodeagent/simulated/attachments.js';
+import type { Behaviour } from '#nodeagent/simulated/behaviour.js';
+import type { SimulatedLogFiles } from '#nodeagent/simulated/log-files.js';
+import { type Program, programOf } from '#nodeagent/simulated/programs.js';
 
 /** What SIGKILL and SIGTERM leave behind as exit codes. */
 const killedCode = 137;

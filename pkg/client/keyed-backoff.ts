@@ -5,7 +5,7 @@ interface Entry {
   lastUpdate: number;
 }
 
-export interface BackOffOptions {
+export interface KeyedBackoffOptions {
   readonly initialMs: number;
   readonly maxMs: number;
   readonly now: () => number;
@@ -15,11 +15,11 @@ export interface BackOffOptions {
  * The rules of release 1.24 (client-go util/flowcontrol/backoff.go): the first time there is no delay, then
  * `initialMs`, doubled up to `maxMs`; forgotten when nothing happened for twice the maximum.
  */
-export class BackOff {
-  readonly #options: BackOffOptions;
+export class KeyedBackoff {
+  readonly #options: KeyedBackoffOptions;
   readonly #entries = new Map<string, Entry>();
 
-  constructor(options: BackOffOptions) {
+  constructor(options: KeyedBackoffOptions) {
     this.#options = options;
   }
 

@@ -1,8 +1,8 @@
 /** Checks of simulated containers: their addresses answer nobody, so that the annotations decide. */
 import type { LifecycleHandler, ProbeHandler } from '#api/core/v1/types.gen.js';
-import type { SimulatedRuntime } from '#nodeagent/cri/simulated/runtime.js';
 import { type Checker, type CheckTarget, RuntimeChecker } from '#nodeagent/probes/checker.js';
 import type { CheckResult } from '#nodeagent/probes/network.js';
+import type { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
 
 export class SimulatedChecker implements Checker {
   readonly #runtime: SimulatedRuntime;

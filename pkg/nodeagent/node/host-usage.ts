@@ -1,6 +1,6 @@
 /** What the whole machine uses, out of `/proc`. */
 import { readFile } from 'node:fs/promises';
-import { type InterfaceUsage, networkUsage } from '#nodeagent/stats/network-usage.js';
+import { type InterfaceUsage, networkUsage } from '#nodeagent/node/network-usage.js';
 
 export interface HostUsage {
   readonly cpuSeconds: number;

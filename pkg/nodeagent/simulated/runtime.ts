@@ -26,11 +26,11 @@ import type {
   SessionStreams,
 } from '#nodeagent/cri/cri.js';
 import { CRIError } from '#nodeagent/cri/errors.js';
-import { AddressPool } from '#nodeagent/cri/simulated/addresses.js';
-import { Behaviour } from '#nodeagent/cri/simulated/behaviour.js';
-import { SimulatedContainer } from '#nodeagent/cri/simulated/container.js';
-import { SimulatedImages } from '#nodeagent/cri/simulated/images.js';
-import { SimulatedLogFiles } from '#nodeagent/cri/simulated/log-files.js';
+import { AddressPool } from '#nodeagent/simulated/addresses.js';
+import { Behaviour } from '#nodeagent/simulated/behaviour.js';
+import { SimulatedContainer } from '#nodeagent/simulated/container.js';
+import { SimulatedImages } from '#nodeagent/simulated/images.js';
+import { SimulatedLogFiles } from '#nodeagent/simulated/log-files.js';
 
 export interface SimulatedRuntimeOptions {
   readonly clock: Clock;

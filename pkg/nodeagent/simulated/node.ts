@@ -2,15 +2,18 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { SimulatedChecker } from '#nodeagent/cri/simulated/checker.js';
-import { SimulatedRuntime } from '#nodeagent/cri/simulated/runtime.js';
-import { SimulatedMachine } from '#nodeagent/node/machine.js';
-import type { NodeAgentDependencies } from '#nodeagent/nodeagent.js';
+import { SimulatedChecker } from '#nodeagent/simulated/checker.js';
+import type { SimulatedLogFiles } from '#nodeagent/simulated/log-files.js';
+import { SimulatedMachine } from '#nodeagent/simulated/machine.js';
+import { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
 
-export type SimulatedDependencies = Pick<
-  NodeAgentDependencies,
-  'cri' | 'machine' | 'checker' | 'logFiles' | 'writeFiles'
->;
+export interface SimulatedDependencies {
+  readonly cri: SimulatedRuntime;
+  readonly machine: SimulatedMachine;
+  readonly checker: SimulatedChecker;
+  readonly logFiles: SimulatedLogFiles;
+  readonly writeFiles: false;
+}
 
 /** Value of `--container-runtime-endpoint` that asks for it. */
 export const simulatedEndpoint = 'simulated';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '#apimachinery/clock.js';
 import type { FilesystemUsage, Image, ImageAuth, ImageService, PodSandboxConfig } from '#nodeagent/cri/cri.js';
 import { CRIError } from '#nodeagent/cri/errors.js';
-import { Behaviour } from '#nodeagent/cri/simulated/behaviour.js';
+import { Behaviour } from '#nodeagent/simulated/behaviour.js';
 
 const imageBytes = 5_000_000;
 

@@ -1,9 +1,9 @@
 import t from 'tap';
-import { BackOff } from '#nodeagent/pods/backoff.js';
+import { KeyedBackoff } from '#client/keyed-backoff.js';
 
 t.test('waits double, and are forgotten after a good time', async (t) => {
   let now = 1_000_000;
-  const backOff = new BackOff({ initialMs: 10, maxMs: 40, now: () => now });
+  const backOff = new KeyedBackoff({ initialMs: 10, maxMs: 40, now: () => now });
   t.equal(backOff.waitUntil('a', now), 0);
   for (const delay of [10, 20, 40, 40]) {
     backOff.next('a', now);
@@ -16,7 +16,7 @@ t.test('waits double, and are forgotten after a good time', async (t) => {
 
 t.test('a clock that is set back makes nobody wait for it', async (t) => {
   let now = 1_000_000;
-  const backOff = new BackOff({ initialMs: 10, maxMs: 40, now: () => now });
+  const backOff = new KeyedBackoff({ initialMs: 10, maxMs: 40, now: () => now });
   const failedAt = now;
   backOff.next('a', failedAt);
   now -= 3_600_000;

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import { criContract } from '#nodeagent/cri/contract.js';
-import { SimulatedRuntime } from '#nodeagent/cri/simulated/runtime.js';
+import { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
+import { criContract } from '#nodeagent/testing/cri-contract.js';
 
 const image = 'docker.io/test/busybox:1.0';
 

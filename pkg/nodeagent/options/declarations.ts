@@ -1,0 +1,23 @@
+/** The node agent's options: one table, from which parsing, help and validation come. */
+import { featureGateOptions } from '#daemon/options/groups/feature-gates.js';
+import { genericOptions } from '#daemon/options/groups/generic.js';
+import { legacyLoggingOptions } from '#daemon/options/groups/legacy-logging.js';
+import { loggingOptions } from '#daemon/options/groups/logging.js';
+import type { OptionTable, OptionValues } from '#daemon/options/option.js';
+import { generalOptions } from '#nodeagent/options/general.js';
+import { podsOptions } from '#nodeagent/options/pods.js';
+import { resourcesOptions } from '#nodeagent/options/resources.js';
+import { servingOptions } from '#nodeagent/options/serving.js';
+
+export const nodeAgentOptions = {
+  ...genericOptions,
+  ...generalOptions,
+  ...servingOptions,
+  ...resourcesOptions,
+  ...podsOptions,
+  ...featureGateOptions,
+  ...loggingOptions,
+  ...legacyLoggingOptions,
+} as const satisfies OptionTable;
+
+export type NodeAgentOptions = OptionValues<typeof nodeAgentOptions>;
