@@ -1,8 +1,8 @@
-/** Finds the schema declarations: every `pkg/api/<group>/[<version>/]<kind>.ts` that exports `declaration`. */
-import { readdirSync, readFileSync } from 'node:fs';
+/** Finds the schema declarations: every file of `pkg/api/<group>/<version>/`, or of a group that has wire types only. */
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import type { KindDeclaration, PseudoGroup } from '#apimachinery/schema/schema.js';
 
 export interface DeclarationFile {
   /** `core/v1/pod`, relative to `pkg/api`. */
@@ -26,8 +26,6 @@ export async function readDeclarations(sources: string, compiled: string): Promi
     const files: DeclarationFile[] = [];
     for (const name of readdirSync(join(sources, folder)).sort()) {
       if (!name.endsWith('.ts') || name.endsWith('.gen.ts') || name.endsWith('.test.ts')) continue;
-      if (!readFileSync(join(sources, folder, name), 'utf8').includes('export const declaration: KindDeclaration'))
-        continue;
       const path = `${folder}/${name.slice(0, -3)}`;
       const module = (await import(pathToFileURL(join(compiled, `${path}.js`)).href)) as {
         declaration: KindDeclaration;
@@ -39,11 +37,13 @@ export async function readDeclarations(sources: string, compiled: string): Promi
   return found;
 }
 
+const withoutVersion: readonly string[] = ['intstr', 'resource', 'runtime'] satisfies PseudoGroup[];
+
 function declarationFolders(sources: string): string[] {
   const folders: string[] = [];
   for (const group of readdirSync(sources, { withFileTypes: true })) {
     if (!group.isDirectory()) continue;
-    folders.push(group.name);
+    if (withoutVersion.includes(group.name)) folders.push(group.name);
     for (const version of readdirSync(join(sources, group.name), { withFileTypes: true })) {
       if (version.isDirectory() && /^v\d/.test(version.name)) folders.push(`${group.name}/${version.name}`);
     }

@@ -43,9 +43,7 @@ export function typesFile(gv: GroupVersionFiles): string {
   const bodies: string[] = [];
   for (const file of gv.files) {
     for (const [name, message] of Object.entries(file.declaration.types)) {
-      const doc = file.declaration.docs?.[name];
-      const text = typeText(name, message, { prefix, kinds, imports });
-      bodies.push(doc === undefined ? text : `${comment(doc)}\n${text}`);
+      bodies.push(`${comment(message.doc)}\n${typeText(name, message.fields, { prefix, kinds, imports })}`);
     }
   }
   const importLines = [...imports]
@@ -65,16 +63,16 @@ interface Context {
   imports: Map<string, Set<string>>;
 }
 
-function typeText(name: string, message: MessageDeclaration, context: Context): string {
+function typeText(name: string, fields: MessageDeclaration['fields'], context: Context): string {
   const wrapper = wrapperTypes[`${context.prefix}.${name}`];
   if (wrapper !== undefined) return `export type ${name} = ${wrapper};\n`;
   const parents: string[] = [];
   const lines: string[] = [];
-  const metadata = message.metadata?.type;
+  const metadata = fields.metadata?.type;
   const top = metadata === 'meta.v1.ObjectMeta' && context.kinds.has(name);
   const hasTypeMeta = top || metadata === 'meta.v1.ListMeta' || metadata === 'ListMeta' || context.kinds.has(name);
-  if (hasTypeMeta && message.apiVersion === undefined) lines.push('  apiVersion?: string;', '  kind?: string;');
-  for (const [key, field] of Object.entries(message)) {
+  if (hasTypeMeta && fields.apiVersion === undefined) lines.push('  apiVersion?: string;', '  kind?: string;');
+  for (const [key, field] of Object.entries(fields)) {
     if (field.inline === true) {
       parents.push(reference(field, context));
       continue;

@@ -3,6 +3,7 @@ import { groupVersions } from '#api/scheme.gen.js';
 import { schemeFor } from '#api/scheme.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { compileTypes } from '#apimachinery/schema/compile.js';
+import { message, required } from '#apimachinery/schema/language.js';
 
 const scheme = schemeFor(orchDialect);
 const kubernetes = schemeFor(kubernetesDialect);
@@ -53,7 +54,11 @@ t.test('fields', async (t) => {
 });
 
 t.test('a reference to nothing is refused', async (t) => {
-  const broken = { group: 'core' as const, version: 'v1', kinds: [{ types: { A: { b: { number: 1, type: 'B' } } } }] };
+  const broken = {
+    group: 'core' as const,
+    version: 'v1',
+    kinds: [{ types: { A: message('A.', { b: required(1, 'B') }) } }],
+  };
   const types = compileTypes([...groupVersions, broken], 'x-');
   t.throws(() => types.get('core.v1.A')?.fields, /core\.v1\.A\.b refers to the type B/);
 });

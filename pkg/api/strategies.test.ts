@@ -77,8 +77,7 @@ function anyOf(type: string, scope: string, random: () => number, depth: number)
   const message = types.get(name);
   if (message === undefined) throw new Error(`no declaration of ${name}`);
   const owner = name.slice(0, name.lastIndexOf('.'));
-  const wrapped = Object.values(message)[0];
-  if (wrapped?.jsonWrapper === true) return [];
+  if (/ExtraValue$/.test(name)) return [];
   return messageOf(message, owner, random, depth);
 }
 
@@ -89,7 +88,7 @@ function messageOf(
   depth: number,
 ): Record<string, unknown> {
   const result: Record<string, unknown> = {};
-  for (const [field, declaration] of Object.entries(message)) {
+  for (const [field, declaration] of Object.entries(message.fields)) {
     if (declaration.inline) Object.assign(result, anyOf(declaration.type, scope, random, depth));
     else if (random() < (depth === 0 ? 0.9 : depth < 5 ? 0.55 : 0.2)) {
       result[field] = fieldOf(declaration, scope, random, depth + 1);
@@ -112,7 +111,7 @@ function anyObject(resource: ResourceDeclaration, random: () => number): ApiObje
   const scope = `${resource.group}.${resource.version}`;
   const object = anyOf(resource.kind, scope, random, 0) as Record<string, unknown>;
   object['metadata'] ??= {};
-  const declared = types.get(`${scope}.${resource.kind}`) ?? {};
+  const declared = types.get(`${scope}.${resource.kind}`)?.fields ?? {};
   if ('spec' in declared) object['spec'] ??= {};
   return object as unknown as ApiObjectShape;
 }

@@ -43,7 +43,7 @@ import { eventsV1beta1Strategy } from '#api/events/v1beta1/event/strategy.js';
 import {
   flowSchemaV1beta1Strategy,
   priorityLevelConfigurationV1beta1Strategy,
-} from '#api/flowcontrol/v1beta1/strategies.js';
+} from '#api/flowcontrol/v1beta1/renamed/strategies.js';
 import { flowSchemaStrategy } from '#api/flowcontrol/v1beta2/flowschema/strategy.js';
 import { priorityLevelConfigurationStrategy } from '#api/flowcontrol/v1beta2/prioritylevelconfiguration/strategy.js';
 import { ingressStrategy } from '#api/networking/v1/ingress/strategy.js';
@@ -58,7 +58,7 @@ import { clusterRoleBindingStrategy, roleBindingStrategy } from '#api/rbac/v1/bi
 import { clusterRoleStrategy, roleStrategy } from '#api/rbac/v1/role/strategy.js';
 import { priorityClassStrategy } from '#api/scheduling/v1/priorityclass/strategy.js';
 import { csiStorageCapacityStrategy } from '#api/storage/v1/csistoragecapacity/strategy.js';
-import { csiDriverStrategy, csiNodeStrategy, volumeAttachmentStrategy } from '#api/storage/v1/driver-strategies.js';
+import { csiDriverStrategy, csiNodeStrategy, volumeAttachmentStrategy } from '#api/storage/v1/driver/strategies.js';
 import { storageClassStrategy } from '#api/storage/v1/storageclass/strategy.js';
 import { csiStorageCapacityV1beta1Strategy } from '#api/storage/v1beta1/csistoragecapacity/strategy.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';

@@ -1,14 +1,11 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { defineTypes, message, required } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    IntOrString: {
-      '~type': { number: 1, type: 'int64', protoName: 'type' },
-      '~intVal': { number: 2, type: 'int32', protoName: 'intVal' },
-      '~strVal': { number: 3, type: 'string', protoName: 'strVal' },
-    },
+    IntOrString: message("A whole number or a string, such as a port's number or name, or a count or a percentage.", {
+      '~type': required(1, 'int64'),
+      '~intVal': required(2, 'int32'),
+      '~strVal': required(3, 'string'),
+    }),
   },
-  docs: {
-    IntOrString: "A whole number or a string, such as a port's number or name, or a count or a percentage.",
-  },
-};
+});

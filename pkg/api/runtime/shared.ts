@@ -1,30 +1,19 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { defineTypes, inlined, message, optional, required } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    RawExtension: {
-      '~raw': { number: 1, type: 'bytes', protoName: 'raw' },
-    },
-    TypeMeta: {
-      apiVersion: {
-        number: 1,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: "Group and version of the object's schema.",
-      },
-      kind: { number: 2, type: 'string', omitempty: true, optional: true, doc: "Name of the object's schema." },
-    },
-    Unknown: {
-      '~typeMeta': { number: 1, type: 'TypeMeta', inline: true, protoName: 'typeMeta' },
-      '~raw': { number: 2, type: 'bytes', protoName: 'raw' },
-      '~contentEncoding': { number: 3, type: 'string', protoName: 'contentEncoding' },
-      '~contentType': { number: 4, type: 'string', protoName: 'contentType' },
-    },
+    RawExtension: message('An object of any kind, or other JSON.', {
+      '~raw': required(1, 'bytes'),
+    }),
+    TypeMeta: message('Kind and version of an object.', {
+      apiVersion: optional(1, 'string', "Group and version of the object's schema."),
+      kind: optional(2, 'string', "Name of the object's schema."),
+    }),
+    Unknown: message('An object in encoded form, with its kind and version beside it.', {
+      '~typeMeta': inlined(1, 'TypeMeta'),
+      '~raw': required(2, 'bytes'),
+      '~contentEncoding': required(3, 'string'),
+      '~contentType': required(4, 'string'),
+    }),
   },
-  docs: {
-    RawExtension: 'An object of any kind, or other JSON.',
-    TypeMeta: 'Kind and version of an object.',
-    Unknown: 'An object in encoded form, with its kind and version beside it.',
-  },
-};
+});

@@ -19,10 +19,10 @@ function withPath(type: string, scope: string, [step, ...rest]: string[]): objec
   const message = types.get(name);
   const key = step?.replace('[*]', '') ?? '';
   const field =
-    message?.[key] ??
-    Object.values(message ?? {})
+    message?.fields[key] ??
+    Object.values(message?.fields ?? {})
       .filter((inlined) => inlined.inline)
-      .map((inlined) => types.get(inlined.type.includes('.') ? inlined.type : `${scope}.${inlined.type}`)?.[key])
+      .map((inlined) => types.get(inlined.type.includes('.') ? inlined.type : `${scope}.${inlined.type}`)?.fields[key])
       .find((found) => found !== undefined);
   if (field === undefined) return undefined;
   const value = rest.length === 0 ? {} : withPath(field.type, name.slice(0, name.lastIndexOf('.')), rest);

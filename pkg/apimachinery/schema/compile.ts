@@ -1,6 +1,5 @@
 /** Makes types out of declarations. */
 import { orchDialect } from '#apimachinery/dialect.js';
-import { atomicTypes } from '#apimachinery/schema/atomic-types.js';
 import type {
   FieldDeclaration,
   GroupVersionDeclaration,
@@ -41,35 +40,6 @@ const shapes: Readonly<Record<string, Shape>> = {
   'apiextensions.v1.JSONSchemaPropsOrStringArray': 'schemaOrStringArray',
 };
 
-/** Kinds that neither serve a resource nor have metadata to know them by. */
-const otherKinds: ReadonlySet<string> = new Set([
-  'admission.v1.AdmissionReview',
-  'admission.v1beta1.AdmissionReview',
-  'apiextensions.v1.ConversionReview',
-  'core.v1.PodLogOptions',
-  'core.v1.SerializedReference',
-  'meta.v1.APIGroup',
-  'meta.v1.APIGroupList',
-  'meta.v1.APIResourceList',
-  'meta.v1.APIVersions',
-  'meta.v1.ApplyOptions',
-  'meta.v1.CreateOptions',
-  'meta.v1.DeleteOptions',
-  'meta.v1.GetOptions',
-  'meta.v1.ListOptions',
-  'meta.v1.PatchOptions',
-  'meta.v1.TableOptions',
-  'meta.v1.UpdateOptions',
-]);
-
-/** Parts of other kinds that have metadata of their own. */
-const embeddedObjects: ReadonlySet<string> = new Set([
-  'batch.v1.JobTemplateSpec',
-  'batch.v1beta1.JobTemplateSpec',
-  'core.v1.PersistentVolumeClaimTemplate',
-  'core.v1.PodTemplateSpec',
-]);
-
 /** The prefix with which declarations name OpenAPI extensions; each dialect has its own. */
 const declaredExtensionPrefix = orchDialect.extensionPrefix;
 
@@ -101,9 +71,10 @@ class CompiledField implements FieldInfo {
     declaration: FieldDeclaration,
     resolved: { type: TypeInfo | undefined; enumValues: readonly string[] | undefined; extensionPrefix: string },
   ) {
-    const strategies = declaration.patchStrategy?.split(',') ?? [];
+    const { patchStrategy = declaration.patchMergeKey === undefined ? '' : 'merge' } = declaration;
+    const strategies = patchStrategy.split(',');
     this.name = key.startsWith('~') ? '' : withPrefix(key, resolved.extensionPrefix);
-    this.protoName = declaration.protoName ?? key;
+    this.protoName = declaration.protoName ?? key.replace('~', '');
     this.number = declaration.number;
     this.container = declaration.repeated === true ? 'list' : declaration.map === undefined ? 'single' : 'map';
     this.scalar = resolved.type === undefined ? (declaration.type as Scalar) : undefined;
@@ -134,6 +105,7 @@ class CompiledField implements FieldInfo {
 function listKind(declaration: FieldDeclaration, merge: boolean): ListKind {
   if (declaration.repeated !== true) return 'atomic';
   if (declaration.listType !== undefined) return declaration.listType;
+  if (declaration.listMapKeys !== undefined) return 'map';
   if (!merge) return 'atomic';
   return declaration.patchMergeKey === undefined ? 'set' : 'map';
 }
@@ -164,7 +136,6 @@ class CompiledType implements TypeInfo {
     shortName: string,
     declared: {
       message: MessageDeclaration;
-      doc: string | undefined;
       served: ReadonlySet<string>;
       compile: (type: TypeInfo) => FieldInfo[];
     },
@@ -175,14 +146,11 @@ class CompiledType implements TypeInfo {
     this.shortName = shortName;
     this.goName = `${prefix.slice(prefix.lastIndexOf('.') + 1)}.${shortName}`;
     this.shape = shapes[this.name] ?? 'struct';
-    this.atomic = atomicTypes.has(this.name);
-    this.doc = declared.doc;
-    this.isList = shortName.endsWith('List') && message.items !== undefined && message.metadata !== undefined;
-    this.isKind =
-      served.has(this.name) ||
-      this.isList ||
-      otherKinds.has(this.name) ||
-      (/(^|\.)(Object|List)Meta$/.test(message.metadata?.type ?? '') && !embeddedObjects.has(this.name));
+    this.atomic = message.atomic === true;
+    this.doc = message.doc;
+    this.isList =
+      shortName.endsWith('List') && message.fields.items !== undefined && message.fields.metadata !== undefined;
+    this.isKind = message.isKind === true || served.has(this.name);
   }
 
   get fields(): readonly FieldInfo[] {
@@ -258,7 +226,7 @@ export function compileTypes(
     for (const kind of gv.kinds) {
       for (const [name, message] of Object.entries(kind.types)) {
         const compile = (type: TypeInfo): FieldInfo[] =>
-          Object.entries(message).map(([key, declaration]) => {
+          Object.entries(message.fields).map(([key, declaration]) => {
             const target = scalars.has(declaration.type)
               ? undefined
               : (types.get(declaration.type.includes('.') ? declaration.type : `${prefix}.${declaration.type}`) ??
@@ -266,7 +234,7 @@ export function compileTypes(
             const enumValues = declaration.enum === undefined ? undefined : enums.get(declaration.enum);
             return new CompiledField(key, declaration, { type: target, enumValues, extensionPrefix });
           });
-        const type = new CompiledType(prefix, name, { message, doc: kind.docs?.[name], served, compile });
+        const type = new CompiledType(prefix, name, { message, served, compile });
         types.set(type.name, type);
       }
     }

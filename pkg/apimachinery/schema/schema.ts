@@ -6,30 +6,20 @@ import type { GroupKey } from '#apimachinery/dialect.js';
 
 export type Scalar = 'string' | 'bytes' | 'bool' | 'int32' | 'int64' | 'uint32' | 'uint64' | 'double' | 'float';
 
-/** One field of a message. The field's JSON name is its key in the message. */
-export interface FieldDeclaration {
-  /** Protobuf field number. */
-  readonly number: number;
-  /** A scalar, a type of the same group and version, or `<group>.<version>.<Type>` (`resource.Quantity`, `intstr.IntOrString`). */
-  readonly type: string;
-  /** A list of `type`. */
-  readonly repeated?: true;
-  /** A map whose key is this scalar and whose value is `type`. */
-  readonly map?: Scalar;
+/** What a field has besides its number and type; see `language.ts` for the words that tell its presence. */
+export interface FieldRules {
   /** Unset is told from zero: an unset pointer is left out, a set one is written even when zero. */
-  readonly pointer?: true;
+  readonly pointer?: boolean;
   /** Left out of JSON when empty. */
-  readonly omitempty?: true;
+  readonly omitempty?: boolean;
   /** May be absent in a valid object. */
-  readonly optional?: true;
-  /** The message's fields are flattened into the parent in JSON; on the wire it stays one nested message. */
-  readonly inline?: true;
+  readonly optional?: boolean;
   /** Name in Protobuf where it is not the JSON name. */
   readonly protoName?: string;
-  /** Strategic merge patch: `merge`, `replace`, `retainKeys`, comma separated. */
+  /** Strategic merge patch: `merge`, `replace`, `retainKeys`, comma separated. A merge key implies `merge`. */
   readonly patchStrategy?: string;
   readonly patchMergeKey?: string;
-  /** Server-side apply. */
+  /** Server-side apply. Keys imply `map`; a merge key of patches is one. */
   readonly listType?: 'atomic' | 'set' | 'map';
   readonly listMapKeys?: readonly string[];
   readonly mapType?: 'atomic' | 'granular';
@@ -38,14 +28,34 @@ export interface FieldDeclaration {
   /** Name of an enum of the same group and version. */
   readonly enum?: string;
   readonly featureGate?: string;
-  /** The message is something else in JSON (Time, Quantity, IntOrString, …). */
-  readonly jsonWrapper?: true;
+}
+
+/** One field of a message. The field's JSON name is its key in the message. */
+export interface FieldDeclaration extends FieldRules {
+  /** Protobuf field number. */
+  readonly number: number;
+  /** A scalar, a type of the same group and version, or `<group>.<version>.<Type>` (`resource.Quantity`, `intstr.IntOrString`). */
+  readonly type: string;
+  /** A list of `type`. */
+  readonly repeated?: true;
+  /** A map whose key is this scalar and whose value is `type`. */
+  readonly map?: Scalar;
+  /** The message's fields are flattened into the parent in JSON; on the wire it stays one nested message. */
+  readonly inline?: true;
   /** What `explain` and OpenAPI say, in our own words. */
   readonly doc?: string;
 }
 
-/** JSON name → field. Keys that start with `~` are fields with no JSON name of their own (inline, wrapper parts). */
-export type MessageDeclaration = Readonly<Record<string, FieldDeclaration>>;
+export interface MessageDeclaration {
+  /** What `explain` and OpenAPI say, in our own words. */
+  readonly doc: string;
+  /** JSON name → field. Keys that start with `~` are fields with no JSON name of their own (inline, wrapper parts). */
+  readonly fields: Readonly<Record<string, FieldDeclaration>>;
+  /** It stands alone, with `apiVersion` and `kind`. Kinds that are served need not say so. */
+  readonly isKind?: true;
+  /** One value to server-side apply wherever it stands (`+structType=atomic` on the type in 1.24). */
+  readonly atomic?: true;
+}
 
 /** Groups that hold wire types only and serve nothing; their types have no version. */
 export type PseudoGroup = 'runtime' | 'resource' | 'intstr';
@@ -53,8 +63,6 @@ export type PseudoGroup = 'runtime' | 'resource' | 'intstr';
 /** What one file below `pkg/api/<group>/<version>/` declares: a kind with the types that only it uses. */
 export interface KindDeclaration {
   readonly types: Readonly<Record<string, MessageDeclaration>>;
-  /** What `explain` and OpenAPI say of each type, in our own words. */
-  readonly docs?: Readonly<Record<string, string>>;
   readonly enums?: Readonly<Record<string, readonly string[]>>;
   /** Group and version come from the folder. */
   readonly resources?: readonly Omit<ResourceDeclaration, 'group' | 'version'>[];

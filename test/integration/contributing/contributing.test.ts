@@ -59,7 +59,10 @@ t.test('a field by one line, a kind by one file', { timeout: 240_000 }, async (t
   const kind = recipes.find(({ message }) => message === undefined);
   if (field === undefined || kind === undefined) throw new Error('CONTRIBUTING.md shows no field or no kind');
   const before = await readFile(join(folder, field.path), 'utf8');
-  const after = before.replace(new RegExp(`^( +)${field.message}: \\{$`, 'm'), (line) => `${line}\n${field.code}`);
+  const after = before.replace(
+    new RegExp(`^( +)${field.message}: \\w+\\(.*\\{$`, 'm'),
+    (line) => `${line}\n${field.code}`,
+  );
   t.not(after, before, `${field.message} is in ${field.path}`);
   await writeFile(join(folder, field.path), after);
   await writeFile(join(folder, kind.path), kind.code);

@@ -1,127 +1,30 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { defineTypes, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    ValidatingWebhook: {
-      name: {
-        number: 1,
-        type: 'string',
-        doc: 'Name of the webhook as a full domain name, such as `check.example.com`; unique in the configuration.',
-      },
-      clientConfig: { number: 2, type: 'WebhookClientConfig', doc: 'How to reach the webhook.' },
-      rules: {
-        number: 3,
-        type: 'RuleWithOperations',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Requests that the webhook is asked about; one match is enough. Requests about webhook configurations never match.',
-      },
-      failurePolicy: {
-        number: 4,
-        type: 'string',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        enum: 'FailurePolicyType',
-        doc: 'What happens when the webhook cannot be asked: `Fail` refuses the request, `Ignore` lets it go on. Default `Fail`.',
-      },
-      matchPolicy: {
-        number: 9,
-        type: 'string',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        enum: 'MatchPolicyType',
-        doc: '`Equivalent` also matches requests in other groups or versions of the same resource, `Exact` does not. Default `Equivalent`.',
-      },
-      namespaceSelector: {
-        number: 5,
-        type: 'meta.v1.LabelSelector',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Labels of the namespaces of matching objects. Objects outside namespaces always match. Default: all.',
-      },
-      objectSelector: {
-        number: 10,
-        type: 'meta.v1.LabelSelector',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Labels of matching objects, before or after the change. Default: all. Users can dodge it by setting labels.',
-      },
-      sideEffects: {
-        number: 6,
-        type: 'string',
-        pointer: true,
-        enum: 'SideEffectClass',
-        doc: '`None`, or `NoneOnDryRun` for webhooks that have effects elsewhere and heed dry runs. Required.',
-      },
-      timeoutSeconds: {
-        number: 7,
-        type: 'int32',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Seconds to wait for an answer, 1 to 30. Default 10.',
-      },
-      admissionReviewVersions: {
-        number: 8,
-        type: 'string',
-        repeated: true,
-        doc: 'Versions of the review that the webhook understands, the preferred one first. Required.',
-      },
-    },
-    ValidatingWebhookConfiguration: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ObjectMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Name, labels, annotations and other data that every object has.',
-      },
-      webhooks: {
-        number: 2,
-        type: 'ValidatingWebhook',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        protoName: 'Webhooks',
-        patchStrategy: 'merge',
-        patchMergeKey: 'name',
-        doc: 'The webhooks.',
-      },
-    },
-    ValidatingWebhookConfigurationList: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ListMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Resource version of the list, and where to continue when it comes in chunks.',
-      },
-      items: { number: 2, type: 'ValidatingWebhookConfiguration', repeated: true, doc: 'The objects of the list.' },
-    },
-  },
-  docs: {
-    ValidatingWebhook: 'A webhook that may refuse requests.',
-    ValidatingWebhookConfiguration: 'Webhooks that may refuse requests.',
-    ValidatingWebhookConfigurationList: 'A list of ValidatingWebhookConfiguration objects.',
+    ValidatingWebhook: message('A webhook that may refuse requests.', {
+      name: required(1, 'string', 'Name of the webhook as a full domain name, such as `check.example.com`; unique in the configuration.'),
+      clientConfig: required(2, 'WebhookClientConfig', 'How to reach the webhook.'),
+      rules: optional(3, 'RuleWithOperations[]', 'Requests that the webhook is asked about; one match is enough. Requests about webhook configurations never match.'),
+      failurePolicy: pointer(4, 'string', { enum: 'FailurePolicyType' }, 'What happens when the webhook cannot be asked: `Fail` refuses the request, `Ignore` lets it go on. Default `Fail`.'),
+      matchPolicy: pointer(9, 'string', { enum: 'MatchPolicyType' }, '`Equivalent` also matches requests in other groups or versions of the same resource, `Exact` does not. Default `Equivalent`.'),
+      namespaceSelector: pointer(5, 'meta.v1.LabelSelector', 'Labels of the namespaces of matching objects. Objects outside namespaces always match. Default: all.'),
+      objectSelector: pointer(10, 'meta.v1.LabelSelector', 'Labels of matching objects, before or after the change. Default: all. Users can dodge it by setting labels.'),
+      sideEffects: required(6, 'string', { enum: 'SideEffectClass', pointer: true }, '`None`, or `NoneOnDryRun` for webhooks that have effects elsewhere and heed dry runs. Required.'),
+      timeoutSeconds: pointer(7, 'int32', 'Seconds to wait for an answer, 1 to 30. Default 10.'),
+      admissionReviewVersions: required(8, 'string[]', 'Versions of the review that the webhook understands, the preferred one first. Required.'),
+    }),
+    ValidatingWebhookConfiguration: object('Webhooks that may refuse requests.', {
+      webhooks: optional(2, 'ValidatingWebhook[]', { protoName: 'Webhooks', patchMergeKey: 'name' }, 'The webhooks.'),
+    }),
   },
   resources: [
     {
       resource: 'validatingwebhookconfigurations',
-      singular: 'validatingwebhookconfiguration',
       kind: 'ValidatingWebhookConfiguration',
       namespaced: false,
-      verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
       categories: ['api-extensions'],
-      columns: [
-        { name: 'Name', type: 'string', format: 'name' },
-        { name: 'Webhooks', type: 'integer' },
-        { name: 'Age', type: 'string' },
-      ],
+      columns: ['Name', { name: 'Webhooks', type: 'integer' }, 'Age'],
     },
   ],
-};
+});

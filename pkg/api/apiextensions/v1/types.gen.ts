@@ -67,6 +67,16 @@ export interface CustomResourceDefinition {
   status?: CustomResourceDefinitionStatus;
 }
 
+/** A list of CustomResourceDefinition objects. */
+export interface CustomResourceDefinitionList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: CustomResourceDefinition[];
+}
+
 /** One aspect of a definition's state. */
 export interface CustomResourceDefinitionCondition {
   /** Aspect that the condition describes. */
@@ -79,16 +89,6 @@ export interface CustomResourceDefinitionCondition {
   reason?: string;
   /** Details of the last change of the status, for people. */
   message?: string;
-}
-
-/** A list of CustomResourceDefinition objects. */
-export interface CustomResourceDefinitionList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: CustomResourceDefinition[];
 }
 
 /** Names of a kind and its resource. */

@@ -1,147 +1,35 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { defineTypes, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    APIService: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ObjectMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Name, labels, annotations and other data that every object has.',
-      },
-      spec: {
-        number: 2,
-        type: 'APIServiceSpec',
-        omitempty: true,
-        optional: true,
-        doc: 'What the object is meant to be.',
-      },
-      status: {
-        number: 3,
-        type: 'APIServiceStatus',
-        omitempty: true,
-        optional: true,
-        doc: 'What was last observed of the object. Written by the system, never by users.',
-      },
-    },
-    APIServiceCondition: {
-      type: { number: 1, type: 'string', enum: 'APIServiceConditionType', doc: 'Aspect that the condition describes.' },
-      status: {
-        number: 2,
-        type: 'string',
-        enum: 'ConditionStatus',
-        doc: 'Whether the condition holds: `True`, `False` or `Unknown`.',
-      },
-      lastTransitionTime: {
-        number: 3,
-        type: 'meta.v1.Time',
-        omitempty: true,
-        optional: true,
-        doc: 'When the status last changed.',
-      },
-      reason: {
-        number: 4,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'One CamelCase word on why the status last changed, for programs.',
-      },
-      message: {
-        number: 5,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Details of the last change of the status, for people.',
-      },
-    },
-    APIServiceList: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ListMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Resource version of the list, and where to continue when it comes in chunks.',
-      },
-      items: { number: 2, type: 'APIService', repeated: true, doc: 'The objects of the list.' },
-    },
-    APIServiceSpec: {
-      service: {
-        number: 1,
-        type: 'ServiceReference',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Service of that server. Unset: this server itself.',
-      },
-      group: {
-        number: 2,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Name of the group. The object is named `<version>.<group>`.',
-      },
-      version: { number: 3, type: 'string', omitempty: true, optional: true, doc: 'Name of the version.' },
-      insecureSkipTLSVerify: {
-        number: 4,
-        type: 'bool',
-        omitempty: true,
-        optional: true,
-        doc: 'Does not verify the certificate of that server. Default false; not together with `caBundle`.',
-      },
-      caBundle: {
-        number: 5,
-        type: 'bytes',
-        omitempty: true,
-        optional: true,
-        listType: 'atomic',
-        doc: "Certificates in PEM, in base64, that the server's own is verified with. Default: those of this server's system.",
-      },
-      groupPriorityMinimum: {
-        number: 7,
-        type: 'int32',
-        doc: 'Rank of the group among groups, 1 to 20000; higher comes first. The highest of its versions counts.',
-      },
-      versionPriority: {
-        number: 8,
-        type: 'int32',
-        doc: 'Rank of the version within the group, 1 to 1000; higher comes first, then the more stable and newer version.',
-      },
-    },
-    APIServiceStatus: {
-      conditions: {
-        number: 1,
-        type: 'APIServiceCondition',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        patchStrategy: 'merge',
-        patchMergeKey: 'type',
-        listType: 'map',
-        listMapKeys: ['type'],
-        doc: 'Latest observations of single aspects of the state, one per condition type.',
-      },
-    },
-    ServiceReference: {
-      namespace: { number: 1, type: 'string', omitempty: true, optional: true, doc: 'Namespace of the service.' },
-      name: { number: 2, type: 'string', omitempty: true, optional: true, doc: 'Name of the service.' },
-      port: {
-        number: 3,
-        type: 'int32',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Port of the service, with HTTPS. Default 443.',
-      },
-    },
-  },
-  docs: {
-    APIService: 'Lets another server serve a version of a group.',
-    APIServiceCondition: "One aspect of an APIService's state.",
-    APIServiceList: 'A list of APIService objects.',
-    APIServiceSpec: 'Who serves a version of a group.',
-    APIServiceStatus: 'What was last observed of an APIService.',
-    ServiceReference: 'A service that a server is reached at.',
+    APIService: object('Lets another server serve a version of a group.', {
+      spec: optional(2, 'APIServiceSpec', 'What the object is meant to be.'),
+      status: optional(3, 'APIServiceStatus', 'What was last observed of the object. Written by the system, never by users.'),
+    }),
+    APIServiceCondition: message("One aspect of an APIService's state.", {
+      type: required(1, 'string', { enum: 'APIServiceConditionType' }, 'Aspect that the condition describes.'),
+      status: required(2, 'string', { enum: 'ConditionStatus' }, 'Whether the condition holds: `True`, `False` or `Unknown`.'),
+      lastTransitionTime: optional(3, 'meta.v1.Time', 'When the status last changed.'),
+      reason: optional(4, 'string', 'One CamelCase word on why the status last changed, for programs.'),
+      message: optional(5, 'string', 'Details of the last change of the status, for people.'),
+    }),
+    APIServiceSpec: message('Who serves a version of a group.', {
+      service: pointer(1, 'ServiceReference', 'Service of that server. Unset: this server itself.'),
+      group: optional(2, 'string', 'Name of the group. The object is named `<version>.<group>`.'),
+      version: optional(3, 'string', 'Name of the version.'),
+      insecureSkipTLSVerify: optional(4, 'bool', 'Does not verify the certificate of that server. Default false; not together with `caBundle`.'),
+      caBundle: optional(5, 'bytes', { listType: 'atomic' }, "Certificates in PEM, in base64, that the server's own is verified with. Default: those of this server's system."),
+      groupPriorityMinimum: required(7, 'int32', 'Rank of the group among groups, 1 to 20000; higher comes first. The highest of its versions counts.'),
+      versionPriority: required(8, 'int32', 'Rank of the version within the group, 1 to 1000; higher comes first, then the more stable and newer version.'),
+    }),
+    APIServiceStatus: message('What was last observed of an APIService.', {
+      conditions: optional(1, 'APIServiceCondition[]', { patchMergeKey: 'type' }, 'Latest observations of single aspects of the state, one per condition type.'),
+    }),
+    ServiceReference: message('A service that a server is reached at.', {
+      namespace: optional(1, 'string', 'Namespace of the service.'),
+      name: optional(2, 'string', 'Name of the service.'),
+      port: pointer(3, 'int32', 'Port of the service, with HTTPS. Default 443.'),
+    }),
   },
   enums: {
     APIServiceConditionType: ['Available'],
@@ -150,18 +38,11 @@ export const declaration: KindDeclaration = {
   resources: [
     {
       resource: 'apiservices',
-      singular: 'apiservice',
       kind: 'APIService',
       namespaced: false,
-      verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
       categories: ['api-extensions'],
-      subresources: [{ name: 'status', kind: 'APIService', verbs: ['get', 'patch', 'update'] }],
-      columns: [
-        { name: 'Name', type: 'string', format: 'name' },
-        { name: 'Service', type: 'string' },
-        { name: 'Available', type: 'string' },
-        { name: 'Age', type: 'string' },
-      ],
+      subresources: ['status'],
+      columns: ['Name', 'Service', 'Available', 'Age'],
     },
   ],
-};
+});

@@ -14,6 +14,16 @@ export interface APIService {
   status?: APIServiceStatus;
 }
 
+/** A list of APIService objects. */
+export interface APIServiceList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: APIService[];
+}
+
 /** One aspect of an APIService's state. */
 export interface APIServiceCondition {
   /** Aspect that the condition describes. */
@@ -26,16 +36,6 @@ export interface APIServiceCondition {
   reason?: string;
   /** Details of the last change of the status, for people. */
   message?: string;
-}
-
-/** A list of APIService objects. */
-export interface APIServiceList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: APIService[];
 }
 
 /** Who serves a version of a group. */

@@ -1,120 +1,30 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { defineTypes, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    ServerStorageVersion: {
-      apiServerID: { number: 1, type: 'string', omitempty: true, optional: true, doc: 'Identity of the server.' },
-      encodingVersion: { number: 2, type: 'string', omitempty: true, optional: true, doc: 'Version that it writes.' },
-      decodableVersions: {
-        number: 3,
-        type: 'string',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        listType: 'set',
-        doc: 'Versions that it reads.',
-      },
-    },
-    StorageVersion: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ObjectMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Name, labels, annotations and other data that every object has.',
-      },
-      spec: { number: 2, type: 'StorageVersionSpec', doc: 'Empty.' },
-      status: {
-        number: 3,
-        type: 'StorageVersionStatus',
-        doc: 'What was last observed of the object. Written by the system, never by users.',
-      },
-    },
-    StorageVersionCondition: {
-      type: {
-        number: 1,
-        type: 'string',
-        enum: 'StorageVersionConditionType',
-        doc: 'Aspect that the condition describes.',
-      },
-      status: {
-        number: 2,
-        type: 'string',
-        enum: 'ConditionStatus',
-        doc: 'Whether the condition holds: `True`, `False` or `Unknown`.',
-      },
-      observedGeneration: {
-        number: 3,
-        type: 'int64',
-        omitempty: true,
-        optional: true,
-        doc: 'Generation of the spec that the condition describes.',
-      },
-      lastTransitionTime: {
-        number: 4,
-        type: 'meta.v1.Time',
-        omitempty: true,
-        optional: true,
-        doc: 'When the status last changed.',
-      },
-      reason: { number: 5, type: 'string', doc: 'One CamelCase word on why the status last changed, for programs.' },
-      message: {
-        number: 6,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Details of the last change of the status, for people.',
-      },
-    },
-    StorageVersionList: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ListMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Resource version of the list, and where to continue when it comes in chunks.',
-      },
-      items: { number: 2, type: 'StorageVersion', repeated: true, doc: 'The objects of the list.' },
-    },
-    StorageVersionSpec: {},
-    StorageVersionStatus: {
-      storageVersions: {
-        number: 1,
-        type: 'ServerStorageVersion',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        listType: 'map',
-        listMapKeys: ['apiServerID'],
-        doc: 'Versions by server.',
-      },
-      commonEncodingVersion: {
-        number: 2,
-        type: 'string',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Version that all servers write. Unset while they differ.',
-      },
-      conditions: {
-        number: 3,
-        type: 'StorageVersionCondition',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        listType: 'map',
-        listMapKeys: ['type'],
-        doc: 'Latest observations of single aspects of the state, one per condition type.',
-      },
-    },
-  },
-  docs: {
-    ServerStorageVersion: 'Versions that one API server writes and reads.',
-    StorageVersion: 'Versions of a resource that the API servers write and read.',
-    StorageVersionCondition: "One aspect of a StorageVersion's state.",
-    StorageVersionList: 'A list of StorageVersion objects.',
-    StorageVersionSpec: 'Empty.',
-    StorageVersionStatus: 'Versions that the API servers write and read.',
+    ServerStorageVersion: message('Versions that one API server writes and reads.', {
+      apiServerID: optional(1, 'string', 'Identity of the server.'),
+      encodingVersion: optional(2, 'string', 'Version that it writes.'),
+      decodableVersions: optional(3, 'string[]', { listType: 'set' }, 'Versions that it reads.'),
+    }),
+    StorageVersion: object('Versions of a resource that the API servers write and read.', {
+      spec: required(2, 'StorageVersionSpec', 'Empty.'),
+      status: required(3, 'StorageVersionStatus', 'What was last observed of the object. Written by the system, never by users.'),
+    }),
+    StorageVersionCondition: message("One aspect of a StorageVersion's state.", {
+      type: required(1, 'string', { enum: 'StorageVersionConditionType' }, 'Aspect that the condition describes.'),
+      status: required(2, 'string', { enum: 'ConditionStatus' }, 'Whether the condition holds: `True`, `False` or `Unknown`.'),
+      observedGeneration: optional(3, 'int64', 'Generation of the spec that the condition describes.'),
+      lastTransitionTime: optional(4, 'meta.v1.Time', 'When the status last changed.'),
+      reason: required(5, 'string', 'One CamelCase word on why the status last changed, for programs.'),
+      message: optional(6, 'string', 'Details of the last change of the status, for people.'),
+    }),
+    StorageVersionSpec: message('Empty.', {}),
+    StorageVersionStatus: message('Versions that the API servers write and read.', {
+      storageVersions: optional(1, 'ServerStorageVersion[]', { listMapKeys: ['apiServerID'] }, 'Versions by server.'),
+      commonEncodingVersion: pointer(2, 'string', 'Version that all servers write. Unset while they differ.'),
+      conditions: optional(3, 'StorageVersionCondition[]', { listMapKeys: ['type'] }, 'Latest observations of single aspects of the state, one per condition type.'),
+    }),
   },
   enums: {
     ConditionStatus: ['False', 'True', 'Unknown'],
@@ -123,18 +33,11 @@ export const declaration: KindDeclaration = {
   resources: [
     {
       resource: 'storageversions',
-      singular: 'storageversion',
       kind: 'StorageVersion',
       namespaced: false,
       featureGate: 'StorageVersionAPI',
-      verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
-      subresources: [{ name: 'status', kind: 'StorageVersion', verbs: ['get', 'patch', 'update'] }],
-      columns: [
-        { name: 'Name', type: 'string', format: 'name' },
-        { name: 'CommonEncodingVersion', type: 'string' },
-        { name: 'StorageVersions', type: 'string' },
-        { name: 'Age', type: 'string' },
-      ],
+      subresources: ['status'],
+      columns: ['Name', 'CommonEncodingVersion', 'StorageVersions', 'Age'],
     },
   ],
-};
+});

@@ -24,6 +24,16 @@ export interface StorageVersion {
   status: StorageVersionStatus;
 }
 
+/** A list of StorageVersion objects. */
+export interface StorageVersionList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: StorageVersion[];
+}
+
 /** One aspect of a StorageVersion's state. */
 export interface StorageVersionCondition {
   /** Aspect that the condition describes. */
@@ -38,16 +48,6 @@ export interface StorageVersionCondition {
   reason: string;
   /** Details of the last change of the status, for people. */
   message?: string;
-}
-
-/** A list of StorageVersion objects. */
-export interface StorageVersionList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: StorageVersion[];
 }
 
 /** Empty. */

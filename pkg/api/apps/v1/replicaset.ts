@@ -1,137 +1,32 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { defineTypes, message, object, optional, pointer, required, scale, wide } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    ReplicaSet: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ObjectMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Name, labels, annotations and other data that every object has.',
-      },
-      spec: {
-        number: 2,
-        type: 'ReplicaSetSpec',
-        omitempty: true,
-        optional: true,
-        doc: 'What the object is meant to be.',
-      },
-      status: {
-        number: 3,
-        type: 'ReplicaSetStatus',
-        omitempty: true,
-        optional: true,
-        doc: 'What was last observed of the object. Written by the system, never by users.',
-      },
-    },
-    ReplicaSetCondition: {
-      type: { number: 1, type: 'string', enum: 'ReplicaSetConditionType', doc: 'Aspect that the condition describes.' },
-      status: { number: 2, type: 'string', doc: 'Whether the condition holds: `True`, `False` or `Unknown`.' },
-      lastTransitionTime: {
-        number: 3,
-        type: 'meta.v1.Time',
-        omitempty: true,
-        optional: true,
-        doc: 'When the status last changed.',
-      },
-      reason: {
-        number: 4,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'One CamelCase word on why the status last changed, for programs.',
-      },
-      message: {
-        number: 5,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Details of the last change of the status, for people.',
-      },
-    },
-    ReplicaSetList: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ListMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Resource version of the list, and where to continue when it comes in chunks.',
-      },
-      items: { number: 2, type: 'ReplicaSet', repeated: true, doc: 'The objects of the list.' },
-    },
-    ReplicaSetSpec: {
-      replicas: {
-        number: 1,
-        type: 'int32',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Number of pods wanted. Default 1.',
-      },
-      minReadySeconds: {
-        number: 4,
-        type: 'int32',
-        omitempty: true,
-        optional: true,
-        doc: 'Seconds that a pod must be ready without a container failing before it counts as available. Default 0.',
-      },
-      selector: {
-        number: 2,
-        type: 'meta.v1.LabelSelector',
-        pointer: true,
-        doc: 'Labels of the pods that count. Must match those of the template; cannot be changed.',
-      },
-      template: {
-        number: 3,
-        type: 'core.v1.PodTemplateSpec',
-        omitempty: true,
-        optional: true,
-        doc: 'The pods to make when there are too few.',
-      },
-    },
-    ReplicaSetStatus: {
-      replicas: { number: 1, type: 'int32', doc: 'Number of pods.' },
-      fullyLabeledReplicas: {
-        number: 2,
-        type: 'int32',
-        omitempty: true,
-        optional: true,
-        doc: 'Pods that have all labels of the template.',
-      },
-      readyReplicas: { number: 4, type: 'int32', omitempty: true, optional: true, doc: 'Pods that are ready.' },
-      availableReplicas: {
-        number: 5,
-        type: 'int32',
-        omitempty: true,
-        optional: true,
-        doc: 'Pods that have been ready for `minReadySeconds`.',
-      },
-      observedGeneration: {
-        number: 3,
-        type: 'int64',
-        omitempty: true,
-        optional: true,
-        doc: 'Generation of the spec that this status describes.',
-      },
-      conditions: {
-        number: 6,
-        type: 'ReplicaSetCondition',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        patchStrategy: 'merge',
-        patchMergeKey: 'type',
-        doc: 'Latest observations of single aspects of the state, one per condition type.',
-      },
-    },
-  },
-  docs: {
-    ReplicaSet: 'Keeps a number of equal pods running. Normally made by a Deployment.',
-    ReplicaSetCondition: "One aspect of a ReplicaSet's state.",
-    ReplicaSetList: 'A list of ReplicaSet objects.',
-    ReplicaSetSpec: 'What a ReplicaSet keeps running.',
-    ReplicaSetStatus: 'What was last observed of a ReplicaSet.',
+    ReplicaSet: object('Keeps a number of equal pods running. Normally made by a Deployment.', {
+      spec: optional(2, 'ReplicaSetSpec', 'What the object is meant to be.'),
+      status: optional(3, 'ReplicaSetStatus', 'What was last observed of the object. Written by the system, never by users.'),
+    }),
+    ReplicaSetCondition: message("One aspect of a ReplicaSet's state.", {
+      type: required(1, 'string', { enum: 'ReplicaSetConditionType' }, 'Aspect that the condition describes.'),
+      status: required(2, 'string', 'Whether the condition holds: `True`, `False` or `Unknown`.'),
+      lastTransitionTime: optional(3, 'meta.v1.Time', 'When the status last changed.'),
+      reason: optional(4, 'string', 'One CamelCase word on why the status last changed, for programs.'),
+      message: optional(5, 'string', 'Details of the last change of the status, for people.'),
+    }),
+    ReplicaSetSpec: message('What a ReplicaSet keeps running.', {
+      replicas: pointer(1, 'int32', 'Number of pods wanted. Default 1.'),
+      minReadySeconds: optional(4, 'int32', 'Seconds that a pod must be ready without a container failing before it counts as available. Default 0.'),
+      selector: required(2, 'meta.v1.LabelSelector', { pointer: true }, 'Labels of the pods that count. Must match those of the template; cannot be changed.'),
+      template: optional(3, 'core.v1.PodTemplateSpec', 'The pods to make when there are too few.'),
+    }),
+    ReplicaSetStatus: message('What was last observed of a ReplicaSet.', {
+      replicas: required(1, 'int32', 'Number of pods.'),
+      fullyLabeledReplicas: optional(2, 'int32', 'Pods that have all labels of the template.'),
+      readyReplicas: optional(4, 'int32', 'Pods that are ready.'),
+      availableReplicas: optional(5, 'int32', 'Pods that have been ready for `minReadySeconds`.'),
+      observedGeneration: optional(3, 'int64', 'Generation of the spec that this status describes.'),
+      conditions: optional(6, 'ReplicaSetCondition[]', { patchMergeKey: 'type' }, 'Latest observations of single aspects of the state, one per condition type.'),
+    }),
   },
   enums: {
     ReplicaSetConditionType: ['ReplicaFailure'],
@@ -139,26 +34,11 @@ export const declaration: KindDeclaration = {
   resources: [
     {
       resource: 'replicasets',
-      singular: 'replicaset',
       kind: 'ReplicaSet',
-      namespaced: true,
-      verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
       shortNames: ['rs'],
       categories: ['all'],
-      subresources: [
-        { name: 'scale', kind: 'Scale', group: 'autoscaling', version: 'v1', verbs: ['get', 'patch', 'update'] },
-        { name: 'status', kind: 'ReplicaSet', verbs: ['get', 'patch', 'update'] },
-      ],
-      columns: [
-        { name: 'Name', type: 'string', format: 'name' },
-        { name: 'Desired', type: 'integer' },
-        { name: 'Current', type: 'integer' },
-        { name: 'Ready', type: 'integer' },
-        { name: 'Age', type: 'string' },
-        { name: 'Containers', type: 'string', priority: 1 },
-        { name: 'Images', type: 'string', priority: 1 },
-        { name: 'Selector', type: 'string', priority: 1 },
-      ],
+      subresources: [scale, 'status'],
+      columns: ['Name', { name: 'Desired', type: 'integer' }, { name: 'Current', type: 'integer' }, { name: 'Ready', type: 'integer' }, 'Age', ...wide('Containers', 'Images', 'Selector')],
     },
   ],
-};
+});

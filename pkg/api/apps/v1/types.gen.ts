@@ -39,6 +39,16 @@ export interface DaemonSet {
   status?: DaemonSetStatus;
 }
 
+/** A list of DaemonSet objects. */
+export interface DaemonSetList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: DaemonSet[];
+}
+
 /** One aspect of a DaemonSet's state. */
 export interface DaemonSetCondition {
   /** Aspect that the condition describes. */
@@ -51,16 +61,6 @@ export interface DaemonSetCondition {
   reason?: string;
   /** Details of the last change of the status, for people. */
   message?: string;
-}
-
-/** A list of DaemonSet objects. */
-export interface DaemonSetList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: DaemonSet[];
 }
 
 /** What a DaemonSet runs, and how it is updated. */
@@ -129,6 +129,16 @@ export interface Deployment {
   status?: DeploymentStatus;
 }
 
+/** A list of Deployment objects. */
+export interface DeploymentList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: Deployment[];
+}
+
 /** One aspect of a Deployment's state. */
 export interface DeploymentCondition {
   /** Aspect that the condition describes. */
@@ -143,16 +153,6 @@ export interface DeploymentCondition {
   reason?: string;
   /** Details of the last change of the status, for people. */
   message?: string;
-}
-
-/** A list of Deployment objects. */
-export interface DeploymentList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: Deployment[];
 }
 
 /** What a Deployment keeps running, and how it is updated. */
@@ -223,6 +223,16 @@ export interface ReplicaSet {
   status?: ReplicaSetStatus;
 }
 
+/** A list of ReplicaSet objects. */
+export interface ReplicaSetList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: ReplicaSet[];
+}
+
 /** One aspect of a ReplicaSet's state. */
 export interface ReplicaSetCondition {
   /** Aspect that the condition describes. */
@@ -235,16 +245,6 @@ export interface ReplicaSetCondition {
   reason?: string;
   /** Details of the last change of the status, for people. */
   message?: string;
-}
-
-/** A list of ReplicaSet objects. */
-export interface ReplicaSetList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: ReplicaSet[];
 }
 
 /** What a ReplicaSet keeps running. */
@@ -295,6 +295,16 @@ export interface StatefulSet {
   status?: StatefulSetStatus;
 }
 
+/** A list of StatefulSet objects. */
+export interface StatefulSetList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: StatefulSet[];
+}
+
 /** One aspect of a StatefulSet's state. */
 export interface StatefulSetCondition {
   /** Aspect that the condition describes. */
@@ -307,16 +317,6 @@ export interface StatefulSetCondition {
   reason?: string;
   /** Details of the last change of the status, for people. */
   message?: string;
-}
-
-/** A list of StatefulSet objects. */
-export interface StatefulSetList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: StatefulSet[];
 }
 
 /** What happens to the claims made from `volumeClaimTemplates`. */

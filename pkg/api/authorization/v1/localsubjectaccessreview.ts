@@ -1,35 +1,17 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { defineTypes, object, optional, required } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    LocalSubjectAccessReview: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ObjectMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Name, labels, annotations and other data that every object has.',
-      },
-      spec: { number: 2, type: 'SubjectAccessReviewSpec', doc: 'Who wants to do what. The namespaces must agree.' },
-      status: {
-        number: 3,
-        type: 'SubjectAccessReviewStatus',
-        omitempty: true,
-        optional: true,
-        doc: 'What was last observed of the object. Written by the system, never by users.',
-      },
-    },
-  },
-  docs: {
-    LocalSubjectAccessReview: "Asks whether somebody may do something in the object's namespace.",
+    LocalSubjectAccessReview: object("Asks whether somebody may do something in the object's namespace.", {
+      spec: required(2, 'SubjectAccessReviewSpec', 'Who wants to do what. The namespaces must agree.'),
+      status: optional(3, 'SubjectAccessReviewStatus', 'What was last observed of the object. Written by the system, never by users.'),
+    }),
   },
   resources: [
     {
       resource: 'localsubjectaccessreviews',
-      singular: 'localsubjectaccessreview',
       kind: 'LocalSubjectAccessReview',
-      namespaced: true,
       verbs: ['create'],
     },
   ],
-};
+});

@@ -1,119 +1,36 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { defineTypes, message, optional, pointer, required } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    ExtraValue: {
-      items: { number: 1, type: 'string', repeated: true, jsonWrapper: true, doc: 'The values.' },
-    },
-    NonResourceAttributes: {
-      path: { number: 1, type: 'string', omitempty: true, optional: true, doc: 'The path.' },
-      verb: { number: 2, type: 'string', omitempty: true, optional: true, doc: 'HTTP method in lower case.' },
-    },
-    ResourceAttributes: {
-      namespace: {
-        number: 1,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Namespace of the objects. Empty: all, or none for resources that do not live in namespaces.',
-      },
-      verb: {
-        number: 2,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'What is wanted, such as `get`; `*` is everything.',
-      },
-      group: { number: 3, type: 'string', omitempty: true, optional: true, doc: 'Group of the resource; `*` is all.' },
-      version: {
-        number: 4,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Version of the resource; `*` is all.',
-      },
-      resource: {
-        number: 5,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Plural name of the resource; `*` is all.',
-      },
-      subresource: {
-        number: 6,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Subresource. Empty: the object itself.',
-      },
-      name: { number: 7, type: 'string', omitempty: true, optional: true, doc: 'Name of a single object. Empty: all.' },
-    },
-    SubjectAccessReviewSpec: {
-      resourceAttributes: {
-        number: 1,
-        type: 'ResourceAttributes',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Access to a resource.',
-      },
-      nonResourceAttributes: {
-        number: 2,
-        type: 'NonResourceAttributes',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Access to a path outside resources.',
-      },
-      user: {
-        number: 3,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Name of the user. A user or a group is needed.',
-      },
-      groups: {
-        number: 4,
-        type: 'string',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Groups of the user.',
-      },
-      extra: {
-        number: 5,
-        type: 'ExtraValue',
-        map: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Further facts on the user.',
-      },
-      uid: { number: 6, type: 'string', omitempty: true, optional: true, doc: 'Identity of the user.' },
-    },
-    SubjectAccessReviewStatus: {
-      allowed: { number: 1, type: 'bool', doc: 'Whether it is allowed.' },
-      denied: {
-        number: 4,
-        type: 'bool',
-        omitempty: true,
-        optional: true,
-        doc: 'Whether it is forbidden outright, so that nobody else need be asked.',
-      },
-      reason: { number: 2, type: 'string', omitempty: true, optional: true, doc: 'Why, for people.' },
-      evaluationError: {
-        number: 3,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'What went wrong while deciding; the answer may still hold.',
-      },
-    },
+    ExtraValue: message('Values of a fact about a user.', {
+      items: required(1, 'string[]', 'The values.'),
+    }),
+    NonResourceAttributes: message('Access to a path outside resources.', {
+      path: optional(1, 'string', 'The path.'),
+      verb: optional(2, 'string', 'HTTP method in lower case.'),
+    }),
+    ResourceAttributes: message('Access to a resource.', {
+      namespace: optional(1, 'string', 'Namespace of the objects. Empty: all, or none for resources that do not live in namespaces.'),
+      verb: optional(2, 'string', 'What is wanted, such as `get`; `*` is everything.'),
+      group: optional(3, 'string', 'Group of the resource; `*` is all.'),
+      version: optional(4, 'string', 'Version of the resource; `*` is all.'),
+      resource: optional(5, 'string', 'Plural name of the resource; `*` is all.'),
+      subresource: optional(6, 'string', 'Subresource. Empty: the object itself.'),
+      name: optional(7, 'string', 'Name of a single object. Empty: all.'),
+    }),
+    SubjectAccessReviewSpec: message('Who wants to do what. Exactly one kind of attributes is set.', {
+      resourceAttributes: pointer(1, 'ResourceAttributes', 'Access to a resource.'),
+      nonResourceAttributes: pointer(2, 'NonResourceAttributes', 'Access to a path outside resources.'),
+      user: optional(3, 'string', 'Name of the user. A user or a group is needed.'),
+      groups: optional(4, 'string[]', 'Groups of the user.'),
+      extra: optional(5, 'map<string, ExtraValue>', 'Further facts on the user.'),
+      uid: optional(6, 'string', 'Identity of the user.'),
+    }),
+    SubjectAccessReviewStatus: message('Whether it is allowed.', {
+      allowed: required(1, 'bool', 'Whether it is allowed.'),
+      denied: optional(4, 'bool', 'Whether it is forbidden outright, so that nobody else need be asked.'),
+      reason: optional(2, 'string', 'Why, for people.'),
+      evaluationError: optional(3, 'string', 'What went wrong while deciding; the answer may still hold.'),
+    }),
   },
-  docs: {
-    ExtraValue: 'Values of a fact about a user.',
-    NonResourceAttributes: 'Access to a path outside resources.',
-    ResourceAttributes: 'Access to a resource.',
-    SubjectAccessReviewSpec: 'Who wants to do what. Exactly one kind of attributes is set.',
-    SubjectAccessReviewStatus: 'Whether it is allowed.',
-  },
-};
+});

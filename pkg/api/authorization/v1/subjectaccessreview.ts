@@ -1,35 +1,18 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { defineTypes, object, optional, required } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    SubjectAccessReview: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ObjectMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Name, labels, annotations and other data that every object has.',
-      },
-      spec: { number: 2, type: 'SubjectAccessReviewSpec', doc: 'Who wants to do what.' },
-      status: {
-        number: 3,
-        type: 'SubjectAccessReviewStatus',
-        omitempty: true,
-        optional: true,
-        doc: 'What was last observed of the object. Written by the system, never by users.',
-      },
-    },
-  },
-  docs: {
-    SubjectAccessReview: 'Asks whether somebody may do something.',
+    SubjectAccessReview: object('Asks whether somebody may do something.', {
+      spec: required(2, 'SubjectAccessReviewSpec', 'Who wants to do what.'),
+      status: optional(3, 'SubjectAccessReviewStatus', 'What was last observed of the object. Written by the system, never by users.'),
+    }),
   },
   resources: [
     {
       resource: 'subjectaccessreviews',
-      singular: 'subjectaccessreview',
       kind: 'SubjectAccessReview',
       namespaced: false,
       verbs: ['create'],
     },
   ],
-};
+});

@@ -73,6 +73,16 @@ export interface HorizontalPodAutoscaler {
   status?: HorizontalPodAutoscalerStatus;
 }
 
+/** A list of HorizontalPodAutoscaler objects. */
+export interface HorizontalPodAutoscalerList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: HorizontalPodAutoscaler[];
+}
+
 /** One aspect of an autoscaler's state. */
 export interface HorizontalPodAutoscalerCondition {
   /** Aspect that the condition describes. */
@@ -85,16 +95,6 @@ export interface HorizontalPodAutoscalerCondition {
   reason?: string;
   /** Details of the last change of the status, for people. */
   message?: string;
-}
-
-/** A list of HorizontalPodAutoscaler objects. */
-export interface HorizontalPodAutoscalerList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: HorizontalPodAutoscaler[];
 }
 
 /** What an autoscaler scales, and by what. */

@@ -81,6 +81,16 @@ export interface HorizontalPodAutoscaler {
   status?: HorizontalPodAutoscalerStatus;
 }
 
+/** A list of HorizontalPodAutoscaler objects. */
+export interface HorizontalPodAutoscalerList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: HorizontalPodAutoscaler[];
+}
+
 /** How fast the number of pods changes. */
 export interface HorizontalPodAutoscalerBehavior {
   /** Rules for adding pods. */
@@ -101,16 +111,6 @@ export interface HorizontalPodAutoscalerCondition {
   reason?: string;
   /** Details of the last change of the status, for people. */
   message?: string;
-}
-
-/** A list of HorizontalPodAutoscaler objects. */
-export interface HorizontalPodAutoscalerList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: HorizontalPodAutoscaler[];
 }
 
 /** What an autoscaler scales, and by what. */

@@ -1,20 +1,18 @@
 import { declaration as first } from '#api/autoscaling/v1/horizontalpodautoscaler.js';
 import { declaration as newer } from '#api/autoscaling/v2beta2/horizontalpodautoscaler.js';
 import { anotherVersion } from '#apimachinery/schema/another-version.js';
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { required } from '#apimachinery/schema/language.js';
 
-const { behavior: _, ...spec } = newer.types['HorizontalPodAutoscalerSpec'] ?? {};
+const { HorizontalPodAutoscalerSpec: spec, HorizontalPodAutoscalerStatus: status } = newer.types;
 
-export const declaration: KindDeclaration = anotherVersion(first, {
+export const declaration = anotherVersion(first, {
   storedAs: { version: 'v2' },
   deprecation: { since: '1.22', until: '1.25', replacement: 'v2' },
   without: ['Scale', 'ScaleSpec', 'ScaleStatus'],
-  types: {
-    ContainerResourceMetricSource: {
-      ...first.types['ContainerResourceMetricSource'],
-      container: { number: 4, type: 'string', doc: 'Name of the container.' },
-    },
-    HorizontalPodAutoscalerSpec: spec,
-    HorizontalPodAutoscalerStatus: newer.types['HorizontalPodAutoscalerStatus'] ?? {},
+  granular: ['CrossVersionObjectReference'],
+  fields: {
+    ContainerResourceMetricSource: { container: required(4, 'string', 'Name of the container.') },
+    HorizontalPodAutoscalerSpec: { targetCPUUtilizationPercentage: undefined, ...spec?.fields, behavior: undefined },
+    HorizontalPodAutoscalerStatus: { currentCPUUtilizationPercentage: undefined, ...status?.fields },
   },
 });

@@ -73,6 +73,16 @@ export interface HorizontalPodAutoscaler {
   status?: HorizontalPodAutoscalerStatus;
 }
 
+/** A list of HorizontalPodAutoscaler objects. */
+export interface HorizontalPodAutoscalerList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: HorizontalPodAutoscaler[];
+}
+
 /** One aspect of an autoscaler's state. */
 export interface HorizontalPodAutoscalerCondition {
   /** Aspect that the condition describes. */
@@ -85,16 +95,6 @@ export interface HorizontalPodAutoscalerCondition {
   reason?: string;
   /** Details of the last change of the status, for people. */
   message?: string;
-}
-
-/** A list of HorizontalPodAutoscaler objects. */
-export interface HorizontalPodAutoscalerList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: HorizontalPodAutoscaler[];
 }
 
 /** What an autoscaler scales, and by what. */
@@ -119,10 +119,10 @@ export interface HorizontalPodAutoscalerStatus {
   currentReplicas: number;
   /** Number of pods that the metrics ask for. */
   desiredReplicas: number;
-  /** Latest observations of single aspects of the state, one per condition type. */
-  conditions?: HorizontalPodAutoscalerCondition[];
   /** Last seen values of the metrics. */
   currentMetrics?: MetricStatus[];
+  /** Latest observations of single aspects of the state, one per condition type. */
+  conditions?: HorizontalPodAutoscalerCondition[];
 }
 
 /** A metric to scale by. The member that the type names is set. */

@@ -1,30 +1,25 @@
 import { declaration as stable } from '#api/autoscaling/v2/horizontalpodautoscaler.js';
 import { anotherVersion } from '#apimachinery/schema/another-version.js';
-import type { FieldDeclaration, KindDeclaration, MessageDeclaration } from '#apimachinery/schema/schema.js';
+import { optional, required } from '#apimachinery/schema/language.js';
+import type { FieldDeclaration } from '#apimachinery/schema/schema.js';
 
-/** A message whose list says nothing of how it is merged. */
-function plain(name: string, list: string): MessageDeclaration {
-  const { [list]: field, ...others } = stable.types[name] ?? {};
-  const { listType: _, ...rest } = field as FieldDeclaration;
-  return { ...others, [list]: rest };
+/** A list that says nothing of how it is merged. */
+function plain(name: string, list: string): Record<string, FieldDeclaration> {
+  const { listType: _, ...field } = { ...stable.types[name]?.fields[list] } as FieldDeclaration;
+  return { [list]: field };
 }
 
-export const declaration: KindDeclaration = anotherVersion(stable, {
+export const declaration = anotherVersion(stable, {
   storedAs: { version: 'v2' },
   deprecation: { since: '1.23', until: '1.26', replacement: 'v2' },
-  types: {
+  granular: ['CrossVersionObjectReference'],
+  fields: {
     HPAScalingRules: plain('HPAScalingRules', 'policies'),
     HorizontalPodAutoscalerSpec: plain('HorizontalPodAutoscalerSpec', 'metrics'),
     HorizontalPodAutoscalerStatus: {
       ...plain('HorizontalPodAutoscalerStatus', 'currentMetrics'),
-      currentReplicas: { number: 3, type: 'int32', doc: 'Number of pods.' },
-      conditions: {
-        number: 6,
-        type: 'HorizontalPodAutoscalerCondition',
-        repeated: true,
-        optional: true,
-        doc: 'Latest observations of single aspects of the state, one per condition type.',
-      },
+      currentReplicas: required(3, 'int32', 'Number of pods.'),
+      conditions: optional(6, 'HorizontalPodAutoscalerCondition[]', { omitempty: false }, 'Latest observations of single aspects of the state, one per condition type.'),
     },
   },
 });

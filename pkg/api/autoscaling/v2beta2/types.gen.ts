@@ -81,6 +81,16 @@ export interface HorizontalPodAutoscaler {
   status?: HorizontalPodAutoscalerStatus;
 }
 
+/** A list of HorizontalPodAutoscaler objects. */
+export interface HorizontalPodAutoscalerList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: HorizontalPodAutoscaler[];
+}
+
 /** How fast the number of pods changes. */
 export interface HorizontalPodAutoscalerBehavior {
   /** Rules for adding pods. */
@@ -103,16 +113,6 @@ export interface HorizontalPodAutoscalerCondition {
   message?: string;
 }
 
-/** A list of HorizontalPodAutoscaler objects. */
-export interface HorizontalPodAutoscalerList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: HorizontalPodAutoscaler[];
-}
-
 /** What an autoscaler scales, and by what. */
 export interface HorizontalPodAutoscalerSpec {
   /** The workload to scale; it must have a `scale` subresource. */
@@ -121,10 +121,10 @@ export interface HorizontalPodAutoscalerSpec {
   minReplicas?: number;
   /** Greatest number of pods; not below `minReplicas`. */
   maxReplicas: number;
-  /** How fast the number of pods changes in each direction. */
-  behavior?: HorizontalPodAutoscalerBehavior;
   /** Metrics to scale by; the one that asks for the most pods counts. Default: CPU use of 80 percent. */
   metrics?: MetricSpec[];
+  /** How fast the number of pods changes in each direction. */
+  behavior?: HorizontalPodAutoscalerBehavior;
 }
 
 /** What was last observed of an autoscaler. */
@@ -137,10 +137,10 @@ export interface HorizontalPodAutoscalerStatus {
   currentReplicas: number;
   /** Number of pods that the metrics ask for. */
   desiredReplicas: number;
-  /** Latest observations of single aspects of the state, one per condition type. */
-  conditions?: HorizontalPodAutoscalerCondition[];
   /** Last seen values of the metrics. */
   currentMetrics?: MetricStatus[];
+  /** Latest observations of single aspects of the state, one per condition type. */
+  conditions?: HorizontalPodAutoscalerCondition[];
 }
 
 /** Which metric. */

@@ -1,134 +1,30 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { defineTypes, message, object, optional, pointer, required, wide } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    CronJob: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ObjectMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Name, labels, annotations and other data that every object has.',
-      },
-      spec: { number: 2, type: 'CronJobSpec', omitempty: true, optional: true, doc: 'What the object is meant to be.' },
-      status: {
-        number: 3,
-        type: 'CronJobStatus',
-        omitempty: true,
-        optional: true,
-        doc: 'What was last observed of the object. Written by the system, never by users.',
-      },
-    },
-    CronJobList: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ListMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Resource version of the list, and where to continue when it comes in chunks.',
-      },
-      items: { number: 2, type: 'CronJob', repeated: true, doc: 'The objects of the list.' },
-    },
-    CronJobSpec: {
-      schedule: {
-        number: 1,
-        type: 'string',
-        doc: 'When to run, in five cron fields: minute, hour, day of month, month, day of week; or a name such as `@hourly`.',
-      },
-      timeZone: {
-        number: 8,
-        type: 'string',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Time zone of the schedule, by its name in the IANA database. Default: that of the controller.',
-      },
-      startingDeadlineSeconds: {
-        number: 2,
-        type: 'int64',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Seconds after its time within which a missed run may still start; later it is skipped. Default: no limit.',
-      },
-      concurrencyPolicy: {
-        number: 3,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        enum: 'ConcurrencyPolicy',
-        doc: 'When the previous run still goes on: `Allow` starts the next beside it, `Forbid` skips the next, `Replace` ends the previous. Default `Allow`.',
-      },
-      suspend: {
-        number: 4,
-        type: 'bool',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Starts no further runs; those that go on are left alone. Default false.',
-      },
-      jobTemplate: { number: 5, type: 'JobTemplateSpec', doc: 'The Job to make for each run.' },
-      successfulJobsHistoryLimit: {
-        number: 6,
-        type: 'int32',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Finished Jobs to keep. Default 3.',
-      },
-      failedJobsHistoryLimit: {
-        number: 7,
-        type: 'int32',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Failed Jobs to keep. Default 1.',
-      },
-    },
-    CronJobStatus: {
-      active: {
-        number: 1,
-        type: 'core.v1.ObjectReference',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        listType: 'atomic',
-        doc: 'Jobs that run now.',
-      },
-      lastScheduleTime: {
-        number: 4,
-        type: 'meta.v1.Time',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'When a run was last due and started.',
-      },
-      lastSuccessfulTime: {
-        number: 5,
-        type: 'meta.v1.Time',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'When a run last finished with success.',
-      },
-    },
-    JobTemplateSpec: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ObjectMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Labels and annotations of the Jobs.',
-      },
-      spec: { number: 2, type: 'JobSpec', omitempty: true, optional: true, doc: 'What the Jobs are meant to do.' },
-    },
-  },
-  docs: {
-    CronJob: 'Makes Jobs on a schedule.',
-    CronJobList: 'A list of CronJob objects.',
-    CronJobSpec: 'What a CronJob makes, and when.',
-    CronJobStatus: 'What was last observed of a CronJob.',
-    JobTemplateSpec: 'A Job to be made.',
+    CronJob: object('Makes Jobs on a schedule.', {
+      spec: optional(2, 'CronJobSpec', 'What the object is meant to be.'),
+      status: optional(3, 'CronJobStatus', 'What was last observed of the object. Written by the system, never by users.'),
+    }),
+    CronJobSpec: message('What a CronJob makes, and when.', {
+      schedule: required(1, 'string', 'When to run, in five cron fields: minute, hour, day of month, month, day of week; or a name such as `@hourly`.'),
+      timeZone: pointer(8, 'string', 'Time zone of the schedule, by its name in the IANA database. Default: that of the controller.'),
+      startingDeadlineSeconds: pointer(2, 'int64', 'Seconds after its time within which a missed run may still start; later it is skipped. Default: no limit.'),
+      concurrencyPolicy: optional(3, 'string', { enum: 'ConcurrencyPolicy' }, 'When the previous run still goes on: `Allow` starts the next beside it, `Forbid` skips the next, `Replace` ends the previous. Default `Allow`.'),
+      suspend: pointer(4, 'bool', 'Starts no further runs; those that go on are left alone. Default false.'),
+      jobTemplate: required(5, 'JobTemplateSpec', 'The Job to make for each run.'),
+      successfulJobsHistoryLimit: pointer(6, 'int32', 'Finished Jobs to keep. Default 3.'),
+      failedJobsHistoryLimit: pointer(7, 'int32', 'Failed Jobs to keep. Default 1.'),
+    }),
+    CronJobStatus: message('What was last observed of a CronJob.', {
+      active: optional(1, 'core.v1.ObjectReference[]', { listType: 'atomic' }, 'Jobs that run now.'),
+      lastScheduleTime: pointer(4, 'meta.v1.Time', 'When a run was last due and started.'),
+      lastSuccessfulTime: pointer(5, 'meta.v1.Time', 'When a run last finished with success.'),
+    }),
+    JobTemplateSpec: message('A Job to be made.', {
+      metadata: optional(1, 'meta.v1.ObjectMeta', 'Labels and annotations of the Jobs.'),
+      spec: optional(2, 'JobSpec', 'What the Jobs are meant to do.'),
+    }),
   },
   enums: {
     ConcurrencyPolicy: ['Allow', 'Forbid', 'Replace'],
@@ -136,24 +32,11 @@ export const declaration: KindDeclaration = {
   resources: [
     {
       resource: 'cronjobs',
-      singular: 'cronjob',
       kind: 'CronJob',
-      namespaced: true,
-      verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
       shortNames: ['cj'],
       categories: ['all'],
-      subresources: [{ name: 'status', kind: 'CronJob', verbs: ['get', 'patch', 'update'] }],
-      columns: [
-        { name: 'Name', type: 'string', format: 'name' },
-        { name: 'Schedule', type: 'string' },
-        { name: 'Suspend', type: 'boolean' },
-        { name: 'Active', type: 'integer' },
-        { name: 'Last Schedule', type: 'string' },
-        { name: 'Age', type: 'string' },
-        { name: 'Containers', type: 'string', priority: 1 },
-        { name: 'Images', type: 'string', priority: 1 },
-        { name: 'Selector', type: 'string', priority: 1 },
-      ],
+      subresources: ['status'],
+      columns: ['Name', 'Schedule', { name: 'Suspend', type: 'boolean' }, { name: 'Active', type: 'integer' }, 'Last Schedule', 'Age', ...wide('Containers', 'Images', 'Selector')],
     },
   ],
-};
+});

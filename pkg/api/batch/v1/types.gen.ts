@@ -75,6 +75,16 @@ export interface Job {
   status?: JobStatus;
 }
 
+/** A list of Job objects. */
+export interface JobList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: Job[];
+}
+
 /** One aspect of a Job's state. */
 export interface JobCondition {
   /** Aspect that the condition describes. */
@@ -89,16 +99,6 @@ export interface JobCondition {
   reason?: string;
   /** Details of the last change of the status, for people. */
   message?: string;
-}
-
-/** A list of Job objects. */
-export interface JobList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: Job[];
 }
 
 /** What was last observed of a Job. */

@@ -1,160 +1,36 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { defineTypes, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    CertificateSigningRequest: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ObjectMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Name, labels, annotations and other data that every object has.',
-      },
-      spec: { number: 2, type: 'CertificateSigningRequestSpec', doc: 'What the object is meant to be.' },
-      status: {
-        number: 3,
-        type: 'CertificateSigningRequestStatus',
-        omitempty: true,
-        optional: true,
-        doc: 'What was last observed of the object. Written by the system, never by users.',
-      },
-    },
-    CertificateSigningRequestCondition: {
-      type: {
-        number: 1,
-        type: 'string',
-        enum: 'RequestConditionType',
-        doc: '`Approved`, `Denied` or `Failed`. Approved and Denied exclude each other and cannot be removed.',
-      },
-      status: { number: 6, type: 'string', doc: 'Whether the condition holds; `True` for approval and denial.' },
-      reason: {
-        number: 2,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'One CamelCase word on why the status last changed, for programs.',
-      },
-      message: {
-        number: 3,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Details of the last change of the status, for people.',
-      },
-      lastUpdateTime: {
-        number: 4,
-        type: 'meta.v1.Time',
-        omitempty: true,
-        optional: true,
-        doc: 'When the condition was last written.',
-      },
-      lastTransitionTime: {
-        number: 5,
-        type: 'meta.v1.Time',
-        omitempty: true,
-        optional: true,
-        doc: 'When the status last changed.',
-      },
-    },
-    CertificateSigningRequestList: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ListMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Resource version of the list, and where to continue when it comes in chunks.',
-      },
-      items: { number: 2, type: 'CertificateSigningRequest', repeated: true, doc: 'The objects of the list.' },
-    },
-    CertificateSigningRequestSpec: {
-      request: {
-        number: 1,
-        type: 'bytes',
-        listType: 'atomic',
-        doc: 'Certificate request (PKCS #10) in PEM, in base64.',
-      },
-      signerName: { number: 7, type: 'string', doc: 'Signer that is asked, as `domain/name`.' },
-      expirationSeconds: {
-        number: 8,
-        type: 'int32',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: "Seconds that the certificate should be valid; the signer may give less. Minimum 600. Default: the signer's choice.",
-      },
-      usages: {
-        number: 5,
-        type: 'string',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        listType: 'atomic',
-        enum: 'KeyUsage',
-        doc: 'What the key will be used for, such as `digital signature`, `key encipherment`, `client auth` or `server auth`.',
-      },
-      username: {
-        number: 2,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'User who asks. Set by the server.',
-      },
-      uid: {
-        number: 3,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Identity of the user who asks. Set by the server.',
-      },
-      groups: {
-        number: 4,
-        type: 'string',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        listType: 'atomic',
-        doc: 'Groups of the user who asks. Set by the server.',
-      },
-      extra: {
-        number: 6,
-        type: 'ExtraValue',
-        map: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Further facts on the user who asks. Set by the server.',
-      },
-    },
-    CertificateSigningRequestStatus: {
-      conditions: {
-        number: 1,
-        type: 'CertificateSigningRequestCondition',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        listType: 'map',
-        listMapKeys: ['type'],
-        doc: 'Decisions on the request.',
-      },
-      certificate: {
-        number: 2,
-        type: 'bytes',
-        omitempty: true,
-        optional: true,
-        listType: 'atomic',
-        doc: 'The certificate with its chain in PEM, in base64. Cannot be changed once set.',
-      },
-    },
-    ExtraValue: {
-      items: { number: 1, type: 'string', repeated: true, jsonWrapper: true, doc: 'The values.' },
-    },
-  },
-  docs: {
-    CertificateSigningRequest: 'Asks a signer for a certificate. Handed out once it is approved.',
-    CertificateSigningRequestCondition: 'A decision on a request.',
-    CertificateSigningRequestList: 'A list of CertificateSigningRequest objects.',
-    CertificateSigningRequestSpec: 'What certificate is asked for, and by whom. Cannot be changed.',
-    CertificateSigningRequestStatus: 'What became of a request.',
-    ExtraValue: 'Values of a fact about a user.',
+    CertificateSigningRequest: object('Asks a signer for a certificate. Handed out once it is approved.', {
+      spec: required(2, 'CertificateSigningRequestSpec', 'What the object is meant to be.'),
+      status: optional(3, 'CertificateSigningRequestStatus', 'What was last observed of the object. Written by the system, never by users.'),
+    }),
+    CertificateSigningRequestCondition: message('A decision on a request.', {
+      type: required(1, 'string', { enum: 'RequestConditionType' }, '`Approved`, `Denied` or `Failed`. Approved and Denied exclude each other and cannot be removed.'),
+      status: required(6, 'string', 'Whether the condition holds; `True` for approval and denial.'),
+      reason: optional(2, 'string', 'One CamelCase word on why the status last changed, for programs.'),
+      message: optional(3, 'string', 'Details of the last change of the status, for people.'),
+      lastUpdateTime: optional(4, 'meta.v1.Time', 'When the condition was last written.'),
+      lastTransitionTime: optional(5, 'meta.v1.Time', 'When the status last changed.'),
+    }),
+    CertificateSigningRequestSpec: message('What certificate is asked for, and by whom. Cannot be changed.', {
+      request: required(1, 'bytes', { listType: 'atomic' }, 'Certificate request (PKCS #10) in PEM, in base64.'),
+      signerName: required(7, 'string', 'Signer that is asked, as `domain/name`.'),
+      expirationSeconds: pointer(8, 'int32', "Seconds that the certificate should be valid; the signer may give less. Minimum 600. Default: the signer's choice."),
+      usages: optional(5, 'string[]', { listType: 'atomic', enum: 'KeyUsage' }, 'What the key will be used for, such as `digital signature`, `key encipherment`, `client auth` or `server auth`.'),
+      username: optional(2, 'string', 'User who asks. Set by the server.'),
+      uid: optional(3, 'string', 'Identity of the user who asks. Set by the server.'),
+      groups: optional(4, 'string[]', { listType: 'atomic' }, 'Groups of the user who asks. Set by the server.'),
+      extra: optional(6, 'map<string, ExtraValue>', 'Further facts on the user who asks. Set by the server.'),
+    }),
+    CertificateSigningRequestStatus: message('What became of a request.', {
+      conditions: optional(1, 'CertificateSigningRequestCondition[]', { listMapKeys: ['type'] }, 'Decisions on the request.'),
+      certificate: optional(2, 'bytes', { listType: 'atomic' }, 'The certificate with its chain in PEM, in base64. Cannot be changed once set.'),
+    }),
+    ExtraValue: message('Values of a fact about a user.', {
+      items: required(1, 'string[]', 'The values.'),
+    }),
   },
   enums: {
     KeyUsage: [
@@ -187,22 +63,11 @@ export const declaration: KindDeclaration = {
   resources: [
     {
       resource: 'certificatesigningrequests',
-      singular: 'certificatesigningrequest',
       kind: 'CertificateSigningRequest',
       namespaced: false,
-      verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
       shortNames: ['csr'],
-      subresources: [
-        { name: 'approval', kind: 'CertificateSigningRequest', verbs: ['get', 'patch', 'update'] },
-        { name: 'status', kind: 'CertificateSigningRequest', verbs: ['get', 'patch', 'update'] },
-      ],
-      columns: [
-        { name: 'Name', type: 'string', format: 'name' },
-        { name: 'Age', type: 'string' },
-        { name: 'SignerName', type: 'string' },
-        { name: 'Requestor', type: 'string' },
-        { name: 'Condition', type: 'string' },
-      ],
+      subresources: ['approval', 'status'],
+      columns: ['Name', 'Age', 'SignerName', 'Requestor', 'Condition'],
     },
   ],
-};
+});

@@ -14,6 +14,16 @@ export interface CertificateSigningRequest {
   status?: CertificateSigningRequestStatus;
 }
 
+/** A list of CertificateSigningRequest objects. */
+export interface CertificateSigningRequestList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: CertificateSigningRequest[];
+}
+
 /** A decision on a request. */
 export interface CertificateSigningRequestCondition {
   /** `Approved`, `Denied` or `Failed`. Approved and Denied exclude each other and cannot be removed. */
@@ -28,16 +38,6 @@ export interface CertificateSigningRequestCondition {
   lastUpdateTime?: Time;
   /** When the status last changed. */
   lastTransitionTime?: Time;
-}
-
-/** A list of CertificateSigningRequest objects. */
-export interface CertificateSigningRequestList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: CertificateSigningRequest[];
 }
 
 /** What certificate is asked for, and by whom. Cannot be changed. */

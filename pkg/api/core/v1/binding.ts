@@ -1,20 +1,17 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { bareKind, defineTypes, optional, required } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    Binding: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ObjectMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Name and namespace of the pod to place. Labels and annotations are copied to the pod.',
-      },
-      target: { number: 2, type: 'ObjectReference', doc: 'The node that the pod shall run on.' },
+    Binding: bareKind("Places a pod on a node. Posted to the pod's `binding` subresource, normally by a scheduler.", {
+      metadata: optional(1, 'meta.v1.ObjectMeta', 'Name and namespace of the pod to place. Labels and annotations are copied to the pod.'),
+      target: required(2, 'ObjectReference', 'The node that the pod shall run on.'),
+    }),
+  },
+  resources: [
+    {
+      resource: 'bindings',
+      kind: 'Binding',
+      verbs: ['create'],
     },
-  },
-  docs: {
-    Binding: "Places a pod on a node. Posted to the pod's `binding` subresource, normally by a scheduler.",
-  },
-  resources: [{ resource: 'bindings', singular: 'binding', kind: 'Binding', namespaced: true, verbs: ['create'] }],
-};
+  ],
+});

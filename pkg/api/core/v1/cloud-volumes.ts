@@ -1,179 +1,51 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { defineTypes, message, optional, pointer, required } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    AWSElasticBlockStoreVolumeSource: {
-      volumeID: { number: 1, type: 'string', doc: 'Identity of the disk at AWS.' },
-      fsType: {
-        number: 2,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`.',
-      },
-      partition: {
-        number: 3,
-        type: 'int32',
-        omitempty: true,
-        optional: true,
-        doc: 'Partition to mount; 0 is the whole disk. Default 0.',
-      },
-      readOnly: {
-        number: 4,
-        type: 'bool',
-        omitempty: true,
-        optional: true,
-        doc: 'Mounts the volume read-only. Default false.',
-      },
-    },
-    AzureDiskVolumeSource: {
-      diskName: { number: 1, type: 'string', doc: 'Name of the disk in the blob storage.' },
-      diskURI: { number: 2, type: 'string', doc: 'URI of the disk in the blob storage.' },
-      cachingMode: {
-        number: 3,
-        type: 'string',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        enum: 'AzureDataDiskCachingMode',
-        doc: 'Caching on the host: `None`, `ReadOnly` or `ReadWrite`. Default `ReadWrite`.',
-      },
-      fsType: {
-        number: 4,
-        type: 'string',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'File system to mount. Default `ext4`.',
-      },
-      readOnly: {
-        number: 5,
-        type: 'bool',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Mounts the volume read-only. Default false.',
-      },
-      kind: {
-        number: 6,
-        type: 'string',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        enum: 'AzureDataDiskKind',
-        doc: '`Shared`: many blob disks per account. `Dedicated`: one blob disk per account. `Managed`: a managed disk. Default `Shared`.',
-      },
-    },
-    AzureFileVolumeSource: {
-      secretName: {
-        number: 1,
-        type: 'string',
-        doc: "Secret with name and key of the storage account, in the pod's namespace.",
-      },
-      shareName: { number: 2, type: 'string', doc: 'Name of the share.' },
-      readOnly: {
-        number: 3,
-        type: 'bool',
-        omitempty: true,
-        optional: true,
-        doc: 'Mounts the volume read-only. Default false.',
-      },
-    },
-    CinderVolumeSource: {
-      volumeID: { number: 1, type: 'string', doc: 'Identity of the volume in Cinder.' },
-      fsType: {
-        number: 2,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'File system to mount. Default `ext4`.',
-      },
-      readOnly: {
-        number: 3,
-        type: 'bool',
-        omitempty: true,
-        optional: true,
-        doc: 'Mounts the volume read-only. Default false.',
-      },
-      secretRef: {
-        number: 4,
-        type: 'LocalObjectReference',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Secret with parameters to reach OpenStack.',
-      },
-    },
-    GCEPersistentDiskVolumeSource: {
-      pdName: { number: 1, type: 'string', doc: 'Name of the disk.' },
-      fsType: {
-        number: 2,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`.',
-      },
-      partition: {
-        number: 3,
-        type: 'int32',
-        omitempty: true,
-        optional: true,
-        doc: 'Partition to mount; 0 is the whole disk. Default 0.',
-      },
-      readOnly: {
-        number: 4,
-        type: 'bool',
-        omitempty: true,
-        optional: true,
-        doc: 'Mounts the volume read-only. Default false.',
-      },
-    },
-    PhotonPersistentDiskVolumeSource: {
-      pdID: { number: 1, type: 'string', doc: 'Identity of the disk.' },
-      fsType: {
-        number: 2,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'File system to mount. Default `ext4`.',
-      },
-    },
-    VsphereVirtualDiskVolumeSource: {
-      volumePath: { number: 1, type: 'string', doc: "Path of the disk's file." },
-      fsType: {
-        number: 2,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'File system to mount. Default `ext4`.',
-      },
-      storagePolicyName: {
-        number: 3,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Name of the storage policy.',
-      },
-      storagePolicyID: {
-        number: 4,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Identity of the storage policy.',
-      },
-    },
-  },
-  docs: {
-    AWSElasticBlockStoreVolumeSource: 'A disk of AWS EBS, in the same zone as the node.',
-    AzureDiskVolumeSource: 'An Azure data disk.',
-    AzureFileVolumeSource: 'A share of Azure File.',
-    CinderVolumeSource: 'An OpenStack Cinder volume, in the same zone as the node.',
-    GCEPersistentDiskVolumeSource: 'A persistent disk of Google Compute Engine, in the same zone as the node.',
-    PhotonPersistentDiskVolumeSource: 'A disk of a Photon controller.',
-    VsphereVirtualDiskVolumeSource: 'A virtual disk of vSphere.',
+    AWSElasticBlockStoreVolumeSource: message('A disk of AWS EBS, in the same zone as the node.', {
+      volumeID: required(1, 'string', 'Identity of the disk at AWS.'),
+      fsType: optional(2, 'string', 'File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`.'),
+      partition: optional(3, 'int32', 'Partition to mount; 0 is the whole disk. Default 0.'),
+      readOnly: optional(4, 'bool', 'Mounts the volume read-only. Default false.'),
+    }),
+    AzureDiskVolumeSource: message('An Azure data disk.', {
+      diskName: required(1, 'string', 'Name of the disk in the blob storage.'),
+      diskURI: required(2, 'string', 'URI of the disk in the blob storage.'),
+      cachingMode: pointer(3, 'string', { enum: 'AzureDataDiskCachingMode' }, 'Caching on the host: `None`, `ReadOnly` or `ReadWrite`. Default `ReadWrite`.'),
+      fsType: pointer(4, 'string', 'File system to mount. Default `ext4`.'),
+      readOnly: pointer(5, 'bool', 'Mounts the volume read-only. Default false.'),
+      kind: pointer(6, 'string', { enum: 'AzureDataDiskKind' }, '`Shared`: many blob disks per account. `Dedicated`: one blob disk per account. `Managed`: a managed disk. Default `Shared`.'),
+    }),
+    AzureFileVolumeSource: message('A share of Azure File.', {
+      secretName: required(1, 'string', "Secret with name and key of the storage account, in the pod's namespace."),
+      shareName: required(2, 'string', 'Name of the share.'),
+      readOnly: optional(3, 'bool', 'Mounts the volume read-only. Default false.'),
+    }),
+    CinderVolumeSource: message('An OpenStack Cinder volume, in the same zone as the node.', {
+      volumeID: required(1, 'string', 'Identity of the volume in Cinder.'),
+      fsType: optional(2, 'string', 'File system to mount. Default `ext4`.'),
+      readOnly: optional(3, 'bool', 'Mounts the volume read-only. Default false.'),
+      secretRef: pointer(4, 'LocalObjectReference', 'Secret with parameters to reach OpenStack.'),
+    }),
+    GCEPersistentDiskVolumeSource: message('A persistent disk of Google Compute Engine, in the same zone as the node.', {
+      pdName: required(1, 'string', 'Name of the disk.'),
+      fsType: optional(2, 'string', 'File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`.'),
+      partition: optional(3, 'int32', 'Partition to mount; 0 is the whole disk. Default 0.'),
+      readOnly: optional(4, 'bool', 'Mounts the volume read-only. Default false.'),
+    }),
+    PhotonPersistentDiskVolumeSource: message('A disk of a Photon controller.', {
+      pdID: required(1, 'string', 'Identity of the disk.'),
+      fsType: optional(2, 'string', 'File system to mount. Default `ext4`.'),
+    }),
+    VsphereVirtualDiskVolumeSource: message('A virtual disk of vSphere.', {
+      volumePath: required(1, 'string', "Path of the disk's file."),
+      fsType: optional(2, 'string', 'File system to mount. Default `ext4`.'),
+      storagePolicyName: optional(3, 'string', 'Name of the storage policy.'),
+      storagePolicyID: optional(4, 'string', 'Identity of the storage policy.'),
+    }),
   },
   enums: {
     AzureDataDiskCachingMode: ['None', 'ReadOnly', 'ReadWrite'],
     AzureDataDiskKind: ['Dedicated', 'Managed', 'Shared'],
   },
-};
+});

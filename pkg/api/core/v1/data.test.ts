@@ -1,6 +1,6 @@
 import t from 'tap';
 import { configMapStrategy } from '#api/core/v1/configmap/strategy.js';
-import { base64Bytes } from '#api/core/v1/data-validation.js';
+import { base64Bytes } from '#api/core/v1/data/validation.js';
 import { secretStrategy } from '#api/core/v1/secret/strategy.js';
 import { serviceAccountStrategy } from '#api/core/v1/serviceaccount/strategy.js';
 import {

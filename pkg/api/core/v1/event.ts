@@ -1,142 +1,39 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { bareKind, defineTypes, message, optional, pointer, required, wide } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    Event: {
-      metadata: { number: 1, type: 'meta.v1.ObjectMeta', doc: 'Name, namespace and other data that every object has.' },
-      involvedObject: { number: 2, type: 'ObjectReference', doc: 'The object that the event is about.' },
-      reason: {
-        number: 3,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Why it happened, in one CamelCase word, for programs.',
-      },
-      message: { number: 4, type: 'string', omitempty: true, optional: true, doc: 'What happened, for people.' },
-      source: {
-        number: 5,
-        type: 'EventSource',
-        omitempty: true,
-        optional: true,
-        doc: 'Who reports the event. New reporters set `reportingComponent` instead.',
-      },
-      firstTimestamp: {
-        number: 6,
-        type: 'meta.v1.Time',
-        omitempty: true,
-        optional: true,
-        doc: 'When it was first seen.',
-      },
-      lastTimestamp: {
-        number: 7,
-        type: 'meta.v1.Time',
-        omitempty: true,
-        optional: true,
-        doc: 'When it was last seen.',
-      },
-      count: { number: 8, type: 'int32', omitempty: true, optional: true, doc: 'How often it was seen.' },
-      type: { number: 9, type: 'string', omitempty: true, optional: true, doc: '`Normal` or `Warning`.' },
-      eventTime: {
-        number: 10,
-        type: 'meta.v1.MicroTime',
-        omitempty: true,
-        optional: true,
-        doc: 'When it was first seen, to the microsecond.',
-      },
-      series: {
-        number: 11,
-        type: 'EventSeries',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Set for an event that goes on happening.',
-      },
-      action: {
-        number: 12,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'What was done or failed, in one word.',
-      },
-      related: {
-        number: 13,
-        type: 'ObjectReference',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Another object that the event has to do with.',
-      },
-      reportingComponent: {
-        number: 14,
-        type: 'string',
-        optional: true,
-        doc: 'Name of the controller that reports the event.',
-      },
-      reportingInstance: {
-        number: 15,
-        type: 'string',
-        optional: true,
-        doc: "Instance of that controller, such as its pod's name.",
-      },
-    },
-    EventList: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ListMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Resource version of the list, and where to continue when it comes in chunks.',
-      },
-      items: { number: 2, type: 'Event', repeated: true, doc: 'The objects of the list.' },
-    },
-    EventSeries: {
-      count: {
-        number: 1,
-        type: 'int32',
-        omitempty: true,
-        optional: true,
-        doc: 'How often it happened so far in this series.',
-      },
-      lastObservedTime: {
-        number: 2,
-        type: 'meta.v1.MicroTime',
-        omitempty: true,
-        optional: true,
-        doc: 'When it last happened.',
-      },
-    },
-    EventSource: {
-      component: { number: 1, type: 'string', omitempty: true, optional: true, doc: 'Name of the component.' },
-      host: { number: 2, type: 'string', omitempty: true, optional: true, doc: 'Node that the component runs on.' },
-    },
-  },
-  docs: {
-    Event:
-      'A report of something that happened to an object. Kept for a limited time, and made on a best-effort basis.',
-    EventList: 'A list of Event objects.',
-    EventSeries: 'Repetitions of an event.',
-    EventSource: 'A component that reports events.',
+    Event: bareKind('A report of something that happened to an object. Kept for a limited time, and made on a best-effort basis.', {
+      metadata: required(1, 'meta.v1.ObjectMeta', 'Name, namespace and other data that every object has.'),
+      involvedObject: required(2, 'ObjectReference', 'The object that the event is about.'),
+      reason: optional(3, 'string', 'Why it happened, in one CamelCase word, for programs.'),
+      message: optional(4, 'string', 'What happened, for people.'),
+      source: optional(5, 'EventSource', 'Who reports the event. New reporters set `reportingComponent` instead.'),
+      firstTimestamp: optional(6, 'meta.v1.Time', 'When it was first seen.'),
+      lastTimestamp: optional(7, 'meta.v1.Time', 'When it was last seen.'),
+      count: optional(8, 'int32', 'How often it was seen.'),
+      type: optional(9, 'string', '`Normal` or `Warning`.'),
+      eventTime: optional(10, 'meta.v1.MicroTime', 'When it was first seen, to the microsecond.'),
+      series: pointer(11, 'EventSeries', 'Set for an event that goes on happening.'),
+      action: optional(12, 'string', 'What was done or failed, in one word.'),
+      related: pointer(13, 'ObjectReference', 'Another object that the event has to do with.'),
+      reportingComponent: optional(14, 'string', { omitempty: false }, 'Name of the controller that reports the event.'),
+      reportingInstance: optional(15, 'string', { omitempty: false }, "Instance of that controller, such as its pod's name."),
+    }),
+    EventSeries: message('Repetitions of an event.', {
+      count: optional(1, 'int32', 'How often it happened so far in this series.'),
+      lastObservedTime: optional(2, 'meta.v1.MicroTime', 'When it last happened.'),
+    }),
+    EventSource: message('A component that reports events.', {
+      component: optional(1, 'string', 'Name of the component.'),
+      host: optional(2, 'string', 'Node that the component runs on.'),
+    }),
   },
   resources: [
     {
       resource: 'events',
-      singular: 'event',
       kind: 'Event',
-      namespaced: true,
-      verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
       shortNames: ['ev'],
-      columns: [
-        { name: 'Last Seen', type: 'string' },
-        { name: 'Type', type: 'string' },
-        { name: 'Reason', type: 'string' },
-        { name: 'Object', type: 'string' },
-        { name: 'Subobject', type: 'string', priority: 1 },
-        { name: 'Source', type: 'string', priority: 1 },
-        { name: 'Message', type: 'string' },
-        { name: 'First Seen', type: 'string', priority: 1 },
-        { name: 'Count', type: 'string', priority: 1 },
-        { name: 'Name', type: 'string', format: 'name', priority: 1 },
-      ],
+      columns: ['Last Seen', 'Type', 'Reason', 'Object', ...wide('Subobject', 'Source'), 'Message', ...wide('First Seen', 'Count', 'Name')],
     },
   ],
-};
+});

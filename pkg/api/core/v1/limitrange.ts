@@ -1,95 +1,21 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { defineTypes, message, object, optional, required } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    LimitRange: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ObjectMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Name, labels, annotations and other data that every object has.',
-      },
-      spec: {
-        number: 2,
-        type: 'LimitRangeSpec',
-        omitempty: true,
-        optional: true,
-        doc: 'What the object is meant to be.',
-      },
-    },
-    LimitRangeItem: {
-      type: {
-        number: 1,
-        type: 'string',
-        enum: 'LimitType',
-        doc: 'What is limited: `Pod` (sum of its containers), `Container` or `PersistentVolumeClaim`.',
-      },
-      max: {
-        number: 2,
-        type: 'resource.Quantity',
-        map: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Most that a limit or a request may be.',
-      },
-      min: {
-        number: 3,
-        type: 'resource.Quantity',
-        map: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Least that a limit or a request may be.',
-      },
-      default: {
-        number: 4,
-        type: 'resource.Quantity',
-        map: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Limit that containers without one are given. Not for `Pod`.',
-      },
-      defaultRequest: {
-        number: 5,
-        type: 'resource.Quantity',
-        map: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Request that containers without one are given. Not for `Pod`.',
-      },
-      maxLimitRequestRatio: {
-        number: 6,
-        type: 'resource.Quantity',
-        map: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Most that the limit may be as a multiple of the request; both must then be set.',
-      },
-    },
-    LimitRangeList: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ListMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Resource version of the list, and where to continue when it comes in chunks.',
-      },
-      items: { number: 2, type: 'LimitRange', repeated: true, doc: 'The objects of the list.' },
-    },
-    LimitRangeSpec: {
-      limits: {
-        number: 1,
-        type: 'LimitRangeItem',
-        repeated: true,
-        doc: 'Limits to enforce, each for one type of object.',
-      },
-    },
-  },
-  docs: {
-    LimitRange: 'Limits and defaults of the resources of single objects in a namespace.',
-    LimitRangeItem: 'Limits for one type of object, by resource name.',
-    LimitRangeList: 'A list of LimitRange objects.',
-    LimitRangeSpec: 'What a LimitRange enforces.',
+    LimitRange: object('Limits and defaults of the resources of single objects in a namespace.', {
+      spec: optional(2, 'LimitRangeSpec', 'What the object is meant to be.'),
+    }),
+    LimitRangeItem: message('Limits for one type of object, by resource name.', {
+      type: required(1, 'string', { enum: 'LimitType' }, 'What is limited: `Pod` (sum of its containers), `Container` or `PersistentVolumeClaim`.'),
+      max: optional(2, 'map<string, resource.Quantity>', 'Most that a limit or a request may be.'),
+      min: optional(3, 'map<string, resource.Quantity>', 'Least that a limit or a request may be.'),
+      default: optional(4, 'map<string, resource.Quantity>', 'Limit that containers without one are given. Not for `Pod`.'),
+      defaultRequest: optional(5, 'map<string, resource.Quantity>', 'Request that containers without one are given. Not for `Pod`.'),
+      maxLimitRequestRatio: optional(6, 'map<string, resource.Quantity>', 'Most that the limit may be as a multiple of the request; both must then be set.'),
+    }),
+    LimitRangeSpec: message('What a LimitRange enforces.', {
+      limits: required(1, 'LimitRangeItem[]', 'Limits to enforce, each for one type of object.'),
+    }),
   },
   enums: {
     LimitType: ['Container', 'PersistentVolumeClaim', 'Pod'],
@@ -97,15 +23,9 @@ export const declaration: KindDeclaration = {
   resources: [
     {
       resource: 'limitranges',
-      singular: 'limitrange',
       kind: 'LimitRange',
-      namespaced: true,
-      verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
       shortNames: ['limits'],
-      columns: [
-        { name: 'Name', type: 'string', format: 'name' },
-        { name: 'Created At', type: 'date' },
-      ],
+      columns: ['Name', { name: 'Created At', type: 'date' }],
     },
   ],
-};
+});

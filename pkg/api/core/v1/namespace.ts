@@ -1,138 +1,40 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { defineTypes, message, object, optional, required } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    Namespace: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ObjectMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Name, labels, annotations and other data that every object has.',
-      },
-      spec: {
-        number: 2,
-        type: 'NamespaceSpec',
-        omitempty: true,
-        optional: true,
-        doc: 'What the object is meant to be.',
-      },
-      status: {
-        number: 3,
-        type: 'NamespaceStatus',
-        omitempty: true,
-        optional: true,
-        doc: 'What was last observed of the object. Written by the system, never by users.',
-      },
-    },
-    NamespaceCondition: {
-      type: { number: 1, type: 'string', enum: 'NamespaceConditionType', doc: 'Aspect that the condition describes.' },
-      status: {
-        number: 2,
-        type: 'string',
-        enum: 'ConditionStatus',
-        doc: 'Whether the condition holds: `True`, `False` or `Unknown`.',
-      },
-      lastTransitionTime: {
-        number: 4,
-        type: 'meta.v1.Time',
-        omitempty: true,
-        optional: true,
-        doc: 'When the status last changed.',
-      },
-      reason: {
-        number: 5,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'One CamelCase word on why the status last changed, for programs.',
-      },
-      message: {
-        number: 6,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Details of the last change of the status, for people.',
-      },
-    },
-    NamespaceList: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ListMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Resource version of the list, and where to continue when it comes in chunks.',
-      },
-      items: { number: 2, type: 'Namespace', repeated: true, doc: 'The objects of the list.' },
-    },
-    NamespaceSpec: {
-      finalizers: {
-        number: 1,
-        type: 'string',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        enum: 'FinalizerName',
-        doc: 'Who must still clean up before the namespace can go. Changed through the `finalize` subresource only.',
-      },
-    },
-    NamespaceStatus: {
-      phase: {
-        number: 1,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        enum: 'NamespacePhase',
-        doc: '`Active`, or `Terminating` once it is being deleted.',
-      },
-      conditions: {
-        number: 2,
-        type: 'NamespaceCondition',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        patchStrategy: 'merge',
-        patchMergeKey: 'type',
-        doc: 'Latest observations of single aspects of the state, one per condition type.',
-      },
-    },
-  },
-  docs: {
-    Namespace:
-      'A scope for names: objects of different namespaces may be called the same. Policies and quotas are set per namespace.',
-    NamespaceCondition: "One aspect of a namespace's state, mostly of its deletion.",
-    NamespaceList: 'A list of Namespace objects.',
-    NamespaceSpec: 'What a namespace is meant to be.',
-    NamespaceStatus: 'What was last observed of a namespace.',
+    Namespace: object('A scope for names: objects of different namespaces may be called the same. Policies and quotas are set per namespace.', {
+      spec: optional(2, 'NamespaceSpec', 'What the object is meant to be.'),
+      status: optional(3, 'NamespaceStatus', 'What was last observed of the object. Written by the system, never by users.'),
+    }),
+    NamespaceCondition: message("One aspect of a namespace's state, mostly of its deletion.", {
+      type: required(1, 'string', { enum: 'NamespaceConditionType' }, 'Aspect that the condition describes.'),
+      status: required(2, 'string', { enum: 'ConditionStatus' }, 'Whether the condition holds: `True`, `False` or `Unknown`.'),
+      lastTransitionTime: optional(4, 'meta.v1.Time', 'When the status last changed.'),
+      reason: optional(5, 'string', 'One CamelCase word on why the status last changed, for programs.'),
+      message: optional(6, 'string', 'Details of the last change of the status, for people.'),
+    }),
+    NamespaceSpec: message('What a namespace is meant to be.', {
+      finalizers: optional(1, 'string[]', { enum: 'FinalizerName' }, 'Who must still clean up before the namespace can go. Changed through the `finalize` subresource only.'),
+    }),
+    NamespaceStatus: message('What was last observed of a namespace.', {
+      phase: optional(1, 'string', { enum: 'NamespacePhase' }, '`Active`, or `Terminating` once it is being deleted.'),
+      conditions: optional(2, 'NamespaceCondition[]', { patchMergeKey: 'type' }, 'Latest observations of single aspects of the state, one per condition type.'),
+    }),
   },
   enums: {
     FinalizerName: ['orch'],
-    NamespaceConditionType: [
-      'NamespaceContentRemaining',
-      'NamespaceDeletionContentFailure',
-      'NamespaceDeletionDiscoveryFailure',
-      'NamespaceDeletionGroupVersionParsingFailure',
-      'NamespaceFinalizersRemaining',
-    ],
+    NamespaceConditionType: ['NamespaceContentRemaining', 'NamespaceDeletionContentFailure', 'NamespaceDeletionDiscoveryFailure', 'NamespaceDeletionGroupVersionParsingFailure', 'NamespaceFinalizersRemaining'],
     NamespacePhase: ['Active', 'Terminating'],
   },
   resources: [
     {
       resource: 'namespaces',
-      singular: 'namespace',
       kind: 'Namespace',
       namespaced: false,
       verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
       shortNames: ['ns'],
-      subresources: [
-        { name: 'finalize', kind: 'Namespace', verbs: ['update'] },
-        { name: 'status', kind: 'Namespace', verbs: ['get', 'patch', 'update'] },
-      ],
-      columns: [
-        { name: 'Name', type: 'string', format: 'name' },
-        { name: 'Status', type: 'string' },
-        { name: 'Age', type: 'string' },
-      ],
+      subresources: [{ name: 'finalize', verbs: ['update'] }, 'status'],
+      columns: ['Name', 'Status', 'Age'],
     },
   ],
-};
+});

@@ -1,20 +1,10 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { defineTypes, object, required } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    RangeAllocation: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ObjectMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Name, labels, annotations and other data that every object has.',
-      },
-      range: { number: 2, type: 'string', doc: 'The range, as text.' },
-      data: { number: 3, type: 'bytes', doc: 'A bit for each member of the range that is in use.' },
-    },
+    RangeAllocation: object('Which members of a range, of addresses or ports, are in use. Only for the system itself.', {
+      range: required(2, 'string', 'The range, as text.'),
+      data: required(3, 'bytes', 'A bit for each member of the range that is in use.'),
+    }),
   },
-  docs: {
-    RangeAllocation: 'Which members of a range, of addresses or ports, are in use. Only for the system itself.',
-  },
-};
+});

@@ -1,151 +1,32 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { defineTypes, message, object, optional, pointer, required, scale, wide } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    ReplicationController: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ObjectMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Name, labels, annotations and other data that every object has.',
-      },
-      spec: {
-        number: 2,
-        type: 'ReplicationControllerSpec',
-        omitempty: true,
-        optional: true,
-        doc: 'What the object is meant to be.',
-      },
-      status: {
-        number: 3,
-        type: 'ReplicationControllerStatus',
-        omitempty: true,
-        optional: true,
-        doc: 'What was last observed of the object. Written by the system, never by users.',
-      },
-    },
-    ReplicationControllerCondition: {
-      type: {
-        number: 1,
-        type: 'string',
-        enum: 'ReplicationControllerConditionType',
-        doc: 'Aspect that the condition describes.',
-      },
-      status: {
-        number: 2,
-        type: 'string',
-        enum: 'ConditionStatus',
-        doc: 'Whether the condition holds: `True`, `False` or `Unknown`.',
-      },
-      lastTransitionTime: {
-        number: 3,
-        type: 'meta.v1.Time',
-        omitempty: true,
-        optional: true,
-        doc: 'When the status last changed.',
-      },
-      reason: {
-        number: 4,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'One CamelCase word on why the status last changed, for programs.',
-      },
-      message: {
-        number: 5,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Details of the last change of the status, for people.',
-      },
-    },
-    ReplicationControllerList: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ListMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Resource version of the list, and where to continue when it comes in chunks.',
-      },
-      items: { number: 2, type: 'ReplicationController', repeated: true, doc: 'The objects of the list.' },
-    },
-    ReplicationControllerSpec: {
-      replicas: {
-        number: 1,
-        type: 'int32',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Number of pods wanted. Default 1.',
-      },
-      minReadySeconds: {
-        number: 4,
-        type: 'int32',
-        omitempty: true,
-        optional: true,
-        doc: 'Seconds that a pod must be ready without a container failing before it counts as available. Default 0.',
-      },
-      selector: {
-        number: 2,
-        type: 'string',
-        map: 'string',
-        omitempty: true,
-        optional: true,
-        mapType: 'atomic',
-        doc: "Labels of the pods that count; must match those of the template. Default: the template's labels.",
-      },
-      template: {
-        number: 3,
-        type: 'PodTemplateSpec',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'The pods to make when there are too few.',
-      },
-    },
-    ReplicationControllerStatus: {
-      replicas: { number: 1, type: 'int32', doc: 'Number of pods.' },
-      fullyLabeledReplicas: {
-        number: 2,
-        type: 'int32',
-        omitempty: true,
-        optional: true,
-        doc: 'Pods that have all labels of the template.',
-      },
-      readyReplicas: { number: 4, type: 'int32', omitempty: true, optional: true, doc: 'Pods that are ready.' },
-      availableReplicas: {
-        number: 5,
-        type: 'int32',
-        omitempty: true,
-        optional: true,
-        doc: 'Pods that have been ready for `minReadySeconds`.',
-      },
-      observedGeneration: {
-        number: 3,
-        type: 'int64',
-        omitempty: true,
-        optional: true,
-        doc: 'Generation of the spec that this status describes.',
-      },
-      conditions: {
-        number: 6,
-        type: 'ReplicationControllerCondition',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        patchStrategy: 'merge',
-        patchMergeKey: 'type',
-        doc: 'Latest observations of single aspects of the state, one per condition type.',
-      },
-    },
-  },
-  docs: {
-    ReplicationController: 'Keeps a number of equal pods running. Superseded by ReplicaSet and Deployment.',
-    ReplicationControllerCondition: "One aspect of a ReplicationController's state.",
-    ReplicationControllerList: 'A list of ReplicationController objects.',
-    ReplicationControllerSpec: 'What a ReplicationController keeps running.',
-    ReplicationControllerStatus: 'What was last observed of a ReplicationController.',
+    ReplicationController: object('Keeps a number of equal pods running. Superseded by ReplicaSet and Deployment.', {
+      spec: optional(2, 'ReplicationControllerSpec', 'What the object is meant to be.'),
+      status: optional(3, 'ReplicationControllerStatus', 'What was last observed of the object. Written by the system, never by users.'),
+    }),
+    ReplicationControllerCondition: message("One aspect of a ReplicationController's state.", {
+      type: required(1, 'string', { enum: 'ReplicationControllerConditionType' }, 'Aspect that the condition describes.'),
+      status: required(2, 'string', { enum: 'ConditionStatus' }, 'Whether the condition holds: `True`, `False` or `Unknown`.'),
+      lastTransitionTime: optional(3, 'meta.v1.Time', 'When the status last changed.'),
+      reason: optional(4, 'string', 'One CamelCase word on why the status last changed, for programs.'),
+      message: optional(5, 'string', 'Details of the last change of the status, for people.'),
+    }),
+    ReplicationControllerSpec: message('What a ReplicationController keeps running.', {
+      replicas: pointer(1, 'int32', 'Number of pods wanted. Default 1.'),
+      minReadySeconds: optional(4, 'int32', 'Seconds that a pod must be ready without a container failing before it counts as available. Default 0.'),
+      selector: optional(2, 'map<string, string>', { mapType: 'atomic' }, "Labels of the pods that count; must match those of the template. Default: the template's labels."),
+      template: pointer(3, 'PodTemplateSpec', 'The pods to make when there are too few.'),
+    }),
+    ReplicationControllerStatus: message('What was last observed of a ReplicationController.', {
+      replicas: required(1, 'int32', 'Number of pods.'),
+      fullyLabeledReplicas: optional(2, 'int32', 'Pods that have all labels of the template.'),
+      readyReplicas: optional(4, 'int32', 'Pods that are ready.'),
+      availableReplicas: optional(5, 'int32', 'Pods that have been ready for `minReadySeconds`.'),
+      observedGeneration: optional(3, 'int64', 'Generation of the spec that this status describes.'),
+      conditions: optional(6, 'ReplicationControllerCondition[]', { patchMergeKey: 'type' }, 'Latest observations of single aspects of the state, one per condition type.'),
+    }),
   },
   enums: {
     ReplicationControllerConditionType: ['ReplicaFailure'],
@@ -153,26 +34,11 @@ export const declaration: KindDeclaration = {
   resources: [
     {
       resource: 'replicationcontrollers',
-      singular: 'replicationcontroller',
       kind: 'ReplicationController',
-      namespaced: true,
-      verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
       shortNames: ['rc'],
       categories: ['all'],
-      subresources: [
-        { name: 'scale', kind: 'Scale', group: 'autoscaling', version: 'v1', verbs: ['get', 'patch', 'update'] },
-        { name: 'status', kind: 'ReplicationController', verbs: ['get', 'patch', 'update'] },
-      ],
-      columns: [
-        { name: 'Name', type: 'string', format: 'name' },
-        { name: 'Desired', type: 'integer' },
-        { name: 'Current', type: 'integer' },
-        { name: 'Ready', type: 'integer' },
-        { name: 'Age', type: 'string' },
-        { name: 'Containers', type: 'string', priority: 1 },
-        { name: 'Images', type: 'string', priority: 1 },
-        { name: 'Selector', type: 'string', priority: 1 },
-      ],
+      subresources: [scale, 'status'],
+      columns: ['Name', { name: 'Desired', type: 'integer' }, { name: 'Current', type: 'integer' }, { name: 'Ready', type: 'integer' }, 'Age', ...wide('Containers', 'Images', 'Selector')],
     },
   ],
-};
+});

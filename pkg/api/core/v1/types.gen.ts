@@ -543,6 +543,16 @@ export interface LimitRange {
   spec: LimitRangeSpec;
 }
 
+/** A list of LimitRange objects. */
+export interface LimitRangeList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: LimitRange[];
+}
+
 /** Limits for one type of object, by resource name. */
 export interface LimitRangeItem {
   /** What is limited: `Pod` (sum of its containers), `Container` or `PersistentVolumeClaim`. */
@@ -557,16 +567,6 @@ export interface LimitRangeItem {
   defaultRequest?: Record<string, Quantity>;
   /** Most that the limit may be as a multiple of the request; both must then be set. */
   maxLimitRequestRatio?: Record<string, Quantity>;
-}
-
-/** A list of LimitRange objects. */
-export interface LimitRangeList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: LimitRange[];
 }
 
 /** What a LimitRange enforces. */
@@ -587,6 +587,16 @@ export interface Namespace {
   status?: NamespaceStatus;
 }
 
+/** A list of Namespace objects. */
+export interface NamespaceList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: Namespace[];
+}
+
 /** One aspect of a namespace's state, mostly of its deletion. */
 export interface NamespaceCondition {
   /** Aspect that the condition describes. */
@@ -599,16 +609,6 @@ export interface NamespaceCondition {
   reason?: string;
   /** Details of the last change of the status, for people. */
   message?: string;
-}
-
-/** A list of Namespace objects. */
-export interface NamespaceList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: Namespace[];
 }
 
 /** What a namespace is meant to be. */
@@ -847,6 +847,16 @@ export interface Node {
   status?: NodeStatus;
 }
 
+/** A list of Node objects. */
+export interface NodeList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: Node[];
+}
+
 /** An address at which a node is reached. */
 export interface NodeAddress {
   /** `Hostname`, `InternalIP`, `ExternalIP`, `InternalDNS` or `ExternalDNS`. */
@@ -893,16 +903,6 @@ export interface NodeConfigStatus {
 export interface NodeDaemonEndpoints {
   /** Where the node agent listens. */
   kubeletEndpoint?: DaemonEndpoint;
-}
-
-/** A list of Node objects. */
-export interface NodeList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: Node[];
 }
 
 /** Options of a request that is passed on to a node. */
@@ -1288,6 +1288,16 @@ export interface PersistentVolumeClaim {
   status?: PersistentVolumeClaimStatus;
 }
 
+/** A list of PersistentVolumeClaim objects. */
+export interface PersistentVolumeClaimList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: PersistentVolumeClaim[];
+}
+
 /** One aspect of a claim's state. */
 export interface PersistentVolumeClaimCondition {
   /** Aspect that the condition describes. */
@@ -1302,16 +1312,6 @@ export interface PersistentVolumeClaimCondition {
   reason?: string;
   /** Details of the last change of the status, for people. */
   message?: string;
-}
-
-/** A list of PersistentVolumeClaim objects. */
-export interface PersistentVolumeClaimList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: PersistentVolumeClaim[];
 }
 
 /** What storage is wanted. Only the requested size can change later, and only grow. */
@@ -1918,6 +1918,16 @@ export interface ReplicationController {
   status?: ReplicationControllerStatus;
 }
 
+/** A list of ReplicationController objects. */
+export interface ReplicationControllerList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: ReplicationController[];
+}
+
 /** One aspect of a ReplicationController's state. */
 export interface ReplicationControllerCondition {
   /** Aspect that the condition describes. */
@@ -1930,16 +1940,6 @@ export interface ReplicationControllerCondition {
   reason?: string;
   /** Details of the last change of the status, for people. */
   message?: string;
-}
-
-/** A list of ReplicationController objects. */
-export interface ReplicationControllerList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: ReplicationController[];
 }
 
 /** What a ReplicationController keeps running. */

@@ -1,32 +1,17 @@
 import { declaration as stable } from '#api/discovery/v1/endpointslice.js';
 import { anotherVersion } from '#apimachinery/schema/another-version.js';
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { optional, pointer } from '#apimachinery/schema/language.js';
 
-const { deprecatedTopology: _, zone: __, ...common } = stable.types['Endpoint'] ?? {};
-
-export const declaration: KindDeclaration = anotherVersion(stable, {
+export const declaration = anotherVersion(stable, {
   storedAs: { version: 'v1' },
   deprecation: { since: '1.21', until: '1.25', replacement: 'v1' },
-  types: {
+  granular: ['EndpointPort'],
+  fields: {
     Endpoint: {
-      ...common,
-      topology: {
-        number: 5,
-        type: 'string',
-        map: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Where it is, by label: its zone, its region, and the host name of its node.',
-      },
-      hints: {
-        number: 7,
-        type: 'EndpointHints',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        featureGate: 'TopologyAwareHints',
-        doc: 'Who should use it.',
-      },
+      deprecatedTopology: undefined,
+      zone: undefined,
+      topology: optional(5, 'map<string, string>', 'Where it is, by label: its zone, its region, and the host name of its node.'),
+      hints: pointer(7, 'EndpointHints', { featureGate: 'TopologyAwareHints' }, 'Who should use it.'),
     },
   },
 });

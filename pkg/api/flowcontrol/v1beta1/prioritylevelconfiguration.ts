@@ -1,8 +1,7 @@
 import { declaration as newer } from '#api/flowcontrol/v1beta2/prioritylevelconfiguration.js';
 import { anotherVersion } from '#apimachinery/schema/another-version.js';
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
 
-export const declaration: KindDeclaration = anotherVersion(newer, {
+export const declaration = anotherVersion(newer, {
   storedAs: { version: 'v1beta2' },
   deprecation: { since: '1.23', until: '1.26' },
 });

@@ -20,6 +20,16 @@ export interface FlowSchema {
   status?: FlowSchemaStatus;
 }
 
+/** A list of FlowSchema objects. */
+export interface FlowSchemaList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: FlowSchema[];
+}
+
 /** One aspect of a FlowSchema's state. */
 export interface FlowSchemaCondition {
   /** Aspect that the condition describes. */
@@ -32,16 +42,6 @@ export interface FlowSchemaCondition {
   reason?: string;
   /** Details of the last change of the status, for people. */
   message?: string;
-}
-
-/** A list of FlowSchema objects. */
-export interface FlowSchemaList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: FlowSchema[];
 }
 
 /** Which requests a schema is for, and how they are treated. */
@@ -160,6 +160,16 @@ export interface PriorityLevelConfiguration {
   status?: PriorityLevelConfigurationStatus;
 }
 
+/** A list of PriorityLevelConfiguration objects. */
+export interface PriorityLevelConfigurationList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: PriorityLevelConfiguration[];
+}
+
 /** One aspect of a priority level's state. */
 export interface PriorityLevelConfigurationCondition {
   /** Aspect that the condition describes. */
@@ -172,16 +182,6 @@ export interface PriorityLevelConfigurationCondition {
   reason?: string;
   /** Details of the last change of the status, for people. */
   message?: string;
-}
-
-/** A list of PriorityLevelConfiguration objects. */
-export interface PriorityLevelConfigurationList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: PriorityLevelConfiguration[];
 }
 
 /** How the requests of a level are limited. */

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { fixedFlowSchema, fixedPriorityLevel } from '#api/flowcontrol/v1beta2/fixed.js';
 import { flowSchemaStrategy } from '#api/flowcontrol/v1beta2/flowschema/strategy.js';
+import { fixedFlowSchema, fixedPriorityLevel } from '#api/flowcontrol/v1beta2/mandatory/fixed.js';
 import { priorityLevelConfigurationStrategy } from '#api/flowcontrol/v1beta2/prioritylevelconfiguration/strategy.js';
 import {
   created,

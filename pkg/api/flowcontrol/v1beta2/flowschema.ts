@@ -1,222 +1,65 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { defineTypes, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    FlowDistinguisherMethod: {
-      type: { number: 1, type: 'string', enum: 'FlowDistinguisherMethodType', doc: '`ByUser` or `ByNamespace`.' },
-    },
-    FlowSchema: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ObjectMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Name, labels, annotations and other data that every object has.',
-      },
-      spec: {
-        number: 2,
-        type: 'FlowSchemaSpec',
-        omitempty: true,
-        optional: true,
-        doc: 'What the object is meant to be.',
-      },
-      status: {
-        number: 3,
-        type: 'FlowSchemaStatus',
-        omitempty: true,
-        optional: true,
-        doc: 'What was last observed of the object. Written by the system, never by users.',
-      },
-    },
-    FlowSchemaCondition: {
-      type: { number: 1, type: 'string', omitempty: true, optional: true, doc: 'Aspect that the condition describes.' },
-      status: {
-        number: 2,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        enum: 'ConditionStatus',
-        doc: 'Whether the condition holds: `True`, `False` or `Unknown`.',
-      },
-      lastTransitionTime: {
-        number: 3,
-        type: 'meta.v1.Time',
-        omitempty: true,
-        optional: true,
-        doc: 'When the status last changed.',
-      },
-      reason: {
-        number: 4,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'One CamelCase word on why the status last changed, for programs.',
-      },
-      message: {
-        number: 5,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Details of the last change of the status, for people.',
-      },
-    },
-    FlowSchemaList: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ListMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Resource version of the list, and where to continue when it comes in chunks.',
-      },
-      items: { number: 2, type: 'FlowSchema', repeated: true, doc: 'The objects of the list.' },
-    },
-    FlowSchemaSpec: {
-      priorityLevelConfiguration: {
-        number: 1,
-        type: 'PriorityLevelConfigurationReference',
-        doc: 'Priority level of the requests. It must exist, otherwise the schema is ignored.',
-      },
-      matchingPrecedence: {
-        number: 2,
-        type: 'int32',
-        optional: true,
-        doc: 'Order among schemas, 1 to 10000; the lowest that matches counts. Default 1000.',
-      },
-      distinguisherMethod: {
-        number: 3,
-        type: 'FlowDistinguisherMethod',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'How requests are told apart into flows, which get a fair share each. Unset: one flow.',
-      },
-      rules: {
-        number: 4,
-        type: 'PolicyRulesWithSubjects',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        listType: 'atomic',
-        doc: 'Requests that the schema is for; one match is enough.',
-      },
-    },
-    FlowSchemaStatus: {
-      conditions: {
-        number: 1,
-        type: 'FlowSchemaCondition',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        listType: 'map',
-        listMapKeys: ['type'],
-        doc: 'Latest observations of single aspects of the state, one per condition type.',
-      },
-    },
-    GroupSubject: {
-      name: { number: 1, type: 'string', doc: 'Name of the group; `*` is all.' },
-    },
-    NonResourcePolicyRule: {
-      verbs: { number: 1, type: 'string', repeated: true, listType: 'set', doc: 'Verbs; `*` is all.' },
-      nonResourceURLs: {
-        number: 6,
-        type: 'string',
-        repeated: true,
-        listType: 'set',
-        doc: 'Paths; `*` at the end is a wildcard.',
-      },
-    },
-    PolicyRulesWithSubjects: {
-      subjects: {
-        number: 1,
-        type: 'Subject',
-        repeated: true,
-        listType: 'atomic',
-        doc: 'Who makes the requests; one match is enough.',
-      },
-      resourceRules: {
-        number: 2,
-        type: 'ResourcePolicyRule',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        listType: 'atomic',
-        doc: 'Requests for resources. One match among all rules is enough.',
-      },
-      nonResourceRules: {
-        number: 3,
-        type: 'NonResourcePolicyRule',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        listType: 'atomic',
-        doc: 'Requests for paths outside resources.',
-      },
-    },
-    PriorityLevelConfigurationReference: {
-      name: { number: 1, type: 'string', doc: 'Name of the level.' },
-    },
-    ResourcePolicyRule: {
-      verbs: { number: 1, type: 'string', repeated: true, listType: 'set', doc: 'Verbs; `*` is all.' },
-      apiGroups: { number: 2, type: 'string', repeated: true, listType: 'set', doc: 'Groups; `*` is all.' },
-      resources: {
-        number: 3,
-        type: 'string',
-        repeated: true,
-        listType: 'set',
-        doc: 'Resources, as `resource` or `resource/subresource`; `*` is all.',
-      },
-      clusterScope: {
-        number: 4,
-        type: 'bool',
-        omitempty: true,
-        optional: true,
-        doc: 'Whether requests without a namespace match. Default false.',
-      },
-      namespaces: {
-        number: 5,
-        type: 'string',
-        repeated: true,
-        optional: true,
-        listType: 'set',
-        doc: 'Namespaces that match; `*` is all. Empty: none.',
-      },
-    },
-    ServiceAccountSubject: {
-      namespace: { number: 1, type: 'string', doc: 'Namespace of the account.' },
-      name: { number: 2, type: 'string', doc: 'Name of the account; `*` is all of the namespace.' },
-    },
-    Subject: {
-      kind: { number: 1, type: 'string', enum: 'SubjectKind', doc: '`User`, `Group` or `ServiceAccount`.' },
-      user: { number: 2, type: 'UserSubject', pointer: true, omitempty: true, optional: true, doc: 'A user.' },
-      group: { number: 3, type: 'GroupSubject', pointer: true, omitempty: true, optional: true, doc: 'A group.' },
-      serviceAccount: {
-        number: 4,
-        type: 'ServiceAccountSubject',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'A service account.',
-      },
-    },
-    UserSubject: {
-      name: { number: 1, type: 'string', doc: 'Name of the user; `*` is all.' },
-    },
-  },
-  docs: {
-    FlowDistinguisherMethod: 'How requests of a schema are told apart into flows.',
-    FlowSchema: 'Assigns requests to a priority level.',
-    FlowSchemaCondition: "One aspect of a FlowSchema's state.",
-    FlowSchemaList: 'A list of FlowSchema objects.',
-    FlowSchemaSpec: 'Which requests a schema is for, and how they are treated.',
-    FlowSchemaStatus: 'What was last observed of a FlowSchema.',
-    GroupSubject: 'A group of users.',
-    NonResourcePolicyRule: 'Requests for paths outside resources.',
-    PolicyRulesWithSubjects: 'Requests of somebody for something.',
-    PriorityLevelConfigurationReference: 'A priority level.',
-    ResourcePolicyRule: 'Requests for resources.',
-    ServiceAccountSubject: 'A service account.',
-    Subject: 'Who makes requests. The member that the kind names is set.',
-    UserSubject: 'A user.',
+    FlowDistinguisherMethod: message('How requests of a schema are told apart into flows.', {
+      type: required(1, 'string', { enum: 'FlowDistinguisherMethodType' }, '`ByUser` or `ByNamespace`.'),
+    }),
+    FlowSchema: object('Assigns requests to a priority level.', {
+      spec: optional(2, 'FlowSchemaSpec', 'What the object is meant to be.'),
+      status: optional(3, 'FlowSchemaStatus', 'What was last observed of the object. Written by the system, never by users.'),
+    }),
+    FlowSchemaCondition: message("One aspect of a FlowSchema's state.", {
+      type: optional(1, 'string', 'Aspect that the condition describes.'),
+      status: optional(2, 'string', { enum: 'ConditionStatus' }, 'Whether the condition holds: `True`, `False` or `Unknown`.'),
+      lastTransitionTime: optional(3, 'meta.v1.Time', 'When the status last changed.'),
+      reason: optional(4, 'string', 'One CamelCase word on why the status last changed, for programs.'),
+      message: optional(5, 'string', 'Details of the last change of the status, for people.'),
+    }),
+    FlowSchemaSpec: message('Which requests a schema is for, and how they are treated.', {
+      priorityLevelConfiguration: required(1, 'PriorityLevelConfigurationReference', 'Priority level of the requests. It must exist, otherwise the schema is ignored.'),
+      matchingPrecedence: optional(2, 'int32', { omitempty: false }, 'Order among schemas, 1 to 10000; the lowest that matches counts. Default 1000.'),
+      distinguisherMethod: pointer(3, 'FlowDistinguisherMethod', 'How requests are told apart into flows, which get a fair share each. Unset: one flow.'),
+      rules: optional(4, 'PolicyRulesWithSubjects[]', { listType: 'atomic' }, 'Requests that the schema is for; one match is enough.'),
+    }),
+    FlowSchemaStatus: message('What was last observed of a FlowSchema.', {
+      conditions: optional(1, 'FlowSchemaCondition[]', { listMapKeys: ['type'] }, 'Latest observations of single aspects of the state, one per condition type.'),
+    }),
+    GroupSubject: message('A group of users.', {
+      name: required(1, 'string', 'Name of the group; `*` is all.'),
+    }),
+    NonResourcePolicyRule: message('Requests for paths outside resources.', {
+      verbs: required(1, 'string[]', { listType: 'set' }, 'Verbs; `*` is all.'),
+      nonResourceURLs: required(6, 'string[]', { listType: 'set' }, 'Paths; `*` at the end is a wildcard.'),
+    }),
+    PolicyRulesWithSubjects: message('Requests of somebody for something.', {
+      subjects: required(1, 'Subject[]', { listType: 'atomic' }, 'Who makes the requests; one match is enough.'),
+      resourceRules: optional(2, 'ResourcePolicyRule[]', { listType: 'atomic' }, 'Requests for resources. One match among all rules is enough.'),
+      nonResourceRules: optional(3, 'NonResourcePolicyRule[]', { listType: 'atomic' }, 'Requests for paths outside resources.'),
+    }),
+    PriorityLevelConfigurationReference: message('A priority level.', {
+      name: required(1, 'string', 'Name of the level.'),
+    }),
+    ResourcePolicyRule: message('Requests for resources.', {
+      verbs: required(1, 'string[]', { listType: 'set' }, 'Verbs; `*` is all.'),
+      apiGroups: required(2, 'string[]', { listType: 'set' }, 'Groups; `*` is all.'),
+      resources: required(3, 'string[]', { listType: 'set' }, 'Resources, as `resource` or `resource/subresource`; `*` is all.'),
+      clusterScope: optional(4, 'bool', 'Whether requests without a namespace match. Default false.'),
+      namespaces: optional(5, 'string[]', { listType: 'set', omitempty: false }, 'Namespaces that match; `*` is all. Empty: none.'),
+    }),
+    ServiceAccountSubject: message('A service account.', {
+      namespace: required(1, 'string', 'Namespace of the account.'),
+      name: required(2, 'string', 'Name of the account; `*` is all of the namespace.'),
+    }),
+    Subject: message('Who makes requests. The member that the kind names is set.', {
+      kind: required(1, 'string', { enum: 'SubjectKind' }, '`User`, `Group` or `ServiceAccount`.'),
+      user: pointer(2, 'UserSubject', 'A user.'),
+      group: pointer(3, 'GroupSubject', 'A group.'),
+      serviceAccount: pointer(4, 'ServiceAccountSubject', 'A service account.'),
+    }),
+    UserSubject: message('A user.', {
+      name: required(1, 'string', 'Name of the user; `*` is all.'),
+    }),
   },
   enums: {
     ConditionStatus: ['False', 'True', 'Unknown'],
@@ -226,19 +69,10 @@ export const declaration: KindDeclaration = {
   resources: [
     {
       resource: 'flowschemas',
-      singular: 'flowschema',
       kind: 'FlowSchema',
       namespaced: false,
-      verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
-      subresources: [{ name: 'status', kind: 'FlowSchema', verbs: ['get', 'patch', 'update'] }],
-      columns: [
-        { name: 'Name', type: 'string', format: 'name' },
-        { name: 'PriorityLevel', type: 'string' },
-        { name: 'MatchingPrecedence', type: 'string' },
-        { name: 'DistinguisherMethod', type: 'string' },
-        { name: 'Age', type: 'string' },
-        { name: 'MissingPL', type: 'string' },
-      ],
+      subresources: ['status'],
+      columns: ['Name', 'PriorityLevel', 'MatchingPrecedence', 'DistinguisherMethod', 'Age', 'MissingPL'],
     },
   ],
-};
+});

@@ -1,207 +1,59 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { defineTypes, inlined, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    HTTPIngressPath: {
-      path: {
-        number: 1,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Path that requests are compared with; begins with `/`. Required for `Exact` and `Prefix`.',
-      },
-      pathType: {
-        number: 3,
-        type: 'string',
-        pointer: true,
-        doc: 'How the path is compared: `Exact` as a whole, `Prefix` element by element, `ImplementationSpecific` as the ingress controller likes. Required.',
-      },
-      backend: { number: 2, type: 'IngressBackend', doc: 'Where the requests go.' },
-    },
-    HTTPIngressRuleValue: {
-      paths: {
-        number: 1,
-        type: 'HTTPIngressPath',
-        repeated: true,
-        listType: 'atomic',
-        doc: 'Paths and their backends. The longest match wins.',
-      },
-    },
-    Ingress: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ObjectMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Name, labels, annotations and other data that every object has.',
-      },
-      spec: { number: 2, type: 'IngressSpec', omitempty: true, optional: true, doc: 'What the object is meant to be.' },
-      status: {
-        number: 3,
-        type: 'IngressStatus',
-        omitempty: true,
-        optional: true,
-        doc: 'What was last observed of the object. Written by the system, never by users.',
-      },
-    },
-    IngressBackend: {
-      service: {
-        number: 4,
-        type: 'IngressServiceBackend',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'A service of the same namespace.',
-      },
-      resource: {
-        number: 3,
-        type: 'core.v1.TypedLocalObjectReference',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Another object of the same namespace that the controller understands.',
-      },
-    },
-    IngressList: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ListMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Resource version of the list, and where to continue when it comes in chunks.',
-      },
-      items: { number: 2, type: 'Ingress', repeated: true, doc: 'The objects of the list.' },
-    },
-    IngressRule: {
-      host: {
-        number: 1,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Host name of the requests, without port and not an address. `*.` stands for one first label. Default: all hosts.',
-      },
-      '~ingressRuleValue': {
-        number: 2,
-        type: 'IngressRuleValue',
-        omitempty: true,
-        optional: true,
-        inline: true,
-        protoName: 'ingressRuleValue',
-      },
-    },
-    IngressRuleValue: {
-      http: {
-        number: 1,
-        type: 'HTTPIngressRuleValue',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Routing by path.',
-      },
-    },
-    IngressServiceBackend: {
-      name: { number: 1, type: 'string', doc: 'Name of the service.' },
-      port: { number: 2, type: 'ServiceBackendPort', omitempty: true, optional: true, doc: 'Port of the service.' },
-    },
-    IngressSpec: {
-      ingressClassName: {
-        number: 4,
-        type: 'string',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Name of the IngressClass, which says who carries this out. Default: the default class, if there is one.',
-      },
-      defaultBackend: {
-        number: 1,
-        type: 'IngressBackend',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Where requests go that match no rule. Required where there are no rules.',
-      },
-      tls: {
-        number: 2,
-        type: 'IngressTLS',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        listType: 'atomic',
-        doc: 'Hosts served with TLS, and their certificates.',
-      },
-      rules: {
-        number: 3,
-        type: 'IngressRule',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        listType: 'atomic',
-        doc: 'Routing by host.',
-      },
-    },
-    IngressStatus: {
-      loadBalancer: {
-        number: 1,
-        type: 'core.v1.LoadBalancerStatus',
-        omitempty: true,
-        optional: true,
-        doc: 'Addresses at which requests are taken.',
-      },
-    },
-    IngressTLS: {
-      hosts: {
-        number: 1,
-        type: 'string',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        listType: 'atomic',
-        doc: 'Host names in the certificate. Default: all, as the controller sees fit.',
-      },
-      secretName: {
-        number: 2,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Secret of type TLS with certificate and key, in the same namespace.',
-      },
-    },
-    ServiceBackendPort: {
-      name: { number: 1, type: 'string', omitempty: true, optional: true, doc: 'Name of the port.' },
-      number: { number: 2, type: 'int32', omitempty: true, optional: true, doc: 'Number of the port.' },
-    },
-  },
-  docs: {
-    HTTPIngressPath: 'Where requests to some paths go.',
-    HTTPIngressRuleValue: 'Where requests to a host go, by path.',
-    Ingress: 'Routes HTTP requests from outside to services. A controller must be there to carry it out.',
-    IngressBackend: 'Where requests go. Exactly one member is set.',
-    IngressList: 'A list of Ingress objects.',
-    IngressRule: 'Where requests to a host go.',
-    IngressRuleValue: 'Routing within a host.',
-    IngressServiceBackend: 'A service that requests go to.',
-    IngressSpec: 'What an Ingress routes.',
-    IngressStatus: 'What was last observed of an Ingress.',
-    IngressTLS: 'Hosts served with one certificate.',
-    ServiceBackendPort: 'A port of a service. Exactly one member is set.',
+    HTTPIngressPath: message('Where requests to some paths go.', {
+      path: optional(1, 'string', 'Path that requests are compared with; begins with `/`. Required for `Exact` and `Prefix`.'),
+      pathType: required(3, 'string', { pointer: true }, 'How the path is compared: `Exact` as a whole, `Prefix` element by element, `ImplementationSpecific` as the ingress controller likes. Required.'),
+      backend: required(2, 'IngressBackend', 'Where the requests go.'),
+    }),
+    HTTPIngressRuleValue: message('Where requests to a host go, by path.', {
+      paths: required(1, 'HTTPIngressPath[]', { listType: 'atomic' }, 'Paths and their backends. The longest match wins.'),
+    }),
+    Ingress: object('Routes HTTP requests from outside to services. A controller must be there to carry it out.', {
+      spec: optional(2, 'IngressSpec', 'What the object is meant to be.'),
+      status: optional(3, 'IngressStatus', 'What was last observed of the object. Written by the system, never by users.'),
+    }),
+    IngressBackend: message('Where requests go. Exactly one member is set.', {
+      service: pointer(4, 'IngressServiceBackend', 'A service of the same namespace.'),
+      resource: pointer(3, 'core.v1.TypedLocalObjectReference', 'Another object of the same namespace that the controller understands.'),
+    }),
+    IngressRule: message('Where requests to a host go.', {
+      host: optional(1, 'string', 'Host name of the requests, without port and not an address. `*.` stands for one first label. Default: all hosts.'),
+      '~ingressRuleValue': inlined(2, 'IngressRuleValue', { omitempty: true, optional: true }),
+    }),
+    IngressRuleValue: message('Routing within a host.', {
+      http: pointer(1, 'HTTPIngressRuleValue', 'Routing by path.'),
+    }),
+    IngressServiceBackend: message('A service that requests go to.', {
+      name: required(1, 'string', 'Name of the service.'),
+      port: optional(2, 'ServiceBackendPort', 'Port of the service.'),
+    }),
+    IngressSpec: message('What an Ingress routes.', {
+      ingressClassName: pointer(4, 'string', 'Name of the IngressClass, which says who carries this out. Default: the default class, if there is one.'),
+      defaultBackend: pointer(1, 'IngressBackend', 'Where requests go that match no rule. Required where there are no rules.'),
+      tls: optional(2, 'IngressTLS[]', { listType: 'atomic' }, 'Hosts served with TLS, and their certificates.'),
+      rules: optional(3, 'IngressRule[]', { listType: 'atomic' }, 'Routing by host.'),
+    }),
+    IngressStatus: message('What was last observed of an Ingress.', {
+      loadBalancer: optional(1, 'core.v1.LoadBalancerStatus', 'Addresses at which requests are taken.'),
+    }),
+    IngressTLS: message('Hosts served with one certificate.', {
+      hosts: optional(1, 'string[]', { listType: 'atomic' }, 'Host names in the certificate. Default: all, as the controller sees fit.'),
+      secretName: optional(2, 'string', 'Secret of type TLS with certificate and key, in the same namespace.'),
+    }),
+    ServiceBackendPort: message('A port of a service. Exactly one member is set.', {
+      name: optional(1, 'string', 'Name of the port.'),
+      number: optional(2, 'int32', 'Number of the port.'),
+    }),
   },
   resources: [
     {
       resource: 'ingresses',
-      singular: 'ingress',
       kind: 'Ingress',
-      namespaced: true,
-      verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
       shortNames: ['ing'],
-      subresources: [{ name: 'status', kind: 'Ingress', verbs: ['get', 'patch', 'update'] }],
-      columns: [
-        { name: 'Name', type: 'string', format: 'name' },
-        { name: 'Class', type: 'string' },
-        { name: 'Hosts', type: 'string' },
-        { name: 'Address', type: 'string' },
-        { name: 'Ports', type: 'string' },
-        { name: 'Age', type: 'string' },
-      ],
+      subresources: ['status'],
+      columns: ['Name', 'Class', 'Hosts', 'Address', 'Ports', 'Age'],
     },
   ],
-};
+});

@@ -1,196 +1,42 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { defineTypes, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    IPBlock: {
-      cidr: { number: 1, type: 'string', doc: 'The range, such as `192.168.1.0/24` or `2001:db8::/64`.' },
-      except: {
-        number: 2,
-        type: 'string',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Ranges within it that do not belong to it.',
-      },
-    },
-    NetworkPolicy: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ObjectMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Name, labels, annotations and other data that every object has.',
-      },
-      spec: {
-        number: 2,
-        type: 'NetworkPolicySpec',
-        omitempty: true,
-        optional: true,
-        doc: 'What the object is meant to be.',
-      },
-      status: {
-        number: 3,
-        type: 'NetworkPolicyStatus',
-        omitempty: true,
-        optional: true,
-        doc: 'What was last observed of the object. Written by the system, never by users.',
-      },
-    },
-    NetworkPolicyEgressRule: {
-      ports: {
-        number: 1,
-        type: 'NetworkPolicyPort',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Ports that traffic may go to. Empty: all.',
-      },
-      to: {
-        number: 2,
-        type: 'NetworkPolicyPeer',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Where traffic may go. Empty: anywhere.',
-      },
-    },
-    NetworkPolicyIngressRule: {
-      ports: {
-        number: 1,
-        type: 'NetworkPolicyPort',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Ports of the pods that traffic may come in on. Empty: all.',
-      },
-      from: {
-        number: 2,
-        type: 'NetworkPolicyPeer',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Where traffic may come from. Empty: anywhere.',
-      },
-    },
-    NetworkPolicyList: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ListMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Resource version of the list, and where to continue when it comes in chunks.',
-      },
-      items: { number: 2, type: 'NetworkPolicy', repeated: true, doc: 'The objects of the list.' },
-    },
-    NetworkPolicyPeer: {
-      podSelector: {
-        number: 1,
-        type: 'meta.v1.LabelSelector',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: "Labels of the pods. Empty: all pods. Without `namespaceSelector`, those of the policy's own namespace.",
-      },
-      namespaceSelector: {
-        number: 2,
-        type: 'meta.v1.LabelSelector',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Labels of the namespaces whose pods are meant. Empty: all namespaces.',
-      },
-      ipBlock: {
-        number: 3,
-        type: 'IPBlock',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'An address range. Not together with selectors.',
-      },
-    },
-    NetworkPolicyPort: {
-      protocol: {
-        number: 1,
-        type: 'string',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: '`TCP`, `UDP` or `SCTP`. Default `TCP`.',
-      },
-      port: {
-        number: 2,
-        type: 'intstr.IntOrString',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Number of the port or name of a container port. Default: all ports.',
-      },
-      endPort: {
-        number: 3,
-        type: 'int32',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Last port of a range that begins at `port`, which must then be a number not above it.',
-      },
-    },
-    NetworkPolicySpec: {
-      podSelector: {
-        number: 1,
-        type: 'meta.v1.LabelSelector',
-        doc: 'Labels of the pods that the policy is for. Empty: all of the namespace.',
-      },
-      ingress: {
-        number: 2,
-        type: 'NetworkPolicyIngressRule',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Traffic that may come in. Empty: none, where the policy is about incoming traffic.',
-      },
-      egress: {
-        number: 3,
-        type: 'NetworkPolicyEgressRule',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Traffic that may leave. Empty: none, where the policy is about outgoing traffic.',
-      },
-      policyTypes: {
-        number: 4,
-        type: 'string',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        enum: 'PolicyType',
-        doc: 'What the policy is about: `Ingress`, `Egress` or both. Default: `Ingress`, and `Egress` where there are egress rules.',
-      },
-    },
-    NetworkPolicyStatus: {
-      conditions: {
-        number: 1,
-        type: 'meta.v1.Condition',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        patchStrategy: 'merge',
-        patchMergeKey: 'type',
-        listType: 'map',
-        listMapKeys: ['type'],
-        doc: 'Latest observations of single aspects of the state, one per condition type.',
-      },
-    },
-  },
-  docs: {
-    IPBlock: 'An address range, with exceptions.',
-    NetworkPolicy: 'Which traffic pods may take and send. Pods that no policy selects may take and send all.',
-    NetworkPolicyEgressRule: 'Traffic that may leave: to one of the peers, on one of the ports.',
-    NetworkPolicyIngressRule: 'Traffic that may come in: from one of the peers, on one of the ports.',
-    NetworkPolicyList: 'A list of NetworkPolicy objects.',
-    NetworkPolicyPeer: 'Who traffic may come from or go to: either pods or an address range.',
-    NetworkPolicyPort: 'Ports of a protocol.',
-    NetworkPolicySpec: 'Which pods a policy is for, and what it lets pass.',
-    NetworkPolicyStatus: 'What was last observed of a policy.',
+    IPBlock: message('An address range, with exceptions.', {
+      cidr: required(1, 'string', 'The range, such as `192.168.1.0/24` or `2001:db8::/64`.'),
+      except: optional(2, 'string[]', 'Ranges within it that do not belong to it.'),
+    }),
+    NetworkPolicy: object('Which traffic pods may take and send. Pods that no policy selects may take and send all.', {
+      spec: optional(2, 'NetworkPolicySpec', 'What the object is meant to be.'),
+      status: optional(3, 'NetworkPolicyStatus', 'What was last observed of the object. Written by the system, never by users.'),
+    }),
+    NetworkPolicyEgressRule: message('Traffic that may leave: to one of the peers, on one of the ports.', {
+      ports: optional(1, 'NetworkPolicyPort[]', 'Ports that traffic may go to. Empty: all.'),
+      to: optional(2, 'NetworkPolicyPeer[]', 'Where traffic may go. Empty: anywhere.'),
+    }),
+    NetworkPolicyIngressRule: message('Traffic that may come in: from one of the peers, on one of the ports.', {
+      ports: optional(1, 'NetworkPolicyPort[]', 'Ports of the pods that traffic may come in on. Empty: all.'),
+      from: optional(2, 'NetworkPolicyPeer[]', 'Where traffic may come from. Empty: anywhere.'),
+    }),
+    NetworkPolicyPeer: message('Who traffic may come from or go to: either pods or an address range.', {
+      podSelector: pointer(1, 'meta.v1.LabelSelector', "Labels of the pods. Empty: all pods. Without `namespaceSelector`, those of the policy's own namespace."),
+      namespaceSelector: pointer(2, 'meta.v1.LabelSelector', 'Labels of the namespaces whose pods are meant. Empty: all namespaces.'),
+      ipBlock: pointer(3, 'IPBlock', 'An address range. Not together with selectors.'),
+    }),
+    NetworkPolicyPort: message('Ports of a protocol.', {
+      protocol: pointer(1, 'string', '`TCP`, `UDP` or `SCTP`. Default `TCP`.'),
+      port: pointer(2, 'intstr.IntOrString', 'Number of the port or name of a container port. Default: all ports.'),
+      endPort: pointer(3, 'int32', 'Last port of a range that begins at `port`, which must then be a number not above it.'),
+    }),
+    NetworkPolicySpec: message('Which pods a policy is for, and what it lets pass.', {
+      podSelector: required(1, 'meta.v1.LabelSelector', 'Labels of the pods that the policy is for. Empty: all of the namespace.'),
+      ingress: optional(2, 'NetworkPolicyIngressRule[]', 'Traffic that may come in. Empty: none, where the policy is about incoming traffic.'),
+      egress: optional(3, 'NetworkPolicyEgressRule[]', 'Traffic that may leave. Empty: none, where the policy is about outgoing traffic.'),
+      policyTypes: optional(4, 'string[]', { enum: 'PolicyType' }, 'What the policy is about: `Ingress`, `Egress` or both. Default: `Ingress`, and `Egress` where there are egress rules.'),
+    }),
+    NetworkPolicyStatus: message('What was last observed of a policy.', {
+      conditions: optional(1, 'meta.v1.Condition[]', { patchMergeKey: 'type' }, 'Latest observations of single aspects of the state, one per condition type.'),
+    }),
   },
   enums: {
     PolicyType: ['Egress', 'Ingress'],
@@ -198,16 +44,9 @@ export const declaration: KindDeclaration = {
   resources: [
     {
       resource: 'networkpolicies',
-      singular: 'networkpolicy',
       kind: 'NetworkPolicy',
-      namespaced: true,
-      verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
       shortNames: ['netpol'],
-      columns: [
-        { name: 'Name', type: 'string', format: 'name' },
-        { name: 'Pod-Selector', type: 'string' },
-        { name: 'Age', type: 'string' },
-      ],
+      columns: ['Name', 'Pod-Selector', 'Age'],
     },
   ],
-};
+});

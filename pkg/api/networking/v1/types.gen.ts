@@ -32,14 +32,6 @@ export interface Ingress {
   status?: IngressStatus;
 }
 
-/** Where requests go. Exactly one member is set. */
-export interface IngressBackend {
-  /** A service of the same namespace. */
-  service?: IngressServiceBackend;
-  /** Another object of the same namespace that the controller understands. */
-  resource?: TypedLocalObjectReference;
-}
-
 /** A list of Ingress objects. */
 export interface IngressList {
   apiVersion?: string;
@@ -48,6 +40,14 @@ export interface IngressList {
   metadata?: ListMeta;
   /** The objects of the list. */
   items: Ingress[];
+}
+
+/** Where requests go. Exactly one member is set. */
+export interface IngressBackend {
+  /** A service of the same namespace. */
+  service?: IngressServiceBackend;
+  /** Another object of the same namespace that the controller understands. */
+  resource?: TypedLocalObjectReference;
 }
 
 /** Where requests to a host go. */
@@ -166,6 +166,16 @@ export interface NetworkPolicy {
   status?: NetworkPolicyStatus;
 }
 
+/** A list of NetworkPolicy objects. */
+export interface NetworkPolicyList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: NetworkPolicy[];
+}
+
 /** Traffic that may leave: to one of the peers, on one of the ports. */
 export interface NetworkPolicyEgressRule {
   /** Ports that traffic may go to. Empty: all. */
@@ -180,16 +190,6 @@ export interface NetworkPolicyIngressRule {
   ports?: NetworkPolicyPort[];
   /** Where traffic may come from. Empty: anywhere. */
   from?: NetworkPolicyPeer[];
-}
-
-/** A list of NetworkPolicy objects. */
-export interface NetworkPolicyList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: NetworkPolicy[];
 }
 
 /** Who traffic may come from or go to: either pods or an address range. */

@@ -1,8 +1,7 @@
 import { declaration as stable } from '#api/node/v1/runtimeclass.js';
 import { anotherVersion } from '#apimachinery/schema/another-version.js';
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
 
-export const declaration: KindDeclaration = anotherVersion(stable, {
+export const declaration = anotherVersion(stable, {
   storedAs: { version: 'v1' },
   deprecation: { since: '1.22', until: '1.25' },
 });

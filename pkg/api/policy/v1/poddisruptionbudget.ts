@@ -1,141 +1,37 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { bareKind, defineTypes, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    Eviction: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ObjectMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Name and namespace of the pod.',
-      },
-      deleteOptions: {
-        number: 2,
-        type: 'meta.v1.DeleteOptions',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Options of the deletion.',
-      },
-    },
-    PodDisruptionBudget: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ObjectMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Name, labels, annotations and other data that every object has.',
-      },
-      spec: {
-        number: 2,
-        type: 'PodDisruptionBudgetSpec',
-        omitempty: true,
-        optional: true,
-        doc: 'What the object is meant to be.',
-      },
-      status: {
-        number: 3,
-        type: 'PodDisruptionBudgetStatus',
-        omitempty: true,
-        optional: true,
-        doc: 'What was last observed of the object. Written by the system, never by users.',
-      },
-    },
-    PodDisruptionBudgetList: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ListMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Resource version of the list, and where to continue when it comes in chunks.',
-      },
-      items: { number: 2, type: 'PodDisruptionBudget', repeated: true, doc: 'The objects of the list.' },
-    },
-    PodDisruptionBudgetSpec: {
-      minAvailable: {
-        number: 1,
-        type: 'intstr.IntOrString',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Pods that must stay available: a number, or a percentage rounded up. Not together with `maxUnavailable`.',
-      },
-      selector: {
-        number: 2,
-        type: 'meta.v1.LabelSelector',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        patchStrategy: 'replace',
-        doc: 'Labels of the pods. Empty selects all of the namespace, unset none.',
-      },
-      maxUnavailable: {
-        number: 3,
-        type: 'intstr.IntOrString',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Pods that may be unavailable: a number, or a percentage rounded up. Not together with `minAvailable`.',
-      },
-    },
-    PodDisruptionBudgetStatus: {
-      observedGeneration: {
-        number: 1,
-        type: 'int64',
-        omitempty: true,
-        optional: true,
-        doc: 'Generation of the spec that this status describes.',
-      },
-      disruptedPods: {
-        number: 2,
-        type: 'meta.v1.Time',
-        map: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Pods whose eviction was granted and that are not gone yet, with the time of the grant.',
-      },
-      disruptionsAllowed: { number: 3, type: 'int32', doc: 'Pods that may be evicted now.' },
-      currentHealthy: { number: 4, type: 'int32', doc: 'Pods that are available.' },
-      desiredHealthy: { number: 5, type: 'int32', doc: 'Pods that must stay available.' },
-      expectedPods: { number: 6, type: 'int32', doc: 'Pods that should exist.' },
-      conditions: {
-        number: 7,
-        type: 'meta.v1.Condition',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        patchStrategy: 'merge',
-        patchMergeKey: 'type',
-        listType: 'map',
-        listMapKeys: ['type'],
-        doc: 'Latest observations of single aspects of the state, one per condition type.',
-      },
-    },
-  },
-  docs: {
-    Eviction: "Asks a pod to leave, within what disruption budgets allow. Posted to the pod's `eviction` subresource.",
-    PodDisruptionBudget: 'Limits how many of a set of pods may be down at the same time for planned reasons.',
-    PodDisruptionBudgetList: 'A list of PodDisruptionBudget objects.',
-    PodDisruptionBudgetSpec: 'Which pods a budget is for, and how many may be down.',
-    PodDisruptionBudgetStatus: 'What was last observed of a budget.',
+    Eviction: bareKind("Asks a pod to leave, within what disruption budgets allow. Posted to the pod's `eviction` subresource.", {
+      metadata: optional(1, 'meta.v1.ObjectMeta', 'Name and namespace of the pod.'),
+      deleteOptions: pointer(2, 'meta.v1.DeleteOptions', 'Options of the deletion.'),
+    }),
+    PodDisruptionBudget: object('Limits how many of a set of pods may be down at the same time for planned reasons.', {
+      spec: optional(2, 'PodDisruptionBudgetSpec', 'What the object is meant to be.'),
+      status: optional(3, 'PodDisruptionBudgetStatus', 'What was last observed of the object. Written by the system, never by users.'),
+    }),
+    PodDisruptionBudgetSpec: message('Which pods a budget is for, and how many may be down.', {
+      minAvailable: pointer(1, 'intstr.IntOrString', 'Pods that must stay available: a number, or a percentage rounded up. Not together with `maxUnavailable`.'),
+      selector: pointer(2, 'meta.v1.LabelSelector', { patchStrategy: 'replace' }, 'Labels of the pods. Empty selects all of the namespace, unset none.'),
+      maxUnavailable: pointer(3, 'intstr.IntOrString', 'Pods that may be unavailable: a number, or a percentage rounded up. Not together with `minAvailable`.'),
+    }),
+    PodDisruptionBudgetStatus: message('What was last observed of a budget.', {
+      observedGeneration: optional(1, 'int64', 'Generation of the spec that this status describes.'),
+      disruptedPods: optional(2, 'map<string, meta.v1.Time>', 'Pods whose eviction was granted and that are not gone yet, with the time of the grant.'),
+      disruptionsAllowed: required(3, 'int32', 'Pods that may be evicted now.'),
+      currentHealthy: required(4, 'int32', 'Pods that are available.'),
+      desiredHealthy: required(5, 'int32', 'Pods that must stay available.'),
+      expectedPods: required(6, 'int32', 'Pods that should exist.'),
+      conditions: optional(7, 'meta.v1.Condition[]', { patchMergeKey: 'type' }, 'Latest observations of single aspects of the state, one per condition type.'),
+    }),
   },
   resources: [
     {
       resource: 'poddisruptionbudgets',
-      singular: 'poddisruptionbudget',
       kind: 'PodDisruptionBudget',
-      namespaced: true,
-      verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
       shortNames: ['pdb'],
-      subresources: [{ name: 'status', kind: 'PodDisruptionBudget', verbs: ['get', 'patch', 'update'] }],
-      columns: [
-        { name: 'Name', type: 'string', format: 'name' },
-        { name: 'Min Available', type: 'string' },
-        { name: 'Max Unavailable', type: 'string' },
-        { name: 'Allowed Disruptions', type: 'integer' },
-        { name: 'Age', type: 'string' },
-      ],
+      subresources: ['status'],
+      columns: ['Name', 'Min Available', 'Max Unavailable', { name: 'Allowed Disruptions', type: 'integer' }, 'Age'],
     },
   ],
-};
+});

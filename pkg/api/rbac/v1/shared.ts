@@ -1,69 +1,24 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { atomic, defineTypes, message, optional, required } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    PolicyRule: {
-      verbs: { number: 1, type: 'string', repeated: true, doc: 'What may be done, such as `get`; `*` is everything.' },
-      apiGroups: {
-        number: 2,
-        type: 'string',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Groups of the resources; empty text is the core group, `*` all groups.',
-      },
-      resources: {
-        number: 3,
-        type: 'string',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Resources, as `resource` or `resource/subresource`; `*` is all.',
-      },
-      resourceNames: {
-        number: 4,
-        type: 'string',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Names of single objects. Empty: all.',
-      },
-      nonResourceURLs: {
-        number: 5,
-        type: 'string',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Paths outside resources; `*` at the end is a wildcard. Only in ClusterRoles for bindings of the whole cluster, and not together with resources.',
-      },
-    },
-    RoleRef: {
-      apiGroup: { number: 1, type: 'string', doc: 'Group of the role.' },
-      kind: { number: 2, type: 'string', doc: '`Role` or `ClusterRole`.' },
-      name: { number: 3, type: 'string', doc: 'Name of the role.' },
-    },
-    Subject: {
-      kind: { number: 1, type: 'string', doc: '`User`, `Group` or `ServiceAccount`.' },
-      apiGroup: {
-        number: 2,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Group of the kind. Default: none for service accounts, that of roles for users and groups.',
-      },
-      name: { number: 3, type: 'string', doc: 'Name of the user, group or account.' },
-      namespace: {
-        number: 4,
-        type: 'string',
-        omitempty: true,
-        optional: true,
-        doc: 'Namespace of the account. Only for service accounts.',
-      },
-    },
+    PolicyRule: message('What may be done with which resources or paths.', {
+      verbs: required(1, 'string[]', 'What may be done, such as `get`; `*` is everything.'),
+      apiGroups: optional(2, 'string[]', 'Groups of the resources; empty text is the core group, `*` all groups.'),
+      resources: optional(3, 'string[]', 'Resources, as `resource` or `resource/subresource`; `*` is all.'),
+      resourceNames: optional(4, 'string[]', 'Names of single objects. Empty: all.'),
+      nonResourceURLs: optional(5, 'string[]', 'Paths outside resources; `*` at the end is a wildcard. Only in ClusterRoles for bindings of the whole cluster, and not together with resources.'),
+    }),
+    RoleRef: atomic('The role that a binding gives.', {
+      apiGroup: required(1, 'string', 'Group of the role.'),
+      kind: required(2, 'string', '`Role` or `ClusterRole`.'),
+      name: required(3, 'string', 'Name of the role.'),
+    }),
+    Subject: atomic('Who a binding is for.', {
+      kind: required(1, 'string', '`User`, `Group` or `ServiceAccount`.'),
+      apiGroup: optional(2, 'string', 'Group of the kind. Default: none for service accounts, that of roles for users and groups.'),
+      name: required(3, 'string', 'Name of the user, group or account.'),
+      namespace: optional(4, 'string', 'Namespace of the account. Only for service accounts.'),
+    }),
   },
-  docs: {
-    PolicyRule: 'What may be done with which resources or paths.',
-    RoleRef: 'The role that a binding gives.',
-    Subject: 'Who a binding is for.',
-  },
-};
+});

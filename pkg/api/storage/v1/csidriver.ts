@@ -1,107 +1,23 @@
-import type { KindDeclaration } from '#apimachinery/schema/schema.js';
+import { defineTypes, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
 
-export const declaration: KindDeclaration = {
+export const declaration = defineTypes({
   types: {
-    CSIDriver: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ObjectMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Name, labels, annotations and other data that every object has.',
-      },
-      spec: { number: 2, type: 'CSIDriverSpec', doc: 'What the object is meant to be.' },
-    },
-    CSIDriverList: {
-      metadata: {
-        number: 1,
-        type: 'meta.v1.ListMeta',
-        omitempty: true,
-        optional: true,
-        doc: 'Resource version of the list, and where to continue when it comes in chunks.',
-      },
-      items: { number: 2, type: 'CSIDriver', repeated: true, doc: 'The objects of the list.' },
-    },
-    CSIDriverSpec: {
-      attachRequired: {
-        number: 1,
-        type: 'bool',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Whether volumes must be attached to a node before they are mounted. Cannot be changed. Default true.',
-      },
-      podInfoOnMount: {
-        number: 2,
-        type: 'bool',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Whether the driver is told about the pod when it mounts. Cannot be changed. Default false.',
-      },
-      volumeLifecycleModes: {
-        number: 3,
-        type: 'string',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        listType: 'set',
-        enum: 'VolumeLifecycleMode',
-        doc: 'Kinds of volumes that the driver offers: `Persistent`, `Ephemeral` within pods. Cannot be changed. Default `Persistent`.',
-      },
-      storageCapacity: {
-        number: 4,
-        type: 'bool',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        featureGate: 'CSIStorageCapacity',
-        doc: 'Whether pods wait for a node where the driver reports enough capacity. Default false.',
-      },
-      fsGroupPolicy: {
-        number: 5,
-        type: 'string',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        enum: 'FSGroupPolicy',
-        doc: "When files are given to the pod's `fsGroup`: `ReadWriteOnceWithFSType`, `File` always, `None` never. Cannot be changed. Default `ReadWriteOnceWithFSType`.",
-      },
-      tokenRequests: {
-        number: 6,
-        type: 'TokenRequest',
-        repeated: true,
-        omitempty: true,
-        optional: true,
-        listType: 'atomic',
-        doc: "Tokens of the pod's service account that the driver is given when it mounts.",
-      },
-      requiresRepublish: {
-        number: 7,
-        type: 'bool',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Mounts again and again, for drivers whose volumes change. Default false.',
-      },
-    },
-    TokenRequest: {
-      audience: { number: 1, type: 'string', doc: 'Who the token is meant for. Empty: the API server.' },
-      expirationSeconds: {
-        number: 2,
-        type: 'int64',
-        pointer: true,
-        omitempty: true,
-        optional: true,
-        doc: 'Seconds that the token is valid. Default 3600, minimum 600.',
-      },
-    },
-  },
-  docs: {
-    CSIDriver: 'A driver of storage, and how the system deals with it.',
-    CSIDriverList: 'A list of CSIDriver objects.',
-    CSIDriverSpec: 'How the system deals with a driver.',
-    TokenRequest: 'A token that a driver is given.',
+    CSIDriver: object('A driver of storage, and how the system deals with it.', {
+      spec: required(2, 'CSIDriverSpec', 'What the object is meant to be.'),
+    }),
+    CSIDriverSpec: message('How the system deals with a driver.', {
+      attachRequired: pointer(1, 'bool', 'Whether volumes must be attached to a node before they are mounted. Cannot be changed. Default true.'),
+      podInfoOnMount: pointer(2, 'bool', 'Whether the driver is told about the pod when it mounts. Cannot be changed. Default false.'),
+      volumeLifecycleModes: optional(3, 'string[]', { listType: 'set', enum: 'VolumeLifecycleMode' }, 'Kinds of volumes that the driver offers: `Persistent`, `Ephemeral` within pods. Cannot be changed. Default `Persistent`.'),
+      storageCapacity: pointer(4, 'bool', { featureGate: 'CSIStorageCapacity' }, 'Whether pods wait for a node where the driver reports enough capacity. Default false.'),
+      fsGroupPolicy: pointer(5, 'string', { enum: 'FSGroupPolicy' }, "When files are given to the pod's `fsGroup`: `ReadWriteOnceWithFSType`, `File` always, `None` never. Cannot be changed. Default `ReadWriteOnceWithFSType`."),
+      tokenRequests: optional(6, 'TokenRequest[]', { listType: 'atomic' }, "Tokens of the pod's service account that the driver is given when it mounts."),
+      requiresRepublish: pointer(7, 'bool', 'Mounts again and again, for drivers whose volumes change. Default false.'),
+    }),
+    TokenRequest: message('A token that a driver is given.', {
+      audience: required(1, 'string', 'Who the token is meant for. Empty: the API server.'),
+      expirationSeconds: pointer(2, 'int64', 'Seconds that the token is valid. Default 3600, minimum 600.'),
+    }),
   },
   enums: {
     FSGroupPolicy: ['File', 'None', 'ReadWriteOnceWithFSType'],
@@ -110,17 +26,9 @@ export const declaration: KindDeclaration = {
   resources: [
     {
       resource: 'csidrivers',
-      singular: 'csidriver',
       kind: 'CSIDriver',
       namespaced: false,
-      verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
-      columns: [
-        { name: 'Name', type: 'string', format: 'name' },
-        { name: 'AttachRequired', type: 'boolean' },
-        { name: 'PodInfoOnMount', type: 'boolean' },
-        { name: 'Modes', type: 'string' },
-        { name: 'Age', type: 'string' },
-      ],
+      columns: ['Name', { name: 'AttachRequired', type: 'boolean' }, { name: 'PodInfoOnMount', type: 'boolean' }, 'Modes', 'Age'],
     },
   ],
-};
+});

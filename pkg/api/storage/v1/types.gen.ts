@@ -60,6 +60,16 @@ export interface CSINode {
   spec: CSINodeSpec;
 }
 
+/** A list of CSINode objects. */
+export interface CSINodeList {
+  apiVersion?: string;
+  kind?: string;
+  /** Resource version of the list, and where to continue when it comes in chunks. */
+  metadata?: ListMeta;
+  /** The objects of the list. */
+  items: CSINode[];
+}
+
 /** A driver on a node. */
 export interface CSINodeDriver {
   /** Name of the driver. */
@@ -70,16 +80,6 @@ export interface CSINodeDriver {
   topologyKeys?: string[];
   /** Volumes that the driver can have on the node. */
   allocatable?: VolumeNodeResources;
-}
-
-/** A list of CSINode objects. */
-export interface CSINodeList {
-  apiVersion?: string;
-  kind?: string;
-  /** Resource version of the list, and where to continue when it comes in chunks. */
-  metadata?: ListMeta;
-  /** The objects of the list. */
-  items: CSINode[];
 }
 
 /** The drivers of a node. */

@@ -1,5 +1,5 @@
 /** What is particular to config maps. */
-import { base64Bytes, maxDataBytes, validateDataKeys, validateImmutableData } from '#api/core/v1/data-validation.js';
+import { base64Bytes, maxDataBytes, validateDataKeys, validateImmutableData } from '#api/core/v1/data/validation.js';
 import { configmaps } from '#api/core/v1/resources.gen.js';
 import type { ConfigMap } from '#api/core/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';

@@ -1,5 +1,5 @@
 /** What is particular to endpoints. */
-import { validateNonSpecialIP } from '#api/core/v1/non-special-ip.js';
+import { validateNonSpecialIP } from '#api/core/v1/endpoints/non-special-ip.js';
 import { endpoints } from '#api/core/v1/resources.gen.js';
 import type { EndpointAddress, EndpointPort, EndpointSubset, Endpoints } from '#api/core/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';

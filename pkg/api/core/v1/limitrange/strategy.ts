@@ -1,7 +1,7 @@
 /** What is particular to limit ranges. */
 
 import { validateContainerResourceName, validateResourceName } from '#api/core/v1/pod/validation/resources.js';
-import { isOvercommitAllowed } from '#api/core/v1/resource-names.js';
+import { isOvercommitAllowed } from '#api/core/v1/resources/names.js';
 import { limitranges } from '#api/core/v1/resources.gen.js';
 import type { LimitRange, LimitRangeItem } from '#api/core/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';

@@ -1,6 +1,6 @@
 /** Rules of which pods a quota counts. */
 
-import { isStandardQuotaResource } from '#api/core/v1/resource-names.js';
+import { isStandardQuotaResource } from '#api/core/v1/resources/names.js';
 import type { ResourceQuotaSpec, ScopedResourceSelectorRequirement } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { invalidValue, required } from '#apimachinery/validation/failure.js';

@@ -1,7 +1,7 @@
 /** What is particular to resource quotas. */
 import { validateResourceName, validateResourceQuantity } from '#api/core/v1/pod/validation/resources.js';
-import { isStandardQuotaResource } from '#api/core/v1/resource-names.js';
 import { validateScopes } from '#api/core/v1/resourcequota/scope-validation.js';
+import { isStandardQuotaResource } from '#api/core/v1/resources/names.js';
 import { resourcequotas } from '#api/core/v1/resources.gen.js';
 import type { ResourceQuota } from '#api/core/v1/types.gen.js';
 import type { TableRowCells } from '#api/object.js';

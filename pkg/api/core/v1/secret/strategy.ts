@@ -1,5 +1,5 @@
 /** What is particular to secrets. */
-import { base64Bytes, maxDataBytes, validateDataKeys, validateImmutableData } from '#api/core/v1/data-validation.js';
+import { base64Bytes, maxDataBytes, validateDataKeys, validateImmutableData } from '#api/core/v1/data/validation.js';
 import { secrets } from '#api/core/v1/resources.gen.js';
 import type { Secret } from '#api/core/v1/types.gen.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';

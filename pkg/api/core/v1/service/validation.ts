@@ -1,5 +1,5 @@
 /** Rules of services. Whether an address or a node port is free is the allocators' business. */
-import { validateNonSpecialIP } from '#api/core/v1/non-special-ip.js';
+import { validateNonSpecialIP } from '#api/core/v1/endpoints/non-special-ip.js';
 import { validateClusterIPs, validateClusterIPsUpdate } from '#api/core/v1/service/cluster-ip-validation.js';
 import { isExternal, isHeadless, needsHealthCheckPort } from '#api/core/v1/service/defaults.js';
 import { validatePortClaims, validateServicePorts } from '#api/core/v1/service/port-validation.js';

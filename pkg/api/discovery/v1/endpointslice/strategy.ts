@@ -1,5 +1,5 @@
 /** What is particular to endpoint slices. */
-import { validateNonSpecialIP } from '#api/core/v1/non-special-ip.js';
+import { validateNonSpecialIP } from '#api/core/v1/endpoints/non-special-ip.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { Endpoint, EndpointPort, EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';

@@ -1,6 +1,6 @@
 /** What is particular to flow schemas. */
 import { validateFlowSchemaSpec } from '#api/flowcontrol/v1beta2/flowschema/validation.js';
-import { validateAutoUpdate, validateConditions } from '#api/flowcontrol/v1beta2/metadata-validation.js';
+import { validateAutoUpdate, validateConditions } from '#api/flowcontrol/v1beta2/mandatory/metadata-validation.js';
 import { flowschemas } from '#api/flowcontrol/v1beta2/resources.gen.js';
 import type { FlowSchema } from '#api/flowcontrol/v1beta2/types.gen.js';
 import { getCondition } from '#api/meta/v1/condition/conditions.js';

@@ -1,5 +1,5 @@
 /** Rules of what a flow schema matches. */
-import { exemptName, fixedFlowSchema } from '#api/flowcontrol/v1beta2/fixed.js';
+import { exemptName, fixedFlowSchema } from '#api/flowcontrol/v1beta2/mandatory/fixed.js';
 import type {
   FlowSchemaSpec,
   NonResourcePolicyRule,

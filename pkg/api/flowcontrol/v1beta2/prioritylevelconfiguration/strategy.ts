@@ -1,6 +1,6 @@
 /** What is particular to priority levels of requests. */
-import { exemptName, fixedPriorityLevel } from '#api/flowcontrol/v1beta2/fixed.js';
-import { validateAutoUpdate, validateConditions } from '#api/flowcontrol/v1beta2/metadata-validation.js';
+import { exemptName, fixedPriorityLevel } from '#api/flowcontrol/v1beta2/mandatory/fixed.js';
+import { validateAutoUpdate, validateConditions } from '#api/flowcontrol/v1beta2/mandatory/metadata-validation.js';
 import { prioritylevelconfigurations } from '#api/flowcontrol/v1beta2/resources.gen.js';
 import type {
   LimitedPriorityLevelConfiguration,

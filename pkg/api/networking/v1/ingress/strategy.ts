@@ -1,7 +1,7 @@
 /** What is particular to ingresses. */
 import { validateServiceStatus } from '#api/core/v1/service/validation.js';
+import { validateTypedReference } from '#api/networking/v1/reference/validation.js';
 import { ingresses } from '#api/networking/v1/resources.gen.js';
-import { validateTypedReference } from '#api/networking/v1/typed-reference.js';
 import type { HTTPIngressPath, Ingress, IngressBackend, IngressRule } from '#api/networking/v1/types.gen.js';
 import type { TableRowCells } from '#api/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';

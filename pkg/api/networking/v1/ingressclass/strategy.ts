@@ -1,7 +1,7 @@
 /** What is particular to ingress classes. */
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
+import { validateTypedReference } from '#api/networking/v1/reference/validation.js';
 import { ingressclasses } from '#api/networking/v1/resources.gen.js';
-import { validateTypedReference } from '#api/networking/v1/typed-reference.js';
 import type { IngressClass, IngressClassParametersReference } from '#api/networking/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';

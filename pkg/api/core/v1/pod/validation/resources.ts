@@ -10,7 +10,7 @@ import {
   isOvercommitAllowed,
   isStandardContainerResource,
   isStandardResource,
-} from '#api/core/v1/resource-names.js';
+} from '#api/core/v1/resources/names.js';
 import type { ResourceRequirements } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';

@@ -9,7 +9,7 @@ import {
   validateNodeDrivers,
   validateSameDrivers,
   validateTokenRequests,
-} from '#api/storage/v1/driver-validation.js';
+} from '#api/storage/v1/driver/validation.js';
 import { csidrivers, csinodes, volumeattachments } from '#api/storage/v1/resources.gen.js';
 import type { CSIDriver, CSINode, VolumeAttachment } from '#api/storage/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';

@@ -1,0 +1,161 @@
+/**
+ * The words in which kinds are declared: a field is one line, `name: presence(number, type, rules, doc)`.
+ *
+ * ```ts
+ * export const declaration = defineTypes({
+ *   types: {
+ *     Turn: object('Whose turn it is.', {
+ *       spec: optional(2, 'TurnSpec', 'Who is to come.'),
+ *     }),
+ *   },
+ *   resources: [{ resource: 'turns', kind: 'Turn', subresources: ['status'] }],
+ * });
+ * ```
+ */
+import type {
+  ColumnDeclaration,
+  FieldDeclaration,
+  FieldRules,
+  KindDeclaration,
+  MessageDeclaration,
+  ResourceDeclaration,
+  Scalar,
+  SubresourceDeclaration,
+} from '#apimachinery/schema/schema.js';
+
+/** Rules may be left out; only parts of types whose JSON is no object have no doc. */
+type Described = [doc?: string] | [rules: FieldRules, doc?: string];
+
+/** A field that is always there, and always written. `type` may be `T[]`, a list, or `map<string, T>`. */
+export function required(number: number, type: string, ...described: Described): FieldDeclaration {
+  const [rules, doc] = typeof described[0] === 'object' ? described : [{}, described[0]];
+  return { number, ...typeOf(type), ...(rules as FieldRules), ...(doc !== undefined && { doc }) };
+}
+
+/** A field that may be absent and is left out when it is empty, zero or false. */
+export function optional(number: number, type: string, ...described: Described): FieldDeclaration {
+  return { omitempty: true, optional: true, ...required(number, type, ...described) };
+}
+
+/** A field that may be absent, which is told from empty, zero and false. */
+export function pointer(number: number, type: string, ...described: Described): FieldDeclaration {
+  return { pointer: true, omitempty: true, optional: true, ...required(number, type, ...described) };
+}
+
+/** A message whose fields stand among those of its parent in JSON; its key begins with `~`. */
+export function inlined(number: number, type: string, rules: FieldRules = {}): FieldDeclaration {
+  return { ...required(number, type, rules), inline: true };
+}
+
+function typeOf(text: string): { type: string; repeated?: true; map?: Scalar } {
+  if (text.endsWith('[]')) return { type: text.slice(0, -2), repeated: true };
+  const [, map, type] = /^map<(\w+), (.+)>$/.exec(text) ?? [];
+  return type === undefined ? { type: text } : { type, map: map as Scalar };
+}
+
+type Fields = MessageDeclaration['fields'];
+
+export function message(doc: string, fields: Fields): MessageDeclaration {
+  return { doc, fields };
+}
+
+/** A message that is one value to server-side apply wherever it stands: its parts mean nothing without each other. */
+export function atomic(doc: string, fields: Fields): MessageDeclaration {
+  return { doc, fields, atomic: true };
+}
+
+/** A kind that is no object: it stands alone, with `apiVersion` and `kind`, but has no metadata. */
+export function bareKind(doc: string, fields: Fields): MessageDeclaration {
+  return { doc, fields, isKind: true };
+}
+
+/** A kind of objects: `metadata` comes by itself. */
+export function object(doc: string, fields: Fields): MessageDeclaration {
+  const metadata = 'Name, labels, annotations and other data that every object has.';
+  return { doc, fields: { metadata: optional(1, 'meta.v1.ObjectMeta', metadata), ...fields }, isKind: true };
+}
+
+/** The list of a kind. `defineTypes` makes it for every resource that can be listed; declared only where it has rules. */
+export function listOf(kind: string, rules: FieldRules = {}): MessageDeclaration {
+  const metadata = 'Resource version of the list, and where to continue when it comes in chunks.';
+  return {
+    doc: `A list of ${kind} objects.`,
+    fields: {
+      metadata: optional(1, 'meta.v1.ListMeta', metadata),
+      items: required(2, `${kind}[]`, rules, 'The objects of the list.'),
+    },
+    isKind: true,
+  };
+}
+
+/** A resource, with what goes without saying left out. */
+export interface ServedResource
+  extends Omit<
+    ResourceDeclaration,
+    'group' | 'version' | 'singular' | 'namespaced' | 'verbs' | 'subresources' | 'columns'
+  > {
+  /** Absent: true. */
+  readonly namespaced?: false;
+  /** Absent: all eight. */
+  readonly verbs?: readonly string[];
+  /** A mere name, and what is left out: of the resource's own kind, to get, patch and update. */
+  readonly subresources?: readonly (
+    | string
+    | (Pick<SubresourceDeclaration, 'name'> & Partial<SubresourceDeclaration>)
+  )[];
+  /** A mere name: of strings. */
+  readonly columns?: readonly (string | ColumnDeclaration)[];
+}
+
+const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+const partVerbs = ['get', 'patch', 'update'];
+
+/** The subresource in which autoscalers see workloads of all kinds. */
+export const scale = { name: 'scale', kind: 'Scale', group: 'autoscaling', version: 'v1' } as const;
+
+/** Columns of strings that are shown in wide output only. */
+export function wide(...names: string[]): ColumnDeclaration[] {
+  return names.map((name) => ({ ...column(name), priority: 1 }));
+}
+
+function column(name: string): ColumnDeclaration {
+  return name === 'Name' ? { name, type: 'string', format: 'name' } : { name, type: 'string' };
+}
+
+/** What one file declares, with all that goes without saying filled in. */
+export function defineTypes({
+  types,
+  enums,
+  resources = [],
+}: Pick<KindDeclaration, 'types' | 'enums'> & { readonly resources?: readonly ServedResource[] }): KindDeclaration {
+  const full = resources.map(fullResource);
+  const listed = new Set(full.filter(({ verbs }) => verbs.includes('list')).map(({ kind }) => kind));
+  const withLists = Object.entries(types).flatMap(([name, type]) =>
+    listed.has(name)
+      ? [[name, type] as const, [`${name}List`, types[`${name}List`] ?? listOf(name)] as const]
+      : [[name, type] as const],
+  );
+  return {
+    types: Object.fromEntries(withLists),
+    ...(enums !== undefined && { enums }),
+    ...(full.length > 0 && { resources: full }),
+  };
+}
+
+function fullResource(resource: ServedResource): NonNullable<KindDeclaration['resources']>[number] {
+  const { kind, namespaced = true, verbs = allVerbs, subresources, columns } = resource;
+  return {
+    ...resource,
+    singular: kind.toLowerCase(),
+    namespaced,
+    verbs,
+    ...(subresources && {
+      subresources: subresources.map((part) => ({
+        kind,
+        verbs: partVerbs,
+        ...(typeof part === 'string' ? { name: part } : part),
+      })),
+    }),
+    ...(columns && { columns: columns.map((part) => (typeof part === 'string' ? column(part) : part)) }),
+  } as NonNullable<KindDeclaration['resources']>[number];
+}
