@@ -11,8 +11,10 @@ export interface Entry {
   readonly key: string;
   /** The object's resourceVersion. */
   readonly revision: Revision;
-  /** JSON as stored: without metadata.resourceVersion. */
+  /** JSON as stored: without metadata.resourceVersion. May be a copy, made anew at each use. */
   readonly stored: Buffer;
+  /** Bytes of `json()`. */
+  readonly size: number;
   /** The stored form is not the one that would be written now: an update that changes nothing is worth writing. */
   readonly stale?: boolean;
   /**

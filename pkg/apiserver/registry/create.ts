@@ -146,7 +146,7 @@ async function write(
 ): Promise<Entry | undefined> {
   const { signal } = context;
   const key = keyOf(resource, object.metadata.namespace ?? '', object.metadata.name ?? '');
-  const made = formOf(resource, object, signal);
+  const made = formOf(resource, object, context);
   const form = made instanceof Promise ? await made : made;
   const { bytes } = form;
   if (dryRun) {

@@ -81,7 +81,7 @@ export async function remove(
   const key = keyOf(resource, name.namespace, name.name);
   let entry = await readEntry(resource, name, { kind: 'latest' }, context.signal);
   for (;;) {
-    const later = converted(resource, [entry], context.signal);
+    const later = converted(resource, [entry], context);
     if (later !== undefined) await later;
     const object = objectOf(resource, entry);
     checkPreconditions(resource, object, options);
@@ -125,7 +125,7 @@ async function step(
     return { done: { entry: result.entry, removed: true } };
   }
   const marked = markNamespace(resource, plan.object);
-  const { bytes } = await formOf(resource, marked, context.signal);
+  const { bytes } = await formOf(resource, marked, context);
   if (options.dryRun) {
     const answered = new TransientEntry(entry.key, bytes, entry.revision, resource.stored.type);
     return { done: { entry: answered, removed: false } };

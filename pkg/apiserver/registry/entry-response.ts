@@ -38,7 +38,7 @@ export function entryResponse(
   context: RequestContext,
   answer: EntryAnswer,
 ): NowOrLater<ApiResponse> {
-  const later = converted(answer.resource, [answer.entry], context.signal);
+  const later = converted(answer.resource, [answer.entry], context);
   return later === undefined
     ? respond(registry, context, answer)
     : later.then(() => respond(registry, context, answer));

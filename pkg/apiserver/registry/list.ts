@@ -102,7 +102,7 @@ export async function listResponse(
   { result, form, whole }: ListAnswer,
 ): Promise<ApiResponse> {
   const { format, transform, pretty } = form;
-  const later = converted(resource, result.entries, context.signal);
+  const later = converted(resource, result.entries, context);
   if (later !== undefined) await later;
   const contentType = mediaTypeOf(format, registry.dialect);
   const gzip = acceptsGzip(context.request);

@@ -113,7 +113,7 @@ async function attempt(
     return { raced: await resource.storage.get(key, { kind: 'latest' }, context.signal) };
   }
   const asked = strategyContext(registry, context);
-  const later = converted(resource, [known], context.signal);
+  const later = converted(resource, [known], context);
   if (later !== undefined) await later;
   const start = startingPoint(registry, resource, known, asked);
   const old = start.object;
@@ -171,7 +171,7 @@ async function write(
   const old = start.object;
   const conditions = { signal: context.signal, condition: leaderCondition(registry, context) };
   if (removesOnUpdate(resource, object, old)) {
-    const { bytes } = await formOf(resource, object, context.signal, start.before);
+    const { bytes } = await formOf(resource, object, context, start.before);
     const answer = (revision: bigint) => written(new TransientEntry(known.key, bytes, revision, resource.stored.type));
     if (dryRun) return answer(known.revision);
     const result = await resource.storage.delete(key, known.revision, conditions);
@@ -182,7 +182,7 @@ async function write(
   // Nothing is written that is there already, unless it is there in another form.
   const comparable = known.stale !== true;
   if (comparable && start.before !== undefined && sameObject(object, old)) return { unchanged: known };
-  const made = formOf(resource, object, context.signal, start.before);
+  const made = formOf(resource, object, context, start.before);
   const form = made instanceof Promise ? await made : made;
   if (comparable && start.before === undefined && sameJson(form.bytes, known.stored)) return { unchanged: known };
   if (dryRun) return written(new TransientEntry(known.key, form.bytes, known.revision, resource.stored.type));

@@ -41,7 +41,7 @@ export async function serveScale(
   const form = registry.responder.negotiate(context);
   if (info.verb === 'get') {
     const entry = await readEntry(resource, info, getVersion(info.query), context.signal);
-    await converted(resource, [entry], context.signal);
+    await converted(resource, [entry], context);
     return registry.responder.object(context, scaleOf(resource, objectOf(resource, entry), type), 200, form);
   }
   const change = wantedScale(registry, context, resource, type);
@@ -54,7 +54,7 @@ export async function serveScale(
     ...(change.trackFields === undefined ? {} : { trackFields: change.trackFields }),
     change: (current) => change.apply(current),
   });
-  await converted(resource, [entry], context.signal);
+  await converted(resource, [entry], context);
   return registry.responder.object(context, scaleOf(resource, objectOf(resource, entry), type), 200, form);
 }
 

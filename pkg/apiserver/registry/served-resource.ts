@@ -60,18 +60,23 @@ export function jsonOf(resource: ServedResource, entry: Entry): Buffer {
   });
 }
 
+/** A request's signal costs as much as a small get, so only who needs it asks for it. */
+interface Cancellable {
+  readonly signal: AbortSignal;
+}
+
 /** Has the entries converted to this version, where that takes a while; they keep what came out. Rejects where it fails. */
 export function converted(
   resource: ServedResource,
   entries: readonly Entry[],
-  signal: AbortSignal,
+  request: Cancellable,
 ): NowOrLater<undefined> {
   const { conversion, apiVersion } = resource;
   if (conversion?.kind !== 'remote') return undefined;
   const view = viewOf(apiVersion);
   const missing = entries.filter((entry) => entry.kept(view) === undefined);
   if (missing.length === 0) return undefined;
-  return convertAll(resource, conversion, missing, signal);
+  return convertAll(resource, conversion, missing, request.signal);
 }
 
 async function convertAll(
@@ -105,7 +110,7 @@ function viewOf(apiVersion: string): string {
 export function formOf(
   resource: ServedResource,
   object: ApiObjectShape,
-  signal: AbortSignal,
+  request: Cancellable,
   before?: StoredVersion,
 ): NowOrLater<StoredForm> {
   const { conversion, stored } = resource;
@@ -113,5 +118,5 @@ export function formOf(
     storedForm(withNullLists(stored.type, wanted) as StorableObject, version);
   if (conversion === undefined) return form(object, before);
   if (conversion.kind === 'in process') return form(conversion.toStored(object));
-  return conversion.toStored(object, signal).then((wanted) => form(wanted));
+  return conversion.toStored(object, request.signal).then((wanted) => form(wanted));
 }

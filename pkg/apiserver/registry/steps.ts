@@ -10,7 +10,7 @@ const largeBytes = 32 * 1024;
 export type Pause = () => Promise<void> | undefined;
 
 /** To be called between steps. Returns a promise to wait for where the body, or what is stored, is large. */
-export function betweenSteps(context: RequestContext, stored?: Pick<Entry, 'stored'>): Promise<void> | undefined {
-  const bytes = Math.max(context.request.body.length, stored?.stored.length ?? 0);
+export function betweenSteps(context: RequestContext, stored?: Pick<Entry, 'size'>): Promise<void> | undefined {
+  const bytes = Math.max(context.request.body.length, stored?.size ?? 0);
   return bytes < largeBytes ? undefined : nextTurn();
 }

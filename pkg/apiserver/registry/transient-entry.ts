@@ -23,6 +23,10 @@ export class TransientEntry implements Entry {
     this.revision = revision;
   }
 
+  get size(): number {
+    return this.json().length;
+  }
+
   json(): Buffer {
     return this.revision === 0n ? this.stored : splice(this.stored, this.revision);
   }

@@ -161,7 +161,7 @@ async function* run(watch: Run): AsyncGenerator<Buffer> {
   const closed = registry.metrics.watchOpened(watch.info);
   try {
     for await (const events of session) {
-      const later = converted(watch.resource, entriesOf(events), end.signal);
+      const later = converted(watch.resource, entriesOf(events), end);
       if (later !== undefined) await later;
       const [event] = events;
       const { form } = encoder;

@@ -47,7 +47,6 @@ export class CacheEntry implements Entry {
     return unsplice(this.#json, this.revision);
   }
 
-  /** Bytes of `json()`. */
   get size(): number {
     return this.#json.length;
   }
