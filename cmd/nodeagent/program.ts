@@ -18,7 +18,8 @@ import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
 import { kernelSettingErrors } from '#nodeagent/node/kernel-settings.js';
 import { LocalMachine } from '#nodeagent/node/machine.js';
 import { swapRefusal } from '#nodeagent/node/swap.js';
-import { NodeAgent, type NodeAgentDependencies } from '#nodeagent/nodeagent.js';
+import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
+import { NodeAgent } from '#nodeagent/nodeagent.js';
 import { applyConfigFile } from '#nodeagent/options/config-file.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import {

@@ -1,39 +1,54 @@
 /** All pods of the node: a worker for each, and the end of what nobody wants any more. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Informer } from '#client/informer/informer.js';
-import { defaultGraceSeconds, removeFromRuntime } from '#nodeagent/pods/container-killer.js';
-import type { PodContext } from '#nodeagent/pods/context.js';
-import { logDirectoryName } from '#nodeagent/pods/runtime-config.js';
-import { PodWorker } from '#nodeagent/pods/worker.js';
+import type { Logger } from '#daemon/log/logger.js';
+import type { RuntimeService } from '#nodeagent/cri/cri.js';
+import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
+import { defaultGraceSeconds } from '#nodeagent/pods/container-killer.js';
+import type { PodRemains } from '#nodeagent/pods/pod-remains.js';
+import type { PodWorker } from '#nodeagent/pods/worker.js';
+import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
+import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import { isRunning, type PodRuntime } from '#nodeagent/runtime/pod-runtime.js';
+import type { StatusManager } from '#nodeagent/status/manager.js';
 
 /** Name of the informer's index of pods by UID. */
 export const podUIDIndex = 'uid';
 
+export interface PodManagerOptions {
+  /** Of this node's pods, with the index `podUIDIndex`. */
+  readonly informer: Informer<Pod>;
+  readonly log: Logger;
+  readonly cri: Pick<RuntimeService, 'stopContainer'>;
+  readonly labels: RuntimeLabels;
+  readonly observer: Pick<RuntimeObserver, 'get' | 'list' | 'onChange' | 'onRecovery'>;
+  readonly objects: Pick<ReferencedObjects, 'onChange'>;
+  readonly statuses: Pick<StatusManager, 'reconcile'>;
+  readonly remains: PodRemains;
+  readonly newWorker: (pod: Pod) => PodWorker;
+}
+
 export class PodManager {
-  readonly #context: PodContext;
-  readonly #informer: Informer<Pod>;
+  readonly #options: PodManagerOptions;
   readonly #workers = new Map<string, PodWorker>();
   readonly #orphans = new Map<string, Promise<void>>();
   readonly #unsubscribe: (() => void)[] = [];
   #stopped = false;
 
-  /** @param informer Of this node's pods, with the index `podUIDIndex`. */
-  constructor(context: PodContext, informer: Informer<Pod>) {
-    this.#context = context;
-    this.#informer = informer;
+  constructor(options: PodManagerOptions) {
+    this.#options = options;
   }
 
   /** Begins to work. The informer has synced and the runtime has been listed. */
   async start(): Promise<void> {
-    const { observer, objects } = this.#context;
+    const { observer, objects, informer, remains } = this.#options;
     this.#unsubscribe.push(
       observer.onChange((uid) => this.#runtimeChanged(uid)),
       observer.onRecovery(() => {
         for (const worker of this.#workers.values()) worker.retryNow();
       }),
       objects.onChange((uid) => this.#workers.get(uid)?.retryNow()),
-      this.#informer.addHandler({
+      informer.addHandler({
         onAdd: (pod) => this.#updated(pod),
         onUpdate: (pod, old) => {
           if (pod.metadata.uid !== old.metadata.uid) this.#deleted(old);
@@ -43,7 +58,7 @@ export class PodManager {
       }),
     );
     for (const runtime of observer.list()) this.#runtimeChanged(runtime.uid);
-    await this.#removeLeftovers();
+    await remains.removeUnknown((uid) => this.#workers.has(uid));
   }
 
   /** Stops working; what runs goes on. */
@@ -65,7 +80,7 @@ export class PodManager {
   }
 
   find(namespace: string, name: string): Pod | undefined {
-    return this.#informer.get(`${namespace}/${name}`);
+    return this.#options.informer.get(`${namespace}/${name}`);
   }
 
   #updated(pod: Pod): void {
@@ -73,32 +88,24 @@ export class PodManager {
     const uid = pod.metadata.uid ?? '';
     const worker = this.#workers.get(uid);
     if (worker === undefined) {
-      const fresh = new PodWorker(this.#context, pod);
+      const fresh = this.#options.newWorker(pod);
       this.#workers.set(uid, fresh);
-      fresh.poke();
+      fresh.start();
       return;
     }
-    this.#context.statuses.reconcile(uid);
+    this.#options.statuses.reconcile(uid);
     worker.update(pod);
   }
 
+  /** Its last task may be under way: the worker goes when that is over. */
   #deleted(pod: Pod): void {
     const uid = pod.metadata.uid ?? '';
     const worker = this.#workers.get(uid);
     if (worker === undefined) return;
-    if (worker.state === 'gone') this.#workers.delete(uid);
-    else worker.remove();
-    this.#forgetWhenGone(uid, worker);
-  }
-
-  /** Its last step may be under way: the worker goes when that is over. */
-  #forgetWhenGone(uid: string, worker: PodWorker): void {
-    const check = () => {
-      if (this.#stopped || this.#workers.get(uid) !== worker) return;
-      if (worker.state === 'gone') this.#workers.delete(uid);
-      else this.#context.clock.setTimer(check, 1000);
-    };
-    check();
+    worker.remove();
+    void worker.gone.then(() => {
+      if (this.#workers.get(uid) === worker) this.#workers.delete(uid);
+    });
   }
 
   #runtimeChanged(uid: string): void {
@@ -108,11 +115,12 @@ export class PodManager {
       worker.poke();
       return;
     }
-    const runtime = this.#context.observer.get(uid);
+    const { observer, log } = this.#options;
+    const runtime = observer.get(uid);
     if (runtime === undefined || this.#orphans.has(uid)) return;
     const work = this.#removeOrphan(runtime)
       .catch((error: unknown) => {
-        this.#context.log.warn({ err: error, uid }, 'removing an unknown pod from the runtime failed');
+        log.warn({ err: error, uid }, 'removing an unknown pod from the runtime failed');
       })
       .finally(() => this.#orphans.delete(uid));
     this.#orphans.set(uid, work);
@@ -121,7 +129,7 @@ export class PodManager {
   /** A pod that the runtime holds and the API does not: it was deleted while nobody watched. */
   async #removeOrphan(runtime: PodRuntime): Promise<void> {
     const { uid, name, namespace, containers } = runtime;
-    const { labels, cri, log, observer, volumes, cgroups, logFiles, podLogsDir } = this.#context;
+    const { labels, cri, log, remains } = this.#options;
     log.info({ uid, namespace, name }, 'removing a pod that the API does not know');
     const stops = containers
       .filter((container) => isRunning(container))
@@ -130,26 +138,7 @@ export class PodManager {
         return cri.stopContainer(container.id, told);
       });
     await Promise.all(stops);
-    await removeFromRuntime(this.#context, runtime);
-    await observer.refresh(uid);
-    await volumes.tearDown(uid);
-    await cgroups?.remove(uid);
-    await logFiles.remove(`${podLogsDir}/${logDirectoryName({ namespace, name, uid })}`);
-  }
-
-  /** Folders and logs of pods that neither the API nor the runtime know. */
-  async #removeLeftovers(): Promise<void> {
-    const { observer, volumes, cgroups, logFiles, podLogsDir } = this.#context;
-    const known = (uid: string) => this.#workers.has(uid) || observer.get(uid) !== undefined;
-    for (const uid of await volumes.list()) {
-      if (known(uid)) continue;
-      await volumes.tearDown(uid);
-      await cgroups?.remove(uid);
-    }
-    for (const directory of await logFiles.list(podLogsDir)) {
-      const uid = directory.split('_').at(-1) ?? '';
-      if (directory.split('_').length === 3 && !known(uid)) await logFiles.remove(`${podLogsDir}/${directory}`);
-    }
+    await remains.remove(runtime);
   }
 }
 

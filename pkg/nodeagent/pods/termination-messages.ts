@@ -1,66 +1,79 @@
 /** What containers say about their end, in the file that they are given for that, or in the last lines of their log. */
 import type { Pod } from '#api/core/v1/types.gen.js';
+import type { Clock } from '#apimachinery/clock.js';
 import { readLastBytes } from '#nodeagent/files/regular-file.js';
+import type { LogFiles } from '#nodeagent/logs/log-files.js';
 import { readTail } from '#nodeagent/logs/tail.js';
 import { terminationMessageFile } from '#nodeagent/pods/container-files.js';
-import type { PodContext } from '#nodeagent/pods/context.js';
 import type { PodRuntime, RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
+import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
 
 /** Of the file of one container: its end counts, as in release 1.24. */
 const maxFileBytes = 4096;
 /** What of a log stands in for a message that is not there. */
 const logLimit = { lines: 80, bytes: 2048 };
 
-/** Between looks at a log, and how often it is looked at while it changes or is empty. */
-const settleMs = 50;
-const maxLooks = 5;
+/** Between readings of a log, and how often it is read again while it changes or is empty. */
+const rereadMs = 50;
+const maxRereads = 5;
 
-/** Adds the messages of containers that have exited since. `known`: container id → message. Never rejects. */
-export async function collectTerminationMessages(
-  context: PodContext,
-  pod: Pod,
-  runtime: PodRuntime,
-  known: Map<string, string>,
-): Promise<void> {
-  const ended = runtime.containers.filter(({ id, state }) => state === 'CONTAINER_EXITED' && !known.has(id));
-  const collect = async (container: RuntimeContainer) => {
-    const own = await ownMessage(context, pod, runtime.uid, container);
-    // What the runtime says of the end comes first.
-    known.set(container.id, [container.message, own].filter((text) => text !== '').join(': '));
-  };
-  await Promise.all(ended.map(collect));
+export interface TerminationMessagesOptions {
+  readonly clock: Clock;
+  readonly logFiles: LogFiles;
+  /** Absent on nodes that write no files. */
+  readonly directories?: PodDirectories;
 }
 
-async function ownMessage(context: PodContext, pod: Pod, uid: string, container: RuntimeContainer): Promise<string> {
-  const { directories } = context;
-  const { name, attempt } = container.metadata;
-  if (directories !== undefined) {
-    const path = terminationMessageFile(directories, uid, name, attempt);
+export class TerminationMessages {
+  readonly #options: TerminationMessagesOptions;
+
+  constructor(options: TerminationMessagesOptions) {
+    this.#options = options;
+  }
+
+  /** Adds the messages of containers that have exited since. `known`: container id → message. Never rejects. */
+  async collect(pod: Pod, runtime: PodRuntime, known: Map<string, string>): Promise<void> {
+    const ended = runtime.containers.filter(({ id, state }) => state === 'CONTAINER_EXITED' && !known.has(id));
+    const collect = async (container: RuntimeContainer) => {
+      const own = await this.#ownMessage(pod, runtime.uid, container);
+      // What the runtime says of the end comes first.
+      known.set(container.id, [container.message, own].filter((text) => text !== '').join(': '));
+    };
+    await Promise.all(ended.map(collect));
+  }
+
+  async #ownMessage(pod: Pod, uid: string, container: RuntimeContainer): Promise<string> {
+    const { directories } = this.#options;
+    const { name, attempt } = container.metadata;
+    if (directories !== undefined) {
+      const path = terminationMessageFile(directories, uid, name, attempt);
+      try {
+        const message = (await readLastBytes(path, maxFileBytes)) ?? Buffer.alloc(0);
+        if (message.length > 0) return message.toString();
+      } catch (error) {
+        return `Error on reading termination log ${path}: ${(error as Error).message}`;
+      }
+    }
+    const spec = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].find((c) => c.name === name);
+    const fallback = spec?.terminationMessagePolicy === 'FallbackToLogsOnError';
+    if (!fallback || container.exitCode === 0 || container.reason === 'ContainerCannotRun') return '';
     try {
-      const message = (await readLastBytes(path, maxFileBytes)) ?? Buffer.alloc(0);
-      if (message.length > 0) return message.toString();
+      return await this.#completeTail(container.logPath);
     } catch (error) {
-      return `Error on reading termination log ${path}: ${(error as Error).message}`;
+      return `Error on reading termination message from logs: ${(error as Error).message}`;
     }
   }
-  const spec = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].find((c) => c.name === name);
-  const fallback = spec?.terminationMessagePolicy === 'FallbackToLogsOnError';
-  if (!fallback || container.exitCode === 0 || container.reason === 'ContainerCannotRun') return '';
-  try {
-    return await settledTail(context, container.logPath);
-  } catch (error) {
-    return `Error on reading termination message from logs: ${(error as Error).message}`;
-  }
-}
 
-/** The runtime tells of the end while it may still write the last of the output: the text that is the same twice. */
-async function settledTail({ logFiles, clock }: PodContext, path: string): Promise<string> {
-  let text = await readTail(logFiles, path, logLimit);
-  for (let look = 0; look < maxLooks; look++) {
-    await clock.sleep(settleMs);
-    const later = await readTail(logFiles, path, logLimit);
-    if (later === text && text !== '') break;
-    text = later;
+  /** The runtime tells of the end while it may still write the last of the output: the text that is the same twice. */
+  async #completeTail(path: string): Promise<string> {
+    const { logFiles, clock } = this.#options;
+    let text = await readTail(logFiles, path, logLimit);
+    for (let reread = 0; reread < maxRereads; reread++) {
+      await clock.sleep(rereadMs);
+      const later = await readTail(logFiles, path, logLimit);
+      if (later === text && text !== '') break;
+      text = later;
+    }
+    return text;
   }
-  return text;
 }

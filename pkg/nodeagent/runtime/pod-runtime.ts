@@ -1,4 +1,5 @@
 /** What a runtime holds of one pod, as the node agent sees it. */
+import type { Pod } from '#api/core/v1/types.gen.js';
 import type { ContainerStatus, PodSandboxStatus } from '#nodeagent/cri/cri.js';
 
 export interface RuntimeContainer extends ContainerStatus {
@@ -41,4 +42,10 @@ export function isStopped(runtime: PodRuntime): boolean {
 export function podIPs(runtime: PodRuntime): readonly string[] {
   const newest = runtime.sandboxes[0];
   return newest?.state === 'SANDBOX_READY' ? newest.ips : [];
+}
+
+/** Of a pod that the runtime does not know. */
+export function emptyRuntime({ metadata }: Pod): PodRuntime {
+  const { uid = '', name = '', namespace = '' } = metadata;
+  return { uid, name, namespace, sandboxes: [], containers: [] };
 }

@@ -1,8 +1,16 @@
 /** What the node agent needs of its server, and the server of the agent. */
+import type { Pod } from '#api/core/v1/types.gen.js';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { Logger } from '#daemon/log/logger.js';
+import type { CRI } from '#nodeagent/cri/cri.js';
+import type { LogFiles } from '#nodeagent/logs/log-files.js';
 import type { Machine } from '#nodeagent/node/machine.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
-import type { PodContext } from '#nodeagent/pods/context.js';
-import type { PodManager } from '#nodeagent/pods/manager.js';
+import type { Prober } from '#nodeagent/probes/prober.js';
+import type { PodCgroups } from '#nodeagent/resources/cgroups.js';
+import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
+import type { StatusManager } from '#nodeagent/status/manager.js';
 
 export interface AgentServer {
   /** What it listens on. */
@@ -10,9 +18,33 @@ export interface AgentServer {
   close(): Promise<void>;
 }
 
+/** The pods that the node runs. */
+export interface ServedPods {
+  /** As last seen from the API. */
+  list(): readonly Pod[];
+  find(namespace: string, name: string): Pod | undefined;
+}
+
+/** What the server tells of, and works on. */
+export interface ServedNode {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly dialect: Dialect;
+  readonly cri: CRI;
+  readonly observer: Pick<RuntimeObserver, 'get' | 'onChange'>;
+  readonly statuses: Pick<StatusManager, 'get' | 'latest'>;
+  readonly prober: Pick<Prober, 'counts'>;
+  readonly logFiles: LogFiles;
+  /** Absent where pods have none. */
+  readonly cgroups?: PodCgroups;
+  readonly nodeName: string;
+  /** The node's first address. */
+  readonly hostIP: () => string;
+}
+
 export interface AgentServerInput {
-  readonly context: PodContext;
-  readonly pods: PodManager;
+  readonly node: ServedNode;
+  readonly pods: ServedPods;
   readonly options: NodeAgentOptions;
   readonly machine: Machine;
 }

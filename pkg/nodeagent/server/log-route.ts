@@ -3,12 +3,11 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import { type Clock, parseTime } from '#apimachinery/clock.js';
 import { badRequest, notFound } from '#apimachinery/errors/status.js';
 import type { LogRequest } from '#nodeagent/logs/reader.js';
-import type { PodContext } from '#nodeagent/pods/context.js';
-import type { PodManager } from '#nodeagent/pods/manager.js';
 import { containersNamed, isRunning, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
+import type { ServedNode, ServedPods } from '#nodeagent/server/agent-server.js';
 
 /** Throws 404 for a pod that is not on this node. */
-export function podOnNode(pods: PodManager, namespace: string, name: string): Pod {
+export function podOnNode(pods: Pick<ServedPods, 'find'>, namespace: string, name: string): Pod {
   const pod = pods.find(namespace, name);
   if (pod === undefined) throw notFound({ group: '', resource: 'pods' }, `${namespace}/${name}`);
   return pod;
@@ -62,13 +61,18 @@ export function parseLogRequest(query: URLSearchParams, clock: Clock): ParsedLog
  * The run whose log is meant: the last one, or the one before. Throws 404 for an unknown container, 400 for one that
  * has not run yet, with the messages of release 1.24.
  */
-export function logContainer(context: PodContext, pod: Pod, name: string, previous: boolean): RuntimeContainer {
+export function logContainer(
+  node: Pick<ServedNode, 'observer' | 'statuses'>,
+  pod: Pod,
+  name: string,
+  previous: boolean,
+): RuntimeContainer {
   const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
   const podName = pod.metadata.name ?? '';
   if (![...containers, ...initContainers, ...ephemeralContainers].some((container) => container.name === name)) {
     throw notFound({ group: '', resource: 'containers' }, name);
   }
-  const runtime = context.observer.get(pod.metadata.uid ?? '');
+  const runtime = node.observer.get(pod.metadata.uid ?? '');
   const runs = runtime === undefined ? [] : containersNamed(runtime, name).filter((run) => run.startedAt > 0);
   const [newest, before] = runs;
   if (previous) {
@@ -78,7 +82,7 @@ export function logContainer(context: PodContext, pod: Pod, name: string, previo
     return chosen;
   }
   if (newest === undefined) {
-    const status = context.statuses.get(pod.metadata.uid ?? '');
+    const status = node.statuses.get(pod.metadata.uid ?? '');
     const all = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
     const waiting = all.find((s) => s.name === name)?.state?.waiting;
     const reason = waiting?.reason ?? 'ContainerCreating';

@@ -8,9 +8,9 @@ import { cadvisorFamilies } from '#nodeagent/stats/cadvisor-metrics.js';
 import { type NodeUsage, UsageCollector } from '#nodeagent/stats/collector.js';
 import { resourceFamilies } from '#nodeagent/stats/resource-metrics.js';
 
-export function addMetricsRoutes(app: DaemonApp, { context, machine, pods }: AgentServerInput): void {
-  const collector = new UsageCollector({ context, machine, pods: () => pods.list() });
-  const { dialect, log, prober } = context;
+export function addMetricsRoutes(app: DaemonApp, { node, machine, pods }: AgentServerInput): void {
+  const collector = new UsageCollector({ node, machine, pods: () => pods.list() });
+  const { dialect, log, prober } = node;
   const send = (reply: FastifyReply, families: readonly Family[]) =>
     reply.type(expositionType).send(expositionText(families));
   const usage = async (): Promise<NodeUsage | undefined> => {

@@ -60,8 +60,8 @@ export function accessAttributes(nodeName: string): (target: RequestTarget) => A
 
 /** Starts the server; resolves when it listens. */
 export async function serveAgent(input: AgentServerInput, options: ServeOptions): Promise<AgentServer> {
-  const { context, pods, options: values } = input;
-  const sessions = new Sessions({ context, pods, idleTimeoutMs: values['streaming-connection-idle-timeout'] });
+  const { node, pods, options: values } = input;
+  const sessions = new Sessions({ node, pods, idleTimeoutMs: values['streaming-connection-idle-timeout'] });
   const health = new HealthChecks();
   const debugging = values['enable-debugging-handlers'];
   const server = new DaemonServer({
@@ -98,10 +98,10 @@ function podList(pods: readonly Pod[]) {
 }
 
 function addRoutes(app: DaemonApp, input: AgentServerInput, debugging: boolean): void {
-  const { context, pods } = input;
+  const { node, pods } = input;
   for (const slash of ['', '/']) {
-    app.get(`/pods${slash}`, () => podList(pods.list().map((pod) => context.statuses.latest(pod))));
-    app.get(`/stats/summary${slash}`, () => statsSummary(context, pods.list()));
+    app.get(`/pods${slash}`, () => podList(pods.list().map((pod) => node.statuses.latest(pod))));
+    app.get(`/stats/summary${slash}`, () => statsSummary(node, pods.list()));
     if (debugging) app.get(`/runningpods${slash}`, () => runningPods(input));
   }
   addMetricsRoutes(app, input);
@@ -119,9 +119,9 @@ function addSessionRoutes(app: DaemonApp, sessions: Sessions): void {
   for (const kind of ['exec', 'attach', 'portForward']) app.all(`/${kind}/*`, { onRequest: refuse }, refuse);
 }
 
-function runningPods({ context, pods }: AgentServerInput) {
+function runningPods({ node, pods }: AgentServerInput) {
   const running = pods.list().filter((pod) => {
-    const runtime = context.observer.get(pod.metadata.uid ?? '');
+    const runtime = node.observer.get(pod.metadata.uid ?? '');
     return runtime?.containers.some((container) => isRunning(container)) === true;
   });
   return podList(running.map(({ metadata, spec }) => ({ metadata, spec })));
@@ -130,26 +130,26 @@ function runningPods({ context, pods }: AgentServerInput) {
 type LogParams = { namespace: string; pod: string; container: string };
 
 /** Errors are plain text: the API server puts them into its own Status. */
-async function sendLog(request: FastifyRequest, reply: FastifyReply, { context, pods }: AgentServerInput) {
+async function sendLog(request: FastifyRequest, reply: FastifyReply, { node, pods }: AgentServerInput) {
   const { namespace, pod: name, container } = request.params as LogParams;
   try {
-    const wanted = parseLogRequest(queryOf(request), context.clock);
+    const wanted = parseLogRequest(queryOf(request), node.clock);
     const pod = podOnNode(pods, namespace, name);
-    const run = logContainer(context, pod, container, wanted.previous);
+    const run = logContainer(node, pod, container, wanted.previous);
     const uid = pod.metadata.uid ?? '';
     const gone = new AbortController();
     const chunks = readLog({
-      files: context.logFiles,
+      files: node.logFiles,
       path: run.logPath,
       request: wanted,
       signal: gone.signal,
       writer: {
         running: () => {
-          const runtime = context.observer.get(uid);
+          const runtime = node.observer.get(uid);
           const newest = runtime === undefined ? undefined : newestContainer(runtime, container);
           return newest?.id === run.id && isRunning(newest);
         },
-        onChange: (handler) => context.observer.onChange((changed) => changed === uid && handler()),
+        onChange: (handler) => node.observer.onChange((changed) => changed === uid && handler()),
       },
     });
     reply.raw.on('close', () => gone.abort());

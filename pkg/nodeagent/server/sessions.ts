@@ -16,9 +16,8 @@ import type { Upgrade } from '#daemon/serving/daemon-server.js';
 import type { RequestTarget } from '#daemon/serving/request-target.js';
 import { protocolVersionHeader, spdyUpgrade, tunnelledPortForwardProtocol } from '#daemon/streaming/protocols.js';
 import { endWithAnswer, type RawAnswer, statusAnswer, switchProtocols } from '#daemon/streaming/raw-answer.js';
-import type { PodContext } from '#nodeagent/pods/context.js';
-import type { PodManager } from '#nodeagent/pods/manager.js';
 import { isRunning, newestContainer } from '#nodeagent/runtime/pod-runtime.js';
+import type { ServedNode, ServedPods } from '#nodeagent/server/agent-server.js';
 import { podOnNode } from '#nodeagent/server/log-route.js';
 import {
   type CommandConnection,
@@ -34,8 +33,8 @@ import { forwardChannels, forwardedPorts } from '#nodeagent/streaming/web-socket
 import { WebSocketUpgrader } from '#nodeagent/streaming/web-socket-upgrade.js';
 
 export interface SessionsOptions {
-  readonly context: PodContext;
-  readonly pods: PodManager;
+  readonly node: Pick<ServedNode, 'clock' | 'log' | 'cri' | 'observer'>;
+  readonly pods: Pick<ServedPods, 'find'>;
   /** Sessions that are silent for so long are ended; 0 has no limit. */
   readonly idleTimeoutMs: number;
 }
@@ -60,7 +59,7 @@ export class Sessions {
   upgrade(upgrade: Upgrade): void {
     const { target, socket } = upgrade;
     this.#accept(upgrade).catch((error: unknown) => {
-      this.#options.context.log.debug({ err: error, path: target.path }, 'Session refused');
+      this.#options.node.log.debug({ err: error, path: target.path }, 'Session refused');
       // Nobody could read an answer inside another protocol.
       if (this.#sockets.has(socket)) socket.destroy();
       else endWithAnswer(socket, answerTo(error));
@@ -101,7 +100,7 @@ export class Sessions {
 
   #runningContainer(target: CommandTarget): string {
     const { metadata } = target.pod;
-    const runtime = this.#options.context.observer.get(metadata.uid ?? '');
+    const runtime = this.#options.node.observer.get(metadata.uid ?? '');
     const status = runtime === undefined ? undefined : newestContainer(runtime, target.container);
     if (status === undefined || !isRunning(status)) {
       throw badRequest(`container ${target.container} not found in pod ${metadata.name}_${metadata.namespace}`);
@@ -111,14 +110,14 @@ export class Sessions {
 
   /** The socket as a session's; from here on it is ours to end. */
   #connection(socket: Duplex): SessionConnection {
-    const { context, idleTimeoutMs } = this.#options;
+    const { node, idleTimeoutMs } = this.#options;
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
-    return new SessionConnection({ socket, clock: context.clock, idleTimeoutMs });
+    return new SessionConnection({ socket, clock: node.clock, idleTimeoutMs });
   }
 
   async #command(upgrade: Upgrade, target: CommandTarget): Promise<void> {
-    const { cri } = this.#options.context;
+    const { cri } = this.#options.node;
     const { query } = upgrade.target;
     const wanted = wantedStreams(query);
     const containerId = this.#runningContainer(target);
@@ -149,7 +148,7 @@ export class Sessions {
     const connection = this.#connection(upgrade.socket);
     if (negotiated.transport === 'spdy') {
       switchToSpdy(upgrade, protocol);
-      return openSpdyCommand(connection, wanted, protocol, this.#options.context.clock);
+      return openSpdyCommand(connection, wanted, protocol, this.#options.node.clock);
     }
     const socket = await this.#webSockets.accept(upgrade, protocol);
     return socket === undefined ? undefined : openWebSocketCommand(connection, socket, wanted, protocol);
@@ -161,7 +160,7 @@ export class Sessions {
     const byChannels = transport === 'webSocket' && protocol !== tunnelledPortForwardProtocol;
     const ports = byChannels ? forwardedPorts(target.query) : [];
     // Asked for before the upgrade, so that a failure still has a status code.
-    const runtime = await this.#options.context.cri.portForward(this.#sandbox(pod));
+    const runtime = await this.#options.node.cri.portForward(this.#sandbox(pod));
     // A runtime that breaks off before the pipe is laid; from then on the pipe sees it too.
     runtime.on('error', () => runtime.destroy());
     if (socket.destroyed) {
@@ -182,7 +181,7 @@ export class Sessions {
   }
 
   #sandbox(pod: Pod): string {
-    const sandbox = this.#options.context.observer.get(pod.metadata.uid ?? '')?.sandboxes[0];
+    const sandbox = this.#options.node.observer.get(pod.metadata.uid ?? '')?.sandboxes[0];
     if (sandbox?.state !== 'SANDBOX_READY') throw badRequest(`pod ${pod.metadata.name} is not running`);
     return sandbox.id;
   }

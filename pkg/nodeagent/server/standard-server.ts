@@ -77,7 +77,7 @@ export function standardServer(options: StandardServerOptions): AgentServerFacto
         'tls-private-key-file': values['tls-private-key-file'],
         'tls-sni-cert-key': [],
         'cert-dir': values['cert-dir'],
-        'bind-address': input.context.node().hostIPs[0] ?? '',
+        'bind-address': input.node.hostIP(),
       },
       name: options.dialect.components.nodeAgent,
       clock: options.clock,

@@ -2,8 +2,8 @@
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
 import type { ContainerStats } from '#nodeagent/cri/cri.js';
-import type { PodContext } from '#nodeagent/pods/context.js';
 import { isRunning, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
+import type { ServedNode } from '#nodeagent/server/agent-server.js';
 
 /** @param now For counters without an instant of their own: those of a container that has ended. */
 function containerStats(container: RuntimeContainer, stats: ContainerStats, now: number) {
@@ -33,12 +33,14 @@ function reported(containers: readonly RuntimeContainer[]): RuntimeContainer[] {
 }
 
 /** Throws CRIError when the runtime does not answer. */
-export async function statsSummary(context: PodContext, pods: readonly Pod[]) {
-  const { cri, clock, observer } = context;
+export async function statsSummary(
+  { cri, clock, observer, nodeName }: Pick<ServedNode, 'cri' | 'clock' | 'observer' | 'nodeName'>,
+  pods: readonly Pod[],
+) {
   const stats = new Map((await cri.listContainerStats()).map((one) => [one.id, one]));
   const now = clock.now();
   return {
-    node: { nodeName: context.node().nodeName, startTime: formatTime(now) },
+    node: { nodeName, startTime: formatTime(now) },
     pods: pods.map((pod) => {
       const { name = '', namespace = '', uid = '' } = pod.metadata;
       return {

@@ -1,10 +1,12 @@
 /** What the node, its pods and their containers use: the runtime's counters, and those of the kernel where it has them. */
 import type { Pod } from '#api/core/v1/types.gen.js';
-import type { ContainerStats, PodSandboxStatus } from '#nodeagent/cri/cri.js';
+import type { Clock } from '#apimachinery/clock.js';
+import type { ContainerStats, PodSandboxStatus, RuntimeService } from '#nodeagent/cri/cri.js';
 import type { HostUsage } from '#nodeagent/node/host-usage.js';
 import type { Machine, MachineFacts } from '#nodeagent/node/machine.js';
 import { type InterfaceUsage, networkUsage } from '#nodeagent/node/network-usage.js';
-import type { PodContext } from '#nodeagent/pods/context.js';
+import type { PodCgroups } from '#nodeagent/resources/cgroups.js';
+import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import { isRunning, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 import { CgroupReader, type CgroupUsage } from '#nodeagent/stats/cgroup-usage.js';
 
@@ -52,8 +54,17 @@ export interface NodeUsage {
   readonly pods: readonly PodUsage[];
 }
 
+/** Where it is measured. */
+export interface UsageSources {
+  readonly clock: Clock;
+  readonly cri: Pick<RuntimeService, 'listContainerStats'>;
+  readonly observer: Pick<RuntimeObserver, 'get'>;
+  /** Absent where pods have none. */
+  readonly cgroups?: Pick<PodCgroups, 'hierarchy' | 'parentOf'>;
+}
+
 export interface CollectorOptions {
-  readonly context: PodContext;
+  readonly node: UsageSources;
   readonly machine: Machine;
   readonly pods: () => readonly Pod[];
 }
@@ -68,7 +79,7 @@ export class UsageCollector {
 
   constructor(options: CollectorOptions) {
     this.#options = options;
-    const { cgroups } = options.context;
+    const { cgroups } = options.node;
     this.#cgroups = cgroups === undefined ? undefined : new CgroupReader(cgroups.hierarchy);
   }
 
@@ -81,8 +92,8 @@ export class UsageCollector {
   }
 
   async #collect(): Promise<NodeUsage> {
-    const { context, machine, pods } = this.#options;
-    const stats = new Map((await context.cri.listContainerStats()).map((one) => [one.id, one]));
+    const { node, machine, pods } = this.#options;
+    const stats = new Map((await node.cri.listContainerStats()).map((one) => [one.id, one]));
     const [facts, state] = await Promise.all([machine.facts(), machine.state()]);
     const used: PodUsage[] = [];
     const all = pods();
@@ -94,7 +105,7 @@ export class UsageCollector {
     return {
       facts,
       host,
-      timestampMs: context.clock.now(),
+      timestampMs: node.clock.now(),
       cpuSeconds: host?.cpuSeconds ?? sum(used, ({ cpuSeconds }) => cpuSeconds),
       workingSetBytes:
         host === undefined
@@ -106,11 +117,11 @@ export class UsageCollector {
 
   /** Undefined for pods of which nothing runs. */
   async #ofPod(pod: Pod, stats: ReadonlyMap<string, ContainerStats>): Promise<PodUsage | undefined> {
-    const { context } = this.#options;
+    const { node } = this.#options;
     const { name = '', namespace = '', uid = '' } = pod.metadata;
-    const runtime = context.observer.get(uid);
+    const runtime = node.observer.get(uid);
     if (runtime === undefined) return undefined;
-    const path = context.cgroups?.parentOf(pod) ?? `/pod${uid}`;
+    const path = node.cgroups?.parentOf(pod) ?? `/pod${uid}`;
     const sandbox = runtime.sandboxes.find(({ state }) => state === 'SANDBOX_READY');
     const running = runtime.containers.filter((container) => isRunning(container));
     if (sandbox === undefined && running.length === 0) return undefined;
@@ -124,7 +135,7 @@ export class UsageCollector {
       namespace,
       path,
       cgroup,
-      timestampMs: context.clock.now(),
+      timestampMs: node.clock.now(),
       cpuSeconds: cgroup?.cpu.totalSeconds ?? sum(containers, ({ cpuSeconds }) => cpuSeconds),
       workingSetBytes: cgroup?.memory.workingSetBytes ?? sum(containers, (each) => each.workingSetBytes),
       containers: ofSandbox === undefined ? containers : [...containers, ofSandbox],
@@ -137,7 +148,7 @@ export class UsageCollector {
     pod: string,
     stats: ContainerStats | undefined,
   ): Promise<ContainerUsage> {
-    const { context } = this.#options;
+    const { node } = this.#options;
     const path = `${pod}/${container.id}`;
     const cgroup = await this.#cgroups?.usage(path);
     return {
@@ -146,7 +157,7 @@ export class UsageCollector {
       path,
       image: container.image,
       startedMs: container.startedAt,
-      timestampMs: stats?.timestamp ?? context.clock.now(),
+      timestampMs: stats?.timestamp ?? node.clock.now(),
       cpuSeconds: cgroup?.cpu.totalSeconds ?? (stats?.usageCoreNanoSeconds ?? 0) / 1e9,
       memoryBytes: cgroup?.memory.usageBytes ?? stats?.usageBytes ?? 0,
       workingSetBytes: cgroup?.memory.workingSetBytes ?? stats?.workingSetBytes ?? 0,
@@ -167,7 +178,7 @@ export class UsageCollector {
       path,
       image: '',
       startedMs: sandbox.createdAt,
-      timestampMs: this.#options.context.clock.now(),
+      timestampMs: this.#options.node.clock.now(),
       cpuSeconds: cgroup.cpu.totalSeconds,
       memoryBytes: cgroup.memory.usageBytes,
       workingSetBytes: cgroup.memory.workingSetBytes,

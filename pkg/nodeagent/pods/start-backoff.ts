@@ -1,21 +1,30 @@
-/** What holds back the starts of one pod's sandbox and containers after failures, and what its status says of each meanwhile. */
+/** When one pod's sandbox and containers may be started again after failures, and what its status says of each meanwhile. */
 
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
+import type { Clock } from '#apimachinery/clock.js';
 import { formatDuration } from '#apimachinery/duration.js';
-import type { StartError } from '#nodeagent/pods/container-starter.js';
-import type { PodContext } from '#nodeagent/pods/context.js';
+import type { KeyedBackoff } from '#client/keyed-backoff.js';
+import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { ContainerStart } from '#nodeagent/pods/plan.js';
+import type { StartError } from '#nodeagent/pods/start-error.js';
 import type { WaitingReason } from '#nodeagent/status/container-status.js';
 
 /** How long a failed pull is reported as an error before it is reported as a back-off. */
 const pullErrorShownMs = 5000;
-/** The sandbox is held like a container; no container has this name. */
+/** The sandbox waits like a container; no container has this name. */
 const sandboxName = '';
 
-const sandboxHoldMs = { soon: 10_000, initial: 1000, max: 300_000 };
+const sandboxDelayMs = { soon: 10_000, initial: 1000, max: 300_000 };
 
-export class StartHolds {
-  readonly #context: PodContext;
+export interface StartBackoffServices {
+  readonly clock: Clock;
+  readonly events: PodEvents;
+  /** Of restarts, by `<UID of the pod>_<container>`. */
+  readonly restarts: KeyedBackoff;
+}
+
+export class StartBackoff {
+  readonly #services: StartBackoffServices;
   readonly #uid: string;
   readonly #waiting = new Map<string, WaitingReason>();
   /** Container name → instant before which it is not tried again. */
@@ -23,10 +32,10 @@ export class StartHolds {
   /** Container name → instant of the last failed pull. */
   readonly #pullFailedAt = new Map<string, number>();
   /** The last sandbox: when it was started, and how long no other is to follow. */
-  #sandbox = { startedAt: Number.NEGATIVE_INFINITY, holdMs: 0 };
+  #sandbox = { startedAt: Number.NEGATIVE_INFINITY, delayMs: 0 };
 
-  constructor(context: PodContext, uid: string) {
-    this.#context = context;
+  constructor(services: StartBackoffServices, uid: string) {
+    this.#services = services;
     this.#uid = uid;
   }
 
@@ -36,7 +45,7 @@ export class StartHolds {
   }
 
   /** Something has changed that may have been the cause: all may be tried at once. */
-  release(): void {
+  reset(): void {
     this.#retryAt.clear();
   }
 
@@ -52,11 +61,11 @@ export class StartHolds {
 
   /** One that soon follows another is the last for a while, longer each time: something ends them or finds them unfit. */
   sandboxStarted(): void {
-    const now = this.#context.clock.now();
-    const { startedAt, holdMs } = this.#sandbox;
-    const soon = now - startedAt < holdMs + sandboxHoldMs.soon;
-    const next = soon ? Math.min(Math.max(holdMs * 2, sandboxHoldMs.initial), sandboxHoldMs.max) : 0;
-    this.#sandbox = { startedAt: now, holdMs: next };
+    const now = this.#services.clock.now();
+    const { startedAt, delayMs } = this.#sandbox;
+    const soon = now - startedAt < delayMs + sandboxDelayMs.soon;
+    const next = soon ? Math.min(Math.max(delayMs * 2, sandboxDelayMs.initial), sandboxDelayMs.max) : 0;
+    this.#sandbox = { startedAt: now, delayMs: next };
     if (next > 0) this.#retryAt.set(sandboxName, now + next);
     else this.#retryAt.delete(sandboxName);
   }
@@ -67,7 +76,7 @@ export class StartHolds {
 
   /** The instant before which a container is not to be started (its back-off, or the last failure's); 0 when it may be now. */
   notBefore(pod: Pod, start: ContainerStart): number {
-    const { restarts, events } = this.#context;
+    const { restarts, events } = this.#services;
     const { name } = start.container;
     if (start.previous !== undefined) {
       const key = this.#backOffKey(name);
@@ -92,7 +101,7 @@ export class StartHolds {
   /** A start is tried now: a restart lengthens the next back-off. */
   starting(start: ContainerStart): void {
     const { name } = start.container;
-    if (start.previous !== undefined) this.#context.restarts.next(this.#backOffKey(name), start.previous.finishedAt);
+    if (start.previous !== undefined) this.#services.restarts.next(this.#backOffKey(name), start.previous.finishedAt);
   }
 
   started(name: string): void {
@@ -106,14 +115,14 @@ export class StartHolds {
     if (error.retryAt === 0) return undefined;
     this.#retryAt.set(name, error.retryAt);
     if (error.reason !== 'ErrImagePull') return error.retryAt;
-    const now = this.#context.clock.now();
+    const now = this.#services.clock.now();
     this.#pullFailedAt.set(name, now);
     return Math.min(error.retryAt, now + pullErrorShownMs);
   }
 
   /** A pull that failed a moment ago is an error; later it is waited for the next. */
   #notePullBackOff(pod: Pod, container: Container): void {
-    const { clock, events } = this.#context;
+    const { clock, events } = this.#services;
     const { name, image = '' } = container;
     const failedAt = this.#pullFailedAt.get(name);
     if (failedAt === undefined || clock.now() - failedAt < pullErrorShownMs) return;

@@ -1,0 +1,127 @@
+/** Makes the configuration of a container out of its pod, its node and the objects that it refers to. */
+import { configmaps, secrets } from '#api/core/v1/resources.gen.js';
+import type { ConfigMap, Pod, Secret, Service } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { Logger } from '#daemon/log/logger.js';
+import type { ContainerConfig, Image, Mount } from '#nodeagent/cri/cri.js';
+import type { ClusterDNS } from '#nodeagent/environment/dns.js';
+import { containerEnvironment } from '#nodeagent/environment/environment.js';
+import { podHostname } from '#nodeagent/environment/hosts-file.js';
+import { serviceVariables } from '#nodeagent/environment/service-variables.js';
+import type { PodEvents } from '#nodeagent/events/pod-events.js';
+import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
+import { containerMounts } from '#nodeagent/pods/container-files.js';
+import { type NodeFacts, podFacts } from '#nodeagent/pods/node-facts.js';
+import type { ContainerStart } from '#nodeagent/pods/plan.js';
+import { containerConfig } from '#nodeagent/pods/runtime-config.js';
+import { type SecuritySettings, verifyNonRoot } from '#nodeagent/pods/security.js';
+import { type CPUQuota, containerResources } from '#nodeagent/resources/container-resources.js';
+import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
+import { newestContainer, type PodRuntime } from '#nodeagent/runtime/pod-runtime.js';
+import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
+
+export interface ContainerConfiguratorOptions {
+  readonly dialect: Dialect;
+  readonly log: Logger;
+  readonly events: PodEvents;
+  readonly labels: RuntimeLabels;
+  readonly objects: Pick<ReferencedObjects, 'get'>;
+  readonly services: () => readonly Service[];
+  readonly node: () => NodeFacts;
+  readonly clusterDNS: ClusterDNS;
+  readonly security: SecuritySettings;
+  readonly quota: CPUQuota;
+  /** Absent on nodes that write no files. */
+  readonly directories?: PodDirectories;
+}
+
+export interface ContainerToConfigure {
+  readonly pod: Pod;
+  readonly runtime: PodRuntime;
+  readonly start: ContainerStart;
+  /** Volume name → path on the host. */
+  readonly volumes: ReadonlyMap<string, string>;
+}
+
+export class ContainerConfigurator {
+  readonly #options: ContainerConfiguratorOptions;
+
+  constructor(options: ContainerConfiguratorOptions) {
+    this.#options = options;
+  }
+
+  /** Makes the files that the container is given. Throws ContainerConfigError. */
+  async config(wanted: ContainerToConfigure, image: Image): Promise<ContainerConfig> {
+    const { labels, security, quota, node } = this.#options;
+    const { pod, start } = wanted;
+    const { container, attempt } = start;
+    verifyNonRoot(pod, container, image);
+    const environment = await this.#environment(wanted);
+    const target = ephemeralTarget(wanted);
+    return containerConfig({
+      pod,
+      container,
+      attempt,
+      labels,
+      image,
+      environment,
+      mounts: await this.#mounts(wanted, environment),
+      resources: containerResources(pod, container, { memoryCapacityBytes: node().memoryCapacityBytes, quota }),
+      security,
+      ...(target === undefined ? {} : { targetId: target }),
+    });
+  }
+
+  #environment({ pod, runtime, start }: ContainerToConfigure): Promise<ReadonlyMap<string, string>> {
+    const { dialect, events, objects, services, node } = this.#options;
+    const { namespace = '', uid = '' } = pod.metadata;
+    const enableServiceLinks = pod.spec.enableServiceLinks !== false;
+    return containerEnvironment({
+      pod,
+      container: start.container,
+      facts: podFacts(node(), pod, runtime),
+      services: serviceVariables(services(), { namespace, enableServiceLinks }, dialect),
+      configMap: (name) => objects.get<ConfigMap>(configmaps, { namespace, name }, uid),
+      secret: (name) => objects.get<Secret>(secrets, { namespace, name }, uid),
+      onInvalidKeys: (source, keys) =>
+        events.pod(
+          pod,
+          'Warning',
+          'InvalidEnvironmentVariableNames',
+          `Keys [${keys.join(', ')}] from the EnvFrom ${source} were skipped since they are considered invalid environment variable names.`,
+        ),
+    });
+  }
+
+  async #mounts(
+    { pod, runtime, start, volumes }: ContainerToConfigure,
+    environment: ReadonlyMap<string, string>,
+  ): Promise<Mount[]> {
+    const { dialect, log, node, clusterDNS, directories } = this.#options;
+    if (directories === undefined) return [];
+    const { hostname, hostDomain } = podHostname(pod, clusterDNS.domain);
+    return containerMounts(
+      {
+        pod,
+        container: start.container,
+        attempt: start.attempt,
+        volumes,
+        environment,
+        podIPs: podFacts(node(), pod, runtime).podIPs,
+        hostname,
+        hostDomain,
+        productName: dialect.displayName,
+        log,
+      },
+      directories,
+    );
+  }
+}
+
+/** Id of the container whose processes an ephemeral container is to see. */
+function ephemeralTarget({ pod, start, runtime }: ContainerToConfigure): string | undefined {
+  if (start.kind !== 'ephemeral') return undefined;
+  const spec = pod.spec.ephemeralContainers?.find((container) => container.name === start.container.name);
+  const target = spec?.targetContainerName ?? '';
+  return target === '' ? undefined : newestContainer(runtime, target)?.id;
+}

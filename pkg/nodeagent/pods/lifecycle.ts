@@ -1,0 +1,426 @@
+/**
+ * The life of one pod on its node, as a pure step: a state and an input give the next state and what is to be done.
+ *
+ *     resting ⇄ syncing ──(run to its end, failed)──▶ finishing ──▶ finished
+ *        │         │                                      │            │
+ *        │    interrupted                                 │            │   deleted, or gone from the API
+ *        └─────────┴────────────────┬─────────────────────┴────────────┘
+ *                                   ▼
+ *         terminating: stopping → concluding → removing → deleting ──▶ gone
+ *                                   ⇅
+ *                          terminationDelayed
+ *
+ * While `syncing`, containers are started and restarted, one task after the other; in `finished` nothing runs and the
+ * object stays; `terminating` stops everything, tells the API how it ended, removes what the pod had on the node, and
+ * lets the object go. In every state whose name ends in -ing, and in `interrupted`, exactly one task is under way; its
+ * answer is the input `planned`, `done` or `failed`.
+ */
+import { exponentialDelayMs } from '#client/backoff.js';
+import type { PodSandboxStatus } from '#nodeagent/cri/cri.js';
+import type { ContainerKill, ContainerStart, PodPlan } from '#nodeagent/pods/plan.js';
+import type { RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
+
+/** Why the agent gives a pod up: becomes reason and message of its status. */
+export interface PodFailure {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** How a pod is to end. */
+export interface Ending {
+  /** What its containers have from SIGTERM to SIGKILL. */
+  readonly graceSeconds: number;
+  /** The object is gone from the API: nothing is reported or deleted any more. */
+  readonly forgotten: boolean;
+}
+
+/** Work that takes time; one at a time. */
+export type Task =
+  /** The first look of a sync: sets up volumes, plans. Answered by `planned`. */
+  | { readonly type: 'prepare' }
+  /** A look at what the tasks before have brought about: reports, plans. Answered by `planned`. */
+  | { readonly type: 'observe' }
+  | { readonly type: 'killContainer'; readonly kill: ContainerKill }
+  | { readonly type: 'createSandbox'; readonly attempt: number }
+  | { readonly type: 'removeContainer'; readonly container: RuntimeContainer }
+  | { readonly type: 'removeSandbox'; readonly sandbox: PodSandboxStatus }
+  | { readonly type: 'startContainer'; readonly start: ContainerStart }
+  /** Ends what is left, and keeps its remains and the object. */
+  | { readonly type: 'finish'; readonly failure?: PodFailure }
+  /** Ends everything that runs. */
+  | { readonly type: 'stopPod'; readonly graceSeconds: number }
+  /** Resolves when the API has the last status. */
+  | { readonly type: 'conclude' }
+  /** Removes all that the pod has on the node. */
+  | { readonly type: 'removePod' }
+  | { readonly type: 'deleteObject' };
+
+export type Action =
+  /** Starts the only task under way; no wake-up is due from now on. */
+  | { readonly type: 'run'; readonly task: Task }
+  /** The task under way is to give up waiting for an image. */
+  | { readonly type: 'interrupt' }
+  /** Containers that are being stopped have less time than they were told. */
+  | { readonly type: 'hasten'; readonly graceSeconds: number }
+  | { readonly type: 'report' }
+  /** What was reported last stays true: no report follows. */
+  | { readonly type: 'silence' }
+  /** A `changed` is to follow at an instant (ms), or after a time. */
+  | { readonly type: 'wakeAt'; readonly instant: number }
+  | { readonly type: 'retryIn'; readonly ms: number };
+
+export type Input =
+  /** Something that the plan or the status depends on, or a wake-up. */
+  | { readonly type: 'changed' }
+  /** The pod is to end; may come again, with less time. */
+  | { readonly type: 'end'; readonly ending: Ending }
+  /** The agent stops; what runs goes on. */
+  | { readonly type: 'stop' }
+  /** `wakeAt`: instant (ms) of the next look, if nothing happens before; infinite for none. */
+  | { readonly type: 'planned'; readonly plan: PlannedPod; readonly wakeAt: number }
+  /** `acted`: the runtime's state may have changed. */
+  | { readonly type: 'done'; readonly acted: boolean; readonly wakeAt: number }
+  | { readonly type: 'failed' };
+
+export type PlannedPod = Extract<PodPlan, { type: 'run' }> | { readonly type: 'finish'; readonly failure?: PodFailure };
+
+export type TerminationStage = 'stopping' | 'concluding' | 'removing' | 'deleting';
+
+export type State =
+  /** All is as it should be, or waits for its time. */
+  | { readonly phase: 'resting'; readonly failures: number }
+  | {
+      readonly phase: 'syncing';
+      /** Plans carried out in this sync. */
+      readonly round: number;
+      /** What of the plan comes after the task under way. */
+      readonly rest: readonly Task[];
+      /** A task of this round has changed the runtime's state. */
+      readonly acted: boolean;
+      readonly wakeAt: number;
+      /** Something changed meanwhile: another sync follows. */
+      readonly again: boolean;
+      readonly failures: number;
+    }
+  /** A sync's last task is under way: the pod ends after it. */
+  | { readonly phase: 'interrupted'; readonly ending: Ending }
+  | { readonly phase: 'finishing'; readonly ending: Ending | undefined; readonly failures: number }
+  | { readonly phase: 'finished' }
+  | {
+      readonly phase: 'terminating';
+      readonly stage: TerminationStage;
+      readonly ending: Ending;
+      readonly again: boolean;
+      readonly failures: number;
+    }
+  /** A task failed; it is tried again. */
+  | {
+      readonly phase: 'terminationDelayed';
+      readonly stage: TerminationStage;
+      readonly ending: Ending;
+      readonly failures: number;
+    }
+  | { readonly phase: 'gone' }
+  | { readonly phase: 'stopped' };
+
+export interface Step {
+  readonly state: State;
+  /** In this order; at most one of them runs a task. */
+  readonly actions: readonly Action[];
+}
+
+type In<P extends State['phase']> = Extract<State, { phase: P }>;
+
+/** Plans carried out in one sync; more would mean that two of them undo each other. */
+export const maxRounds = 16;
+/** Delays after failures, as release 1.24 tries mounts again. */
+const initialRetryMs = 500;
+export const maxRetryMs = 122_000;
+
+export const initialState: State = { phase: 'resting', failures: 0 };
+
+export function step(state: State, input: Input): Step {
+  if (input.type === 'stop') return stop(state);
+  switch (state.phase) {
+    case 'resting':
+      return resting(state, input);
+    case 'syncing':
+      return syncing(state, input);
+    case 'interrupted':
+      return interrupted(state, input);
+    case 'finishing':
+      return finishing(state, input);
+    case 'finished':
+      return finished(state, input);
+    case 'terminating':
+      return terminating(state, input);
+    case 'terminationDelayed':
+      return terminationDelayed(state, input);
+    case 'gone':
+      return isAnswer(input) ? unexpected(state, input) : unchanged(state);
+    case 'stopped':
+      // The answer of the last task comes after the stop.
+      return unchanged(state);
+    default:
+      return state satisfies never;
+  }
+}
+
+type Event = Exclude<Input, { type: 'stop' }>;
+
+function stop(state: State): Step {
+  if (state.phase === 'gone' || state.phase === 'stopped') return unchanged(state);
+  return { state: { phase: 'stopped' }, actions: [{ type: 'interrupt' }] };
+}
+
+function resting(state: In<'resting'>, input: Event): Step {
+  switch (input.type) {
+    case 'changed':
+      return beginSync(state.failures);
+    case 'end':
+      return terminate(input.ending);
+    default:
+      return unexpected(state, input);
+  }
+}
+
+function syncing(state: In<'syncing'>, input: Event): Step {
+  switch (input.type) {
+    case 'changed':
+      return unchanged({ ...state, again: true });
+    case 'end':
+      return {
+        state: { phase: 'interrupted', ending: input.ending },
+        actions: [...silence(input.ending), { type: 'interrupt' }],
+      };
+    case 'planned':
+      return followPlan({ ...state, wakeAt: Math.min(state.wakeAt, input.wakeAt) }, input.plan);
+    case 'done':
+      return nextTask({
+        ...state,
+        acted: state.acted || input.acted,
+        wakeAt: Math.min(state.wakeAt, input.wakeAt),
+      });
+    case 'failed':
+      if (state.again) return beginSync(state.failures + 1);
+      return retry({ phase: 'resting', failures: state.failures + 1 });
+    default:
+      return input satisfies never;
+  }
+}
+
+function interrupted(state: In<'interrupted'>, input: Event): Step {
+  switch (input.type) {
+    case 'changed':
+      return unchanged(state);
+    case 'end': {
+      const ending = merged(state.ending, input.ending);
+      return { state: { ...state, ending }, actions: silence(ending) };
+    }
+    // Whatever came of it: a failure was mostly the interruption itself.
+    case 'planned':
+    case 'done':
+    case 'failed':
+      return terminate(state.ending);
+    default:
+      return input satisfies never;
+  }
+}
+
+function finishing(state: In<'finishing'>, input: Event): Step {
+  switch (input.type) {
+    case 'changed':
+      return unchanged(state);
+    case 'end': {
+      const ending = merged(state.ending, input.ending);
+      return { state: { ...state, ending }, actions: silence(ending) };
+    }
+    case 'done':
+      if (state.ending !== undefined) return terminate(state.ending);
+      return { state: { phase: 'finished' }, actions: [{ type: 'report' }] };
+    case 'failed':
+      if (state.ending !== undefined) return terminate(state.ending);
+      // The next sync finds out anew that it is over.
+      return retry({ phase: 'resting', failures: state.failures + 1 });
+    case 'planned':
+      return unexpected(state, input);
+    default:
+      return input satisfies never;
+  }
+}
+
+function finished(state: In<'finished'>, input: Event): Step {
+  switch (input.type) {
+    case 'changed':
+      return { state, actions: [{ type: 'report' }] };
+    case 'end':
+      return terminate(input.ending);
+    default:
+      return unexpected(state, input);
+  }
+}
+
+function terminating(state: In<'terminating'>, input: Event): Step {
+  switch (input.type) {
+    case 'changed':
+      return unchanged({ ...state, again: true });
+    case 'end': {
+      const ending = merged(state.ending, input.ending);
+      const sooner = state.stage === 'stopping' && ending.graceSeconds < state.ending.graceSeconds;
+      const actions: Action[] = sooner ? [{ type: 'hasten', graceSeconds: ending.graceSeconds }] : [];
+      return { state: { ...state, ending, again: true }, actions: [...silence(ending), ...actions] };
+    }
+    case 'done':
+      return enterStage(nextStage(state), state.ending);
+    case 'failed':
+      if (state.again) return runStage(state.stage, state.ending, state.failures + 1);
+      return retry({
+        phase: 'terminationDelayed',
+        stage: state.stage,
+        ending: state.ending,
+        failures: state.failures + 1,
+      });
+    case 'planned':
+      return unexpected(state, input);
+    default:
+      return input satisfies never;
+  }
+}
+
+function terminationDelayed(state: In<'terminationDelayed'>, input: Event): Step {
+  switch (input.type) {
+    case 'changed':
+      return runStage(state.stage, state.ending, state.failures);
+    case 'end': {
+      const ending = merged(state.ending, input.ending);
+      const { state: next, actions } = runStage(state.stage, ending, state.failures);
+      return { state: next, actions: [...silence(ending), ...actions] };
+    }
+    default:
+      return unexpected(state, input);
+  }
+}
+
+function beginSync(failures: number): Step {
+  return {
+    state: {
+      phase: 'syncing',
+      round: 0,
+      rest: [],
+      acted: false,
+      wakeAt: Number.POSITIVE_INFINITY,
+      again: false,
+      failures,
+    },
+    actions: [{ type: 'run', task: { type: 'prepare' } }],
+  };
+}
+
+function followPlan(state: In<'syncing'>, plan: PlannedPod): Step {
+  if (plan.type === 'finish') {
+    const { failure } = plan;
+    const task: Task = failure === undefined ? { type: 'finish' } : { type: 'finish', failure };
+    const next: State = { phase: 'finishing', ending: undefined, failures: state.failures };
+    return { state: next, actions: [{ type: 'run', task }] };
+  }
+  if (state.round === maxRounds) {
+    return { state: { phase: 'resting', failures: 0 }, actions: [{ type: 'retryIn', ms: initialRetryMs }] };
+  }
+  return nextTask({ ...state, round: state.round + 1, rest: tasksOf(plan), acted: false });
+}
+
+/** What a plan asks for, in the order in which it is done. */
+function tasksOf(plan: Extract<PodPlan, { type: 'run' }>): Task[] {
+  const kills = plan.kill.map((kill): Task => ({ type: 'killContainer', kill }));
+  // What is to be in the new sandbox is planned when that is there.
+  if (plan.createSandbox !== undefined) return [...kills, { type: 'createSandbox', attempt: plan.createSandbox }];
+  const leftovers: Task[] = [
+    ...plan.remove.map((container): Task => ({ type: 'removeContainer', container })),
+    ...plan.removeSandboxes.map((sandbox): Task => ({ type: 'removeSandbox', sandbox })),
+  ];
+  // Leftovers first: a container that was never started holds the name of its successor.
+  if (plan.remove.length > 0) return [...kills, ...leftovers];
+  return [...kills, ...leftovers, ...plan.start.map((start): Task => ({ type: 'startContainer', start }))];
+}
+
+function nextTask(state: In<'syncing'>): Step {
+  const [task, ...rest] = state.rest;
+  if (task !== undefined) return { state: { ...state, rest }, actions: [{ type: 'run', task }] };
+  if (state.acted) return { state, actions: [{ type: 'run', task: { type: 'observe' } }] };
+  if (state.again) {
+    const next = beginSync(0);
+    return { state: next.state, actions: [{ type: 'report' }, ...next.actions] };
+  }
+  const wake: Action[] = Number.isFinite(state.wakeAt) ? [{ type: 'wakeAt', instant: state.wakeAt }] : [];
+  return { state: { phase: 'resting', failures: 0 }, actions: [{ type: 'report' }, ...wake] };
+}
+
+function terminate(ending: Ending): Step {
+  const { state, actions } = enterStage('stopping', ending);
+  return { state, actions: [...silence(ending), ...actions] };
+}
+
+function enterStage(stage: TerminationStage | 'gone', ending: Ending): Step {
+  if (stage === 'gone') return { state: { phase: 'gone' }, actions: [] };
+  const { state, actions } = runStage(stage, ending, 0);
+  // The containers' remains go one after the other: the status that shows them all is the last one.
+  return { state, actions: stage === 'removing' ? [{ type: 'silence' }, ...actions] : actions };
+}
+
+function runStage(stage: TerminationStage, ending: Ending, failures: number): Step {
+  const tasks: Record<TerminationStage, Task> = {
+    stopping: { type: 'stopPod', graceSeconds: ending.graceSeconds },
+    concluding: { type: 'conclude' },
+    removing: { type: 'removePod' },
+    deleting: { type: 'deleteObject' },
+  };
+  return {
+    state: { phase: 'terminating', stage, ending, again: false, failures },
+    actions: [{ type: 'run', task: tasks[stage] }],
+  };
+}
+
+/** Of a pod that the API has forgotten, nobody is told and nothing is to be deleted. */
+function nextStage({ stage, ending }: In<'terminating'>): TerminationStage | 'gone' {
+  switch (stage) {
+    case 'stopping':
+      return ending.forgotten ? 'removing' : 'concluding';
+    case 'concluding':
+      return 'removing';
+    case 'removing':
+      return ending.forgotten ? 'gone' : 'deleting';
+    case 'deleting':
+      return 'gone';
+    default:
+      return stage satisfies never;
+  }
+}
+
+function silence(ending: Ending): Action[] {
+  return ending.forgotten ? [{ type: 'silence' }] : [];
+}
+
+/** The time is only ever shortened, and what is gone from the API stays gone. */
+function merged(before: Ending | undefined, now: Ending): Ending {
+  if (before === undefined) return now;
+  return {
+    graceSeconds: Math.min(before.graceSeconds, now.graceSeconds),
+    forgotten: before.forgotten || now.forgotten,
+  };
+}
+
+function retry(state: In<'resting'> | In<'terminationDelayed'>): Step {
+  return { state, actions: [{ type: 'retryIn', ms: exponentialDelayMs(state.failures - 1, initialRetryMs, maxRetryMs) }] };
+}
+
+function isAnswer(input: Input): boolean {
+  return input.type === 'planned' || input.type === 'done' || input.type === 'failed';
+}
+
+function unchanged(state: State): Step {
+  return { state, actions: [] };
+}
+
+function unexpected(state: State, input: Input): never {
+  throw new Error(`invariant broken: ${input.type} came to a pod that is ${state.phase}`);
+}

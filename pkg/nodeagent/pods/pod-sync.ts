@@ -1,0 +1,186 @@
+/** The tasks that bring what runs of one pod to what the API wants. */
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { type Clock, parseTime } from '#apimachinery/clock.js';
+import type { PodSandboxStatus, RuntimeService } from '#nodeagent/cri/cri.js';
+import type { PodEvents } from '#nodeagent/events/pod-events.js';
+import type { LogFiles } from '#nodeagent/logs/log-files.js';
+import { type ContainerKiller, defaultGraceSeconds } from '#nodeagent/pods/container-killer.js';
+import type { ContainerStarter } from '#nodeagent/pods/container-starter.js';
+import { type Input, maxRetryMs } from '#nodeagent/pods/lifecycle.js';
+import { type NodeFacts, podFacts } from '#nodeagent/pods/node-facts.js';
+import { type ContainerKill, type ContainerStart, plan } from '#nodeagent/pods/plan.js';
+import type { SandboxStarter } from '#nodeagent/pods/sandbox-starter.js';
+import type { StartBackoff } from '#nodeagent/pods/start-backoff.js';
+import { StartError } from '#nodeagent/pods/start-error.js';
+import type { StatusReporter } from '#nodeagent/pods/status-reporter.js';
+import type { Prober } from '#nodeagent/probes/prober.js';
+import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
+import { emptyRuntime, isRunning, type PodRuntime, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
+import type { StatusManager } from '#nodeagent/status/manager.js';
+import type { PodVolumes } from '#nodeagent/volumes/pod-volumes.js';
+
+/** What the syncs of all pods share. */
+export interface SyncServices {
+  readonly clock: Clock;
+  readonly events: PodEvents;
+  readonly observer: Pick<RuntimeObserver, 'get' | 'refresh'>;
+  readonly statuses: Pick<StatusManager, 'latest'>;
+  readonly prober: Pick<Prober, 'sync' | 'verdicts'>;
+  readonly volumes: Pick<PodVolumes, 'setUp'>;
+  readonly cri: Pick<RuntimeService, 'removeContainer' | 'stopPodSandbox' | 'removePodSandbox'>;
+  readonly logFiles: Pick<LogFiles, 'remove'>;
+  readonly sandboxes: SandboxStarter;
+  readonly containers: ContainerStarter;
+  readonly killer: ContainerKiller;
+  readonly node: () => NodeFacts;
+  /** Annotation that carries a container's hash. */
+  readonly hashAnnotation: string;
+}
+
+const never = Number.POSITIVE_INFINITY;
+const deadlineExceeded = {
+  reason: 'DeadlineExceeded',
+  message: 'Pod was active on the node longer than the specified deadline',
+};
+
+export class PodSync {
+  readonly #services: SyncServices;
+  readonly #pod: () => Pod;
+  readonly #backoff: StartBackoff;
+  readonly #reporter: StatusReporter;
+  #volumes: ReadonlyMap<string, string> = new Map();
+
+  constructor(services: SyncServices, pod: () => Pod, backoff: StartBackoff, reporter: StatusReporter) {
+    this.#services = services;
+    this.#pod = pod;
+    this.#backoff = backoff;
+    this.#reporter = reporter;
+  }
+
+  async prepare(): Promise<Input> {
+    const { statuses, clock, observer } = this.#services;
+    const { phase, startTime } = statuses.latest(this.#pod()).status ?? {};
+    // What has ended is never started again.
+    if (phase === 'Succeeded' || phase === 'Failed') return { type: 'planned', plan: { type: 'finish' }, wakeAt: never };
+    const seconds = this.#pod().spec.activeDeadlineSeconds;
+    const deadline = seconds === undefined || startTime === undefined ? never : parseTime(startTime) + seconds * 1000;
+    if (clock.now() >= deadline) {
+      return { type: 'planned', plan: { type: 'finish', failure: deadlineExceeded }, wakeAt: never };
+    }
+    const runtime = observer.get(this.#uid) ?? (await observer.refresh(this.#uid));
+    const renewAt = await this.#setUpVolumes(runtime);
+    return this.#planned(runtime, Math.min(deadline, renewAt));
+  }
+
+  async observe(): Promise<Input> {
+    const runtime = await this.#services.observer.refresh(this.#uid);
+    await this.#reporter.report();
+    return this.#planned(runtime, never);
+  }
+
+  get #uid(): string {
+    return this.#pod().metadata.uid ?? '';
+  }
+
+  #runtime(): PodRuntime {
+    return this.#services.observer.get(this.#uid) ?? emptyRuntime(this.#pod());
+  }
+
+  #planned(runtime: PodRuntime, wakeAt: number): Input {
+    const { prober, hashAnnotation } = this.#services;
+    const pod = this.#pod();
+    prober.sync(pod, runtime);
+    const next = plan({ pod, runtime, verdicts: prober.verdicts(this.#uid), hashAnnotation });
+    return { type: 'planned', plan: next, wakeAt };
+  }
+
+  /** When files in them are due to be renewed. Throws VolumeError while the pod cannot start without one of them. */
+  async #setUpVolumes(runtime: PodRuntime): Promise<number> {
+    const { volumes, events, clock, node } = this.#services;
+    try {
+      const mounted = await volumes.setUp(this.#pod(), podFacts(node(), this.#pod(), runtime));
+      this.#volumes = mounted.paths;
+      return mounted.renewAt ?? never;
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      events.pod(this.#pod(), 'Warning', 'FailedMount', message);
+      await this.#reporter.report();
+      // What runs goes on with the files it has.
+      if (runtime.containers.some((container) => isRunning(container))) return clock.now() + maxRetryMs;
+      throw error;
+    }
+  }
+
+  async killContainer({ container, message, graceSeconds }: ContainerKill): Promise<void> {
+    const pod = this.#pod();
+    await this.#services.killer.kill({
+      pod,
+      runtime: this.#runtime(),
+      container,
+      message,
+      graceSeconds: graceSeconds ?? pod.spec.terminationGracePeriodSeconds ?? defaultGraceSeconds,
+    });
+  }
+
+  async removeContainer(container: RuntimeContainer): Promise<void> {
+    await this.#services.cri.removeContainer(container.id);
+    if (container.logPath !== '') await this.#services.logFiles.remove(container.logPath);
+    this.#reporter.forget(container.id);
+  }
+
+  async removeSandbox(sandbox: PodSandboxStatus): Promise<void> {
+    await this.#services.cri.removePodSandbox(sandbox.id);
+  }
+
+  async createSandbox(attempt: number): Promise<Input> {
+    const { clock, cri, events, sandboxes } = this.#services;
+    const until = this.#backoff.sandboxNotBefore();
+    if (until > clock.now()) return { type: 'done', acted: false, wakeAt: until };
+    for (const sandbox of this.#runtime().sandboxes) {
+      if (sandbox.state === 'SANDBOX_READY') await cri.stopPodSandbox(sandbox.id);
+    }
+    if (attempt > 0) {
+      const message = 'Pod sandbox changed, it will be killed and re-created.';
+      events.pod(this.#pod(), 'Normal', 'SandboxChanged', message);
+    }
+    try {
+      await sandboxes.start(this.#pod(), attempt);
+      this.#backoff.sandboxStarted();
+      return { type: 'done', acted: true, wakeAt: never };
+    } catch (error) {
+      if (!(error instanceof StartError)) throw error;
+      this.#backoff.sandboxFailed(error);
+      return { type: 'done', acted: false, wakeAt: error.retryAt };
+    }
+  }
+
+  async startContainer(start: ContainerStart, signal: AbortSignal): Promise<Input> {
+    const { clock, containers, sandboxes } = this.#services;
+    const pod = this.#pod();
+    const until = this.#backoff.notBefore(pod, start);
+    if (until > clock.now()) return { type: 'done', acted: false, wakeAt: until };
+    const runtime = this.#runtime();
+    const sandbox = runtime.sandboxes[0];
+    // It has gone since: there is a new plan to be made.
+    if (sandbox === undefined) return { type: 'done', acted: true, wakeAt: never };
+    const { name } = start.container;
+    this.#backoff.starting(start);
+    try {
+      await containers.start({
+        pod,
+        runtime,
+        start,
+        volumes: this.#volumes,
+        sandboxId: sandbox.id,
+        sandbox: await sandboxes.config(pod, sandbox.metadata.attempt),
+        signal,
+      });
+      this.#backoff.started(name);
+      return { type: 'done', acted: true, wakeAt: never };
+    } catch (error) {
+      if (!(error instanceof StartError)) throw error;
+      const lookAgainAt = this.#backoff.failed(name, error);
+      return { type: 'done', acted: lookAgainAt === undefined, wakeAt: lookAgainAt ?? never };
+    }
+  }
+}

@@ -1,0 +1,64 @@
+/** Configures, creates and starts the sandboxes of pods. */
+import { join } from 'node:path';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import type { Clock } from '#apimachinery/clock.js';
+import type { DNSConfig, PodSandboxConfig, RuntimeService } from '#nodeagent/cri/cri.js';
+import { type ClusterDNS, podDNS } from '#nodeagent/environment/dns.js';
+import { podHostname } from '#nodeagent/environment/hosts-file.js';
+import type { PodEvents } from '#nodeagent/events/pod-events.js';
+import type { LogFiles } from '#nodeagent/logs/log-files.js';
+import { logDirectoryName, sandboxConfig } from '#nodeagent/pods/runtime-config.js';
+import { StartError, startRetryMs } from '#nodeagent/pods/start-error.js';
+import type { PodCgroups } from '#nodeagent/resources/cgroups.js';
+import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
+
+export interface SandboxStarterOptions {
+  readonly clock: Clock;
+  readonly cri: Pick<RuntimeService, 'runPodSandbox'>;
+  readonly events: PodEvents;
+  readonly labels: RuntimeLabels;
+  readonly cgroups?: Pick<PodCgroups, 'create' | 'parentOf'>;
+  readonly logFiles: Pick<LogFiles, 'makeDirectory'>;
+  readonly podLogsDir: string;
+  readonly clusterDNS: ClusterDNS;
+  readonly hostDNS: () => Promise<DNSConfig>;
+}
+
+export class SandboxStarter {
+  readonly #options: SandboxStarterOptions;
+
+  constructor(options: SandboxStarterOptions) {
+    this.#options = options;
+  }
+
+  async config(pod: Pod, attempt: number): Promise<PodSandboxConfig> {
+    const { labels, cgroups, podLogsDir, clusterDNS, hostDNS } = this.#options;
+    const { name = '', namespace = '', uid = '' } = pod.metadata;
+    const parent = cgroups?.parentOf(pod);
+    return sandboxConfig({
+      pod,
+      attempt,
+      labels,
+      hostname: podHostname(pod, clusterDNS.domain).hostname,
+      logDirectory: join(podLogsDir, logDirectoryName({ name, namespace, uid })),
+      dns: podDNS(pod, clusterDNS, await hostDNS()),
+      ...(parent === undefined ? {} : { cgroupParent: parent }),
+    });
+  }
+
+  /** Creates and starts the pod's sandbox. Throws StartError after a FailedCreatePodSandBox event. */
+  async start(pod: Pod, attempt: number): Promise<void> {
+    const { cri, cgroups, logFiles, events, clock } = this.#options;
+    try {
+      const config = await this.config(pod, attempt);
+      await cgroups?.create(pod);
+      await logFiles.makeDirectory(config.logDirectory);
+      await cri.runPodSandbox(config, '');
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      const message = `Failed to create pod sandbox: ${text}`;
+      events.pod(pod, 'Warning', 'FailedCreatePodSandBox', message);
+      throw new StartError('CreatePodSandboxError', message, clock.now() + startRetryMs, { cause: error });
+    }
+  }
+}

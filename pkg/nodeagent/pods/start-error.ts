@@ -1,0 +1,17 @@
+/** Why a sandbox or a container does not start. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+  /** Becomes the waiting reason of the container's status. */
+  readonly reason: string;
+  /** Instant (ms) before which it is not tried again; 0 when it is to be planned anew at once. */
+  readonly retryAt: number;
+
+  constructor(reason: string, message: string, retryAt: number, options?: { cause?: unknown }) {
+    super(message, options);
+    this.reason = reason;
+    this.retryAt = retryAt;
+  }
+}
+
+/** Release 1.24 looks at a pod that failed to start again after this. */
+export const startRetryMs = 10_000;

@@ -1,0 +1,114 @@
+/** Reports the status of one pod: what the runtime holds, why containers wait, and what they said at their end. */
+import type { Pod } from '#api/core/v1/types.gen.js';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Logger } from '#daemon/log/logger.js';
+import type { PodFailure } from '#nodeagent/pods/lifecycle.js';
+import type { NodeFacts } from '#nodeagent/pods/node-facts.js';
+import type { StartBackoff } from '#nodeagent/pods/start-backoff.js';
+import type { TerminationMessages } from '#nodeagent/pods/termination-messages.js';
+import type { Prober } from '#nodeagent/probes/prober.js';
+import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
+import { emptyRuntime, isStopped } from '#nodeagent/runtime/pod-runtime.js';
+import type { StatusManager } from '#nodeagent/status/manager.js';
+import { podStatus } from '#nodeagent/status/pod-status.js';
+
+/** What the reporters of all pods share. */
+export interface ReportServices {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly observer: Pick<RuntimeObserver, 'get'>;
+  readonly statuses: Pick<StatusManager, 'latest' | 'set'>;
+  readonly prober: Pick<Prober, 'isStarted' | 'isReady'>;
+  readonly messages: TerminationMessages;
+  /** `containerd`, `simulated`: prefix of container ids in statuses. */
+  readonly runtimeName: string;
+  readonly node: () => NodeFacts;
+}
+
+export class StatusReporter {
+  readonly #services: ReportServices;
+  readonly #pod: () => Pod;
+  readonly #backoff: StartBackoff;
+  /** Container id → what it said at its end. */
+  readonly #messages = new Map<string, string>();
+  #last: Promise<void> = Promise.resolve();
+  #failure: PodFailure | undefined;
+  #initialized = false;
+  #ended = false;
+  #silent = false;
+
+  constructor(services: ReportServices, pod: () => Pod, backoff: StartBackoff) {
+    this.#services = services;
+    this.#pod = pod;
+    this.#backoff = backoff;
+  }
+
+  /** Publishes what is now; one report after the other, so that none is overtaken by an older one. Never rejects. */
+  report(): Promise<void> {
+    this.#last = this.#last
+      .then(() => this.#publish())
+      .catch((error: unknown) => {
+        const { uid } = this.#pod().metadata;
+        this.#services.log.error({ err: error, uid }, 'reporting the status of a pod failed');
+      });
+    return this.#last;
+  }
+
+  /** From now on nothing is reported. */
+  silence(): void {
+    this.#silent = true;
+  }
+
+  /** The agent has given the pod up. */
+  failed(failure: PodFailure): void {
+    this.#failure = failure;
+  }
+
+  /** All that ran in the pod was ended, and nothing will be started any more. */
+  ended(): void {
+    this.#ended = true;
+  }
+
+  /** The container is no longer there to be reported. */
+  forget(containerId: string): void {
+    this.#messages.delete(containerId);
+  }
+
+  async #publish(): Promise<void> {
+    if (this.#silent) return;
+    const { observer, statuses, messages, node, clock, runtimeName } = this.#services;
+    const { uid = '' } = this.#pod().metadata;
+    const runtime = observer.get(uid) ?? emptyRuntime(this.#pod());
+    // Before anything is said of their end: whoever watches takes the first word of it for the last.
+    await messages.collect(this.#pod(), runtime, this.#messages);
+    if (this.#silent) return;
+    const pod = statuses.latest(this.#pod());
+    const main = new Set(pod.spec.containers.map((container) => container.name));
+    this.#initialized ||= runtime.containers.some((container) => main.has(container.metadata.name));
+    const status = podStatus({
+      pod,
+      runtime,
+      runtimeName,
+      waiting: this.#backoff.waiting,
+      terminationMessages: this.#messages,
+      isStarted: this.#probed(pod, 'isStarted'),
+      isReady: this.#probed(pod, 'isReady'),
+      initialized: this.#initialized,
+      hostIPs: node().hostIPs,
+      now: clock.now(),
+      over: this.#ended && isStopped(runtime),
+      ...(this.#failure === undefined ? {} : { failure: this.#failure }),
+    });
+    statuses.set(uid, status);
+  }
+
+  /** What the probes say of a main container that runs. */
+  #probed(pod: Pod, question: 'isStarted' | 'isReady') {
+    const main = new Map(pod.spec.containers.map((container) => [container.name, container]));
+    return (container: { id: string; state: string; metadata: { name: string } }): boolean => {
+      const spec = main.get(container.metadata.name);
+      if (spec === undefined || container.state !== 'CONTAINER_RUNNING') return false;
+      return this.#services.prober[question](pod.metadata.uid ?? '', spec, container.id);
+    };
+  }
+}
