@@ -323,10 +323,11 @@ function followPlan(state: In<'syncing'>, plan: PlannedPod): Step {
     const next: State = { phase: 'finishing', ending: undefined, failures: state.failures };
     return { state: next, actions: [{ type: 'run', task }] };
   }
-  if (state.round === maxRounds) {
+  const rest = tasksOf(plan);
+  if (rest.length > 0 && state.round === maxRounds) {
     return { state: { phase: 'resting', failures: 0 }, actions: [{ type: 'retryIn', ms: initialRetryMs }] };
   }
-  return nextTask({ ...state, round: state.round + 1, rest: tasksOf(plan), acted: false });
+  return nextTask({ ...state, round: state.round + 1, rest, acted: false });
 }
 
 /** What a plan asks for, in the order in which it is done. */
@@ -410,7 +411,10 @@ function merged(before: Ending | undefined, now: Ending): Ending {
 }
 
 function retry(state: In<'resting'> | In<'terminationDelayed'>): Step {
-  return { state, actions: [{ type: 'retryIn', ms: exponentialDelayMs(state.failures - 1, initialRetryMs, maxRetryMs) }] };
+  return {
+    state,
+    actions: [{ type: 'retryIn', ms: exponentialDelayMs(state.failures - 1, initialRetryMs, maxRetryMs) }],
+  };
 }
 
 function isAnswer(input: Input): boolean {

@@ -61,7 +61,8 @@ export class PodSync {
     const { statuses, clock, observer } = this.#services;
     const { phase, startTime } = statuses.latest(this.#pod()).status ?? {};
     // What has ended is never started again.
-    if (phase === 'Succeeded' || phase === 'Failed') return { type: 'planned', plan: { type: 'finish' }, wakeAt: never };
+    if (phase === 'Succeeded' || phase === 'Failed')
+      return { type: 'planned', plan: { type: 'finish' }, wakeAt: never };
     const seconds = this.#pod().spec.activeDeadlineSeconds;
     const deadline = seconds === undefined || startTime === undefined ? never : parseTime(startTime) + seconds * 1000;
     if (clock.now() >= deadline) {
