@@ -27,7 +27,7 @@ import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import type { CompleteApiServer } from '#apiserver/complete-api-server.js';
 import { buildApiServer } from '#apiserver/config.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
-import { apiServerOptions } from '#apiserver/options.js';
+import { apiServerOptions } from '#apiserver/options/api-server-options.js';
 import type { Client } from '#client/client.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { readAll } from '#client/rest/response.js';

@@ -24,7 +24,7 @@ import { followFiles } from '#apiserver/config/serving-files.js';
 import type { ApiHandler } from '#apiserver/http/exchange.js';
 import type { TLSMaterial } from '#apiserver/http/server.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
-import type { ApiServerValues } from '#apiserver/options.js';
+import type { ApiServerValues } from '#apiserver/options/api-server-options.js';
 import type { Client } from '#client/client.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';

@@ -5,7 +5,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
-import { generateName } from '#apiserver/registry/generate-name.js';
+import { generateName } from '#apiserver/resources/generate-name.js';
 import { podTokenExpirationSeconds } from '#apiserver/serviceaccount/token-issuer.js';
 
 export interface ServiceAccountOptions {

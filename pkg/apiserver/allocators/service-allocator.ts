@@ -19,7 +19,7 @@ import {
   needsHealthCheckPort,
   needsNodePorts,
 } from '#apiserver/allocators/service-fields.js';
-import type { Undo, WriteHook } from '#apiserver/registry/registry-context.js';
+import type { Undo, WriteHook } from '#apiserver/resources/write-hook.js';
 
 /** One range of addresses with the record of those taken. */
 export interface IpAllocator {

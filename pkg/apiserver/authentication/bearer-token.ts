@@ -8,6 +8,7 @@ import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import type { TokenCacheMetrics } from '#apiserver/authentication/metrics.js';
 import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
+import { tokenSubprotocolPrefix } from '#apiserver/http/token-subprotocol.js';
 import { BoundedCache } from '#apiserver/objects/bounded-cache.js';
 
 export interface BearerTokenOptions {
@@ -108,10 +109,6 @@ export class BearerTokenAuthenticator implements Authenticator, TokenAuthenticat
     return undefined;
   }
 }
-
-/** How a WebSocket subprotocol begins that is no protocol but a token. It is never answered with. */
-export const tokenSubprotocolPrefix = (dialect: Dialect): string =>
-  `base64url.bearer.authorization.${dialect.apiDomain}.`;
 
 /**
  * From `Authorization: Bearer …`, or, as browsers cannot set that header on WebSockets, from the subprotocol

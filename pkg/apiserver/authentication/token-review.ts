@@ -5,7 +5,7 @@ import { badRequest, statusOf } from '#apimachinery/errors/status.js';
 import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
 import { withGeneralGroup } from '#apiserver/authentication/union.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
-import type { VirtualResource } from '#apiserver/registry/endpoints.js';
+import type { VirtualResource } from '#apiserver/resources/endpoints.js';
 import { readJwt } from '#apiserver/serviceaccount/jwt.js';
 
 export interface TokenReviewOptions {

@@ -18,7 +18,7 @@ import {
   validateSelfAccessReview,
 } from '#apiserver/authorization/review-validation.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
-import type { VirtualResource } from '#apiserver/registry/endpoints.js';
+import type { VirtualResource } from '#apiserver/resources/endpoints.js';
 
 /** The rules that can be listed for a user; an authorizer that cannot list any is not complete. */
 export interface RuleResolver {

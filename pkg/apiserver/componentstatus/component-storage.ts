@@ -2,8 +2,8 @@
 import { componentstatuses } from '#api/core/v1/resources.gen.js';
 import type { ComponentStatus } from '#api/core/v1/types.gen.js';
 import type { Component } from '#apiserver/componentstatus/component.js';
-import { EmptyStorage } from '#apiserver/registry/empty-storage.js';
-import { TransientEntry } from '#apiserver/registry/transient-entry.js';
+import { EmptyStorage } from '#apiserver/resources/empty-storage.js';
+import { TransientEntry } from '#apiserver/resources/transient-entry.js';
 import type { Entry, ListOptions, ListResult, ReadVersion } from '#storage/resource-storage.js';
 
 export class ComponentStorage extends EmptyStorage {

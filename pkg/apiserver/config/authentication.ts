@@ -16,7 +16,7 @@ import { TokenFileAuthenticator } from '#apiserver/authentication/token-file.js'
 import { RequestAuthenticator } from '#apiserver/authentication/union.js';
 import { forOption, readOptionalFile, readOptionFile } from '#apiserver/config/files.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
-import type { ApiServerValues } from '#apiserver/options.js';
+import type { ApiServerValues } from '#apiserver/options/api-server-options.js';
 import { type JwtKey, type JwtSigningKey, jwtKey, jwtSigningKey } from '#apiserver/serviceaccount/jwt.js';
 import { TokenIssuer } from '#apiserver/serviceaccount/token-issuer.js';
 

@@ -6,7 +6,7 @@ import { parseAccept } from '#apimachinery/codec/negotiate.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { type ApiResourceDocument, type GroupVersions, resourceDocuments } from '#apiserver/discovery/resource-list.js';
 import type { RequestContext } from '#apiserver/http/context.js';
-import type { ResourceTable } from '#apiserver/registry/resource-table.js';
+import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 
 export interface AggregatedForm {
   /** The group that was asked for. */

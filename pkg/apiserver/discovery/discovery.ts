@@ -6,8 +6,8 @@ import { type GroupVersions, groupsOf, resourceDocuments } from '#apiserver/disc
 import type { RequestContext } from '#apiserver/http/context.js';
 import { tagged } from '#apiserver/http/etag.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import type { Responder } from '#apiserver/http/respond.js';
-import type { ResourceTable } from '#apiserver/registry/resource-table.js';
+import type { Responder } from '#apiserver/representation/respond.js';
+import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 
 export interface DiscoveryOptions {
   readonly dialect: Dialect;

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import type { Dialect, GroupKey } from '#apimachinery/dialect.js';
 import type { SubresourceDeclaration } from '#apimachinery/schema/schema.js';
 import { compareGroups, compareVersionsOf } from '#apiserver/discovery/priorities.js';
-import type { ResourceTable } from '#apiserver/registry/resource-table.js';
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
+import type { ResourceTable } from '#apiserver/resources/resource-table.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 export interface ApiResourceDocument {
   readonly name: string;

@@ -16,12 +16,11 @@ import type { SecureContext, TLSSocket } from 'node:tls';
 import type { Clock } from '#apimachinery/clock.js';
 import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';
 import { type Connection, Connections } from '#apiserver/http/connections.js';
-import type { ApiHandler, UpgradeHandler } from '#apiserver/http/exchange.js';
+import type { ApiHandler, ApiResponse, UpgradeHandler } from '#apiserver/http/exchange.js';
 import { hostAnswer, hostFailure } from '#apiserver/http/host-header.js';
 import { LazyAbort } from '#apiserver/http/lazy-abort.js';
 import { lingerAfterAnswer } from '#apiserver/http/linger.js';
 import { BodyTooLargeError, readBody } from '#apiserver/http/request-body.js';
-import type { Responder } from '#apiserver/http/respond.js';
 import { type Peer, ServerRequest } from '#apiserver/http/server-request.js';
 import { ConnectionLostError, type ResponseWriter } from '#apiserver/http/write-response.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -47,7 +46,8 @@ export interface ServerOptions {
   readonly tls: TLSMaterial;
   readonly handler: ApiHandler;
   readonly upgrade: UpgradeHandler;
-  readonly responder: Responder;
+  /** The answer to a request that comes to nothing before the handler has it. Never throws. */
+  readonly failure: (error: unknown) => ApiResponse;
   readonly writer: ResponseWriter;
   readonly log: Logger;
   readonly clock: Clock;
@@ -297,7 +297,7 @@ export class HttpsServer {
 
   /** What no handler has answered: an answer that cannot be written. Never rejects. */
   async #failed(raw: AnyRequest, response: AnyResponse, error: unknown, gone: LazyAbort): Promise<void> {
-    const { responder, writer, log } = this.#options;
+    const { failure, writer, log } = this.#options;
     if (response.headersSent) {
       const level = error instanceof ConnectionLostError ? 'info' : 'warn';
       log[level]({ err: error, url: raw.url }, 'answer broken off');
@@ -305,7 +305,7 @@ export class HttpsServer {
       return;
     }
     try {
-      const answer = responder.failure(undefined, error);
+      const answer = failure(error);
       await writer.write(response, answer, raw.method === 'HEAD', gone);
     } catch (err) {
       log.warn({ err, url: raw.url }, 'cannot answer');

@@ -7,7 +7,7 @@ import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { BoundedCache } from '#apiserver/objects/bounded-cache.js';
 import { Mirror } from '#apiserver/objects/mirror.js';
 import { StorageObjectReader } from '#apiserver/objects/storage-object-reader.js';
-import { ResourceStorages } from '#apiserver/registry/storages.js';
+import { ResourceStorages } from '#apiserver/resources/storages.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import { createStorageMetrics } from '#storage/metrics.js';

@@ -4,7 +4,7 @@ import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
 import { addPaths } from '#apiserver/openapi/operations.js';
 import { type OpenApiVersion, SchemaCollector } from '#apiserver/openapi/schemas.js';
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 export interface DocumentOptions {
   readonly scheme: Scheme;

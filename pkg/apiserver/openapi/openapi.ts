@@ -7,12 +7,12 @@ import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import { etagOf, hasEntity } from '#apiserver/http/etag.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { acceptsGzip } from '#apiserver/http/respond.js';
 import { documentV2, documentV3 } from '#apiserver/openapi/documents.js';
 import { encodeDocumentV2 } from '#apiserver/openapi/protobuf-v2.js';
-import type { ResourceTable } from '#apiserver/registry/resource-table.js';
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
+import { acceptsGzip } from '#apiserver/representation/respond.js';
 import { partsResponse } from '#apiserver/representation/streaming.js';
+import type { ResourceTable } from '#apiserver/resources/resource-table.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 export interface OpenApiOptions {
   readonly scheme: Scheme;

@@ -3,8 +3,8 @@
 import { ipErrors } from '#apimachinery/validation/ip.js';
 import { IpRange } from '#apiserver/allocators/ip-range.js';
 import { NodePortRange } from '#apiserver/allocators/node-ports.js';
-import { runtimeConfigErrors } from '#apiserver/config/api-enablement.js';
-import type { ApiServerValues } from '#apiserver/options.js';
+import { runtimeConfigErrors } from '#apiserver/options/api-enablement.js';
+import type { ApiServerValues } from '#apiserver/options/api-server-options.js';
 import type { Rule } from '#daemon/options/validate.js';
 
 type NumberOption = {

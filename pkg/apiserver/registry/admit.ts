@@ -5,7 +5,7 @@ import type { AdmissionAttributes, AdmissionOperation } from '#apiserver/admissi
 import type { AdmissionStep } from '#apiserver/admission/metrics.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 export interface AdmissionCall {
   readonly operation: AdmissionOperation;

@@ -4,7 +4,7 @@ import type { FieldValidation } from '#apimachinery/codec/json.js';
 import { type Encoding, requestEncoding } from '#apimachinery/codec/negotiate.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import type { TypeRef } from '#apiserver/representation/codec.js';
+import type { TypeRef } from '#apiserver/resources/codec.js';
 
 /** The body's encoding; JSON where the request does not say. Throws 415. */
 export function bodyEncoding(registry: RegistryContext, context: RequestContext): Encoding {

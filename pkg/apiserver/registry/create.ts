@@ -2,22 +2,23 @@ import type { ApiObjectShape } from '#api/object.js';
 import type { StrategyContext } from '#api/strategy.js';
 import { formatTime } from '#apimachinery/clock.js';
 import { alreadyExists, badRequest, conflict, invalid, StatusError } from '#apimachinery/errors/status.js';
-import { attributesOf, authorize } from '#apiserver/http/authorize.js';
+import { attributesOf, authorize } from '#apiserver/authorization/authorize.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { mutatingAdmission, validatingAdmission } from '#apiserver/registry/admit.js';
 import { readBody } from '#apiserver/registry/body.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
-import { generateName } from '#apiserver/registry/generate-name.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
-import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
-import { formOf, keyOf, type ServedResource } from '#apiserver/registry/served-resource.js';
+import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { settle } from '#apiserver/registry/starting-point.js';
 import { betweenSteps } from '#apiserver/registry/steps.js';
-import { TransientEntry } from '#apiserver/registry/transient-entry.js';
 import { beginCreate, undoAll } from '#apiserver/registry/write-hooks.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
+import { generateName } from '#apiserver/resources/generate-name.js';
+import { formOf, keyOf, type ServedResource } from '#apiserver/resources/served-resource.js';
+import { strategyContext } from '#apiserver/resources/strategy-context.js';
+import { TransientEntry } from '#apiserver/resources/transient-entry.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 /** Tries to find a free name for generateName before the request fails. */

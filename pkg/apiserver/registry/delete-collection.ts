@@ -8,7 +8,7 @@ import { listResponse, negotiateList } from '#apiserver/registry/list.js';
 import { listRequest } from '#apiserver/registry/list-options.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { selection } from '#apiserver/registry/selection.js';
-import { type ServedResource, scopeOf } from '#apiserver/registry/served-resource.js';
+import { type ServedResource, scopeOf } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 /** Deletions that one request runs side by side. */

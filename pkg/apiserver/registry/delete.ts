@@ -8,10 +8,11 @@ import { planDeletion } from '#apiserver/registry/deletion-plan.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { type ObjectName, readEntry } from '#apiserver/registry/get.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
-import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
-import { converted, formOf, keyOf, objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
-import { TransientEntry } from '#apiserver/registry/transient-entry.js';
+import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { deleted } from '#apiserver/registry/write-hooks.js';
+import { converted, formOf, keyOf, objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
+import { strategyContext } from '#apiserver/resources/strategy-context.js';
+import { TransientEntry } from '#apiserver/resources/transient-entry.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 /** Kinds whose delete answers with the object that went rather than with a Status, as in 1.24. */

@@ -5,8 +5,8 @@ import { schemeFor } from '#api/scheme.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import type { DeleteOptions } from '#apiserver/registry/delete-options.js';
 import { type DeletionPlan, planDeletion, removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
-import { EmptyStorage } from '#apiserver/registry/empty-storage.js';
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
+import { EmptyStorage } from '#apiserver/resources/empty-storage.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 const now = Date.parse('2024-05-01T12:00:00Z');
 

@@ -7,7 +7,7 @@ import type { ApiObjectShape } from '#api/object.js';
 import { formatTime, parseTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { DeleteOptions } from '#apiserver/registry/delete-options.js';
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 export type DeletionPlan =
   /** The object goes. */

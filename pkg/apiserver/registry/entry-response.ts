@@ -3,10 +3,11 @@ import type { NowOrLater } from '#apimachinery/now-or-later.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { Negotiated, Transform } from '#apiserver/http/media-type.js';
-import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
-import { converted, jsonOf, objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
+import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { partialJson } from '#apiserver/representation/partial.js';
 import { includeObject, rowJson, tableHead } from '#apiserver/representation/table.js';
+import { converted, jsonOf, objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
+import { strategyContext } from '#apiserver/resources/strategy-context.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 const objectTransforms: readonly Transform['kind'][] = ['Table', 'PartialObjectMetadata'];

@@ -5,7 +5,7 @@ import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { getVersion } from '#apiserver/registry/list-options.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import { keyOf, type ServedResource } from '#apiserver/registry/served-resource.js';
+import { keyOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry, ReadVersion } from '#storage/resource-storage.js';
 
 export interface ObjectName {

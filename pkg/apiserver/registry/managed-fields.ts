@@ -8,9 +8,9 @@ import { copyJson } from '#apimachinery/copy.js';
 import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { versionsOf } from '#apiserver/registry/other-versions.js';
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
 import type { Pause } from '#apiserver/registry/steps.js';
-import type { Codec } from '#apiserver/representation/codec.js';
+import type { Codec } from '#apiserver/resources/codec.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 export interface ManagedFieldsOptions {
   readonly dialect: Dialect;

@@ -9,13 +9,14 @@ import { mutatingAdmission, validatingAdmission } from '#apiserver/registry/admi
 import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
-import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
-import { converted, formOf, keyOf, type ServedResource } from '#apiserver/registry/served-resource.js';
+import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { type StartingPoint, settle, shareUnchanged, startingPoint } from '#apiserver/registry/starting-point.js';
 import { betweenSteps, type Pause } from '#apiserver/registry/steps.js';
-import { TransientEntry } from '#apiserver/registry/transient-entry.js';
 import { beginUpdate, deleted, undoAll, updated } from '#apiserver/registry/write-hooks.js';
 import type { WriteOptions } from '#apiserver/registry/write-options.js';
+import { converted, formOf, keyOf, type ServedResource } from '#apiserver/resources/served-resource.js';
+import { strategyContext } from '#apiserver/resources/strategy-context.js';
+import { TransientEntry } from '#apiserver/resources/transient-entry.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 /** Which part of the object a request may change. */

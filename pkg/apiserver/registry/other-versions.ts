@@ -6,8 +6,8 @@ import { copyJson } from '#apimachinery/copy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { oncePer } from '#apimachinery/once-per.js';
 import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
-import type { Codec } from '#apiserver/representation/codec.js';
+import type { Codec } from '#apiserver/resources/codec.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -11,11 +11,11 @@ import { type Mutated, mutate, type UpdateProfile } from '#apiserver/registry/mu
 import { applyPatch, applyPatchSharing, type Patch, readPatch } from '#apiserver/registry/patch-body.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
 import { betweenSteps } from '#apiserver/registry/steps.js';
 import { requireOwnName } from '#apiserver/registry/update.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
-import type { Decoded } from '#apiserver/representation/codec.js';
+import type { Decoded } from '#apiserver/resources/codec.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 /**
  * PATCH of one object or of a part of it. A patch that names no resourceVersion is applied again to whatever another

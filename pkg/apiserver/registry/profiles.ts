@@ -9,7 +9,7 @@ import type { Namespace, Pod } from '#api/core/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/object.js';
 import { copyField } from '#api/strategy/kind-strategy.js';
 import type { UpdateProfile } from '#apiserver/registry/mutate.js';
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 /** The object itself. */
 export function mainProfile({ strategy }: ServedResource): UpdateProfile {

@@ -4,7 +4,7 @@ import { badRequest, StatusError } from '#apimachinery/errors/status.js';
 import { FieldSelector, type FieldValues } from '#apimachinery/selectors/fields.js';
 import { parseLabelSelector } from '#apimachinery/selectors/label-parser.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry, Only } from '#storage/resource-storage.js';
 
 /** What selectors look at, kept with each entry so that matching parses nothing. */

@@ -2,12 +2,12 @@
 import type { Strategy } from '#api/strategy.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
-import { EmptyStorage } from '#apiserver/registry/empty-storage.js';
-import { isServed } from '#apiserver/registry/gated-resource.js';
-import { inProcess } from '#apiserver/registry/served-conversion.js';
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
-import type { ResourceStorages } from '#apiserver/registry/storages.js';
-import type { Codec } from '#apiserver/representation/codec.js';
+import type { Codec } from '#apiserver/resources/codec.js';
+import { EmptyStorage } from '#apiserver/resources/empty-storage.js';
+import { isServed } from '#apiserver/resources/gated-resource.js';
+import { inProcess } from '#apiserver/resources/served-conversion.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
+import type { ResourceStorages } from '#apiserver/resources/storages.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
 
 export interface ServeOptions {

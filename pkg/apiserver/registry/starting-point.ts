@@ -5,7 +5,7 @@ import { copyJson } from '#apimachinery/copy.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import { objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
+import { objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { StorableObject, StoredForm, StoredVersion } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';
 

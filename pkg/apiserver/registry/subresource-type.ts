@@ -1,7 +1,7 @@
 import { pathNotFound } from '#apimachinery/errors/status.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
-import type { TypeRef } from '#apiserver/representation/codec.js';
+import type { TypeRef } from '#apiserver/resources/codec.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 /** The kind that a subresource speaks; the resource's own for an empty name. Throws 404 for one that does not exist. */
 export function subresourceType(registry: RegistryContext, resource: ServedResource, name: string): TypeRef {

@@ -9,8 +9,8 @@ import type { ObjectName } from '#apiserver/registry/get.js';
 import { mutate, type UpdateProfile } from '#apiserver/registry/mutate.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
 import { writeOptions } from '#apiserver/registry/write-options.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 /** PUT of one object or of a part of it. */
 export async function updateObject(

@@ -5,11 +5,11 @@ import { WebSocket, WebSocketServer } from 'ws';
 import type { Timer } from '#apimachinery/clock.js';
 import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { badRequest } from '#apimachinery/errors/status.js';
-import { tokenSubprotocolPrefix } from '#apiserver/authentication/bearer-token.js';
 import type { RequestContext } from '#apiserver/http/context.js';
+import { tokenSubprotocolPrefix } from '#apiserver/http/token-subprotocol.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
 import { negotiateWatch, openWatch } from '#apiserver/registry/watch.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 /** Largest message that a client may send; it has nothing to say. */
 const maxPayloadBytes = 1024;

@@ -7,13 +7,13 @@ import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { Negotiated, Transform } from '#apiserver/http/media-type.js';
 import { pieces } from '#apiserver/http/parts-body.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
-import { toStatus } from '#apiserver/http/respond.js';
 import { watchRequest } from '#apiserver/registry/list-options.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { onlyField, selection } from '#apiserver/registry/selection.js';
-import { converted, type ServedResource, scopeOf } from '#apiserver/registry/served-resource.js';
+import { toStatus } from '#apiserver/representation/respond.js';
 import { includeObject } from '#apiserver/representation/table.js';
 import { type FrameEncoder, jsonFrames, protobufFrames, tableFrames } from '#apiserver/representation/watch-frames.js';
+import { converted, type ServedResource, scopeOf } from '#apiserver/resources/served-resource.js';
 import { WatchOverflowError } from '#storage/cache/watcher.js';
 import type { Entry, ReadVersion, ResourceEvent, ResourceWatch } from '#storage/resource-storage.js';
 

@@ -1,7 +1,8 @@
 /** Runs the hooks of a write and takes their effects back when the write does not happen. */
 import type { ApiObjectShape } from '#api/object.js';
-import type { RegistryContext, Undo } from '#apiserver/registry/registry-context.js';
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
+import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
+import type { Undo } from '#apiserver/resources/write-hook.js';
 
 /** The undos, in the order in which the hooks ran. When one hook fails, those before it are undone. */
 async function begin(

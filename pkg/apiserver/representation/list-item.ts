@@ -2,7 +2,7 @@
  * Objects as items of a list in JSON. As in 1.24, items of built-in kinds do not say their kind, which the list says for
  * all of them; those of other kinds do.
  */
-import { jsonOf, type ServedResource } from '#apiserver/registry/served-resource.js';
+import { jsonOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 /** Begins an item whose bytes `itemRests` gives. */

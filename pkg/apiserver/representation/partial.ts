@@ -1,7 +1,7 @@
 /** PartialObjectMetadata: an object reduced to its metadata. */
 import type { ApiObjectShape } from '#api/object.js';
 import type { Transform } from '#apiserver/http/media-type.js';
-import { objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
+import { objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 export function partialOf(object: ApiObjectShape, transform: Pick<Transform, 'group' | 'version'>): ApiObjectShape {

@@ -1,8 +1,8 @@
 import { protobufItem, protobufItemMessage } from '#apimachinery/codec/protobuf/protobuf.js';
 import type { Transform } from '#apiserver/http/media-type.js';
-import { objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
-import type { Codec } from '#apiserver/representation/codec.js';
 import { partialOf, viewName } from '#apiserver/representation/partial.js';
+import type { Codec } from '#apiserver/resources/codec.js';
+import { objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 export interface ProtobufItems {

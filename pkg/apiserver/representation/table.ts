@@ -4,8 +4,8 @@ import type { StrategyContext } from '#api/strategy.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { ColumnDeclaration } from '#apimachinery/schema/schema.js';
 import type { Transform } from '#apiserver/http/media-type.js';
-import { jsonOf, objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
 import { partialJson } from '#apiserver/representation/partial.js';
+import { jsonOf, objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 export type IncludeObject = 'None' | 'Metadata' | 'Object';

@@ -4,11 +4,12 @@
  */
 import type { Status } from '#apimachinery/errors/status.js';
 import type { Transform } from '#apiserver/http/media-type.js';
-import { type RegistryContext, strategyContext } from '#apiserver/registry/registry-context.js';
-import { jsonOf, type ServedResource } from '#apiserver/registry/served-resource.js';
 import { partialJson, partialOf, viewName } from '#apiserver/representation/partial.js';
 import { protobufItems, protobufMessageOf } from '#apiserver/representation/protobuf-message.js';
 import { type IncludeObject, rowJson, tableHead } from '#apiserver/representation/table.js';
+import type { Codec } from '#apiserver/resources/codec.js';
+import { jsonOf, type ServedResource } from '#apiserver/resources/served-resource.js';
+import { type StrategyEnvironment, strategyContext } from '#apiserver/resources/strategy-context.js';
 import type { Entry, ResourceEvent } from '#storage/resource-storage.js';
 
 export interface FrameEncoder {
@@ -17,6 +18,11 @@ export interface FrameEncoder {
   event(event: ResourceEvent): readonly Buffer[];
   /** The event that ends a watch which cannot go on. */
   error(status: Status): readonly Buffer[];
+}
+
+/** Whose frames they are. */
+export interface FrameSource extends StrategyEnvironment {
+  readonly codec: Codec;
 }
 
 type Bookmark = Extract<ResourceEvent, { type: 'BOOKMARK' }>;
@@ -40,9 +46,9 @@ function jsonError(status: Status): readonly Buffer[] {
 }
 
 /** The object of a bookmark: nothing but its kind and version. */
-function bookmarkObject(registry: RegistryContext, resource: ServedResource, event: Bookmark) {
+function bookmarkObject(server: FrameSource, resource: ServedResource, event: Bookmark) {
   const annotations =
-    event.initialEventsEnd === true ? { annotations: { [registry.dialect.bookmarkAnnotation]: 'true' } } : {};
+    event.initialEventsEnd === true ? { annotations: { [server.dialect.bookmarkAnnotation]: 'true' } } : {};
   return {
     kind: resource.declaration.kind,
     apiVersion: resource.apiVersion,
@@ -56,7 +62,7 @@ function formOf(resource: ServedResource, transform: Transform | undefined): str
 
 /** One JSON document per line; with `transform` the objects are reduced to their metadata. */
 export function jsonFrames(
-  registry: RegistryContext,
+  server: FrameSource,
   resource: ServedResource,
   transform: Transform | undefined,
 ): FrameEncoder {
@@ -66,7 +72,7 @@ export function jsonFrames(
     form: `json ${formOf(resource, transform)}`,
     event(event) {
       if (event.type !== 'BOOKMARK') return [heads[event.type], bytes(event.entry), lineEnd];
-      const object = bookmarkObject(registry, resource, event);
+      const object = bookmarkObject(server, resource, event);
       const shown = transform === undefined ? object : partialOf(object, transform);
       return [heads.BOOKMARK, Buffer.from(JSON.stringify(shown)), lineEnd];
     },
@@ -76,7 +82,7 @@ export function jsonFrames(
 
 /** Each object as a Table of one row; the columns are described in the first event only. */
 export function tableFrames(
-  registry: RegistryContext,
+  server: FrameSource,
   resource: ServedResource,
   transform: Transform,
   include: IncludeObject,
@@ -89,7 +95,7 @@ export function tableFrames(
       const row =
         event.type === 'BOOKMARK'
           ? []
-          : [rowJson(resource, event.entry, { transform, include, context: strategyContext(registry) })];
+          : [rowJson(resource, event.entry, { transform, include, context: strategyContext(server) })];
       return [heads[event.type], Buffer.from(table), ...row, tableEnd];
     },
     error: jsonError,
@@ -98,11 +104,11 @@ export function tableFrames(
 
 /** Frames of a Protobuf watch: four bytes of length, then the event. */
 export function protobufFrames(
-  registry: RegistryContext,
+  server: FrameSource,
   resource: ServedResource,
   transform: Transform | undefined,
 ): FrameEncoder {
-  const { codec } = registry;
+  const { codec } = server;
   const type =
     transform === undefined
       ? { apiVersion: resource.apiVersion, kind: resource.declaration.kind }
@@ -111,8 +117,7 @@ export function protobufFrames(
   return {
     form: `protobuf ${formOf(resource, transform)}`,
     event(event) {
-      if (event.type === 'BOOKMARK')
-        return [codec.protobufEvent('BOOKMARK', bookmarkObject(registry, resource, event))];
+      if (event.type === 'BOOKMARK') return [codec.protobufEvent('BOOKMARK', bookmarkObject(server, resource, event))];
       return codec.protobufEventParts(event.type, type, protobufMessageOf(items, event.entry));
     },
     error: (status) => [codec.protobufEvent('ERROR', status)],

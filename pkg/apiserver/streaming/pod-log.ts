@@ -2,12 +2,12 @@
 
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest, type FieldFailure, internalError, invalid, StatusError } from '#apimachinery/errors/status.js';
-import { tokenSubprotocolPrefix } from '#apiserver/authentication/bearer-token.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { flag } from '#apiserver/http/request-info.js';
+import { tokenSubprotocolPrefix } from '#apiserver/http/token-subprotocol.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
-import type { ConnectEndpoint } from '#apiserver/registry/endpoints.js';
+import type { ConnectEndpoint } from '#apiserver/resources/endpoints.js';
 import { authority } from '#apiserver/streaming/backend.js';
 import { bodyProtocol, sendOverWebSocket } from '#apiserver/streaming/body-websocket.js';
 import { bodyText, chunks, openRequest } from '#apiserver/streaming/http-proxy.js';

@@ -12,7 +12,7 @@ import { realClock } from '#apimachinery/clock.js';
 import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
 import type { CompleteApiServer } from '#apiserver/complete-api-server.js';
 import { buildApiServer } from '#apiserver/config.js';
-import { apiServerOptions } from '#apiserver/options.js';
+import { apiServerOptions } from '#apiserver/options/api-server-options.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { type ClusterPki, ensureClusterPki } from '#daemon/pki/cluster-pki.js';

@@ -6,7 +6,7 @@ import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { internalError } from '#apimachinery/errors/status.js';
 import type { ApiServer } from '#apiserver/apiserver.js';
-import type { RemoteConversion } from '#apiserver/registry/served-conversion.js';
+import type { RemoteConversion } from '#apiserver/resources/served-conversion.js';
 import { Watching } from '#test/integration/apiserver/resources/watching.js';
 import { call, startServer } from '#test/integration/apiserver/server.js';
 

@@ -6,7 +6,7 @@ import type { Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
 import { ApiServer, type ApiServerDependencies, type ApiServerOptions } from '#apiserver/apiserver.js';
-import { ResourceStorages } from '#apiserver/registry/storages.js';
+import { ResourceStorages } from '#apiserver/resources/storages.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { createSelfSigned } from '#daemon/pki/self-signed.js';
 import { parseEncryptionConfig } from '#storage/encryption/encryption-config.js';

@@ -8,7 +8,7 @@ import type { Event, Service, ServiceSpec } from '#api/core/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { buildApiServer } from '#apiserver/config.js';
-import { apiServerOptions } from '#apiserver/options.js';
+import { apiServerOptions } from '#apiserver/options/api-server-options.js';
 import type { ResourceClient } from '#client/client.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { createRegistry } from '#daemon/metrics/registry.js';

@@ -11,7 +11,7 @@ import { realClock as clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { CompleteApiServer } from '#apiserver/complete-api-server.js';
 import { buildApiServer } from '#apiserver/config.js';
-import { apiServerOptions } from '#apiserver/options.js';
+import { apiServerOptions } from '#apiserver/options/api-server-options.js';
 import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { buildApiServer } from '#apiserver/config.js';
-import { apiServerOptions } from '#apiserver/options.js';
+import { apiServerOptions } from '#apiserver/options/api-server-options.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { issueCertificate } from '#daemon/pki/certificate.js';

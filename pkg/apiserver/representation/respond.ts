@@ -9,7 +9,7 @@ import type { NowOrLater } from '#apimachinery/now-or-later.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import { type Negotiated, negotiate, type Transform } from '#apiserver/http/media-type.js';
-import type { Codec } from '#apiserver/representation/codec.js';
+import type { Codec } from '#apiserver/resources/codec.js';
 import { statusFromStore } from '#storage/errors.js';
 
 const compress = promisify(gzip);

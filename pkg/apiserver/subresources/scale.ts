@@ -15,11 +15,11 @@ import { applyPatch, readPatch } from '#apiserver/registry/patch-body.js';
 import { mainProfile } from '#apiserver/registry/profiles.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
-import { converted, objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
 import { subresourceType } from '#apiserver/registry/subresource-type.js';
 import { requireOwnName, requireUID } from '#apiserver/registry/update.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
-import type { TypeRef } from '#apiserver/representation/codec.js';
+import type { TypeRef } from '#apiserver/resources/codec.js';
+import { converted, objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 
 interface Scalable extends ApiObjectShape {
   spec?: { replicas?: number; selector?: Record<string, unknown> };

@@ -2,23 +2,23 @@
 import { pathNotFound } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { bindPod } from '#apiserver/registry/binding.js';
 import { createObject } from '#apiserver/registry/create.js';
 import { deleteObject } from '#apiserver/registry/delete.js';
 import { deleteCollection } from '#apiserver/registry/delete-collection.js';
-import { warnOfDeprecation } from '#apiserver/registry/deprecation.js';
-import type { ConnectEndpoint, VirtualResource } from '#apiserver/registry/endpoints.js';
 import { getObject } from '#apiserver/registry/get.js';
 import { listObjects } from '#apiserver/registry/list.js';
 import { patchObject } from '#apiserver/registry/patch.js';
 import { mainProfile } from '#apiserver/registry/profiles.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
-import { serveSubresource } from '#apiserver/registry/subresources.js';
 import { updateObject } from '#apiserver/registry/update.js';
-import { serveVirtual } from '#apiserver/registry/virtual.js';
 import { watchObjects } from '#apiserver/registry/watch.js';
+import type { ConnectEndpoint, VirtualResource } from '#apiserver/resources/endpoints.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
+import { warnOfDeprecation } from '#apiserver/routing/deprecation.js';
+import { serveSubresource } from '#apiserver/routing/subresource.js';
+import { serveVirtual } from '#apiserver/routing/virtual.js';
+import { bindPod } from '#apiserver/subresources/binding.js';
 
 export class ResourceRouter {
   readonly #registry: RegistryContext;

@@ -7,7 +7,7 @@ import type { NowOrLater } from '#apimachinery/now-or-later.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
-import type { RemoteConversion, ServedConversion, StoredVersionOf } from '#apiserver/registry/served-conversion.js';
+import type { RemoteConversion, ServedConversion, StoredVersionOf } from '#apiserver/resources/served-conversion.js';
 import { type StorableObject, type StoredForm, type StoredVersion, storedForm } from '#storage/layout.js';
 import type { Entry, ResourceStorage } from '#storage/resource-storage.js';
 

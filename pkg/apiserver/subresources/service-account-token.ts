@@ -7,7 +7,7 @@ import { badRequest, notFound } from '#apimachinery/errors/status.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { warn } from '#apiserver/http/context.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
-import type { VirtualResource } from '#apiserver/registry/endpoints.js';
+import type { VirtualResource } from '#apiserver/resources/endpoints.js';
 import type { TokenIssuer } from '#apiserver/serviceaccount/token-issuer.js';
 
 export interface TokenRequestOptions {

@@ -12,9 +12,9 @@ import { readBody } from '#apiserver/registry/body.js';
 import { requireNamespace } from '#apiserver/registry/create.js';
 import { mutate } from '#apiserver/registry/mutate.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
 import { subresourceType } from '#apiserver/registry/subresource-type.js';
 import { writeOptions } from '#apiserver/registry/write-options.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 /** Sets the pod's node once and for all. Throws 409 when it has one or is being deleted. */
 export async function bindPod(

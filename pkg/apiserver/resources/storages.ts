@@ -9,7 +9,7 @@ import { hasNullLists, withoutNullLists } from '#apimachinery/codec/null-lists.j
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
-import { isServed } from '#apiserver/registry/gated-resource.js';
+import { isServed } from '#apiserver/resources/gated-resource.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { type Decode, decodeJson } from '#storage/cache/cache-entry.js';
 import { lookBack } from '#storage/cache/look-back.js';

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
-import { apiEnablement } from '#apiserver/config/api-enablement.js';
+import { apiEnablement } from '#apiserver/options/api-enablement.js';
 
 const { resources } = schemeFor(dialect);
 const flow = dialect.groupName('flowcontrol');

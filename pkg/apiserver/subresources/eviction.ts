@@ -19,9 +19,9 @@ import { mutate } from '#apiserver/registry/mutate.js';
 import { statusProfile } from '#apiserver/registry/profiles.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
-import { objectOf, type ServedResource } from '#apiserver/registry/served-resource.js';
 import { subresourceType } from '#apiserver/registry/subresource-type.js';
 import { dryRunFailures, writeOptions } from '#apiserver/registry/write-options.js';
+import { objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 
 interface Eviction extends ApiObjectShape {
   deleteOptions?: Omit<DeleteOptions, 'dryRun'> & { dryRun?: readonly string[] };

@@ -5,8 +5,8 @@
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { NowOrLater } from '#apimachinery/now-or-later.js';
+import { authorize } from '#apiserver/authorization/authorize.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
-import { authorize } from '#apiserver/http/authorize.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
 import { headerValues } from '#daemon/serving/header-values.js';
 

@@ -2,12 +2,12 @@ import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { readBody } from '#apiserver/registry/body.js';
 import { requireNamespace } from '#apiserver/registry/create.js';
-import type { VirtualResource } from '#apiserver/registry/endpoints.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
 import { subresourceType } from '#apiserver/registry/subresource-type.js';
 import { writeOptions } from '#apiserver/registry/write-options.js';
+import type { VirtualResource } from '#apiserver/resources/endpoints.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 /** POST to an operation. */
 export async function serveVirtual(

@@ -1,7 +1,7 @@
 /** Warns clients of what will go away, in the words of release 1.24. */
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 export function warnOfDeprecation(
   { metrics }: Pick<RegistryContext, 'metrics'>,

@@ -8,17 +8,17 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { DurationError, parseDuration } from '#apimachinery/duration.js';
 import { badRequest, unauthorized } from '#apimachinery/errors/status.js';
 import type { Authenticator } from '#apiserver/authentication/authenticator.js';
+import { attributesOf, authorize } from '#apiserver/authorization/authorize.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
-import { attributesOf, authorize } from '#apiserver/http/authorize.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
-import { impersonate } from '#apiserver/http/impersonation.js';
-import { isLongRunning } from '#apiserver/http/long-running.js';
-import { type InFlightLimits, MaxInFlight } from '#apiserver/http/max-in-flight.js';
 import type { RequestMetrics } from '#apiserver/http/metrics.js';
 import { type RequestInfo, requestInfo } from '#apiserver/http/request-info.js';
-import { RequestScope } from '#apiserver/http/request-scope.js';
-import { type Responder, toStatus } from '#apiserver/http/respond.js';
+import { impersonate } from '#apiserver/pipeline/impersonation.js';
+import { isLongRunning } from '#apiserver/pipeline/long-running.js';
+import { type InFlightLimits, MaxInFlight } from '#apiserver/pipeline/max-in-flight.js';
+import { RequestScope } from '#apiserver/pipeline/request-scope.js';
+import { type Responder, toStatus } from '#apiserver/representation/respond.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 export interface PipelineOptions {

@@ -1,10 +1,10 @@
 /** Upgrade requests: through the same pipeline as all others, then the endpoint owns the socket. */
 import type { Duplex } from 'node:stream';
 import type { ApiRequest, UpgradeHandler } from '#apiserver/http/exchange.js';
-import type { Endpoint, Pipeline } from '#apiserver/http/pipeline.js';
+import type { Endpoint, Pipeline } from '#apiserver/pipeline/pipeline.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import type { ResourceRouter } from '#apiserver/registry/router.js';
 import { watchOverWebSocket } from '#apiserver/registry/watch-websocket.js';
+import type { ResourceRouter } from '#apiserver/routing/router.js';
 
 export interface UpgradeOptions {
   readonly pipeline: Pipeline;

@@ -7,7 +7,7 @@ import type { ApiObjectShape } from '#api/object.js';
 import type { Strategy, StrategyContext } from '#api/strategy.js';
 import { copyJson } from '#apimachinery/copy.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
-import type { Codec } from '#apiserver/representation/codec.js';
+import type { Codec } from '#apiserver/resources/codec.js';
 
 /** The stored form of a resource. */
 export interface StoredVersionOf {

@@ -3,26 +3,22 @@
  * line may use the dialect's own names as well (`--kubelet-timeout`).
  */
 import type { Dialect } from '#apimachinery/dialect.js';
-import { accessRules } from '#apiserver/options/access-rules.js';
 import { auditOptions } from '#apiserver/options/audit-options.js';
-import { auditRules } from '#apiserver/options/audit-rules.js';
 import { authenticationOptions } from '#apiserver/options/authentication-options.js';
 import { authorizationOptions } from '#apiserver/options/authorization-options.js';
 import { deprecatedOptions } from '#apiserver/options/deprecated-options.js';
 import { etcdOptions } from '#apiserver/options/etcd-options.js';
 import { genericServerOptions } from '#apiserver/options/generic-options.js';
 import { networkOptions } from '#apiserver/options/network-options.js';
-import { etcdServersRule, serverRules } from '#apiserver/options/server-rules.js';
 import { withDialectNames } from '#daemon/options/dialect-names.js';
 import { debuggingOptions } from '#daemon/options/groups/debugging.js';
-import { featureGateOptions, featureGateRules } from '#daemon/options/groups/feature-gates.js';
+import { featureGateOptions } from '#daemon/options/groups/feature-gates.js';
 import { genericOptions } from '#daemon/options/groups/generic.js';
 import { legacyLoggingOptions } from '#daemon/options/groups/legacy-logging.js';
-import { loggingOptions, loggingRules } from '#daemon/options/groups/logging.js';
-import { metricsOptions, metricsRules } from '#daemon/options/groups/metrics.js';
-import { servingOptions, servingRules } from '#daemon/options/groups/serving.js';
+import { loggingOptions } from '#daemon/options/groups/logging.js';
+import { metricsOptions } from '#daemon/options/groups/metrics.js';
+import { servingOptions } from '#daemon/options/groups/serving.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
-import { type Rule, together } from '#daemon/options/validate.js';
 
 export function apiServerOptions(dialect: Dialect) {
   const table = {
@@ -60,19 +56,3 @@ export function apiServerOptions(dialect: Dialect) {
 }
 
 export type ApiServerValues = OptionValues<ReturnType<typeof apiServerOptions>>;
-
-/** What is wrong with a command line. The store is not looked at: another process may be given its store. */
-export const apiServerRules: readonly Rule<ApiServerValues>[] = [
-  servingRules,
-  loggingRules,
-  metricsRules,
-  featureGateRules,
-  serverRules,
-  accessRules,
-  auditRules,
-  together('etcd-certfile', 'etcd-keyfile'),
-  together('nodeagent-client-certificate', 'nodeagent-client-key'),
-];
-
-/** The rules of a server that finds its store by its options. */
-export const apiServerProgramRules: readonly Rule<ApiServerValues>[] = [...apiServerRules, etcdServersRule];

@@ -2,8 +2,6 @@
 import { pathNotFound } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { bindPod } from '#apiserver/registry/binding.js';
-import { evictPod } from '#apiserver/registry/eviction.js';
 import { getObject } from '#apiserver/registry/get.js';
 import type { UpdateProfile } from '#apiserver/registry/mutate.js';
 import { patchObject } from '#apiserver/registry/patch.js';
@@ -15,9 +13,11 @@ import {
 } from '#apiserver/registry/profiles.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
-import { serveScale } from '#apiserver/registry/scale.js';
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
 import { updateObject } from '#apiserver/registry/update.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
+import { bindPod } from '#apiserver/subresources/binding.js';
+import { evictPod } from '#apiserver/subresources/eviction.js';
+import { serveScale } from '#apiserver/subresources/scale.js';
 
 type Operation = (registry: RegistryContext, context: RequestContext, resource: ServedResource) => Promise<ApiResponse>;
 

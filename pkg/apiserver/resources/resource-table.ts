@@ -1,5 +1,5 @@
 /** The resources that are served, found by their place in the URL. May change while serving: kinds come and go. */
-import type { ServedResource } from '#apiserver/registry/served-resource.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 export class ResourceTable {
   /** `group/version` → resource name → resource. */

@@ -1,7 +1,7 @@
 /** Bounds how many requests are worked on at once, reads and writes apart, as 1.24's max-in-flight filter. */
 import { tooManyRequests } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
-import { isLongRunning } from '#apiserver/http/long-running.js';
+import { isLongRunning } from '#apiserver/pipeline/long-running.js';
 
 export interface InFlightLimits {
   /** Requests that only read; 0 = no limit. */

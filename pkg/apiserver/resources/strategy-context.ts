@@ -1,0 +1,42 @@
+import type { Requester, StrategyContext } from '#api/strategy.js';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { RequestContext } from '#apiserver/http/context.js';
+
+/** Who the server is, as far as the kinds' rules ask. */
+export interface StrategyEnvironment {
+  readonly dialect: Dialect;
+  /** True when the feature gate is on. */
+  readonly gate: (name: string) => boolean;
+  /** Whether containers may be privileged. */
+  readonly allowPrivileged: boolean;
+  readonly clock: Clock;
+}
+
+/** What strategies are given; `request` for writes, which may depend on who makes them. */
+export function strategyContext(server: StrategyEnvironment, request?: Pick<RequestContext, 'user'>): StrategyContext {
+  return new ServerStrategyContext(server, request?.user);
+}
+
+/** Reads the clock when it is asked for the time, which few strategies do. */
+class ServerStrategyContext implements StrategyContext {
+  readonly dialect: Dialect;
+  readonly gate: (name: string) => boolean;
+  readonly allowPrivileged: boolean;
+  readonly #clock: Clock;
+  #now: number | undefined;
+  declare readonly user?: Requester;
+
+  constructor({ dialect, gate, allowPrivileged, clock }: StrategyEnvironment, user: Requester | undefined) {
+    this.dialect = dialect;
+    this.gate = gate;
+    this.allowPrivileged = allowPrivileged;
+    this.#clock = clock;
+    if (user !== undefined) this.user = user;
+  }
+
+  get now(): number {
+    this.#now ??= this.#clock.now();
+    return this.#now;
+  }
+}

@@ -1,0 +1,22 @@
+/** What a write of a kind takes besides the write. */
+import type { ApiObjectShape } from '#api/object.js';
+import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+
+/** Takes back what a hook did, because the write did not happen. */
+export type Undo = () => Promise<void>;
+
+/** What belongs to a write of a kind besides the write: claiming addresses and ports for Services, for instance. */
+export interface WriteHook {
+  handles(resource: ResourceDeclaration): boolean;
+  /** Before validation and storage; may complete the object. With `dryRun` nothing may stay claimed. */
+  beforeCreate?(object: ApiObjectShape, options: { readonly dryRun: boolean }): Promise<Undo | undefined>;
+  beforeUpdate?(
+    object: ApiObjectShape,
+    old: ApiObjectShape,
+    options: { readonly dryRun: boolean },
+  ): Promise<Undo | undefined>;
+  /** After the update is stored: time to give back what only the old object held. */
+  afterUpdate?(object: ApiObjectShape, old: ApiObjectShape): Promise<void>;
+  /** After the object is gone for good. */
+  afterDelete?(object: ApiObjectShape): Promise<void>;
+}
