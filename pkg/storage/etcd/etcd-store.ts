@@ -66,7 +66,7 @@ export interface EtcdStoreOptions {
 
 const kv = '/etcdserverpb.KV/';
 /** Below the root: a key that is written only to move the watch along when writes elsewhere moved etcd's revision. */
-const stirKey = '/watch-progress';
+const progressKey = '/watch-progress';
 const nothing = Buffer.alloc(0);
 const defaultLeaseReuseSeconds = 60;
 /** 1.24's default of --etcd-healthcheck-timeout. */
@@ -106,7 +106,7 @@ export class EtcdStore implements Store {
       follow: (fromRevision, signal) => this.#follow({ start, end, fromRevision, signal }),
       seen: () => this.#seen,
       currentRevision: () => this.currentRevision(),
-      stir: () => this.#stir(),
+      writeProgress: () => this.#writeProgress(),
       queueSize: watchQueueSize,
     });
   }
@@ -251,14 +251,14 @@ export class EtcdStore implements Store {
   /** A watch outside of the root, or one that looks back. */
   async *#watchAlone(options: WatchOptions): AsyncGenerator<WatchMessage, void, void> {
     // Whoever looks back over the root wants to know when he has come to the present: it gets an event.
-    if (options.previous === true) await this.#stir();
+    if (options.previous === true) await this.#writeProgress();
     for await (const { events, revision } of this.#follow(options)) {
       yield events.length > 0 ? { type: 'events', events, revision } : { type: 'progress', revision };
     }
   }
 
-  async #stir(): Promise<Revision> {
-    const request = putRequest(this.#root + stirKey, nothing);
+  async #writeProgress(): Promise<Revision> {
+    const request = putRequest(this.#root + progressKey, nothing);
     try {
       return await this.#call({ path: `${kv}Put`, request, read: readRevision, repeatable: true });
     } catch (err) {

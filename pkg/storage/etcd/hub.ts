@@ -5,14 +5,15 @@
  * resource tells every watch that it is complete up to there. Most consistent reads then find their revision reached
  * already, with no question to etcd.
  *
- * A watch reads from a queue of its own. One that falls behind its bound, or that starts before what the hub remembers,
- * follows etcd by itself with back-pressure until it has caught up with the hub.
+ * A watch reads from a queue of its own, and an event costs only those whose keys it is of. The hub remembers nothing: a
+ * watch that starts before the hub's present, or whose queue was full, joins first and reads what lies between from etcd
+ * by itself, with back-pressure.
  */
 import type { Clock } from '#apimachinery/clock.js';
-import { RecentEvents } from '#storage/etcd/recent-events.js';
 import { Subscription } from '#storage/etcd/subscription.js';
+import { SubscriptionIndex } from '#storage/etcd/subscription-index.js';
 import type { UpstreamBatch } from '#storage/etcd/upstream.js';
-import { keyOf, type Revision, type WatchMessage, type WatchOptions } from '#storage/store.js';
+import { keyOf, type Revision, revisionOf, type WatchMessage, type WatchOptions } from '#storage/store.js';
 
 export interface HubOptions {
   readonly start: string;
@@ -25,28 +26,28 @@ export interface HubOptions {
   /** A current revision, when none has been seen. */
   readonly currentRevision: () => Promise<Revision>;
   /** Writes something within the range, so that the watch gets an event; 0 when it failed. Never rejects. */
-  readonly stir: () => Promise<Revision>;
+  readonly writeProgress: () => Promise<Revision>;
   /** Events that may wait for one watch. */
   readonly queueSize: number;
 }
 
 /** How long an expected event may take before the hub writes one itself. */
-const stirAfterMs = 10;
+const writeAfterMs = 10;
 /** Pause before the hub asks etcd again where it stands. */
 const startRetryMs = 200;
 
-/** A watch that follows etcd by itself for the time being. */
+/** A watch that reads from etcd by itself what was there before it joined. */
 interface Straggler {
-  readonly start: string;
-  /** Somebody waits for it to have come to this revision. */
-  wanted: Revision;
+  /** Where it joined. */
+  readonly wanted: Revision;
 }
 
 export class Hub {
   readonly #options: HubOptions;
-  readonly #subscriptions = new Set<Subscription>();
+  readonly #subscriptions = new SubscriptionIndex();
+  /** Those that want to know how far the hub is. */
+  readonly #asking = new Set<Subscription>();
   readonly #stragglers = new Set<Straggler>();
-  readonly #recent = new RecentEvents();
   /** Complete up to here. */
   #revision: Revision = 0n;
   /** There is an event of that revision within the range: the watch gets at least so far by itself. */
@@ -55,7 +56,7 @@ export class Hub {
   #users = 0;
   #running: AbortController | undefined;
   #starting: Promise<void> | undefined;
-  #stirring = false;
+  #writing = false;
 
   constructor(options: HubOptions) {
     this.#options = options;
@@ -73,8 +74,7 @@ export class Hub {
     try {
       while (!options.signal.aborted) {
         await this.#ensureRunning(options.signal);
-        const messages = next > this.#recent.floor ? this.#joined(options, next) : this.#catchUp(options, next);
-        for await (const message of messages) {
+        for await (const message of this.#joined(options, next)) {
           if (message.revision >= next) next = message.revision + 1n;
           yield message;
         }
@@ -92,32 +92,33 @@ export class Hub {
 
   requestProgress(start: string | undefined): void {
     const target = this.#options.seen();
-    for (const subscription of this.#subscriptions) {
+    for (const subscription of this.#subscriptions.all) {
       if (start === undefined || subscription.start === start) this.#ask(subscription, target);
     }
-    for (const straggler of this.#stragglers) {
-      if (start === undefined || straggler.start === start) straggler.wanted = target;
-    }
-    this.#stirIfNeeded();
+    this.#progressIfNeeded();
   }
 
   close(): void {
     this.#stop();
-    for (const subscription of this.#subscriptions) subscription.end();
+    for (const subscription of this.#subscriptions.all) subscription.close();
   }
 
-  /** From the hub itself; ends when the signal aborts or the queue has overflowed. */
+  /** Everything from `next` on; ends when the signal aborts or the queue was full. */
   async *#joined(options: WatchOptions, next: Revision): AsyncGenerator<WatchMessage, void, void> {
+    // The hub may have stopped again since: whoever joined now would miss what comes before it starts anew.
+    if (this.#running === undefined) return;
     const { start, end, signal } = options;
-    const subscription = new Subscription({ start, end, after: next - 1n, queueSize: this.#options.queueSize });
+    const joinedAt = this.#revision;
+    const after = next > joinedAt ? next - 1n : joinedAt;
+    const subscription = new Subscription({ start, end, after, queueSize: this.#options.queueSize });
     this.#subscriptions.add(subscription);
-    const leave = () => subscription.end();
+    const leave = () => subscription.close();
     signal.addEventListener('abort', leave, { once: true });
     try {
-      subscription.offer(this.#recent.after(next - 1n));
       // Progress may have been asked for before this watch was there to answer.
       this.#ask(subscription, this.#options.seen());
-      this.#stirIfNeeded();
+      this.#progressIfNeeded();
+      if (next <= joinedAt) yield* this.#between(options, next, joinedAt);
       for (;;) {
         const message = await subscription.take();
         if (message === undefined || signal.aborted) return;
@@ -126,20 +127,25 @@ export class Hub {
     } finally {
       signal.removeEventListener('abort', leave);
       this.#subscriptions.delete(subscription);
+      this.#asking.delete(subscription);
     }
   }
 
-  /** From etcd directly, until the hub remembers what comes next. */
-  async *#catchUp(options: WatchOptions, next: Revision): AsyncGenerator<WatchMessage, void, void> {
+  /** From etcd directly: what was written from `next` up to `last`. */
+  async *#between(options: WatchOptions, next: Revision, last: Revision): AsyncGenerator<WatchMessage, void, void> {
     const { start, end, signal } = options;
-    const straggler = { start, wanted: this.#recent.floor };
+    const straggler = { wanted: last };
     this.#stragglers.add(straggler);
-    this.#stirIfNeeded();
+    this.#progressIfNeeded();
     try {
-      for await (const { events, revision } of this.#options.follow(next, signal)) {
-        const wanted = events.filter((event) => keyOf(event) >= start && keyOf(event) < end);
-        yield wanted.length > 0 ? { type: 'events', events: wanted, revision } : { type: 'progress', revision };
-        if (revision >= this.#recent.floor) return;
+      for await (const batch of this.#options.follow(next, signal)) {
+        const revision = batch.revision < last ? batch.revision : last;
+        const events = batch.events.filter((event) => {
+          const key = keyOf(event);
+          return key >= start && key < end && revisionOf(event) <= last;
+        });
+        yield events.length > 0 ? { type: 'events', events, revision } : { type: 'progress', revision };
+        if (batch.revision >= last) return;
       }
     } finally {
       this.#stragglers.delete(straggler);
@@ -148,7 +154,7 @@ export class Hub {
 
   #ask(subscription: Subscription, target: Revision): void {
     subscription.wantProgress(target);
-    subscription.reached(this.#revision);
+    if (!subscription.reached(this.#revision)) this.#asking.add(subscription);
   }
 
   async #ensureRunning(signal: AbortSignal): Promise<void> {
@@ -175,7 +181,6 @@ export class Hub {
     const running = new AbortController();
     this.#running = running;
     this.#revision = revision;
-    this.#recent.reset(revision);
     void this.#run(running, revision + 1n);
   }
 
@@ -190,7 +195,7 @@ export class Hub {
       for await (const batch of this.#options.follow(fromRevision, running.signal)) this.#deliver(batch);
     } catch (err) {
       this.#running = undefined;
-      for (const subscription of this.#subscriptions) subscription.end(err);
+      for (const subscription of this.#subscriptions.all) subscription.close(err);
     }
   }
 
@@ -198,32 +203,29 @@ export class Hub {
     this.#revision = revision;
     // After a progress notification, which has no event, those behind the hub still need one to get there.
     if (events.length > 0) this.wrote(revision);
-    this.#recent.add(events);
-    for (const subscription of this.#subscriptions) {
-      subscription.offer(events);
-      subscription.reached(revision);
-    }
+    for (const [subscription, theirs] of this.#subscriptions.route(events)) subscription.offer(theirs);
+    for (const subscription of this.#asking) if (subscription.reached(revision)) this.#asking.delete(subscription);
   }
 
   /** True when somebody waits for news that may never come: what moved etcd's revision lies outside of the range. */
   #someoneWaits(): boolean {
-    for (const subscription of this.#subscriptions) if (subscription.waitsBeyond(this.#coming)) return true;
+    for (const subscription of this.#asking) if (subscription.waitsBeyond(this.#coming)) return true;
     for (const straggler of this.#stragglers) if (straggler.wanted > this.#coming) return true;
     return false;
   }
 
-  #stirIfNeeded(): void {
-    if (this.#stirring || this.#running === undefined || !this.#someoneWaits()) return;
-    this.#stirring = true;
-    this.#options.clock.setTimer(() => void this.#stir(), stirAfterMs);
+  #progressIfNeeded(): void {
+    if (this.#writing || this.#running === undefined || !this.#someoneWaits()) return;
+    this.#writing = true;
+    this.#options.clock.setTimer(() => void this.#writeProgress(), writeAfterMs);
   }
 
-  async #stir(): Promise<void> {
+  async #writeProgress(): Promise<void> {
     try {
-      if (this.#running !== undefined && this.#someoneWaits()) this.wrote(await this.#options.stir());
+      if (this.#running !== undefined && this.#someoneWaits()) this.wrote(await this.#options.writeProgress());
     } finally {
-      this.#stirring = false;
-      this.#stirIfNeeded();
+      this.#writing = false;
+      this.#progressIfNeeded();
     }
   }
 }

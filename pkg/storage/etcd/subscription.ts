@@ -1,6 +1,6 @@
 /** One watch's place at the hub: a bounded queue, and what it wants to know about progress. */
 
-import { keyOf, type Revision, revisionOf, type StoreEvent, type WatchMessage } from '#storage/store.js';
+import { type Revision, revisionOf, type StoreEvent, type WatchMessage } from '#storage/store.js';
 
 export interface SubscriptionOptions {
   readonly start: string;
@@ -13,7 +13,7 @@ export interface SubscriptionOptions {
 
 export class Subscription {
   readonly #options: SubscriptionOptions;
-  #queue: StoreEvent[] = [];
+  #queue: readonly StoreEvent[] = [];
   /** A progress message is due behind the queue. */
   #progress: Revision | undefined;
   /** A progress message is wanted once the hub has reached this. */
@@ -29,16 +29,19 @@ export class Subscription {
     return this.#options.start;
   }
 
-  /** Takes those of the events (of whole revisions, in order) that are in range. */
+  get end(): string {
+    return this.#options.end;
+  }
+
+  /** Takes events of its range: of whole revisions, in order. */
   offer(events: readonly StoreEvent[]): void {
-    const { start, end, after, queueSize } = this.#options;
+    const { after, queueSize } = this.#options;
     if (this.#end !== undefined) return;
-    const wanted = events.filter((event) => {
-      const key = keyOf(event);
-      return key >= start && key < end && revisionOf(event) > after;
-    });
+    const [first] = events;
+    const wanted =
+      first === undefined || revisionOf(first) > after ? events : events.filter((event) => revisionOf(event) > after);
     if (wanted.length === 0) return;
-    if (this.#queue.length > 0 && this.#queue.length + wanted.length > queueSize) return this.end();
+    if (this.#queue.length > 0 && this.#queue.length + wanted.length > queueSize) return this.close();
     this.#queue = this.#queue.length === 0 ? wanted : this.#queue.concat(wanted);
     this.#notify();
   }
@@ -53,17 +56,18 @@ export class Subscription {
     return this.#wanted !== undefined && this.#wanted > revision;
   }
 
-  /** The hub has come to `revision`. */
-  reached(revision: Revision): void {
-    if (this.#end !== undefined || this.#wanted === undefined || this.#wanted > revision) return;
-    if (revision < this.#options.after) return;
+  /** The hub has come to `revision`. True: no more is wanted of it. */
+  reached(revision: Revision): boolean {
+    if (this.#end !== undefined || this.#wanted === undefined) return true;
+    if (this.#wanted > revision || revision < this.#options.after) return false;
     this.#wanted = undefined;
     this.#progress = revision;
     this.#notify();
+    return true;
   }
 
   /** No more comes; what waits is delivered first. */
-  end(error?: unknown): void {
+  close(error?: unknown): void {
     this.#end ??= { error };
     this.#notify();
   }
@@ -87,7 +91,7 @@ export class Subscription {
     }
   }
 
-  #takeEvents(events: StoreEvent[]): WatchMessage {
+  #takeEvents(events: readonly StoreEvent[]): WatchMessage {
     this.#queue = [];
     return { type: 'events', events, revision: revisionOf(events[events.length - 1] as StoreEvent) };
   }

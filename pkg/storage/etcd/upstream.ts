@@ -16,7 +16,7 @@ import {
   watchCreateRequest,
 } from '#storage/etcd/messages.js';
 import { WireReader } from '#storage/etcd/wire.js';
-import { type Revision, revisionOf, StoreError, type StoreEvent } from '#storage/store.js';
+import { type Revision, StoreError, type StoreEvent } from '#storage/store.js';
 
 export interface UpstreamOptions {
   readonly connection: EtcdConnection;
@@ -45,58 +45,48 @@ export async function* upstream(options: UpstreamOptions): AsyncGenerator<Upstre
   const { connection, clock, random, log, start, end, previous = false, signal } = options;
   let next = options.fromRevision;
   let failures = 0;
-  while (!signal.aborted) {
-    let failed = () => {};
-    try {
-      const opened = await connection.open(watchPath);
-      failed = opened.failed;
-      // One revision earlier than needed: etcd before 3.5.18 forgets a deletion at the very revision of a compaction, and
-      // a watch that begins there would miss it without an error.
-      const request = watchCreateRequest({ start, end, fromRevision: next > 1n ? next - 1n : 1n, previous });
-      for await (const { events, revision } of session(opened.stream, request, signal)) {
-        failures = 0;
-        if (revision < next) continue;
-        const fresh = events.filter((event) => revisionOf(event) >= next);
-        next = revision + 1n;
-        yield { events: fresh, revision };
-      }
-    } catch (err) {
-      if (signal.aborted) return;
-      const error = translateEtcdError(err);
-      if (error.code === 'compacted') throw error;
-      failed();
-      const delayMs = Math.min(reconnectMaxMs, reconnectBaseMs * 2 ** failures++) * (0.5 + random());
-      log.info({ err: error, delayMs, fromRevision: String(next) }, 'watch of etcd interrupted, resuming');
-      await clock.sleep(delayMs, signal);
-    }
-  }
-}
-
-/** One stream's life. Reading it message by message keeps gRPC's flow control between etcd and a slow reader. */
-async function* session(
-  stream: GrpcStream,
-  create: Buffer,
-  signal: AbortSignal,
-): AsyncGenerator<UpstreamBatch, void, void> {
-  const cancel = () => stream.cancel();
+  let stream: GrpcStream | undefined;
+  const cancel = () => stream?.cancel();
   signal.addEventListener('abort', cancel, { once: true });
   try {
-    stream.write(create);
-    let parts: EtcdEvent[] = [];
-    for await (const bytes of stream) {
-      const response = readWatchResponse(new WireReader(bytes));
-      if (response.canceled) throw canceled(response);
-      if (response.created) continue;
-      parts = parts.length === 0 ? response.events : parts.concat(response.events);
-      if (response.fragment) continue;
-      const events = parts;
-      parts = [];
-      yield {
-        events: events.map(storeEvent),
-        revision: events[events.length - 1]?.kv.modRevision ?? response.revision,
-      };
+    while (!signal.aborted) {
+      let failed = () => {};
+      try {
+        const opened = await connection.open(watchPath);
+        ({ stream, failed } = opened);
+        if (signal.aborted) return;
+        // One revision earlier than needed: etcd before 3.5.18 forgets a deletion at the very revision of a compaction,
+        // and a watch that begins there would miss it without an error.
+        const fromRevision = next > 1n ? next - 1n : 1n;
+        stream.write(watchCreateRequest({ start, end, fromRevision, previous }));
+        let parts: EtcdEvent[] = [];
+        // Reading it message by message keeps gRPC's flow control between etcd and a slow reader.
+        for await (const bytes of stream) {
+          const response = readWatchResponse(new WireReader(bytes));
+          if (response.canceled) throw canceled(response);
+          if (response.created) continue;
+          parts = parts.length === 0 ? response.events : parts.concat(response.events);
+          if (response.fragment) continue;
+          failures = 0;
+          const revision = parts[parts.length - 1]?.kv.modRevision ?? response.revision;
+          const events = parts.filter(({ kv }) => kv.modRevision >= next).map(storeEvent);
+          parts = [];
+          if (revision < next) continue;
+          next = revision + 1n;
+          yield { events, revision };
+        }
+        throw new StoreError('unavailable', 'etcd ended the watch');
+      } catch (err) {
+        cancel();
+        if (signal.aborted) return;
+        const error = translateEtcdError(err);
+        if (error.code === 'compacted') throw error;
+        failed();
+        const delayMs = Math.min(reconnectMaxMs, reconnectBaseMs * 2 ** failures++) * (0.5 + random());
+        log.info({ err: error, delayMs, fromRevision: String(next) }, 'watch of etcd interrupted, resuming');
+        await clock.sleep(delayMs, signal);
+      }
     }
-    throw new StoreError('unavailable', 'etcd ended the watch');
   } finally {
     signal.removeEventListener('abort', cancel);
     cancel();
