@@ -1,107 +1,97 @@
 /** Does what CONTRIBUTING.md says, with the code that stands there, in a copy of the checkout. */
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { root, run } from '#test/e2e/harness.js';
 
 /** With what is built, so that only the change is. */
 const copied = ['cmd', 'dist', 'hack', 'pkg', 'test', 'package.json', 'tsconfig.json'];
 
-/** Uses what was added; compiled with the rest, so the generated types are proved too. */
-const use = `
-import { configmaps } from '#api/core/v1/resources.gen.js';
-import type { ConfigMap } from '#api/core/v1/types.gen.js';
-import { turns } from '#api/coordination/v1/resources.gen.js';
-import type { Turn } from '#api/coordination/v1/types.gen.js';
-import { schemeFor } from '#api/scheme.js';
-import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
-import { orchDialect } from '#apimachinery/dialect.js';
-import { call, runServer } from '#test/integration/apiserver/server.js';
-
-const map: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, owner: 'me' };
-const apiVersion = orchDialect.apiVersion('coordination', 'v1');
-const turn: Turn = { apiVersion, kind: 'Turn', metadata: { name: 'a' }, spec: { players: ['b'] }, status: { last: 'x' } };
-const { server, stop } = await runServer({ dialect: orchDialect });
-const paths = {
-  map: \`/api/v1/namespaces/default/\${configmaps.resource}\`,
-  turn: \`/apis/\${apiVersion}/namespaces/default/\${turns.resource}\`,
-};
-const strict = '?fieldValidation=Strict';
-const codec = new ObjectCodec(schemeFor(orchDialect));
-const kind = codec.scheme.kind('v1', 'ConfigMap');
-if (kind === undefined) throw new Error('no kind');
-const answers = {
-  owner: (await call(server, 'POST', paths.map + strict, { body: map })).json.owner,
-  inProtobuf: codec.decode(codec.encode({ ...map }, kind, 'protobuf'), { encoding: 'protobuf' }).object.owner,
-  created: (await call(server, 'POST', paths.turn + strict, { body: turn })).json,
-  status: (await call(server, 'PATCH', \`\${paths.turn}/a/status\`, {
-    headers: { 'content-type': 'application/merge-patch+json' },
-    body: { status: { last: 'b' } },
-  })).json.status,
-  unknown: (await call(server, 'POST', paths.turn + strict, { body: { ...turn, odd: 1 } })).status,
-  list: (await call(server, 'GET', paths.turn)).json.kind,
-  explained: (await call(server, 'GET', \`/openapi/v3/apis/\${apiVersion}\`)).text.includes('Whose turn it is.'),
-};
-await stop();
-console.log(JSON.stringify(answers));
-`;
-
-t.setTimeout(300_000);
-t.test('a field by one line, a kind by one file', { timeout: 240_000 }, async (t) => {
+t.setTimeout(600_000);
+t.test('every recipe does what it says', { timeout: 600_000 }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'contributing-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   for (const name of copied) await cp(join(root, name), join(folder, name), { recursive: true });
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
 
   const recipes = recipesOf(await readFile(join(root, 'CONTRIBUTING.md'), 'utf8'));
-  const field = recipes.find(({ message }) => message !== undefined);
-  const kind = recipes.find(({ message }) => message === undefined);
-  if (field === undefined || kind === undefined) throw new Error('CONTRIBUTING.md shows no field or no kind');
-  const before = await readFile(join(folder, field.path), 'utf8');
-  const after = before.replace(
-    new RegExp(`^( +)${field.message}: \\w+\\(.*\\{$`, 'm'),
-    (line) => `${line}\n${field.code}`,
-  );
-  t.not(after, before, `${field.message} is in ${field.path}`);
-  await writeFile(join(folder, field.path), after);
-  await writeFile(join(folder, kind.path), kind.code);
+  t.ok(recipes.length > 0);
+  // In their order: later ones may add to the files of earlier ones.
+  for (const recipe of recipes) await apply(folder, recipe);
+  const use = await readFile(join(root, 'test/integration/contributing/testdata/use.ts.txt'), 'utf8');
   await writeFile(join(folder, 'test', 'use.ts'), use);
 
+  // Compiles all of it, since the reference of the options comes out of what was compiled.
   await ok(t, folder, 'hack/generate.sh');
-  await ok(t, folder, 'hack/build.sh');
   const answers = JSON.parse(await ok(t, folder, process.execPath, 'dist/test/use.js')) as Record<string, unknown>;
-  t.match(answers, {
-    owner: 'me',
-    inProtobuf: 'me',
-    created: { kind: 'Turn', metadata: { uid: /-/ }, spec: { players: ['b'] } },
-    status: { last: 'b' },
-    unknown: 400,
-    list: 'TurnList',
-    explained: true,
+  t.test('a field by one line', async (t) => t.match(answers, { owner: 'me', inProtobuf: 'me' }));
+  t.test('a kind by one file', async (t) => {
+    t.match(answers, {
+      created: { kind: 'Turn', metadata: { uid: /-/ }, spec: { players: ['b', 'c'] } },
+      status: { last: 'b' },
+      unknown: 400,
+      list: 'TurnList',
+      explained: true,
+    });
+    t.same((answers['created'] as { status?: unknown }).status, {}, 'status is not set by its creation');
   });
-  t.same((answers['created'] as { status?: unknown }).status, {}, 'status is not set by its creation');
+  t.test('a controller', async (t) => t.match(answers, { last: 'b', selected: true, rights: 2 }));
+  t.test('an option', async (t) => t.match(answers, { option: 5 }));
+  t.test('a metric', async (t) => t.match(answers, { counted: true }));
+  t.test('an admission plugin', async (t) =>
+    t.match(answers, { refused: /"alone" is forbidden: nobody plays alone$/ }),
+  );
+  t.test('a subresource', async (t) =>
+    t.match(answers, { ofPlayers: { spec: { players: ['c', 'd'] }, status: { last: 'b' } }, discovered: true }),
+  );
+  t.test('a scheduler plugin', async (t) => t.match(answers, { node: 'b', feasibleNodes: 1 }));
 });
 
 interface Recipe {
   readonly path: string;
-  /** The message that it belongs to; absent: the whole file. */
-  readonly message?: string;
+  /** What of the file it is added to, at its beginning; absent: the whole file. */
+  readonly place?: string;
   readonly code: string;
 }
 
 /** TypeScript blocks that begin with the name of their file. */
 function recipesOf(text: string): Recipe[] {
-  const blocks = text.matchAll(/```ts\n\/\/ (\S+\.ts)(?:, (\w+))?\n(.*?)```/gs);
-  return [...blocks].map(([, path = '', message, code = '']) => ({
+  const blocks = text.matchAll(/```ts\n\/\/ (\S+\.ts)(?:, (\S+))?\n(.*?)```/gs);
+  return [...blocks].map(([, path = '', place, code = '']) => ({
     path,
     code,
-    ...(message === undefined ? {} : { message }),
+    ...(place === undefined ? {} : { place }),
   }));
 }
 
+/** Writes the file, or adds to it as a person would: imports to the imports, the rest behind the opening bracket. */
+async function apply(folder: string, { path, place, code }: Recipe): Promise<void> {
+  const file = join(folder, path);
+  if (place === undefined) {
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, code);
+    return;
+  }
+  const lines = code.split('\n');
+  const imports = lines.filter((line) => line.startsWith('import ')).join('\n');
+  const rest = lines.filter((line) => !line.startsWith('import ')).join('\n');
+  const before = await readFile(file, 'utf8');
+  // A list on one line, or else the end of the line that opens it.
+  const opening =
+    new RegExp(`\\b${place}: \\[`).exec(before) ??
+    new RegExp(`^(?: *|export |const |async )*${place}\\b.*?(?:\\n.*?)?[{[]$`, 'm').exec(before);
+  if (opening === null) throw new Error(`${path} has no ${place}`);
+  const at = opening.index + opening[0].length;
+  const changed = `${before.slice(0, at)}\n${rest}${before.slice(at)}`;
+  await writeFile(file, imports === '' ? changed : changed.replace(/^import /m, () => `${imports}\nimport `));
+}
+
 async function ok(t: Test, cwd: string, program: string, ...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await run(program.startsWith('hack/') ? join(cwd, program) : program, args, { cwd });
+  const { code, stdout, stderr } = await run(program.startsWith('hack/') ? join(cwd, program) : program, args, {
+    cwd,
+    timeoutMs: 300_000,
+  });
   t.equal(code, 0, program, { stdout, stderr });
   return stdout;
 }
