@@ -129,8 +129,8 @@ export class ImagePuller {
   #shared(pod: Pod, name: string, sandbox: PodSandboxConfig): Promise<string> {
     const running = this.#pulls.get(name);
     if (running !== undefined) return running;
-    const turn = this.#options.serialize ? this.#last : Promise.resolve();
-    const pull = turn.then(() => this.#withCredentials(pod, name, sandbox)).finally(() => this.#pulls.delete(name));
+    const previous = this.#options.serialize ? this.#last : Promise.resolve();
+    const pull = previous.then(() => this.#withCredentials(pod, name, sandbox)).finally(() => this.#pulls.delete(name));
     this.#pulls.set(name, pull);
     this.#last = pull.catch(() => undefined);
     return pull;

@@ -21,7 +21,7 @@ const slowRelistMs = 60_000;
 /** While none come; release 1.24 lists this often always. */
 const quickRelistMs = 1000;
 /** The event of an exit may come before the runtime's own listing shows it: look again after these. */
-const settleMs = [20, 150, 600, 2000];
+const followUpMs = [20, 150, 600, 2000];
 
 interface Entry {
   readonly runtime: PodRuntime;
@@ -38,7 +38,7 @@ export class RuntimeObserver {
   readonly #uidOf = new Map<string, string>();
   readonly #handlers = new Set<(uid: string) => void>();
   readonly #recoveryHandlers = new Set<() => void>();
-  readonly #settling = new Map<string, Timer>();
+  readonly #followUps = new Map<string, Timer>();
   #observations = 0;
   #connected = false;
   #failing = false;
@@ -67,7 +67,7 @@ export class RuntimeObserver {
     this.#stopped = true;
     this.#unsubscribe?.();
     this.#relistTimer?.cancel();
-    for (const timer of this.#settling.values()) timer.cancel();
+    for (const timer of this.#followUps.values()) timer.cancel();
   }
 
   /** The last listing failed. */
@@ -105,24 +105,24 @@ export class RuntimeObserver {
   #onEvent(uid: string | undefined): void {
     if (this.#stopped) return;
     if (uid === undefined) this.#scheduleRelist(200);
-    else if (!this.#settling.has(uid)) this.#settle(uid, 0);
+    else if (!this.#followUps.has(uid)) this.#followUp(uid, 0);
   }
 
-  #settle(uid: string, step: number): void {
-    const delay = settleMs[step];
+  #followUp(uid: string, step: number): void {
+    const delay = followUpMs[step];
     if (delay === undefined) return;
     const look = async () => {
-      this.#settling.delete(uid);
+      this.#followUps.delete(uid);
       try {
         const before = this.#pods.get(uid)?.runtime;
         await this.refresh(uid);
-        if (this.#pods.get(uid)?.runtime === before && !this.#settling.has(uid)) this.#settle(uid, step + 1);
+        if (this.#pods.get(uid)?.runtime === before && !this.#followUps.has(uid)) this.#followUp(uid, step + 1);
       } catch (error) {
         this.#log.debug({ err: error, uid }, 'looking at a pod in the runtime failed');
-        if (!this.#settling.has(uid)) this.#settle(uid, step + 1);
+        if (!this.#followUps.has(uid)) this.#followUp(uid, step + 1);
       }
     };
-    this.#settling.set(
+    this.#followUps.set(
       uid,
       this.#clock.setTimer(() => void look(), delay),
     );

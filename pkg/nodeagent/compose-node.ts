@@ -1,0 +1,63 @@
+/** Puts together what stands for the node in the API: its object and its lease. */
+import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
+import { NodeLease } from '#nodeagent/node/lease.js';
+import type { Machine } from '#nodeagent/node/machine.js';
+import { NodeRegistrar } from '#nodeagent/node/registrar.js';
+import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
+import { parseEvictionThresholds } from '#nodeagent/options/eviction-thresholds.js';
+import { parseTaint } from '#nodeagent/options/taint.js';
+import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
+
+/** Not prepared yet. `serverPort`: what the node reports, 0 for none. */
+export function newRegistrar(
+  values: NodeAgentOptions,
+  deps: NodeAgentDependencies,
+  { machine, observer, serverPort }: { machine: Machine; observer: RuntimeObserver; serverPort: () => number },
+): NodeRegistrar {
+  const { informers, heartbeatClient = informers.client, clock, log, cri, nodeName } = deps;
+  return new NodeRegistrar({
+    client: heartbeatClient,
+    clock,
+    log,
+    cri,
+    machine,
+    nodeName,
+    register: values['register-node'],
+    labels: values['node-labels'],
+    taints: values['register-with-taints'].flatMap((text) => parseTaint(text) ?? []),
+    unschedulable: !values['register-schedulable'],
+    providerID: values['provider-id'] ?? '',
+    nodeIPs: values['node-ip'],
+    maxPods: values['max-pods'],
+    podsPerCore: values['pods-per-core'],
+    maxImages: values['node-status-max-images'],
+    reservations: {
+      system: values['system-reserved'],
+      platform: values['orch-reserved'],
+      evictionHard: parseEvictionThresholds(values['eviction-hard']).thresholds,
+    },
+    updateFrequencyMs: values['node-status-update-frequency'],
+    reportFrequencyMs: values['node-status-report-frequency'],
+    serverPort,
+    notReady: () => (observer.failing ? ['container runtime is down'] : []),
+    onNode: (node) => {
+      const cidr = node.spec.podCIDR ?? values['pod-cidr'] ?? '';
+      if (cidr === '') return;
+      cri
+        .updateRuntimeConfig(cidr)
+        .catch((error: unknown) => log.warn({ err: error }, 'telling the runtime the pod CIDR failed'));
+    },
+  });
+}
+
+export function newLease(values: NodeAgentOptions, deps: NodeAgentDependencies, registrar: NodeRegistrar): NodeLease {
+  const { informers, heartbeatClient = informers.client, clock, log, nodeName } = deps;
+  return new NodeLease({
+    client: heartbeatClient,
+    clock,
+    log,
+    nodeName,
+    leaseDurationSeconds: values['node-lease-duration-seconds'],
+    nodeUID: () => registrar.node?.metadata.uid,
+  });
+}

@@ -1,0 +1,176 @@
+/** Puts together what runs the pods of a node. */
+import { join } from 'node:path';
+import type { Pod, Service } from '#api/core/v1/types.gen.js';
+import type { EventRecorder } from '#client/events/recorder.js';
+import type { Informer } from '#client/informer/informer.js';
+import { KeyedBackoff } from '#client/keyed-backoff.js';
+import { cgroupVersion } from '#nodeagent/containerd/machine.js';
+import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
+import { hostDNSReader } from '#nodeagent/environment/host-dns.js';
+import { PodEvents } from '#nodeagent/events/pod-events.js';
+import { pullCredentials } from '#nodeagent/images/credentials.js';
+import { ImagePuller } from '#nodeagent/images/puller.js';
+import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';
+import type { LogFiles } from '#nodeagent/logs/log-files.js';
+import type { NodeRegistrar } from '#nodeagent/node/registrar.js';
+import { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
+import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
+import { ContainerConfigurator } from '#nodeagent/pods/container-configurator.js';
+import { ContainerKiller } from '#nodeagent/pods/container-killer.js';
+import { ContainerStarter } from '#nodeagent/pods/container-starter.js';
+import { PodManager } from '#nodeagent/pods/manager.js';
+import { PodRemains } from '#nodeagent/pods/pod-remains.js';
+import { podTasks } from '#nodeagent/pods/pod-tasks.js';
+import { SandboxStarter } from '#nodeagent/pods/sandbox-starter.js';
+import { TerminationMessages } from '#nodeagent/pods/termination-messages.js';
+import { PodWorker } from '#nodeagent/pods/worker.js';
+import { type Checker, RuntimeChecker } from '#nodeagent/probes/checker.js';
+import { Prober } from '#nodeagent/probes/prober.js';
+import { PodCgroups } from '#nodeagent/resources/cgroups.js';
+import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
+import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
+import { StatusManager } from '#nodeagent/status/manager.js';
+import { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
+import { PodVolumes } from '#nodeagent/volumes/pod-volumes.js';
+import { TokenManager } from '#nodeagent/volumes/tokens.js';
+
+export interface PodPartsInput {
+  readonly informers: { readonly pods: Informer<Pod>; readonly services: Informer<Service> };
+  readonly recorder: EventRecorder;
+  readonly labels: RuntimeLabels;
+  readonly observer: RuntimeObserver;
+  /** Prepared. */
+  readonly registrar: NodeRegistrar;
+}
+
+export interface PodParts {
+  readonly manager: PodManager;
+  readonly statuses: StatusManager;
+  readonly prober: Prober;
+  readonly logFiles: LogFiles;
+  /** Absent where pods have none. */
+  readonly cgroups?: PodCgroups;
+  /** Ends probes and watches. */
+  close(): void;
+}
+
+/** Restarts of crashing containers wait 10 s, twice as long each time, 5 min at most. */
+const restartBackoffMs = { initialMs: 10_000, maxMs: 300_000 };
+const cgroupMountPoint = '/sys/fs/cgroup';
+
+/** Makes the directories that pods need on the machine. */
+export async function composePods(
+  values: NodeAgentOptions,
+  deps: NodeAgentDependencies,
+  input: PodPartsInput,
+): Promise<PodParts> {
+  const { clock, random, log, cri } = deps;
+  const { client } = deps.informers;
+  const { dialect } = client;
+  const { informers, labels, observer } = input;
+  const files = await filesOf(values, deps);
+  const events = new PodEvents(input.recorder);
+  const objects = deps.objects ?? new ReferencedObjects({ client, clock, random, log });
+  const checker = deps.checker ?? new RuntimeChecker(cri, `${dialect.product}-probe/1.24`);
+  const statuses = new StatusManager({ client, clock, log, getPod: (uid) => informers.pods.byIndex('uid', uid)[0] });
+  const prober = new Prober({ clock, events, checker, onChange: (uid) => manager.poke(uid) });
+  const volumes = new PodVolumes({ objects, tokens: new TokenManager({ client, clock }), ...files });
+  const remains = new PodRemains({ cri, observer, volumes, ...files });
+  const node = () => nodeFacts(deps.nodeName, input.registrar);
+  const starters = newStarters(values, deps, { ...input, ...files, objects, events, checker, node });
+  const services = {
+    ...{ client, clock, log, cri, events, observer, statuses, prober, volumes, remains, node },
+    ...starters,
+    ...files,
+    runtimeName: input.registrar.runtimeName,
+    hashAnnotation: labels.hash,
+    restarts: new KeyedBackoff({ ...restartBackoffMs, now: () => clock.now() }),
+    messages: new TerminationMessages({ clock, ...files }),
+    killer: new ContainerKiller({ clock, cri, events, checker }),
+  };
+  const manager = new PodManager({
+    ...{ log, cri, labels, observer, objects, statuses, remains },
+    informer: informers.pods,
+    newWorker: (pod) => new PodWorker({ pod, clock, log, operations: (latest) => podTasks(services, latest) }),
+  });
+  const close = () => {
+    prober.close();
+    if (deps.objects === undefined) objects.close();
+  };
+  return { manager, statuses, prober, close, ...files };
+}
+
+interface PodFiles {
+  readonly logFiles: LogFiles;
+  readonly podLogsDir: string;
+  /** Absent on nodes that write no files. */
+  readonly directories?: PodDirectories;
+  readonly cgroups?: PodCgroups;
+}
+
+async function filesOf(values: NodeAgentOptions, deps: NodeAgentDependencies): Promise<PodFiles> {
+  const logFiles = deps.logFiles ?? new DiskLogFiles();
+  const podLogsDir = values['pod-logs-dir'];
+  if (deps.writeFiles === false) return { logFiles, podLogsDir };
+  const { dialect } = deps.informers.client;
+  const directories = await PodDirectories.open(values['root-dir'], dialect.labelDomain);
+  if (!values['cgroups-per-qos']) return { logFiles, podLogsDir, directories };
+  const cgroups = new PodCgroups({
+    mountPoint: cgroupMountPoint,
+    version: await cgroupVersion(),
+    root: values['cgroup-root'] === '' ? '/' : values['cgroup-root'],
+    podsName: `${dialect.shortName}pods`,
+    quota: cpuQuota(values),
+    onRefused: (path, error) => deps.log.warn({ err: error, path }, 'a cgroup limit could not be set'),
+  });
+  return { logFiles, podLogsDir, directories, cgroups };
+}
+
+interface StarterInput extends PodPartsInput, PodFiles {
+  readonly objects: ReferencedObjects;
+  readonly events: PodEvents;
+  readonly checker: Checker;
+  readonly node: () => ReturnType<typeof nodeFacts>;
+}
+
+/** What starts sandboxes and containers. */
+function newStarters(
+  values: NodeAgentOptions,
+  { informers, clock, log, cri }: NodeAgentDependencies,
+  input: StarterInput,
+) {
+  const { dialect } = informers.client;
+  const { objects, events } = input;
+  const clusterDNS = { servers: values['cluster-dns'], domain: values['cluster-domain'] };
+  const puller = new ImagePuller({
+    ...{ clock, events },
+    images: cri,
+    serialize: values['serialize-image-pulls'],
+    rate: { qps: values['registry-qps'], burst: values['registry-burst'] },
+    credentials: (pod, image) => pullCredentials(pod, image, { objects, dialect }),
+  });
+  const configurator = new ContainerConfigurator({
+    ...input,
+    ...{ dialect, log, clusterDNS },
+    services: () => input.informers.services.list(),
+    security: {
+      seccompDefault: values['seccomp-default'],
+      seccompProfileRoot: join(values['root-dir'], 'seccomp'),
+    },
+    quota: cpuQuota(values),
+  });
+  const hostDNS = hostDNSReader(values['resolv-conf'], clock);
+  return {
+    puller,
+    containers: new ContainerStarter({ ...input, clock, cri, puller, configurator }),
+    sandboxes: new SandboxStarter({ ...input, clock, cri, clusterDNS, hostDNS }),
+  };
+}
+
+function nodeFacts(nodeName: string, { hostIPs, resources, facts }: NodeRegistrar) {
+  return { nodeName, hostIPs, allocatable: resources.allocatable, memoryCapacityBytes: facts.memoryBytes };
+}
+
+function cpuQuota(values: NodeAgentOptions) {
+  return { enforced: values['cpu-cfs-quota'], periodMicros: values['cpu-cfs-quota-period'] * 1000 };
+}

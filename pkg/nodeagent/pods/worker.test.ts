@@ -1,0 +1,154 @@
+import t from 'tap';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { type Deferred, deferred } from '#apimachinery/deferred.js';
+import { VirtualClock } from '#client/testing/virtual-clock.js';
+import { silentLogger } from '#daemon/log/logger.js';
+import type { Input, Task } from '#nodeagent/pods/lifecycle.js';
+import { type PodOperations, PodWorker } from '#nodeagent/pods/worker.js';
+
+const never = Number.POSITIVE_INFINITY;
+const nothingToDo: Input = {
+  type: 'planned',
+  plan: { type: 'run', kill: [], start: [], remove: [], removeSandboxes: [] },
+  wakeAt: never,
+};
+const done: Input = { type: 'done', acted: true, wakeAt: never };
+
+const pod = (metadata: Partial<Pod['metadata']> = {}): Pod => ({
+  metadata: { name: 'p', namespace: 'default', uid: 'u', ...metadata },
+  spec: { containers: [{ name: 'main', image: 'app:1' }] },
+});
+
+/** Notes what it is told, and answers when the test says so. */
+class RecordedOperations implements PodOperations {
+  readonly told: string[] = [];
+  #answer: Deferred<Input> | undefined;
+  signal: AbortSignal | undefined;
+
+  run(task: Task, signal: AbortSignal): Promise<Input> {
+    this.told.push(task.type);
+    this.signal = signal;
+    this.#answer = deferred();
+    return this.#answer.promise;
+  }
+
+  async answer(input: Input | Error): Promise<void> {
+    if (input instanceof Error) this.#answer?.reject(input);
+    else this.#answer?.resolve(input);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  hasten(graceSeconds: number): void {
+    this.told.push(`hasten ${graceSeconds}`);
+  }
+
+  async report(): Promise<void> {
+    this.told.push('report');
+  }
+
+  silence(): void {
+    this.told.push('silence');
+  }
+
+  resetBackoff(): void {
+    this.told.push('reset');
+  }
+
+  /** What it was told since the last time. */
+  take(): string[] {
+    return this.told.splice(0);
+  }
+}
+
+function setUp() {
+  const clock = new VirtualClock();
+  const operations = new RecordedOperations();
+  const worker = new PodWorker({ pod: pod(), clock, log: silentLogger, operations: () => operations });
+  worker.start();
+  return { clock, operations, worker };
+}
+
+t.test('syncs, rests, and syncs again when something changes or its time has come', async (t) => {
+  const { clock, operations, worker } = setUp();
+  t.same(operations.take(), ['prepare']);
+  worker.poke();
+  t.same(operations.take(), [], 'one task at a time');
+  await operations.answer(nothingToDo);
+  t.same(operations.take(), ['report', 'prepare'], 'once more for what changed meanwhile');
+  await operations.answer({ ...nothingToDo, wakeAt: clock.now() + 5000 });
+  t.same(operations.take(), ['report']);
+  await clock.advance(4999);
+  t.same(operations.take(), []);
+  await clock.advance(1);
+  t.same(operations.take(), ['prepare']);
+  await operations.answer(nothingToDo);
+  worker.retryNow();
+  t.same(operations.take(), ['report', 'reset', 'prepare']);
+});
+
+t.test('tries what failed again, ever more seldom, and at once when something changes', async (t) => {
+  const { clock, operations, worker } = setUp();
+  for (const ms of [500, 1000, 2000]) {
+    operations.take();
+    await operations.answer(new Error('no such mount'));
+    await clock.advance(ms - 1);
+    t.notOk(operations.take().includes('prepare'));
+    await clock.advance(1);
+    t.ok(operations.take().includes('prepare'), `after ${ms} ms`);
+  }
+  await operations.answer(new Error('no such mount'));
+  worker.poke();
+  t.ok(operations.take().includes('prepare'));
+});
+
+t.test('tells of a sync that takes its time', async (t) => {
+  const { clock, operations } = setUp();
+  operations.take();
+  await clock.advance(150);
+  t.same(operations.take(), ['report']);
+  await clock.advance(10_000);
+  t.same(operations.take(), []);
+});
+
+t.test('ends the pod when that is deleted, sooner when told again', async (t) => {
+  const { operations, worker } = setUp();
+  const deletion = { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 30 };
+  worker.update(pod(deletion));
+  t.ok(operations.signal?.aborted, 'what is under way gives up waiting');
+  await operations.answer(new Error('aborted'));
+  t.same(operations.take(), ['prepare', 'stopPod']);
+  worker.update(pod({ ...deletion, deletionGracePeriodSeconds: 1 }));
+  t.same(operations.take(), ['hasten 1']);
+  for (const told of [['conclude'], ['silence', 'removePod'], ['deleteObject'], []]) {
+    await operations.answer(done);
+    t.same(operations.take(), told);
+  }
+  await worker.gone;
+  worker.update(pod(deletion));
+  worker.remove();
+  worker.poke();
+  t.same(operations.take(), []);
+});
+
+t.test('lets a pod go whose object is gone, and tells nobody', async (t) => {
+  const { operations, worker } = setUp();
+  worker.remove();
+  await operations.answer(nothingToDo);
+  await operations.answer(done);
+  await operations.answer(done);
+  await worker.gone;
+  t.same(
+    operations.take().filter((told) => told !== 'silence'),
+    ['prepare', 'stopPod', 'removePod'],
+  );
+});
+
+t.test('does nothing any more when it is stopped', async (t) => {
+  const { clock, operations, worker } = setUp();
+  const stopped = worker.stop();
+  await operations.answer(nothingToDo);
+  await stopped;
+  worker.poke();
+  await clock.advance(60_000);
+  t.same(operations.take(), ['prepare']);
+});
