@@ -1,4 +1,5 @@
 /** The node agent as a program of its own: options and files in, one agent on a real runtime out. */
+
 import { readFile, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { SharedInformerFactory } from '#client/informer/factory.js';
@@ -22,6 +23,7 @@ import { swapRefusal } from '#nodeagent/node/swap.js';
 import { NodeAgent } from '#nodeagent/nodeagent.js';
 import { applyConfigFile } from '#nodeagent/options/config-file.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
+import { nodeAgentGates } from '#nodeagent/options/gates.js';
 import {
   completeRules,
   type NodeAgentOptionTable,
@@ -48,7 +50,7 @@ export function nodeAgentProgram(facts: ProcessFacts): Program<NodeAgentOptionTa
     description: 'Runs the pods that are bound to this node, on a container runtime.',
     options: nodeAgentOptionTable,
     rules: nodeAgentOptionRules,
-    gatedAs: 'nodeagent',
+    actingGates: () => nodeAgentGates,
     create: (context) => create(context, facts),
   };
 }

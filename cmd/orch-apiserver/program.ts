@@ -1,7 +1,9 @@
 /** The API server as a program of its own. */
+
 import { networkInterfaces, totalmem } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { apiGates } from '#api/strategy/feature-gates.js';
 import { buildApiServer } from '#apiserver/config.js';
 import { apiServerOptions } from '#apiserver/options/api-server-options.js';
 import { apiServerProgramRules } from '#apiserver/options/rules.js';
@@ -40,7 +42,7 @@ export function apiServerProgram(facts: ProcessFacts & MemoryLimit): Program<Ret
       'Serves the cluster’s API: keeps its objects in etcd, decides who may do what, and validates, defaults and publishes every change.',
     options: apiServerOptions,
     rules: apiServerProgramRules,
-    gatedAs: 'apiserver',
+    actingGates: apiGates,
     create: ({ values, dialect, clock, log, verbosity, argv, random }) =>
       buildApiServer({
         values,

@@ -37,7 +37,7 @@ export function controllerManagerProgram(facts: ProcessFacts): Program<Controlle
     description: 'Runs the control loops that move the cluster from the state it is in to the state that is wanted.',
     options: controllerManagerOptions,
     rules: controllerManagerRules,
-    gatedAs: 'controllers',
+    actingGates: () => [],
     create: (context) => create(context, facts),
   };
 }

@@ -24,7 +24,7 @@ export function schedulerProgram(facts: ProcessFacts): Program<SchedulerOptionTa
     description: 'Assigns pods to nodes that can take them.',
     options: schedulerOptions,
     rules: schedulerRules,
-    gatedAs: 'scheduler',
+    actingGates: () => [],
     create: (context) => create(context, facts),
   };
 }

@@ -1,6 +1,5 @@
 /** `make generate`: derives files from the schema declarations. Run by hack/generate.sh from the repository's root. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { actingGatesFile } from './acting-gates.js';
 import { readDeclarations } from './declarations.js';
 import { resourcesFile, schemeFile } from './scheme.js';
 import { typesFile } from './types.js';
@@ -13,7 +12,6 @@ for (const gv of declarations) {
   if (resources !== undefined) write(`pkg/api/${gv.folder}/resources.gen.ts`, resources);
 }
 write('pkg/api/scheme.gen.ts', schemeFile(declarations));
-write('pkg/daemon/options/groups/acting-gates.gen.ts', actingGatesFile());
 console.log(`generated from ${declarations.length} groups and versions, ${changed} files changed`);
 
 function write(path: string, text: string): void {

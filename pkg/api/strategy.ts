@@ -5,6 +5,7 @@
 
 import type { Conversion } from '#api/conversion.js';
 import type { ApiObjectShape, TableRowCells } from '#api/object.js';
+import type { RuleGate } from '#api/strategy/feature-gates.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 
@@ -20,8 +21,7 @@ export interface StrategyContext {
   readonly dialect: Dialect;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** True when the feature gate is on; one function always gives the same answers. */
-  readonly gate: (name: string) => boolean;
+  readonly gate: RuleGate;
   /** False: the cluster refuses privileged containers. */
   readonly allowPrivileged?: boolean;
   /** Given for writes; reads have no use for it. */

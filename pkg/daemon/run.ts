@@ -7,7 +7,7 @@ import { LineBuffer } from '#daemon/log/line-buffer.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { Verbosity } from '#daemon/log/verbosity.js';
 import { OptionsError } from '#daemon/options/errors.js';
-import { type GatedDaemon, idleGateWarnings } from '#daemon/options/groups/feature-gates.js';
+import { idleGateWarnings } from '#daemon/options/groups/feature-gates.js';
 import { dialectArgument } from '#daemon/options/groups/generic.js';
 import { helpText } from '#daemon/options/help.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
@@ -36,8 +36,8 @@ export interface Program<T extends OptionTable> {
   readonly description: string;
   readonly options: (dialect: Dialect) => T;
   readonly rules?: readonly Rule<OptionValues<T>>[];
-  /** Warns of feature gates that mean nothing to it; absent for programs without gates. */
-  readonly gatedAs?: GatedDaemon;
+  /** The feature gates that act in it: it warns of others. Absent for programs without gates. */
+  readonly actingGates?: () => readonly string[];
   /** Builds the daemon; may read files. Throws OptionsError for what the options cannot mean. */
   readonly create: (context: ProgramContext<T>) => Daemon | Promise<Daemon>;
 }
@@ -90,10 +90,13 @@ export async function run<T extends OptionTable>(program: Program<T>, process: P
   }
 }
 
-function gateWarnings({ gatedAs }: Pick<Program<never>, 'gatedAs'>, parsed: ParsedOptions<OptionTable>): string[] {
+function gateWarnings(
+  { actingGates }: Pick<Program<never>, 'actingGates'>,
+  parsed: ParsedOptions<OptionTable>,
+): string[] {
   const values = parsed.values['feature-gates'] as unknown;
-  if (gatedAs === undefined || typeof values !== 'object' || values === null) return [];
-  return idleGateWarnings(values as Readonly<Record<string, boolean>>, gatedAs);
+  if (actingGates === undefined || typeof values !== 'object' || values === null) return [];
+  return idleGateWarnings(values as Readonly<Record<string, boolean>>, actingGates());
 }
 
 function dialectFor(argv: readonly string[]): Dialect {

@@ -1,96 +1,24 @@
 /**
- * Fields that exist only while their feature gate is on. While it is off they are dropped from what clients write,
- * unless the stored object has them already: switching a feature off breaks nobody's objects.
+ * Fields that exist only while their feature gate is on, as their declarations say. While it is off they are dropped
+ * from what clients write, unless the stored object has them already: switching a feature off breaks nobody's objects.
  */
 import type { ApiObjectShape } from '#api/object.js';
-import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import { groupVersions } from '#api/scheme.gen.js';
+import { typePrefix } from '#apimachinery/schema/compile.js';
+import type { FieldDeclaration, MessageDeclaration, ResourceDeclaration } from '#apimachinery/schema/schema.js';
 
-/**
- * Name of a gate to the paths of its fields: dotted, `[*]` for all elements of a list. `=Value` at the end of a path: the
- * field is not dropped but gets that value, with which nobody uses it.
- */
-export type GatedFields = Readonly<Record<string, readonly string[]>>;
-
-const containerLists = ['containers[*]', 'initContainers[*]', 'ephemeralContainers[*]'];
-const probes = ['livenessProbe', 'readinessProbe', 'startupProbe'];
-
-function everyContainer(...fields: string[]): string[] {
-  return containerLists.flatMap((list) => fields.map((field) => `${list}.${field}`));
+/** The way to a gated field: names of fields, and `anyElement` for what is in a list. */
+export interface GatedPath {
+  readonly gate: string;
+  readonly steps: readonly string[];
+  /** The field is not dropped but gets this value, with which nobody uses it. */
+  readonly whileOff?: string;
 }
 
-/** Below a pod's spec. */
-const podSpec: GatedFields = {
-  AltOSHostProcessContainers: [
-    'securityContext.windowsOptions.hostProcess',
-    ...everyContainer('securityContext.windowsOptions.hostProcess'),
-  ],
-  AnyVolumeDataSource: ['volumes[*].ephemeral.volumeClaimTemplate.spec.dataSourceRef'],
-  CSIInlineVolume: ['volumes[*].csi'],
-  EphemeralContainers: ['ephemeralContainers'],
-  GRPCContainerProbe: everyContainer(...probes.map((probe) => `${probe}.grpc`)),
-  IdentifyPodOS: ['os'],
-  LocalStorageCapacityIsolation: ['volumes[*].emptyDir.sizeLimit'],
-  MinDomainsInPodTopologySpread: ['topologySpreadConstraints[*].minDomains'],
-  ProbeTerminationGracePeriod: everyContainer(
-    'livenessProbe.terminationGracePeriodSeconds',
-    'startupProbe.terminationGracePeriodSeconds',
-  ),
-  ProcMountType: everyContainer('securityContext.procMount=Default'),
-};
-
-function podSpecAt(prefix: string): GatedFields {
-  return Object.fromEntries(
-    Object.entries(podSpec).map(([gate, paths]) => [gate, paths.map((path) => `${prefix}.${path}`)]),
-  );
-}
-
-const template = podSpecAt('spec.template.spec');
-
-const byResource: Readonly<Record<string, GatedFields>> = {
-  'apps/v1/daemonsets': { ...template, DaemonSetUpdateSurge: ['spec.updateStrategy.rollingUpdate.maxSurge'] },
-  'apps/v1/deployments': template,
-  'apps/v1/replicasets': template,
-  'apps/v1/statefulsets': {
-    ...template,
-    MaxUnavailableStatefulSet: ['spec.updateStrategy.rollingUpdate.maxUnavailable'],
-    StatefulSetAutoDeletePVC: ['spec.persistentVolumeClaimRetentionPolicy'],
-    StatefulSetMinReadySeconds: ['spec.minReadySeconds'],
-  },
-  'autoscaling/v2/horizontalpodautoscalers': { HPAContainerMetrics: ['spec.metrics[*].containerResource'] },
-  'batch/v1/cronjobs': { ...podSpecAt('spec.jobTemplate.spec.template.spec'), CronJobTimeZone: ['spec.timeZone'] },
-  'batch/v1/jobs': template,
-  'core/v1/persistentvolumeclaims': {
-    AnyVolumeDataSource: ['spec.dataSourceRef'],
-    RecoverVolumeExpansionFailure: ['status.allocatedResources', 'status.resizeStatus'],
-  },
-  'core/v1/pods': podSpecAt('spec'),
-  'core/v1/podtemplates': podSpecAt('template.spec'),
-  'core/v1/replicationcontrollers': template,
-  'core/v1/services': {
-    MixedProtocolLBService: ['status.loadBalancer.ingress[*].ports', 'status.conditions'],
-    ServiceInternalTrafficPolicy: ['spec.internalTrafficPolicy'],
-  },
-  'discovery/v1/endpointslices': {
-    EndpointSliceTerminatingCondition: ['endpoints[*].conditions.serving', 'endpoints[*].conditions.terminating'],
-    TopologyAwareHints: ['endpoints[*].hints'],
-  },
-  'networking/v1/networkpolicies': {
-    NetworkPolicyEndPort: ['spec.ingress[*].ports[*].endPort', 'spec.egress[*].ports[*].endPort'],
-    NetworkPolicyStatus: ['status'],
-  },
-  'policy/v1beta1/podsecuritypolicies': {
-    CSIInlineVolume: ['spec.allowedCSIDrivers'],
-    ProcMountType: ['spec.allowedProcMountTypes'],
-  },
-};
-
-/** The gated fields of a resource; undefined when it has none. */
-export function gatedFieldsOf(resource: ResourceDeclaration): GatedFields | undefined {
-  const key = `${resource.group}/${resource.version}/${resource.resource}`;
-  return Object.hasOwn(byResource, key) ? byResource[key] : undefined;
-}
+export const anyElement = '*';
 
 export interface Dropping {
+  /** One function always gives the same answers. */
   readonly gate: (name: string) => boolean;
   /** What is stored; absent on create. */
   readonly old?: ApiObjectShape | undefined;
@@ -98,19 +26,98 @@ export interface Dropping {
   readonly part: 'status' | 'main';
 }
 
-/** Removes, in place, the fields whose gate is off and that the stored object does not use. */
-export function dropDisabledFields(object: ApiObjectShape, fields: GatedFields, dropping: Dropping): void {
-  // Hardly any object has such a field, and one look at all of them tells.
-  if (!hasAny(object, disabledFields(fields, dropping.gate))) return;
-  for (const gate in fields) {
-    if (dropping.gate(gate)) continue;
-    const paths = fields[gate] ?? [];
-    if (dropping.old !== undefined && paths.some((path) => uses(dropping.old, stepsOf(path), 0))) continue;
-    for (const path of paths) {
-      const steps = stepsOf(path);
-      if ((steps[0] === 'status') === (dropping.part === 'status')) drop(object, steps, 0);
+/** The gated fields of a resource. */
+export class GatedFields {
+  readonly #resource: ResourceDeclaration;
+  #byGate: ReadonlyMap<string, readonly GatedPath[]> | undefined;
+  /** What is off, by the function that says so. */
+  readonly #disabled = new WeakMap<Dropping['gate'], Branch>();
+
+  constructor(resource: ResourceDeclaration) {
+    this.#resource = resource;
+  }
+
+  /** Looked for when first asked for: most programs write objects of few resources. */
+  get byGate(): ReadonlyMap<string, readonly GatedPath[]> {
+    this.#byGate ??= byGate(gatedPaths(this.#resource));
+    return this.#byGate;
+  }
+
+  /** Removes, in place, the fields whose gate is off and that the stored object does not use. */
+  drop(object: ApiObjectShape, { gate, old, part }: Dropping): void {
+    // Hardly any object has such a field, and one look at all of them tells.
+    if (!hasAny(object, this.#disabledBy(gate))) return;
+    for (const [name, paths] of this.byGate) {
+      if (gate(name) || (old !== undefined && paths.some((path) => uses(old, path, 0)))) continue;
+      for (const path of paths) if (this.#partOf(path) === part) drop(object, path, 0);
     }
   }
+
+  /** Where nobody writes the status apart, it is written with the rest. */
+  #partOf({ steps }: GatedPath): Dropping['part'] {
+    const apart = this.#resource.subresources?.some(({ name }) => name === 'status') === true;
+    return apart && steps[0] === 'status' ? 'status' : 'main';
+  }
+
+  #disabledBy(gate: Dropping['gate']): Branch {
+    let root = this.#disabled.get(gate);
+    if (root === undefined) {
+      root = new Branch();
+      for (const [name, paths] of this.byGate) if (!gate(name)) for (const { steps } of paths) root.grow(steps);
+      this.#disabled.set(gate, root);
+    }
+    return root;
+  }
+}
+
+/** All messages, by full name. */
+const types: ReadonlyMap<string, MessageDeclaration> = new Map(
+  groupVersions.flatMap((gv) =>
+    gv.kinds.flatMap((kind) =>
+      Object.entries(kind.types).map(([name, message]) => [`${typePrefix(gv)}.${name}`, message] as const),
+    ),
+  ),
+);
+
+function gatedPaths({ group, version, kind }: ResourceDeclaration): GatedPath[] {
+  return pathsBelow(`${group}.${version}.${kind}`, { steps: [], ungated: [], within: [] });
+}
+
+function byGate(paths: readonly GatedPath[]): ReadonlyMap<string, readonly GatedPath[]> {
+  return new Map(paths.map(({ gate }) => [gate, paths.filter((path) => path.gate === gate)]));
+}
+
+interface Place {
+  readonly steps: readonly string[];
+  /** Gates that nothing here heeds. */
+  readonly ungated: readonly string[];
+  /** Types around it: some contain themselves. */
+  readonly within: readonly string[];
+}
+
+function pathsBelow(type: string, place: Place): GatedPath[] {
+  const message = types.get(type);
+  if (message === undefined || place.within.includes(type)) return [];
+  const prefix = type.slice(0, type.lastIndexOf('.'));
+  return Object.entries(message.fields).flatMap(([name, field]) => {
+    const own = field.inline ? place.steps : [...place.steps, name];
+    const below: Place = {
+      steps: field.repeated ? [...own, anyElement] : own,
+      ungated: [...place.ungated, ...(field.ungated ?? [])],
+      within: [...place.within, type],
+    };
+    const target = field.type.includes('.') ? field.type : `${prefix}.${field.type}`;
+    return [...gatedHere(field, own, place.ungated), ...pathsBelow(target, below)];
+  });
+}
+
+function gatedHere(
+  { featureGate: gate, whileOff }: FieldDeclaration,
+  steps: readonly string[],
+  ungated: readonly string[],
+): GatedPath[] {
+  if (gate === undefined || ungated.includes(gate)) return [];
+  return [{ gate, steps, ...(whileOff !== undefined && { whileOff }) }];
 }
 
 /** The paths of all gates that are off as one tree. */
@@ -118,30 +125,16 @@ class Branch {
   /** A path ends here; others may go on. */
   isEnd = false;
   readonly steps = new Map<string, Branch>();
-}
 
-const disabledByGate = new WeakMap<GatedFields, WeakMap<Dropping['gate'], Branch>>();
-
-function disabledFields(fields: GatedFields, gate: Dropping['gate']): Branch {
-  const byGate = disabledByGate.get(fields) ?? new WeakMap<Dropping['gate'], Branch>();
-  let root = byGate.get(gate);
-  if (root === undefined) {
-    root = new Branch();
-    for (const [name, paths] of Object.entries(fields)) if (!gate(name)) for (const path of paths) grow(root, path);
-    disabledByGate.set(fields, byGate.set(gate, root));
+  grow([step, ...rest]: readonly string[]): void {
+    if (step === undefined) {
+      this.isEnd = true;
+      return;
+    }
+    const next = this.steps.get(step) ?? new Branch();
+    this.steps.set(step, next);
+    next.grow(rest);
   }
-  return root;
-}
-
-function grow(root: Branch, path: string): void {
-  let branch = root;
-  for (const text of stepsOf(path)) {
-    const [step] = fieldAndReset(text);
-    const next = branch.steps.get(step) ?? new Branch();
-    branch.steps.set(step, next);
-    branch = next;
-  }
-  branch.isEnd = true;
 }
 
 /** Whether the value has anything at the end of a path of the tree. */
@@ -158,47 +151,25 @@ function hasAny(value: unknown, { steps }: Branch): boolean {
   return false;
 }
 
-const anyElement = '*';
-
-/** Paths come from tables, so there are few; every write of every pod needs them. */
-const parsed = new Map<string, readonly string[]>();
-
-function stepsOf(path: string): readonly string[] {
-  let steps = parsed.get(path);
-  if (steps === undefined) {
-    steps = path.replaceAll('[*]', `.${anyElement}`).split('.');
-    parsed.set(path, steps);
-  }
-  return steps;
-}
-
-/** A step is the name of a field, and the last one may tell the value that the field gets. */
-function fieldAndReset(step: string): readonly [field: string, reset: string | undefined] {
-  const equals = step.indexOf('=');
-  return equals < 0 ? [step, undefined] : [step.slice(0, equals), step.slice(equals + 1)];
-}
-
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** Whether `value` has something at the end of the steps from `at` on. */
-function uses(value: unknown, steps: readonly string[], at: number): boolean {
-  const text = steps[at];
-  if (text === undefined) return value !== undefined;
-  if (text === anyElement) return Array.isArray(value) && value.some((element) => uses(element, steps, at + 1));
-  const [step, reset] = fieldAndReset(text);
-  return isObject(value) && value[step] !== reset && uses(value[step], steps, at + 1);
+/** Whether `value` has something at the end of the path, of which `at` steps are done. */
+function uses(value: unknown, path: GatedPath, at: number): boolean {
+  const step = path.steps[at];
+  if (step === undefined) return value !== undefined && value !== path.whileOff;
+  if (step === anyElement) return Array.isArray(value) && value.some((element) => uses(element, path, at + 1));
+  return isObject(value) && uses(value[step], path, at + 1);
 }
 
-function drop(value: unknown, steps: readonly string[], at: number): void {
-  const text = steps[at];
-  if (text === undefined || !isObject(value)) return;
-  const [step, reset] = fieldAndReset(text);
+function drop(value: unknown, path: GatedPath, at: number): void {
+  const step = path.steps[at];
+  if (step === undefined || !isObject(value)) return;
   if (step === anyElement) {
-    if (Array.isArray(value)) for (const element of value) drop(element, steps, at + 1);
-  } else if (at < steps.length - 1) drop(value[step], steps, at + 1);
+    if (Array.isArray(value)) for (const element of value) drop(element, path, at + 1);
+  } else if (at < path.steps.length - 1) drop(value[step], path, at + 1);
   else if (value[step] === undefined) return;
-  else if (reset === undefined) delete value[step];
-  else value[step] = reset;
+  else if (path.whileOff === undefined) delete value[step];
+  else value[step] = path.whileOff;
 }

@@ -5,7 +5,7 @@
 
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/v1/objectmeta/validation.js';
 import type { ApiObjectShape, TableRowCells } from '#api/object.js';
-import { dropDisabledFields, type GatedFields, gatedFieldsOf } from '#api/strategy/gated-fields.js';
+import { type Dropping, GatedFields } from '#api/strategy/gated-fields.js';
 import type { Strategy, StrategyContext } from '#api/strategy.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -59,7 +59,7 @@ export function kindStrategy<T extends ApiObjectShape>(
   rules: KindRules<T> = {},
 ): Strategy<T> {
   const hasStatus = resource.subresources?.some((subresource) => subresource.name === 'status') ?? false;
-  const gated = gatedFieldsOf(resource) ?? {};
+  const gated = new GatedFields(resource);
   const { namespaced } = resource;
   const { name = dns1123SubdomainErrors } = rules;
   const strategy: Strategy<T> = {
@@ -67,12 +67,12 @@ export function kindStrategy<T extends ApiObjectShape>(
     prepareForCreate(object, context) {
       if (hasStatus && !rules.keepStatusOnCreate && 'status' in object) Reflect.deleteProperty(object, 'status');
       if (rules.generationFields !== undefined) object.metadata.generation = 1;
-      dropDisabledFields(object, gated, { gate: context.gate, part: 'main' });
+      gated.drop(object, { gate: context.gate as Dropping['gate'], part: 'main' });
       rules.prepareForCreate?.(object, context);
     },
     prepareForUpdate(object, old, context) {
       if (hasStatus) copyField(object, old, 'status');
-      dropDisabledFields(object, gated, { gate: context.gate, old, part: 'main' });
+      gated.drop(object, { gate: context.gate as Dropping['gate'], old, part: 'main' });
       rules.prepareForUpdate?.(object, old, context);
       carryGeneration(object, old);
       if (rules.generationFields?.some((field) => changed(object, old, field))) {
@@ -124,7 +124,7 @@ function statusStrategy<T extends ApiObjectShape>(rules: KindRules<T>, gated: Ga
       for (const field of Object.keys(old)) if (!ofStatusUpdate.has(field)) copyField(object, old, field);
       carryGeneration(object, old);
       if (rules.statusUpdateKeepsLabels) copyField(object.metadata, old.metadata, 'labels');
-      dropDisabledFields(object, gated, { gate: context.gate, old, part: 'status' });
+      gated.drop(object, { gate: context.gate as Dropping['gate'], old, part: 'status' });
       rules.prepareForStatusUpdate?.(object, old, context);
     },
     validateStatusUpdate: (object, old, context) =>

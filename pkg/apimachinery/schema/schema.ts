@@ -27,7 +27,12 @@ export interface FieldRules {
   readonly default?: unknown;
   /** Name of an enum of the same group and version. */
   readonly enum?: string;
+  /** The field is there only while this gate is on. While it is off, writes that do not find it stored lose it. */
   readonly featureGate?: string;
+  /** The value that the field gets, instead of being dropped, while its gate is off. */
+  readonly whileOff?: string;
+  /** Gates that this field and what is below it do not heed. */
+  readonly ungated?: readonly string[];
 }
 
 /** One field of a message. The field's JSON name is its key in the message. */

@@ -10,10 +10,10 @@ import { OptionsError } from '#daemon/options/errors.js';
 import { idleGateWarnings } from '#daemon/options/groups/feature-gates.js';
 import type { OptionTable } from '#daemon/options/option.js';
 import { deepFreeze, type ParsedOptions } from '#daemon/options/parse.js';
-
 import { configFields } from '#nodeagent/options/config-fields.js';
 import { configApiVersion, configKind, fieldName, inOptionForm } from '#nodeagent/options/config-forms.js';
 import { configOnlyErrors, configOnlyFields } from '#nodeagent/options/config-only-rules.js';
+import { nodeAgentGates } from '#nodeagent/options/gates.js';
 
 /** A file's defaults where they are stricter than those of the options of the same meaning. */
 const stricterDefaults: Plain = {
@@ -107,7 +107,7 @@ function warningsOf(table: OptionTable, given: ReadonlySet<string>, form: Plain,
     ...[...idle, ...configOnlyFields.filter((name) => isSet(form, name))]
       .sort()
       .map((name) => `${source}: field ${name} has no effect: nothing acts on it yet`),
-    ...idleGateWarnings(gates, 'nodeagent').map((warning) => `${source}: ${warning}`),
+    ...idleGateWarnings(gates, nodeAgentGates).map((warning) => `${source}: ${warning}`),
   ];
 }
 

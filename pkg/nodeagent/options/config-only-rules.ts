@@ -2,6 +2,7 @@
 import { parseDuration } from '#apimachinery/duration.js';
 import type { Plain } from '#daemon/options/config-decode.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
+import type { NodeAgentGates } from '#nodeagent/options/gates.js';
 
 /** Nothing acts on any of them yet. */
 export const configOnlyFields: readonly string[] = [
@@ -32,7 +33,7 @@ export function configOnlyErrors(fields: Plain, gates: Readonly<Record<string, b
   ];
 }
 
-function shutdownErrors(fields: Plain, gates: FeatureGates): string[] {
+function shutdownErrors(fields: Plain, gates: NodeAgentGates): string[] {
   const messages: string[] = [];
   const names = ['shutdownGracePeriod', 'shutdownGracePeriodCriticalPods'] as const;
   const [totalMs = 0, criticalMs = 0] = names.map((name) => {
@@ -61,7 +62,7 @@ function shutdownErrors(fields: Plain, gates: FeatureGates): string[] {
   return messages;
 }
 
-function memoryErrors(fields: Plain, gates: FeatureGates): string[] {
+function memoryErrors(fields: Plain, gates: NodeAgentGates): string[] {
   const messages: string[] = [];
   const swap = (fields['memorySwap'] ?? {}) as { readonly swapBehavior?: string };
   const behavior = swap.swapBehavior ?? '';

@@ -1,14 +1,14 @@
 /** Options that need a feature gate to be on (specification 3, 2.1). */
 import { formatDuration } from '#apimachinery/duration.js';
-import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { Rule } from '#daemon/options/validate.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
+import type { NodeAgentGate } from '#nodeagent/options/gates.js';
 import { label, type OptionName } from '#nodeagent/options/label.js';
 
 interface Gated {
   readonly name: OptionName;
-  readonly gates: readonly FeatureGateName[];
+  readonly gates: readonly NodeAgentGate[];
   /** Whether the value is one that needs the gates. */
   readonly used: (values: NodeAgentOptions) => boolean;
 }

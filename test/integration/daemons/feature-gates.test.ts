@@ -1,7 +1,9 @@
 /** The feature gates against the specification. */
 import t from 'tap';
+import { apiGates } from '#api/strategy/feature-gates.js';
 import { type FeatureGate, featureGateTable } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates, featureGateRules, idleGateWarnings } from '#daemon/options/groups/feature-gates.js';
+import { nodeAgentGates } from '#nodeagent/options/gates.js';
 
 const table: Readonly<Record<string, FeatureGate>> = featureGateTable;
 
@@ -141,12 +143,20 @@ t.test('gates of a stage are switched together, a gate of its own wins, unknown 
 t.test('a gate that nothing depends on is warned about', async (t) => {
   const values = { AppArmor: false, NodeSwap: true, AllAlpha: true, QOSReserved: true };
   t.same(
-    idleGateWarnings(values, 'scheduler').map((line) => line.split(' ')[2]),
+    idleGateWarnings(values, []).map((line) => line.split(' ')[2]),
     ['AppArmor', 'NodeSwap', 'AllAlpha', 'QOSReserved'],
   );
   t.same(
-    idleGateWarnings(values, 'nodeagent').map((line) => line.split(' ')[2]),
+    idleGateWarnings(values, nodeAgentGates).map((line) => line.split(' ')[2]),
     ['AppArmor'],
   );
-  t.match(idleGateWarnings(values, 'apiserver'), [/^Feature gate NodeSwap has no effect/, /QOSReserved/]);
+  t.match(idleGateWarnings(values, apiGates()), [/^Feature gate NodeSwap has no effect/, /QOSReserved/]);
+  t.same(idleGateWarnings({ EphemeralContainers: false, IdentifyPodOS: false }, apiGates()), []);
+});
+
+t.test('every gate that acts is a known one', async (t) => {
+  t.same(
+    [...apiGates(), ...nodeAgentGates].filter((name) => table[name] === undefined),
+    [],
+  );
 });

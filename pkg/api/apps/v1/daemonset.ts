@@ -38,7 +38,7 @@ export const declaration = defineTypes({
     }),
     RollingUpdateDaemonSet: message('How a DaemonSet is updated step by step.', {
       maxUnavailable: pointer(1, 'intstr.IntOrString', 'Most nodes that may be without an available pod: a number, or a percentage of the nodes rounded up. 0 only with `maxSurge`. Default 1.'),
-      maxSurge: pointer(2, 'intstr.IntOrString', 'Most nodes that may run the new pod beside the old one: a number, or a percentage of the nodes rounded up. 0 only with `maxUnavailable`. Default 0.'),
+      maxSurge: pointer(2, 'intstr.IntOrString', { featureGate: 'DaemonSetUpdateSurge' }, 'Most nodes that may run the new pod beside the old one: a number, or a percentage of the nodes rounded up. 0 only with `maxUnavailable`. Default 0.'),
     }),
   },
   enums: {

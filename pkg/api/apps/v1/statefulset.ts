@@ -4,7 +4,7 @@ export const declaration = defineTypes({
   types: {
     RollingUpdateStatefulSetStrategy: message('How a StatefulSet is updated step by step.', {
       partition: pointer(1, 'int32', 'Lowest number of the pods to update; those below keep the old template. Default 0: all.'),
-      maxUnavailable: pointer(2, 'intstr.IntOrString', 'Most pods that may be unavailable during the update: a number, or a percentage of the wanted number rounded up. Not 0. Default 1.'),
+      maxUnavailable: pointer(2, 'intstr.IntOrString', { featureGate: 'MaxUnavailableStatefulSet' }, 'Most pods that may be unavailable during the update: a number, or a percentage of the wanted number rounded up. Not 0. Default 1.'),
     }),
     StatefulSet: object('Runs numbered pods with stable names and storage of their own.', {
       spec: optional(2, 'StatefulSetSpec', 'What the object is meant to be.'),
@@ -25,13 +25,13 @@ export const declaration = defineTypes({
       replicas: pointer(1, 'int32', 'Number of pods wanted. Default 1.'),
       selector: required(2, 'meta.v1.LabelSelector', { pointer: true }, 'Labels of the pods that count. Must match those of the template; cannot be changed.'),
       template: required(3, 'core.v1.PodTemplateSpec', 'The pods to run, named `<name>-<number>`. Their restart policy must be `Always`.'),
-      volumeClaimTemplates: optional(4, 'core.v1.PersistentVolumeClaim[]', 'Claims to make for each pod; they keep their data when the pod is replaced. A claim wins over a volume of the same name in the template.'),
+      volumeClaimTemplates: optional(4, 'core.v1.PersistentVolumeClaim[]', { ungated: ['AnyVolumeDataSource', 'RecoverVolumeExpansionFailure'] }, 'Claims to make for each pod; they keep their data when the pod is replaced. A claim wins over a volume of the same name in the template.'),
       serviceName: required(5, 'string', 'Name of the headless service that gives the pods their DNS names. It must exist already.'),
       podManagementPolicy: optional(6, 'string', { enum: 'PodManagementPolicyType' }, '`OrderedReady` starts pods one after the other and stops them in reverse, `Parallel` all at once. Default `OrderedReady`.'),
       updateStrategy: optional(7, 'StatefulSetUpdateStrategy', 'How pods are replaced when the template changes.'),
       revisionHistoryLimit: pointer(8, 'int32', 'Old revisions to keep for a rollback. Default 10.'),
-      minReadySeconds: optional(9, 'int32', 'Seconds that a pod must be ready without a container failing before it counts as available. Default 0.'),
-      persistentVolumeClaimRetentionPolicy: pointer(10, 'StatefulSetPersistentVolumeClaimRetentionPolicy', 'What happens to the claims made from `volumeClaimTemplates`. Default: they are kept.'),
+      minReadySeconds: optional(9, 'int32', { featureGate: 'StatefulSetMinReadySeconds' }, 'Seconds that a pod must be ready without a container failing before it counts as available. Default 0.'),
+      persistentVolumeClaimRetentionPolicy: pointer(10, 'StatefulSetPersistentVolumeClaimRetentionPolicy', { featureGate: 'StatefulSetAutoDeletePVC' }, 'What happens to the claims made from `volumeClaimTemplates`. Default: they are kept.'),
     }),
     StatefulSetStatus: message('What was last observed of a StatefulSet.', {
       observedGeneration: optional(1, 'int64', 'Generation of the spec that this status describes.'),

@@ -74,7 +74,7 @@ export const declaration = defineTypes({
       object: pointer(2, 'ObjectMetricSource', 'A metric of one object.'),
       pods: pointer(3, 'PodsMetricSource', 'A metric of the pods, averaged over them.'),
       resource: pointer(4, 'ResourceMetricSource', 'A resource use of the pods.'),
-      containerResource: pointer(7, 'ContainerResourceMetricSource', 'A resource use of one container of the pods.'),
+      containerResource: pointer(7, 'ContainerResourceMetricSource', { featureGate: 'HPAContainerMetrics' }, 'A resource use of one container of the pods.'),
       external: pointer(5, 'ExternalMetricSource', 'A metric from outside the cluster.'),
     }),
     MetricStatus: message('Last seen value of a metric. The member that the type names is set.', {

@@ -8,7 +8,7 @@ export const declaration = defineTypes({
     }),
     CronJobSpec: message('What a CronJob makes, and when.', {
       schedule: required(1, 'string', 'When to run, in five cron fields: minute, hour, day of month, month, day of week; or a name such as `@hourly`.'),
-      timeZone: pointer(8, 'string', 'Time zone of the schedule, by its name in the IANA database. Default: that of the controller.'),
+      timeZone: pointer(8, 'string', { featureGate: 'CronJobTimeZone' }, 'Time zone of the schedule, by its name in the IANA database. Default: that of the controller.'),
       startingDeadlineSeconds: pointer(2, 'int64', 'Seconds after its time within which a missed run may still start; later it is skipped. Default: no limit.'),
       concurrencyPolicy: optional(3, 'string', { enum: 'ConcurrencyPolicy' }, 'When the previous run still goes on: `Allow` starts the next beside it, `Forbid` skips the next, `Replace` ends the previous. Default `Allow`.'),
       suspend: pointer(4, 'bool', 'Starts no further runs; those that go on are left alone. Default false.'),

@@ -15,7 +15,7 @@ export const declaration = defineTypes({
       volumeMounts: optional(9, 'VolumeMount[]', { patchMergeKey: 'mountPath' }, "Where the pod's volumes appear in the container's file system."),
       volumeDevices: optional(21, 'VolumeDevice[]', { patchMergeKey: 'devicePath' }, 'Where block volumes appear as devices in the container.'),
       livenessProbe: pointer(10, 'Probe', 'Checks whether the container still works. It is restarted when the check fails often enough.'),
-      readinessProbe: pointer(11, 'Probe', 'Checks whether the container can serve. The pod leaves its services while the check fails.'),
+      readinessProbe: pointer(11, 'Probe', { ungated: ['ProbeTerminationGracePeriod'] }, 'Checks whether the container can serve. The pod leaves its services while the check fails.'),
       startupProbe: pointer(22, 'Probe', 'Checks whether the container has started. The other probes wait until it succeeds once; the container is restarted when it fails often enough.'),
       lifecycle: pointer(12, 'Lifecycle', 'Actions right after the start and right before the stop of the container.'),
       terminationMessagePath: optional(13, 'string', 'File in the container that holds its last words: what it writes there shows in its status when it ends, 4096 bytes at most. Default `/dev/termination-log`.'),

@@ -19,7 +19,7 @@ export const declaration = defineTypes({
       volumeMounts: optional(9, 'VolumeMount[]', { patchMergeKey: 'mountPath' }, "Where the pod's volumes appear in the container's file system. `subPath` is not allowed."),
       volumeDevices: optional(21, 'VolumeDevice[]', { patchMergeKey: 'devicePath' }, 'Where block volumes appear as devices in the container.'),
       livenessProbe: pointer(10, 'Probe', 'Not allowed for ephemeral containers.'),
-      readinessProbe: pointer(11, 'Probe', 'Not allowed for ephemeral containers.'),
+      readinessProbe: pointer(11, 'Probe', { ungated: ['ProbeTerminationGracePeriod'] }, 'Not allowed for ephemeral containers.'),
       startupProbe: pointer(22, 'Probe', 'Not allowed for ephemeral containers.'),
       lifecycle: pointer(12, 'Lifecycle', 'Not allowed for ephemeral containers.'),
       terminationMessagePath: optional(13, 'string', 'File in the container that holds its last words: what it writes there shows in its status when it ends, 4096 bytes at most. Default `/dev/termination-log`.'),

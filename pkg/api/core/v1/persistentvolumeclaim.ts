@@ -22,7 +22,7 @@ export const declaration = defineTypes({
       storageClassName: pointer(5, 'string', 'Name of the StorageClass that provides the volume. Empty: volumes without a class only. Default: the default class.'),
       volumeMode: pointer(6, 'string', { enum: 'PersistentVolumeMode' }, '`Filesystem` or `Block`. Default `Filesystem`.'),
       dataSource: pointer(7, 'TypedLocalObjectReference', 'What to fill the volume with: a VolumeSnapshot or another PersistentVolumeClaim. Kept equal to `dataSourceRef` where possible.'),
-      dataSourceRef: pointer(8, 'TypedLocalObjectReference', 'What to fill the volume with: an object of any kind outside the core group, or a PersistentVolumeClaim.'),
+      dataSourceRef: pointer(8, 'TypedLocalObjectReference', { featureGate: 'AnyVolumeDataSource' }, 'What to fill the volume with: an object of any kind outside the core group, or a PersistentVolumeClaim.'),
     }),
     PersistentVolumeClaimStatus: message('What was last observed of a claim.', {
       phase: optional(1, 'string', { enum: 'PersistentVolumeClaimPhase' }, '`Pending`, `Bound` or `Lost` (its volume is gone).'),

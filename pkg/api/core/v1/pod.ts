@@ -22,7 +22,7 @@ export const declaration = defineTypes({
       volumes: optional(1, 'Volume[]', { patchStrategy: 'merge,retainKeys', patchMergeKey: 'name' }, 'Volumes that containers of the pod can mount.'),
       initContainers: optional(20, 'Container[]', { patchMergeKey: 'name' }, 'Containers that run one after the other, each to success, before the others start. Cannot be changed, except for images.'),
       containers: required(2, 'Container[]', { patchMergeKey: 'name' }, 'Containers of the pod; at least one. None can be added or removed later.'),
-      ephemeralContainers: optional(34, 'EphemeralContainer[]', { patchMergeKey: 'name' }, 'Containers added to the running pod to look into it. Set only through the `ephemeralcontainers` subresource.'),
+      ephemeralContainers: optional(34, 'EphemeralContainer[]', { patchMergeKey: 'name', featureGate: 'EphemeralContainers' }, 'Containers added to the running pod to look into it. Set only through the `ephemeralcontainers` subresource.'),
       restartPolicy: optional(3, 'string', { enum: 'RestartPolicy' }, 'When ended containers are started again: `Always`, `OnFailure` or `Never`. Default `Always`.'),
       terminationGracePeriodSeconds: pointer(4, 'int64', 'Seconds from the stop signal to the kill when the pod is deleted. 0 kills at once. Default 30.'),
       activeDeadlineSeconds: pointer(5, 'int64', "Seconds from the pod's start on the node after which it is stopped and marked as failed. Minimum 1. Default: no limit."),
@@ -54,7 +54,7 @@ export const declaration = defineTypes({
       overhead: optional(32, 'map<string, resource.Quantity>', 'Resources that running the pod takes besides its containers. Filled in from the runtime class.'),
       topologySpreadConstraints: optional(33, 'TopologySpreadConstraint[]', { patchMergeKey: 'topologyKey', listMapKeys: ['topologyKey', 'whenUnsatisfiable'] }, 'How evenly pods are spread over places such as zones and nodes. All of them apply.'),
       setHostnameAsFQDN: pointer(35, 'bool', 'Makes the full domain name the host name that programs see. Default false.'),
-      os: pointer(36, 'PodOS', 'Operating system that the pod is made for.'),
+      os: pointer(36, 'PodOS', { featureGate: 'IdentifyPodOS' }, 'Operating system that the pod is made for.'),
     }),
     PreferAvoidPodsEntry: message('Pods to avoid. No longer used.', {
       podSignature: required(1, 'PodSignature', 'Which pods.'),
@@ -67,7 +67,7 @@ export const declaration = defineTypes({
       topologyKey: required(2, 'string', 'Node label whose values mark places. Nodes without the label are left out.'),
       whenUnsatisfiable: required(3, 'string', { enum: 'UnsatisfiableConstraintAction' }, '`DoNotSchedule` keeps the pod waiting, `ScheduleAnyway` prefers nodes that reduce the skew.'),
       labelSelector: pointer(4, 'meta.v1.LabelSelector', "Labels of the pods to count, in the pod's own namespace."),
-      minDomains: pointer(5, 'int32', 'Least number of places: while fewer qualify, the emptiest counts as having no such pods. Minimum 1; only with `DoNotSchedule`. Default 1.'),
+      minDomains: pointer(5, 'int32', { featureGate: 'MinDomainsInPodTopologySpread' }, 'Least number of places: while fewer qualify, the emptiest counts as having no such pods. Minimum 1; only with `DoNotSchedule`. Default 1.'),
     }),
   },
   enums: {

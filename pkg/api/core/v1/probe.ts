@@ -36,7 +36,7 @@ export const declaration = defineTypes({
       periodSeconds: optional(4, 'int32', 'Seconds from one check to the next. Default 10, minimum 1.'),
       successThreshold: optional(5, 'int32', 'Successes in a row that turn a failing probe around. Default 1, which is the only value for liveness and startup.'),
       failureThreshold: optional(6, 'int32', 'Failures in a row that count as a failure of the probe. Default 3, minimum 1.'),
-      terminationGracePeriodSeconds: pointer(7, 'int64', "Seconds that the container gets to stop when this probe fails, instead of the pod's grace period. Minimum 1. Not for readiness."),
+      terminationGracePeriodSeconds: pointer(7, 'int64', { featureGate: 'ProbeTerminationGracePeriod' }, "Seconds that the container gets to stop when this probe fails, instead of the pod's grace period. Minimum 1. Not for readiness."),
     }),
     ProbeHandler: message('How a probe looks at the container. Exactly one member is set.', {
       exec: pointer(1, 'ExecAction', 'Runs a command in the container.'),

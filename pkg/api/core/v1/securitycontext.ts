@@ -38,7 +38,7 @@ export const declaration = defineTypes({
       runAsNonRoot: pointer(5, 'bool', 'Refuses to start the container as user 0. Default false.'),
       readOnlyRootFilesystem: pointer(6, 'bool', "Makes the container's own file system read-only. Default false. Not on Windows."),
       allowPrivilegeEscalation: pointer(7, 'bool', 'Lets a process gain more rights than its parent has, as setuid programs do. Always so for privileged containers and those with `SYS_ADMIN`. Default true. Not on Windows.'),
-      procMount: pointer(9, 'string', { enum: 'ProcMountType' }, 'How `/proc` is presented: `Default` hides what the runtime usually hides, `Unmasked` shows all of it. Not on Windows.'),
+      procMount: pointer(9, 'string', { enum: 'ProcMountType', featureGate: 'ProcMountType', whileOff: 'Default' }, 'How `/proc` is presented: `Default` hides what the runtime usually hides, `Unmasked` shows all of it. Not on Windows.'),
       seccompProfile: pointer(11, 'SeccompProfile', 'Filter of system calls for the container. Not on Windows.'),
     }),
     Sysctl: message('A kernel setting.', {
@@ -49,7 +49,7 @@ export const declaration = defineTypes({
       gmsaCredentialSpecName: pointer(1, 'string', 'Name of the group managed service account to use.'),
       gmsaCredentialSpec: pointer(2, 'string', 'Specification of that account. Filled in from its name on admission.'),
       runAsUserName: pointer(3, 'string', "User to run as. Default: the image's user."),
-      hostProcess: pointer(4, 'bool', 'Runs the containers as processes of the node. All containers of a pod must agree, and `hostNetwork` is needed. Default false.'),
+      hostProcess: pointer(4, 'bool', { featureGate: 'AltOSHostProcessContainers' }, 'Runs the containers as processes of the node. All containers of a pod must agree, and `hostNetwork` is needed. Default false.'),
     }),
   },
   enums: {

@@ -8,7 +8,7 @@ export const declaration = defineTypes({
     LoadBalancerIngress: message('A point at which a load balancer takes traffic.', {
       ip: optional(1, 'string', 'Its address, for load balancers known by address.'),
       hostname: optional(2, 'string', 'Its host name, for load balancers known by name.'),
-      ports: optional(4, 'PortStatus[]', { listType: 'atomic' }, 'State of its ports.'),
+      ports: optional(4, 'PortStatus[]', { listType: 'atomic', featureGate: 'MixedProtocolLBService' }, 'State of its ports.'),
     }),
     LoadBalancerStatus: message('State of a load balancer.', {
       ingress: optional(1, 'LoadBalancerIngress[]', 'Points at which traffic is taken.'),
@@ -51,12 +51,12 @@ export const declaration = defineTypes({
       ipFamilies: optional(19, 'string[]', { listType: 'atomic', enum: 'IPFamily' }, "Address families, `IPv4` and `IPv6`; the first cannot be changed. Default: the cluster's, by `ipFamilyPolicy`."),
       ipFamilyPolicy: pointer(17, 'string', { enum: 'IPFamilyPolicyType' }, '`SingleStack`: one family. `PreferDualStack`: both where the cluster has both. `RequireDualStack`: both, or fail. Default `SingleStack`.'),
       allocateLoadBalancerNodePorts: pointer(20, 'bool', 'Whether a `LoadBalancer` service is given node ports. Those asked for by number are given anyway. Default true.'),
-      loadBalancerClass: pointer(21, 'string', { featureGate: 'LoadBalancerClass' }, "Which load balancer implementation is in charge, as a name that may have a domain prefix. Cannot be changed. Default: the cluster's. Only for `LoadBalancer`."),
+      loadBalancerClass: pointer(21, 'string', "Which load balancer implementation is in charge, as a name that may have a domain prefix. Cannot be changed. Default: the cluster's. Only for `LoadBalancer`."),
       internalTrafficPolicy: pointer(22, 'string', { enum: 'ServiceInternalTrafficPolicyType', featureGate: 'ServiceInternalTrafficPolicy' }, '`Local` sends traffic from inside the cluster only to endpoints on the same node, dropping it where there is none. `Cluster` sends it to all. Default `Cluster`.'),
     }),
     ServiceStatus: message('What was last observed of a service.', {
       loadBalancer: optional(1, 'LoadBalancerStatus', 'State of its load balancer, if it has one.'),
-      conditions: optional(2, 'meta.v1.Condition[]', { patchMergeKey: 'type' }, 'Latest observations of single aspects of the state, one per condition type.'),
+      conditions: optional(2, 'meta.v1.Condition[]', { patchMergeKey: 'type', featureGate: 'MixedProtocolLBService' }, 'Latest observations of single aspects of the state, one per condition type.'),
     }),
     SessionAffinityConfig: message('Settings of session affinity.', {
       clientIP: pointer(1, 'ClientIPConfig', "Settings of affinity by the client's address."),

@@ -11,7 +11,7 @@ export const declaration = defineTypes({
     }),
     EmptyDirVolumeSource: message('A directory that starts empty and is deleted with the pod.', {
       medium: optional(1, 'string', { enum: 'StorageMedium' }, "Where the data is kept: empty for the node's storage, `Memory`, `HugePages` or `HugePages-<size>`. Default empty."),
-      sizeLimit: pointer(2, 'resource.Quantity', 'Most that the directory may hold; the pod is evicted beyond it. Default: no limit.'),
+      sizeLimit: pointer(2, 'resource.Quantity', { featureGate: 'LocalStorageCapacityIsolation' }, 'Most that the directory may hold; the pod is evicted beyond it. Default: no limit.'),
     }),
     EphemeralVolumeSource: message('A volume that is provided for the pod through a claim and deleted with it.', {
       volumeClaimTemplate: pointer(1, 'PersistentVolumeClaimTemplate', 'The claim to make, named `<pod>-<volume>` and owned by the pod.'),
@@ -57,7 +57,7 @@ export const declaration = defineTypes({
       portworxVolume: pointer(24, 'PortworxVolumeSource', 'A Portworx volume.'),
       scaleIO: pointer(25, 'ScaleIOVolumeSource', 'A ScaleIO volume.'),
       storageos: pointer(27, 'StorageOSVolumeSource', 'A StorageOS volume.'),
-      csi: pointer(28, 'CSIVolumeSource', 'A volume that a CSI driver makes for the pod.'),
+      csi: pointer(28, 'CSIVolumeSource', { featureGate: 'CSIInlineVolume' }, 'A volume that a CSI driver makes for the pod.'),
       ephemeral: pointer(29, 'EphemeralVolumeSource', 'A volume that is provided through a claim and deleted with the pod.'),
     }),
   },

@@ -14,8 +14,8 @@ export const declaration = defineTypes({
     }),
     EndpointConditions: message('State of an endpoint.', {
       ready: pointer(1, 'bool', 'Whether it takes traffic. Never true while it ends, unless the service publishes endpoints that are not ready. Unset: unknown, taken as ready.'),
-      serving: pointer(2, 'bool', 'As `ready`, also while it ends. Unset: take `ready`.'),
-      terminating: pointer(3, 'bool', 'Whether it is ending. Unset: unknown, taken as not.'),
+      serving: pointer(2, 'bool', { featureGate: 'EndpointSliceTerminatingCondition' }, 'As `ready`, also while it ends. Unset: take `ready`.'),
+      terminating: pointer(3, 'bool', { featureGate: 'EndpointSliceTerminatingCondition' }, 'Whether it is ending. Unset: unknown, taken as not.'),
     }),
     EndpointHints: message('Who should use an endpoint.', {
       forZones: optional(1, 'ForZone[]', { listType: 'atomic' }, 'Zones whose clients should use it. At most 8.'),

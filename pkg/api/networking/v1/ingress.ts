@@ -36,7 +36,7 @@ export const declaration = defineTypes({
       rules: optional(3, 'IngressRule[]', { listType: 'atomic' }, 'Routing by host.'),
     }),
     IngressStatus: message('What was last observed of an Ingress.', {
-      loadBalancer: optional(1, 'core.v1.LoadBalancerStatus', 'Addresses at which requests are taken.'),
+      loadBalancer: optional(1, 'core.v1.LoadBalancerStatus', { ungated: ['MixedProtocolLBService'] }, 'Addresses at which requests are taken.'),
     }),
     IngressTLS: message('Hosts served with one certificate.', {
       hosts: optional(1, 'string[]', { listType: 'atomic' }, 'Host names in the certificate. Default: all, as the controller sees fit.'),

@@ -8,7 +8,7 @@ export const declaration = defineTypes({
     }),
     NetworkPolicy: object('Which traffic pods may take and send. Pods that no policy selects may take and send all.', {
       spec: optional(2, 'NetworkPolicySpec', 'What the object is meant to be.'),
-      status: optional(3, 'NetworkPolicyStatus', 'What was last observed of the object. Written by the system, never by users.'),
+      status: optional(3, 'NetworkPolicyStatus', { featureGate: 'NetworkPolicyStatus' }, 'What was last observed of the object. Written by the system, never by users.'),
     }),
     NetworkPolicyEgressRule: message('Traffic that may leave: to one of the peers, on one of the ports.', {
       ports: optional(1, 'NetworkPolicyPort[]', 'Ports that traffic may go to. Empty: all.'),
@@ -26,7 +26,7 @@ export const declaration = defineTypes({
     NetworkPolicyPort: message('Ports of a protocol.', {
       protocol: pointer(1, 'string', '`TCP`, `UDP` or `SCTP`. Default `TCP`.'),
       port: pointer(2, 'intstr.IntOrString', 'Number of the port or name of a container port. Default: all ports.'),
-      endPort: pointer(3, 'int32', 'Last port of a range that begins at `port`, which must then be a number not above it.'),
+      endPort: pointer(3, 'int32', { featureGate: 'NetworkPolicyEndPort' }, 'Last port of a range that begins at `port`, which must then be a number not above it.'),
     }),
     NetworkPolicySpec: message('Which pods a policy is for, and what it lets pass.', {
       podSelector: required(1, 'meta.v1.LabelSelector', 'Labels of the pods that the policy is for. Empty: all of the namespace.'),

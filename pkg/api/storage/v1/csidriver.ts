@@ -9,7 +9,7 @@ export const declaration = defineTypes({
       attachRequired: pointer(1, 'bool', 'Whether volumes must be attached to a node before they are mounted. Cannot be changed. Default true.'),
       podInfoOnMount: pointer(2, 'bool', 'Whether the driver is told about the pod when it mounts. Cannot be changed. Default false.'),
       volumeLifecycleModes: optional(3, 'string[]', { listType: 'set', enum: 'VolumeLifecycleMode' }, 'Kinds of volumes that the driver offers: `Persistent`, `Ephemeral` within pods. Cannot be changed. Default `Persistent`.'),
-      storageCapacity: pointer(4, 'bool', { featureGate: 'CSIStorageCapacity' }, 'Whether pods wait for a node where the driver reports enough capacity. Default false.'),
+      storageCapacity: pointer(4, 'bool', 'Whether pods wait for a node where the driver reports enough capacity. Default false.'),
       fsGroupPolicy: pointer(5, 'string', { enum: 'FSGroupPolicy' }, "When files are given to the pod's `fsGroup`: `ReadWriteOnceWithFSType`, `File` always, `None` never. Cannot be changed. Default `ReadWriteOnceWithFSType`."),
       tokenRequests: optional(6, 'TokenRequest[]', { listType: 'atomic' }, "Tokens of the pod's service account that the driver is given when it mounts."),
       requiresRepublish: pointer(7, 'bool', 'Mounts again and again, for drivers whose volumes change. Default false.'),

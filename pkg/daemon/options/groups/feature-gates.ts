@@ -1,5 +1,4 @@
 /** The `--feature-gates` option and what it means. */
-import { actingGates } from '#daemon/options/groups/acting-gates.gen.js';
 import { type FeatureGate, type FeatureGateName, featureGateTable } from '#daemon/options/groups/feature-gate-table.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
@@ -23,12 +22,8 @@ export const featureGateRules: Rule<OptionValues<typeof featureGateOptions>> = (
     .filter((name) => name !== 'AllAlpha' && name !== 'AllBeta' && !Object.hasOwn(gates, name))
     .map((name) => `--feature-gates: unrecognized feature gate: ${name}`);
 
-/** Daemons that take `--feature-gates`. */
-export type GatedDaemon = keyof typeof actingGates;
-
-/** One warning for each gate of the option's value that nothing in the daemon depends on. */
-export function idleGateWarnings(values: Readonly<Record<string, boolean>>, daemon: GatedDaemon): string[] {
-  const acting: readonly string[] = actingGates[daemon];
+/** One warning for each gate of the option's value that is not among those that act in the daemon. */
+export function idleGateWarnings(values: Readonly<Record<string, boolean>>, acting: readonly string[]): string[] {
   const acts = (name: string): boolean => {
     if (name !== 'AllAlpha' && name !== 'AllBeta') return acting.includes(name);
     return acting.some((known) => gates[known]?.stage === (name === 'AllAlpha' ? 'alpha' : 'beta'));

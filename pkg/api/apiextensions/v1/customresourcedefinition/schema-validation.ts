@@ -1,10 +1,12 @@
 /** Rules of schemas of custom resources that hold for each schema in them, wherever it stands. */
+
 import { objectFields, validateDefaults } from '#api/apiextensions/v1/customresourcedefinition/default-validation.js';
 import { validateExpressions } from '#api/apiextensions/v1/customresourcedefinition/expression-validation.js';
 import { validateListType } from '#api/apiextensions/v1/customresourcedefinition/list-validation.js';
 import { extensionsOf } from '#api/apiextensions/v1/customresourcedefinition/schema-extensions.js';
 import { validateStructure } from '#api/apiextensions/v1/customresourcedefinition/structural-validation.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
+import type { RuleGate } from '#api/strategy/feature-gates.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -13,7 +15,7 @@ import type { FieldPath } from '#apimachinery/validation/path.js';
 
 export interface SchemaRules {
   readonly dialect: Dialect;
-  readonly gate: (name: string) => boolean;
+  readonly gate: RuleGate;
   /** The version has the status subresource. */
   readonly hasStatus: boolean;
 }

@@ -1,4 +1,5 @@
 /** Rules of the metrics that an autoscaler goes by. */
+
 import type {
   ContainerResourceMetricSource,
   ExternalMetricSource,
@@ -9,6 +10,7 @@ import type {
   PodsMetricSource,
   ResourceMetricSource,
 } from '#api/autoscaling/v2/types.gen.js';
+import type { RuleGate } from '#api/strategy/feature-gates.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { quantitySign } from '#apimachinery/quantity.js';
 import { checkRequired } from '#apimachinery/validation/checks.js';
@@ -30,7 +32,7 @@ const sourceFields = ['object', 'external', 'pods', 'resource', 'containerResour
 type SourceField = (typeof sourceFields)[number];
 
 /** One metric: of a known type, with the source of that type and no other. */
-export function validateMetric(metric: MetricSpec, gate: (name: string) => boolean, path: FieldPath): FieldFailure[] {
+export function validateMetric(metric: MetricSpec, gate: RuleGate, path: FieldPath): FieldFailure[] {
   const type = metric.type ?? '';
   const failures: FieldFailure[] = [];
   if (type === '') failures.push(required(path.child('type'), 'must specify a metric source type'));

@@ -1,4 +1,5 @@
 /** Rules of horizontal pod autoscalers; those of version 1 are checked in the form of version 2, as they are stored. */
+
 import { validateBehavior } from '#api/autoscaling/v2/horizontalpodautoscaler/behavior-validation.js';
 import { validateMetric, validateReference } from '#api/autoscaling/v2/horizontalpodautoscaler/metric-validation.js';
 import type {
@@ -6,6 +7,7 @@ import type {
   HorizontalPodAutoscalerSpec,
   MetricSpec,
 } from '#api/autoscaling/v2/types.gen.js';
+import type { RuleGate } from '#api/strategy/feature-gates.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkNonNegative } from '#apimachinery/validation/checks.js';
 import { forbiddenField, invalidValue } from '#apimachinery/validation/failure.js';
@@ -17,7 +19,7 @@ const statusPath = FieldPath.of('status');
 /** `old` is what an update replaces: one that scales to nothing already may go on doing so. */
 export function validateScaler(
   { spec }: HorizontalPodAutoscaler,
-  gate: (name: string) => boolean,
+  gate: RuleGate,
   old: HorizontalPodAutoscaler | undefined,
 ): FieldFailure[] {
   const minimum = gate('HPAScaleToZero') || old?.spec.minReplicas === 0 ? 0 : 1;

@@ -1,12 +1,10 @@
 /** Ways in which volumes may be mounted. */
+import type { RuleGate } from '#api/strategy/feature-gates.js';
 
 export const accessModes = ['ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod'] as const;
 
 /** The modes that may be asked for: the newest one only while its gate is on, or where it is stored already. */
-export function knownAccessModes(
-  gate: (name: string) => boolean,
-  stored: readonly string[] | undefined,
-): readonly string[] {
+export function knownAccessModes(gate: RuleGate, stored: readonly string[] | undefined): readonly string[] {
   if (gate('ReadWriteOncePod') || stored?.includes('ReadWriteOncePod')) return accessModes;
   return accessModes.filter((mode) => mode !== 'ReadWriteOncePod');
 }

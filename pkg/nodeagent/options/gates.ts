@@ -1,0 +1,24 @@
+/** The feature gates that rules of the node agent's options ask for. */
+import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
+
+/** Rules may ask for no others. */
+export const nodeAgentGates = [
+  'CPUManager',
+  'CPUManagerPolicyOptions',
+  'CustomCPUCFSQuotaPeriod',
+  'GracefulNodeShutdown',
+  'GracefulNodeShutdownBasedOnPodPriority',
+  'MemoryManager',
+  'NodeSwap',
+  'QOSReserved',
+  'RotateNodeAgentServerCertificate',
+  'SeccompDefault',
+  'TopologyManager',
+] as const satisfies readonly FeatureGateName[];
+
+export type NodeAgentGate = (typeof nodeAgentGates)[number];
+
+/** Which of them are on. */
+export interface NodeAgentGates {
+  enabled(name: NodeAgentGate): boolean;
+}
