@@ -11,5 +11,5 @@ else
 fi
 node_modules/.bin/tsc -p tsconfig.json
 # What the compiled code does not show: imports of types, and folders that import each other.
-node dist/hack/lint/main.js pkg/apiserver pkg/nodeagent
+node dist/hack/lint/main.js pkg/apiserver pkg/nodeagent pkg/storage
 node_modules/.bin/depcruise --config .dependency-cruiser.cjs dist/cmd dist/pkg

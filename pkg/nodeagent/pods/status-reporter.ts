@@ -34,8 +34,8 @@ export class StatusReporter {
   #last: Promise<void> = Promise.resolve();
   #failure: PodFailure | undefined;
   #initialized = false;
-  #ended = false;
-  #silent = false;
+  /** Once it has ended, what nobody saw end has ended too; once silent, nothing is reported any more. */
+  #stage: 'live' | 'ended' | 'silent' = 'live';
 
   constructor(services: ReportServices, pod: () => Pod, backoff: StartBackoff) {
     this.#services = services;
@@ -56,7 +56,7 @@ export class StatusReporter {
 
   /** From now on nothing is reported. */
   silence(): void {
-    this.#silent = true;
+    this.#stage = 'silent';
   }
 
   /** The agent has given the pod up. */
@@ -66,7 +66,7 @@ export class StatusReporter {
 
   /** All that ran in the pod was ended, and nothing will be started any more. */
   ended(): void {
-    this.#ended = true;
+    if (this.#stage === 'live') this.#stage = 'ended';
   }
 
   /** The container is no longer there to be reported. */
@@ -74,14 +74,18 @@ export class StatusReporter {
     this.#messages.delete(containerId);
   }
 
+  get #isSilent(): boolean {
+    return this.#stage === 'silent';
+  }
+
   async #publish(): Promise<void> {
-    if (this.#silent) return;
+    if (this.#isSilent) return;
     const { observer, statuses, messages, node, clock, runtimeName } = this.#services;
     const { uid = '' } = this.#pod().metadata;
     const runtime = observer.get(uid) ?? emptyRuntime(this.#pod());
     // Before anything is said of their end: whoever watches takes the first word of it for the last.
     await messages.collect(this.#pod(), runtime, this.#messages);
-    if (this.#silent) return;
+    if (this.#isSilent) return;
     const pod = statuses.latest(this.#pod());
     const main = new Set(pod.spec.containers.map((container) => container.name));
     this.#initialized ||= runtime.containers.some((container) => main.has(container.metadata.name));
@@ -96,7 +100,7 @@ export class StatusReporter {
       initialized: this.#initialized,
       hostIPs: node().hostIPs,
       now: clock.now(),
-      over: this.#ended && isStopped(runtime),
+      over: this.#stage === 'ended' && isStopped(runtime),
       ...(this.#failure === undefined ? {} : { failure: this.#failure }),
     });
     statuses.set(uid, status);
