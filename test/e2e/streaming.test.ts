@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import t from 'tap';
+import type { Pod } from '#api/core/v1/types.gen.js';
 import { whyNoContainers } from '#cmd/orch/preflight.js';
 import {
   eventually,
@@ -18,6 +19,7 @@ import {
 } from '#test/e2e/harness.js';
 import { clientNodeStreams } from '#test/e2e/streaming/client-node.js';
 import { kubectlInput, kubectlStreams } from '#test/e2e/streaming/kubectl.js';
+import { echoServer, proxiedStreams } from '#test/e2e/streaming/proxied.js';
 
 t.setTimeout(900_000);
 const programs = await kubectls();
@@ -43,23 +45,32 @@ t.test('clients that others wrote', { skip, timeout: 900_000 }, async (t) => {
   });
   t.teardown(() => cluster.destroy());
   const image = 'orch/busybox:1.0';
-  const serve = 'mkdir -p /www; head -c 1048576 /dev/zero > /www/big; echo ready; exec httpd -f -p 8080 -h /www';
+  const echoPort = 8081;
+  const serve = `${echoServer(echoPort)}
+    mkdir -p /www; head -c 1048576 /dev/zero > /www/big; echo ready; exec httpd -f -p 8080 -h /www`;
   const pods = [
     { name: 'serving', args: ['sh', '-c', serve] },
     { name: 'reading', args: ['cat'], stdin: true },
   ].map(({ name, ...container }) => ({
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name },
+    metadata: { name, labels: { app: name } },
     spec: { terminationGracePeriodSeconds: 0, containers: [{ name: 'main', image, ...container }] },
   }));
-  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: pods });
+  const service = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'echo' },
+    spec: { selector: { app: 'serving' }, ports: [{ name: 'main', port: 81, targetPort: echoPort }] },
+  };
+  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [...pods, service] });
   const orchctl = join(root, 'bin', 'orchctl');
   t.equal((await cluster.client(orchctl, ['apply', '-f', '-'], { input })).code, 0);
-  await eventually('the pods run', async () => {
+  const node = await eventually('the pods run', async () => {
     const { stdout } = await cluster.ctl('get', 'pods', '-o', 'json');
-    const { items } = JSON.parse(stdout) as { items: { status?: { phase?: string } }[] };
-    return items.length === 2 && items.every(({ status }) => status?.phase === 'Running');
+    const { items } = JSON.parse(stdout) as { items: Pod[] };
+    const run = items.length === 2 && items.every(({ status }) => status?.phase === 'Running');
+    return run && items[0]?.spec.nodeName;
   });
 
   const versions = await Promise.all(programs.map(minorVersion));
@@ -79,6 +90,10 @@ t.test('clients that others wrote', { skip, timeout: 900_000 }, async (t) => {
     );
   }
   await Promise.all(runs);
+  await t.test('sessions and upgrades through the proxies', { timeout: 120_000 }, (t) => {
+    const echo = { pod: 'serving', port: echoPort, service: 'echo', servicePort: 'main' };
+    return proxiedStreams(t, { kubeconfig: cluster.config, node, ...echo });
+  });
   await t.test('the client library for Node.js', { timeout: 120_000 }, (t) =>
     clientNodeStreams(t, { config: cluster.config, pod: 'serving', reader: 'reading' }),
   );

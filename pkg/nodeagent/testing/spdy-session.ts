@@ -12,6 +12,8 @@ export interface UpgradeRequest {
   readonly protocols: readonly string[];
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The client's certificate. */
+  readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer };
 }
 
 /** What a server answered that did not upgrade. */
@@ -50,9 +52,10 @@ export interface OpenSpdy {
 }
 
 /** Rejects with NotUpgraded. */
-export function openSpdy({ url, protocols, method = 'POST', headers = {} }: UpgradeRequest): Promise<OpenSpdy> {
+export function openSpdy({ url, protocols, method = 'POST', headers = {}, tls }: UpgradeRequest): Promise<OpenSpdy> {
   return new Promise((resolve, reject) => {
     const call = request(url, {
+      ...tls,
       method,
       agent: false,
       rejectUnauthorized: false,

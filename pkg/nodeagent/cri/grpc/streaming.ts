@@ -14,6 +14,7 @@ import {
 import { SpdySession, type SpdyStream } from '#daemon/streaming/spdy/session.js';
 import type { SessionStreams } from '#nodeagent/cri/cri.js';
 import { CRIError } from '#nodeagent/cri/errors.js';
+import { ReadingSocket } from '#nodeagent/cri/grpc/reading-socket.js';
 
 /** Answers of the runtime's server that are no upgrade are short messages. */
 const maxAnswerBytes = 16 * 1024;
@@ -24,6 +25,7 @@ function upgrade(url: string, protocol: string, signal?: AbortSignal): Promise<D
     const call = request(url, {
       method: 'POST',
       agent: false,
+      createConnection: ({ host, port }) => new ReadingSocket().connect(Number(port), host ?? ''),
       ...(signal === undefined ? {} : { signal }),
       headers: { Connection: 'Upgrade', Upgrade: spdyUpgrade, [protocolVersionHeader]: protocol },
     });
@@ -129,9 +131,9 @@ async function carry(session: SpdySession, streams: SessionStreams): Promise<str
 }
 
 /**
- * Passes input on. A process that ends early makes the runtime close the connection behind its last words; the second
- * write after that fails, and takes them away if they are unread. So everything that has arrived is read between two
- * writes, and input is not sent further ahead of the runtime's reading than `inputStepBytes`.
+ * Passes input on. A process that ends early makes the runtime close the connection behind its last words. Input that it
+ * has not read by then makes the system cut off those that have not left, so it is not sent further ahead of the runtime's
+ * reading than `inputStepBytes`.
  */
 async function sendInput(stdin: Readable, stream: SpdyStream, session: SpdySession): Promise<void> {
   const parts = async function* (): AsyncGenerator<Buffer> {
@@ -145,18 +147,10 @@ async function sendInput(stdin: Readable, stream: SpdyStream, session: SpdySessi
         const part = chunk.subarray(at, at + inputStepBytes);
         ahead += part.length;
         yield part;
-        await allRead();
       }
     }
   };
   await pipeline(parts, stream);
-}
-
-/** Resolves when whatever had arrived on any connection is read: after one whole turn of the event loop. */
-function allRead(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(() => setImmediate(resolve));
-  });
 }
 
 function pipes(
