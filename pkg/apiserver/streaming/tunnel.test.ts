@@ -175,6 +175,25 @@ t.test('when the backend has ended, so does a client that is gone, and one that 
   t.ok(talking.server.destroyed);
 });
 
+t.test('a client that resets its connection while it is made to wait ends the tunnel', async (t) => {
+  const { port } = await answering(t, switching, (socket) => socket.pause());
+  const clock = new VirtualClock();
+  const { client, server } = await socketPair(t);
+  await tunnel(port, server, { clock });
+  const chunk = Buffer.alloc(1024 * 1024);
+  // Until nobody takes any more of it.
+  for (let taken = -1; taken !== client.bytesWritten - client.writableLength; await realClock.sleep(50)) {
+    taken = client.bytesWritten - client.writableLength;
+    client.write(chunk);
+  }
+  client.resetAndDestroy();
+  await once(client, 'close');
+  t.notOk(server.destroyed, 'it is not read');
+  await clock.advance(30_000);
+  if (!server.closed) await once(server, 'close');
+  t.ok(server.destroyed);
+});
+
 t.test('an answer that switches no protocols is an ordinary one, and bounded', async (t) => {
   const { server } = await socketPair(t);
   const error =

@@ -12,6 +12,7 @@ import { badRequest, StatusError } from '#apimachinery/errors/status.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import { authority, type Backend, dialTarget, forwardedHeaders, tlsOptions } from '#apiserver/streaming/backend.js';
 import { answerOf } from '#apiserver/streaming/http-proxy.js';
+import { askPeer } from '#daemon/streaming/ask-peer.js';
 import { protocolVersionHeader, spdyUpgrade } from '#daemon/streaming/protocols.js';
 
 export interface TunnelOptions {
@@ -143,6 +144,7 @@ function join({ socket, head, signal, clock }: TunnelOptions, answer: Extract<An
   if (head.length > 0) upstream.write(head);
   upstream.pipe(socket);
   socket.pipe(upstream);
+  for (const side of [socket, upstream]) askPeer(side, clock);
 }
 
 function responseHead({ rawHeaders, statusMessage = '' }: IncomingMessage): string {

@@ -1,8 +1,10 @@
 /** Exec, attach and port-forward as the clients in the field speak them, on a simulated node. */
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import t from 'tap';
 import { pods } from '#api/core/v1/resources.gen.js';
-import { realClock } from '#apimachinery/clock.js';
+import { type Clock, realClock } from '#apimachinery/clock.js';
+import { deferred } from '#apimachinery/deferred.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { FakeApi } from '#client/testing/fake-api.js';
 import { silentLogger } from '#daemon/log/logger.js';
@@ -24,13 +26,14 @@ const dialect = orchDialect;
 const running = { name: 'main', image: 'docker.io/test/app:1.0', command: ['sleep', '1000'] };
 const cat = { name: 'main', image: 'docker.io/test/app:1.0', command: ['cat'], stdin: true };
 
-async function node(args: string[] = []) {
+async function node(args: string[] = [], clock: Clock = realClock) {
   const api = new FakeApi({ dialect, clock: realClock, resources: testResources });
   const runtime = newSimulatedRuntime();
   const server = standardServer({ client: api.client, dialect, clock: realClock, log: silentLogger, nodeName });
   const fixture = startAgent({
     api,
     runtime,
+    clock,
     args: ['--port=0', '--address=127.0.0.1', '--cert-dir=', ...args],
     dependencies: { server },
   });
@@ -342,33 +345,58 @@ t.test('port-forward over SPDY, many at once', async (t) => {
   session.close();
 });
 
+/** Real time until it is stopped; from then on it passes only when it is told to. */
+class StoppableClock implements Clock {
+  readonly now = realClock.now;
+  readonly setTimer = realClock.setTimer;
+  readonly sleep = realClock.sleep;
+  #stoppedAt: number | undefined;
+
+  monotonic(): number {
+    return this.#stoppedAt ?? realClock.monotonic();
+  }
+
+  stop(): void {
+    this.#stoppedAt = realClock.monotonic();
+  }
+
+  pass(ms: number): void {
+    this.#stoppedAt = this.monotonic() + ms;
+  }
+}
+
 t.test('silence beyond the limit ends a session, in every form', async (t) => {
-  const short = await node(['--streaming-connection-idle-timeout=300ms']);
+  const clock = new StoppableClock();
+  const short = await node(['--streaming-connection-idle-timeout=300ms'], clock);
   t.teardown(() => short.stop());
+  clock.stop();
   const exec = '/exec/default/web/main?input=1&output=1&command=cat';
+  const sockets = [deferred(), deferred()] as const;
+  const webSockets = [
+    webSocketSession(short.wss + exec, () => sockets[0].resolve()),
+    webSocketSession(`${short.wss}/portForward/default/web?port=80`, () => sockets[1].resolve(), 'v4.channel.k8s.io'),
+  ];
   const spdy = await openSpdy({ url: short.https + exec, protocols: v4 });
-  for (const streamtype of ['error', 'stdin', 'stdout']) spdy.session.open({ streamtype });
-  // What is no data does not count.
-  const asking = setInterval(() => spdy.session.ping(), 50);
+  const streams = ['error', 'stdin', 'stdout'].map((streamtype) => spdy.session.open({ streamtype }));
   const forward = await openSpdy({ url: `${short.https}/portForward/default/web`, protocols: ['portforward.k8s.io'] });
-  await Promise.all([
-    new Promise((resolve) => spdy.session.once('close', () => resolve(undefined))),
-    new Promise((resolve) => forward.session.once('close', () => resolve(undefined))),
-    webSocketSession(short.wss + exec),
-    webSocketSession(`${short.wss}/portForward/default/web?port=80`, undefined, 'v4.channel.k8s.io'),
-  ]);
-  clearInterval(asking);
+  await Promise.all([...sockets.map(({ promise }) => promise), ...streams.map(({ accepted }) => accepted)]);
+  clock.pass(200);
+  // What is no data does not count.
+  await spdy.session.ping();
+  clock.pass(100);
+  for (const { session } of [spdy, forward]) if (!session.closed) await once(session, 'close');
+  await Promise.all(webSockets);
   const busy = await openSpdy({ url: short.https + exec, protocols: v4 });
   const [, stdin, stdout] = ['error', 'stdin', 'stdout'].map((streamtype) => busy.session.open({ streamtype })) as [
     SpdyStream,
     SpdyStream,
     SpdyStream,
   ];
-  stdout.resume();
   for (let i = 0; i < 10; i++) {
+    clock.pass(200);
     stdin.write('x');
-    await realClock.sleep(60);
+    t.equal(String((await once(stdout, 'data'))[0]), 'x', 'a session that is used goes on');
   }
-  t.notOk(busy.session.closed, 'a session that is used goes on');
-  busy.session.close();
+  clock.pass(300);
+  await once(busy.session, 'close');
 });

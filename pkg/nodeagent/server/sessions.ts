@@ -212,6 +212,7 @@ function switchToSpdy({ socket, head }: Upgrade, protocol: string): void {
 /** The client and the runtime speak the same protocol: its bytes go through untouched, each way until its own end. */
 function joinBytes(connection: SessionConnection, runtime: Duplex): void {
   const { socket, touch } = connection;
+  connection.watchPeer();
   for (const [from, to] of [
     [socket, runtime],
     [runtime, socket],

@@ -1,10 +1,13 @@
 /** The socket below an upgraded connection: watched for silence and for a peer that is gone, and ended gently. */
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '#apimachinery/clock.js';
+import { askPeer } from '#daemon/streaming/ask-peer.js';
 import { IdleTimer } from '#nodeagent/streaming/idle-timer.js';
 
 /** A client that is gone is found out by writing to it, also while it is not read. */
 const pingMs = 30_000;
+const keepAliveMs = 30_000;
 /** Time for a client to take what was written last and to close its side. */
 const lingerMs = 10_000;
 
@@ -35,6 +38,8 @@ export class SessionConnection {
       this.#gone.abort();
     });
     if (socket.destroyed) this.#gone.abort();
+    // A peer that has vanished without a word: probes of the connection tell.
+    if (socket instanceof Socket) socket.setKeepAlive(true, keepAliveMs);
   }
 
   /** Aborted when the socket is closed. */
@@ -44,6 +49,11 @@ export class SessionConnection {
 
   /** Data went one way or the other. */
   touch = (): void => this.#idle.touch();
+
+  /** The same for a protocol that has no pings of its own, or whose bytes only go through. */
+  watchPeer(): void {
+    askPeer(this.socket, this.#clock);
+  }
 
   /** Calls `ping` every half a minute for as long as the connection lives. */
   keepAsking(ping: () => void): void {

@@ -12,7 +12,7 @@ import { type Server, serverOf } from '#test/e2e/leaving/client.js';
 
 /**
  * For a shell: listens at the port and speaks a protocol of its own. It switches to that for `/echo`, where it tells the
- * line of the request and then returns what it gets; `/refuse` it refuses, and all else it answers without switching.
+ * line of the request and then returns what it gets, and for `/deaf`, where it takes nothing; `/refuse` it refuses, and all else it answers without switching.
  */
 export function echoServer(port: number): string {
   const program = String.raw`#!/bin/sh
@@ -23,6 +23,9 @@ case "$first" in
     printf 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n'
     echo "$first"
     exec cat ;;
+  *' /deaf'*)
+    printf 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n'
+    exec sleep 1000000 ;;
   *' /refuse'*) printf 'HTTP/1.1 418 No\r\nContent-Length: 5\r\n\r\nnever' ;;
   *) printf 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n' ;;
 esac`;

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { type Duplex, PassThrough } from 'node:stream';
 import t, { type Test } from 'tap';
 import { SpdySession, type SpdyStream } from '#daemon/streaming/spdy/session.js';
@@ -101,6 +101,31 @@ t.test('an output that breaks ends the session with its error', async (t) => {
   await t.rejects(runSession(url, wanted), { message: /no space/ });
   await reported();
   t.equal(sockets.size, 0);
+});
+
+t.test('a runtime that resets the connection behind its last words, while input comes', async (t) => {
+  const wanted = streams();
+  const stdin = wanted.stdin as PassThrough;
+  const outputs: SpdyStream[] = [];
+  const { url } = await runtime(t, (stream, socket) => {
+    const type = stream.headers['streamtype'];
+    if (type !== 'stdin') outputs.push(stream);
+    else {
+      stream.once('data', async () => {
+        const say = (output: SpdyStream) =>
+          new Promise<void>((resolve) => {
+            output.end(output.headers['streamtype'] === 'error' ? '{"status":"Success"}' : 'last words', resolve);
+          });
+        await Promise.all(outputs.map(say));
+        // Nothing has been read since then: the next write fails first.
+        (socket as Socket).resetAndDestroy();
+        for (let i = 0; i < 3; i++) stdin.write('more');
+      });
+    }
+    if (outputs.length === 3) stdin.write('some');
+  });
+  t.equal(await runSession(url, wanted), 0);
+  t.equal(String((wanted.stdout as PassThrough).read()), 'last words');
 });
 
 t.test('a final status that is none is an error of the runtime', async (t) => {

@@ -24,7 +24,6 @@ function upgrade(url: string, protocol: string, signal?: AbortSignal): Promise<D
   return new Promise((resolve, reject) => {
     const call = request(url, {
       method: 'POST',
-      agent: false,
       createConnection: ({ host, port }) => new ReadingSocket().connect(Number(port), host ?? ''),
       ...(signal === undefined ? {} : { signal }),
       headers: { Connection: 'Upgrade', Upgrade: spdyUpgrade, [protocolVersionHeader]: protocol },
