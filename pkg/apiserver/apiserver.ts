@@ -153,6 +153,7 @@ export class ApiServer implements Daemon {
   readonly #ready = deferred();
   readonly #responder: Responder;
   readonly #writer: ResponseWriter;
+  readonly #metrics: RequestMetrics;
   readonly #yaml: YamlReader;
   #server: HttpsServer | undefined;
   #address: AddressInfo | undefined;
@@ -173,6 +174,7 @@ export class ApiServer implements Daemon {
       registry: dependencies.metrics,
       isServed: (info) => this.resources.serves(info.group, info.version, info.resource, info.subresource),
     });
+    this.#metrics = metrics;
     this.#writer = this.#makeWriter(metrics);
     const registry: RegistryContext = {
       dialect,
@@ -188,7 +190,7 @@ export class ApiServer implements Daemon {
       frames: new RecentFrames(),
       authorizer: dependencies.authorizer,
       admission: dependencies.admission ?? [],
-      admissionMetrics: new AdmissionMetrics(dependencies.metrics),
+      admissionMetrics: new AdmissionMetrics(dependencies.metrics, () => clock.monotonic()),
       hooks: dependencies.hooks ?? [],
       managedFields: new ManagedFields({ dialect, clock, codec }),
       resources: this.resources,
@@ -290,7 +292,17 @@ export class ApiServer implements Daemon {
       const failure = (error: unknown) => this.#responder.failure(undefined, error);
       const { maxBodyBytes } = this.#options;
       const writer = this.#writer;
-      this.#server = new HttpsServer({ ...listen, handler, upgrade, failure, writer, log, clock, maxBodyBytes });
+      this.#server = new HttpsServer({
+        ...listen,
+        handler,
+        upgrade,
+        failure,
+        writer,
+        log,
+        clock,
+        maxBodyBytes,
+        observer: this.#metrics,
+      });
       this.#address = await this.#server.listen();
       log.info({ host: listen.host, port: this.#address.port }, 'listening');
     }

@@ -1,18 +1,23 @@
 /** Request metrics, named as in 1.24. */
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { ApiRequest } from '#apiserver/http/exchange.js';
-import type { RequestInfo } from '#apiserver/http/request-info.js';
-import { RequestSeries } from '#apiserver/http/request-series.js';
-
-const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-const verbs = new Set(['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection']);
-
-/** Reads may be answered in far less than a millisecond, hence the small buckets below those of 1.24. */
-const bucketsSeconds = [0.0005, 0.001, 0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.5, 2, 3, 5, 10, 30, 60];
+import { counted, knownLength } from '#apiserver/http/counted-body.js';
+import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
+import { type AfterTimeout, type InFlightKind, RequestFailures } from '#apiserver/http/request-failures.js';
+import { type RequestInfo, requestInfo } from '#apiserver/http/request-info.js';
+import {
+  dryRunLabel,
+  type Place,
+  placeKey,
+  placeLabels,
+  plainPlace,
+  resourcePlace,
+} from '#apiserver/http/request-labels.js';
+import { RequestKind, RequestSeries } from '#apiserver/http/request-series.js';
+import { exponentialBuckets } from '#daemon/metrics/metric.js';
+import { type HistogramSeries, PlainCounter, PlainHistogram } from '#daemon/metrics/plain-series.js';
 
 const deprecatedPlace = ['group', 'version', 'resource', 'subresource', 'removed_release'] as const;
-const place = ['verb', 'group', 'version', 'resource', 'subresource', 'scope'] as const;
-type Place = (typeof place)[number];
+const eventLabels = ['group', 'version', 'kind'] as const;
 
 export interface RequestMetricsOptions {
   readonly registry: Registry;
@@ -20,41 +25,74 @@ export interface RequestMetricsOptions {
   readonly isServed: (info: RequestInfo) => boolean;
 }
 
+/** A request that was answered. */
+export interface Observed {
+  readonly request: ApiRequest;
+  /** Absent for what could not be read as a request. */
+  readonly info: RequestInfo | undefined;
+  readonly elapsedMs: number;
+  /** It came from this server itself. */
+  readonly own: boolean;
+}
+
+/** Time that the stages before the endpoint took, of requests that they let through. */
+export interface FilterSeries {
+  readonly authentication: HistogramSeries;
+  readonly impersonation: HistogramSeries;
+  readonly authorization: HistogramSeries;
+}
+
 export class RequestMetrics {
+  readonly filters: FilterSeries;
   readonly #registry: Registry;
   readonly #isServed: (info: RequestInfo) => boolean;
   readonly #series: RequestSeries;
-  readonly #longRunning: Gauge<Place>;
+  readonly #failures: RequestFailures;
+  readonly #longRunning: Gauge;
   readonly #deprecated: Gauge<(typeof deprecatedPlace)[number]>;
+  readonly #watchEvents: PlainCounter;
+  readonly #watchEventSizes: PlainHistogram;
 
   constructor({ registry, isServed }: RequestMetricsOptions) {
     this.#registry = registry;
     this.#isServed = isServed;
     const registers = [registry];
-    this.#series = new RequestSeries({
-      registry,
-      requests: {
-        name: 'apiserver_request_total',
-        help: 'Requests answered, by verb, resource, scope and HTTP code.',
-      },
-      seconds: {
-        name: 'apiserver_request_duration_seconds',
-        help: 'Time from the arrival of a request to the start of its response.',
-        buckets: bucketsSeconds,
-      },
-    });
+    this.#series = new RequestSeries(registry);
+    this.#failures = new RequestFailures(registry);
     this.#longRunning = new Gauge({
       name: 'apiserver_longrunning_requests',
-      help: 'Watches and other requests without a time limit that are open.',
-      labelNames: place,
+      help: '[ALPHA] Gauge of all active long-running apiserver requests broken out by verb, group, version, resource, scope and component. Not all requests are tracked this way.',
+      labelNames: [...placeLabels, 'component'],
       registers,
     });
     this.#deprecated = new Gauge({
       name: 'apiserver_requested_deprecated_apis',
-      help: 'One for each deprecated resource that was asked for, by the release that removes it.',
+      help: '[STABLE] Gauge of deprecated APIs that have been requested, broken out by API group, version, resource, subresource, and removed_release.',
       labelNames: deprecatedPlace,
       registers,
     });
+    this.#watchEvents = new PlainCounter(registry, {
+      name: 'apiserver_watch_events_total',
+      help: '[ALPHA] Number of events sent in watch clients',
+      labelNames: eventLabels,
+    });
+    this.#watchEventSizes = new PlainHistogram(registry, {
+      name: 'apiserver_watch_events_sizes',
+      help: '[ALPHA] Watch event size distribution in bytes',
+      labelNames: eventLabels,
+      buckets: exponentialBuckets(1024, 2, 8),
+    });
+    const filters = new PlainHistogram(registry, {
+      name: 'apiserver_request_filter_duration_seconds',
+      help: '[ALPHA] Request filter latency distribution in seconds, for each filter type',
+      labelNames: ['filter'],
+      buckets: [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 5],
+    });
+    this.filters = {
+      authentication: filters.labels('authentication'),
+      impersonation: filters.labels('impersonation'),
+      authorization: filters.labels('authorization'),
+    };
   }
 
   /** Remembers that somebody asked for what will go away; `removed` is the release that has it no more, if that is known. */
@@ -62,20 +100,60 @@ export class RequestMetrics {
     this.#deprecated.set({ group, version, resource, subresource, removed_release: removed }, 1);
   }
 
-  observe(request: ApiRequest, info: RequestInfo | undefined, code: number, elapsedMs: number): void {
-    const sample = { code, seconds: elapsedMs / 1000 };
-    const key = keyOf(request.method, info);
-    // What is not served becomes one series for each method, however many names clients think of.
-    const known = this.#series.has(key) || (info?.resourceRequest === true && this.#isServed(info));
-    const labels = () => this.#labels(request.method, info);
-    this.#series.add(known ? key : keyOf(request.method, undefined), labels, sample);
+  /** Counts the request; the result is to be sent, being the response whose size is counted as it is written. */
+  observe(observed: Observed, response: ApiResponse): ApiResponse {
+    const { request, info, elapsedMs, own } = observed;
+    const kind = this.#kind(request, info);
+    kind.add(response.status, elapsedMs / 1000);
+    if (own) kind.own++;
+    if (info?.verb !== 'get' && info?.verb !== 'list') return response;
+    const { body } = response;
+    const length = knownLength(body);
+    if (length !== undefined) kind.size(length);
+    else if (body !== undefined && !Buffer.isBuffer(body)) {
+      return { ...response, body: counted(body, (bytes) => kind.size(bytes)) };
+    }
+    return response;
+  }
+
+  /** An answer broke off after its head had been sent. */
+  aborted(request: Pick<ApiRequest, 'method' | 'url' | 'headers'>): void {
+    this.#failures.aborted(this.#place(request, infoOf(request)));
+  }
+
+  /** A request was refused because there were too many of its kind. */
+  dropped(kind: InFlightKind, request: ApiRequest, info: RequestInfo): void {
+    this.#failures.dropped(kind, this.#place(request, info));
+  }
+
+  /** The time of a request was over. */
+  timedOut(request: ApiRequest, info: RequestInfo): void {
+    this.#failures.timedOut(this.#place(request, info));
+  }
+
+  afterTimeout(status: AfterTimeout): void {
+    this.#failures.afterTimeout(status);
+  }
+
+  handshakeFailed(): void {
+    this.#failures.handshakeFailed();
+  }
+
+  /** Where a watch counts each event that it sends, with its bytes. */
+  watchEvents(group: string, version: string, kind: string): (bytes: number) => void {
+    const count = this.#watchEvents.labels(group, version, kind);
+    const sizes = this.#watchEventSizes.labels(group, version, kind);
+    return (bytes) => {
+      count.inc();
+      sizes.observe(bytes);
+    };
   }
 
   /** Tells how many requests are being worked on; asked when the series are read. */
   inFlight(counts: () => { readonly readOnly: number; readonly mutating: number }): void {
     new Gauge({
       name: 'apiserver_current_inflight_requests',
-      help: 'Requests that are being worked on, reads and writes apart.',
+      help: '[STABLE] Maximal number of currently used inflight request limit of this apiserver per request kind in last second.',
       labelNames: ['request_kind'],
       registers: [this.#registry],
       collect() {
@@ -88,7 +166,7 @@ export class RequestMetrics {
 
   /** Counts an open watch; the result ends the count. */
   watchOpened(info: RequestInfo): () => void {
-    const labels = this.#labels('GET', info);
+    const labels = { ...this.#place({ method: 'GET', headers: {} }, info), component: 'apiserver' };
     this.#longRunning.inc(labels);
     return () => this.#longRunning.dec(labels);
   }
@@ -119,25 +197,38 @@ export class RequestMetrics {
     return () => refused.inc();
   }
 
-  #labels(method: string, info: RequestInfo | undefined): Record<Place, string> {
-    if (info === undefined || !info.resourceRequest || !this.#isServed(info)) {
-      const verb = methods.has(method) ? method : 'other';
-      return { verb, group: '', version: '', resource: '', subresource: '', scope: '' };
+  #kind(request: ApiRequest, info: RequestInfo | undefined): RequestKind {
+    const dryRun = info === undefined ? '' : dryRunLabel(info);
+    if (info?.resourceRequest === true) {
+      const key = `${placeKey(request, info)} ${dryRun}`;
+      const known = this.#series.get(key);
+      if (known !== undefined) return known;
+      if (this.#isServed(info)) return this.#add(key, resourcePlace(request, info), dryRun);
     }
-    const { group, version, resource, subresource } = info;
-    const verb = verbs.has(info.verb) ? info.verb.toUpperCase() : 'other';
-    return { verb, group, version, resource, subresource, scope: scopeOf(info) };
+    // What is not served becomes one series for each method, however many names clients think of.
+    const place = this.#place(request, info);
+    const key = `${place.verb} ${place.subresource}`;
+    return this.#series.get(key) ?? this.#add(key, place, '');
+  }
+
+  #add(key: string, place: Place, dryRun: string): RequestKind {
+    const kind = new RequestKind(place, dryRun);
+    this.#series.set(key, kind);
+    return kind;
+  }
+
+  #place(request: Pick<ApiRequest, 'method' | 'headers'>, info: RequestInfo | undefined): Place {
+    return info?.resourceRequest === true && this.#isServed(info)
+      ? resourcePlace(request, info)
+      : plainPlace(request.method, info?.path);
   }
 }
 
-/** One text for one set of labels. */
-function keyOf(method: string, info: RequestInfo | undefined): string {
-  if (info === undefined || !info.resourceRequest) return methods.has(method) ? method : 'other';
-  const { verb, group, version, resource, subresource } = info;
-  return `${verbs.has(verb) ? verb : 'other'} ${group}/${version}/${resource}/${subresource} ${scopeOf(info)}`;
-}
-
-function scopeOf(info: RequestInfo): string {
-  if (info.name !== '') return 'resource';
-  return info.namespace === '' ? 'cluster' : 'namespace';
+function infoOf(request: Pick<ApiRequest, 'method' | 'url'>): RequestInfo | undefined {
+  try {
+    return requestInfo(request);
+  } catch {
+    // What is no request has been answered with 400; it counts by its method.
+    return undefined;
+  }
 }

@@ -1,62 +1,134 @@
 /**
- * The two series that every request adds to, kept as plain numbers and turned into prom-client's form when they are read:
+ * The series that every request adds to, kept as plain numbers and turned into prom-client's form when they are read:
  * looking a series up by a set of labels for each request would cost more than what the request itself takes out of memory.
  */
 import type { Registry } from 'prom-client';
+import type { Place } from '#apiserver/http/request-labels.js';
+import { exponentialBuckets } from '#daemon/metrics/metric.js';
 import { HistogramSeries, registerMetric, type SeriesValue } from '#daemon/metrics/plain-series.js';
 
-export interface SeriesOptions {
-  readonly registry: Registry;
-  readonly requests: { readonly name: string; readonly help: string };
-  readonly seconds: { readonly name: string; readonly help: string; readonly buckets: readonly number[] };
-}
+const component = 'apiserver';
 
-type Labels = Readonly<Record<string, string>>;
+const secondsBuckets = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
+/** From 1 kB to 1 GB. */
+const sizeBuckets = exponentialBuckets(1000, 10, 7);
 
 /** What requests of one kind have added up to. */
-interface Series {
-  readonly labels: Labels;
-  readonly byCode: Map<number, number>;
-  readonly seconds: HistogramSeries;
+export class RequestKind {
+  readonly place: Place;
+  readonly dryRun: string;
+  readonly byCode = new Map<number, number>();
+  readonly seconds = new HistogramSeries(secondsBuckets);
+  /** Of reads only. */
+  sizes: HistogramSeries | undefined;
+  /** Made by this server itself, over its loopback client. */
+  own = 0;
+
+  constructor(place: Place, dryRun: string) {
+    this.place = place;
+    this.dryRun = dryRun;
+  }
+
+  add(code: number, seconds: number): void {
+    this.byCode.set(code, (this.byCode.get(code) ?? 0) + 1);
+    this.seconds.observe(seconds);
+  }
+
+  size(bytes: number): void {
+    this.sizes ??= new HistogramSeries(sizeBuckets);
+    this.sizes.observe(bytes);
+  }
 }
 
 export class RequestSeries {
-  readonly #options: SeriesOptions;
-  readonly #series = new Map<string, Series>();
+  readonly #kinds = new Map<string, RequestKind>();
 
-  constructor(options: SeriesOptions) {
-    this.#options = options;
-    const { registry, requests, seconds } = options;
-    const reset = () => this.#series.clear();
-    const { name, help } = seconds;
-    registerMetric(registry, { ...requests, type: 'counter', values: () => this.#requestValues(), reset });
-    registerMetric(registry, { name, help, type: 'histogram', values: () => this.#secondValues(), reset });
+  constructor(registry: Registry) {
+    const reset = () => this.#kinds.clear();
+    registerMetric(registry, {
+      name: 'apiserver_request_total',
+      help: '[STABLE] Counter of apiserver requests broken out for each verb, dry run value, group, version, resource, scope, component, and HTTP response code.',
+      type: 'counter',
+      values: () => this.#requests(),
+      reset,
+    });
+    registerMetric(registry, {
+      name: 'apiserver_request_duration_seconds',
+      help: '[STABLE] Response latency distribution in seconds for each verb, dry run value, group, version, resource, subresource, scope and component.',
+      type: 'histogram',
+      values: () => this.#seconds(),
+      reset,
+    });
+    // No webhook is ever called, so there is nothing to subtract.
+    registerMetric(registry, {
+      name: 'apiserver_request_slo_duration_seconds',
+      help: '[ALPHA] Response latency distribution (not counting webhook duration) in seconds for each verb, group, version, resource, subresource, scope and component.',
+      type: 'histogram',
+      values: () => this.#merged('apiserver_request_slo_duration_seconds', secondsBuckets, ({ seconds }) => seconds),
+      reset,
+    });
+    registerMetric(registry, {
+      name: 'apiserver_response_sizes',
+      help: '[STABLE] Response size distribution in bytes for each group, version, verb, resource, subresource, scope and component.',
+      type: 'histogram',
+      values: () => this.#merged('apiserver_response_sizes', sizeBuckets, ({ sizes }) => sizes),
+      reset,
+    });
+    registerMetric(registry, {
+      name: 'apiserver_selfrequest_total',
+      help: '[ALPHA] Counter of apiserver self-requests broken out for each verb, API resource and subresource.',
+      type: 'counter',
+      values: () => this.#own(),
+      reset,
+    });
   }
 
-  has(key: string): boolean {
-    return this.#series.has(key);
+  get(key: string): RequestKind | undefined {
+    return this.#kinds.get(key);
   }
 
-  /** `key` names the series; its labels are asked for once. */
-  add(key: string, labels: () => Labels, { code, seconds }: { readonly code: number; readonly seconds: number }): void {
-    let series = this.#series.get(key);
-    if (series === undefined) {
-      const { buckets } = this.#options.seconds;
-      series = { labels: labels(), byCode: new Map(), seconds: new HistogramSeries(buckets) };
-      this.#series.set(key, series);
+  set(key: string, kind: RequestKind): void {
+    this.#kinds.set(key, kind);
+  }
+
+  *#requests(): Generator<SeriesValue> {
+    for (const { place, dryRun, byCode } of this.#kinds.values()) {
+      for (const [code, value] of byCode) yield { labels: { ...place, dry_run: dryRun, component, code }, value };
     }
-    series.byCode.set(code, (series.byCode.get(code) ?? 0) + 1);
-    series.seconds.observe(seconds);
   }
 
-  *#requestValues(): Generator<SeriesValue> {
-    for (const { labels, byCode } of this.#series.values()) {
-      for (const [code, value] of byCode) yield { labels: { ...labels, code }, value };
+  *#seconds(): Generator<SeriesValue> {
+    for (const { place, dryRun, seconds } of this.#kinds.values()) {
+      yield* seconds.values('apiserver_request_duration_seconds', { ...place, dry_run: dryRun, component });
     }
   }
 
-  *#secondValues(): Generator<SeriesValue> {
-    const { name } = this.#options.seconds;
-    for (const { labels, seconds } of this.#series.values()) yield* seconds.values(name, labels);
+  /** Dry runs and others together. */
+  *#merged(
+    name: string,
+    buckets: readonly number[],
+    of: (kind: RequestKind) => HistogramSeries | undefined,
+  ): Generator<SeriesValue> {
+    const sums = new Map<string, { readonly place: Place; readonly sum: HistogramSeries }>();
+    for (const kind of this.#kinds.values()) {
+      const series = of(kind);
+      if (series === undefined) continue;
+      const key = Object.values(kind.place).join(' ');
+      const merged = sums.get(key) ?? { place: kind.place, sum: new HistogramSeries(buckets) };
+      merged.sum.add(series);
+      sums.set(key, merged);
+    }
+    for (const { place, sum } of sums.values()) yield* sum.values(name, { ...place, component });
+  }
+
+  *#own(): Generator<SeriesValue> {
+    const sums = new Map<string, { labels: Record<string, string>; value: number }>();
+    for (const { place, own } of this.#kinds.values()) {
+      if (own === 0) continue;
+      const { verb, resource, subresource } = place;
+      const key = `${verb} ${resource}/${subresource}`;
+      sums.set(key, { labels: { verb, resource, subresource }, value: (sums.get(key)?.value ?? 0) + own });
+    }
+    yield* sums.values();
   }
 }

@@ -16,7 +16,7 @@ import type { SecureContext, TLSSocket } from 'node:tls';
 import type { Clock } from '#apimachinery/clock.js';
 import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';
 import { type Connection, Connections } from '#apiserver/http/connections.js';
-import type { ApiHandler, ApiResponse, UpgradeHandler } from '#apiserver/http/exchange.js';
+import type { ApiHandler, ApiRequest, ApiResponse, UpgradeHandler } from '#apiserver/http/exchange.js';
 import { hostAnswer, hostFailure } from '#apiserver/http/host-header.js';
 import { LazyAbort } from '#apiserver/http/lazy-abort.js';
 import { lingerAfterAnswer } from '#apiserver/http/linger.js';
@@ -60,6 +60,15 @@ export interface ServerOptions {
   readonly strictTransportSecurity?: string;
   /** True for a request whose HTTP/2 connection is to be made anew, maybe to another server; absent: never. */
   readonly goAway?: () => boolean;
+  readonly observer?: ServerObserver;
+}
+
+/** Is told of what goes wrong below the handler. */
+export interface ServerObserver {
+  /** A client did not get as far as TLS. */
+  handshakeFailed(): void;
+  /** An answer broke off after its head had been sent, although its client was there. */
+  aborted(request: Pick<ApiRequest, 'method' | 'url' | 'headers'>): void;
 }
 
 /** What one connection may take of the server's time. */
@@ -236,6 +245,7 @@ export class HttpsServer {
     server.on('clientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => this.#clientError(error, socket));
     // A client that speaks no TLS or breaks off is its own problem.
     server.on('tlsClientError', (err, socket) => {
+      this.#options.observer?.handshakeFailed();
       this.#options.log.debug({ err, remote: socket.remoteAddress }, 'TLS handshake failed');
     });
     return server;
@@ -301,6 +311,7 @@ export class HttpsServer {
     if (response.headersSent) {
       const level = error instanceof ConnectionLostError ? 'info' : 'warn';
       log[level]({ err: error, url: raw.url }, 'answer broken off');
+      this.#options.observer?.aborted({ method: raw.method ?? 'GET', url: raw.url ?? '/', headers: headersOf(raw) });
       response.destroy();
       return;
     }

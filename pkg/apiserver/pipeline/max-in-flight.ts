@@ -1,6 +1,7 @@
 /** Bounds how many requests are worked on at once, reads and writes apart, as 1.24's max-in-flight filter. */
 import { tooManyRequests } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
+import type { InFlightKind } from '#apiserver/http/request-failures.js';
 import { isLongRunning } from '#apiserver/pipeline/long-running.js';
 
 export interface InFlightLimits {
@@ -12,15 +13,26 @@ export interface InFlightLimits {
 
 const readVerbs = new Set(['get', 'list', 'watch']);
 
+type InFlightRequest = Pick<RequestContext, 'info' | 'user' | 'request'>;
+
+export interface MaxInFlightOptions {
+  readonly limits: InFlightLimits;
+  /** Its members are never refused: they are the ones who repair things. */
+  readonly exemptGroup: string;
+  /** Told of each request that is refused. */
+  readonly refused: (kind: InFlightKind, context: InFlightRequest) => void;
+}
+
 export class MaxInFlight {
   readonly #limits: InFlightLimits;
   readonly #exemptGroup: string;
+  readonly #refused: (kind: InFlightKind, context: InFlightRequest) => void;
   readonly #counts = { readOnly: 0, mutating: 0 };
 
-  /** Members of `exemptGroup` are never refused: they are the ones who repair things. */
-  constructor(limits: InFlightLimits, exemptGroup: string) {
+  constructor({ limits, exemptGroup, refused }: MaxInFlightOptions) {
     this.#limits = limits;
     this.#exemptGroup = exemptGroup;
+    this.#refused = refused;
   }
 
   get current(): { readonly readOnly: number; readonly mutating: number } {
@@ -31,12 +43,13 @@ export class MaxInFlight {
    * Takes a place and gives the function that frees it. Throws 429 when there is none. Requests of daemons in this very
    * process take no place: their number is bounded by their workers, and a refusal would cost more than it spares.
    */
-  enter(context: Pick<RequestContext, 'info' | 'user' | 'request'>): () => void {
+  enter(context: InFlightRequest): () => void {
     const { info, user, request } = context;
     if (isLongRunning(info) || request.user !== undefined) return () => undefined;
     const kind = readVerbs.has(info.verb) ? 'readOnly' : 'mutating';
     const limit = this.#limits[kind];
     if (limit > 0 && this.#counts[kind] >= limit && !user.groups.includes(this.#exemptGroup)) {
+      this.#refused(kind, context);
       throw tooManyRequests('Too many requests, please try again later.', 1);
     }
     this.#counts[kind] += 1;

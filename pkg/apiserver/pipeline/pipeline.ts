@@ -6,13 +6,14 @@ import type { Clock } from '#apimachinery/clock.js';
 import { Deadlines } from '#apimachinery/deadlines.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { DurationError, parseDuration } from '#apimachinery/duration.js';
-import { badRequest, unauthorized } from '#apimachinery/errors/status.js';
+import { badRequest, statusOf, unauthorized } from '#apimachinery/errors/status.js';
 import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import { attributesOf, authorize } from '#apiserver/authorization/authorize.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import type { RequestMetrics } from '#apiserver/http/metrics.js';
+import type { AfterTimeout } from '#apiserver/http/request-failures.js';
 import { type RequestInfo, requestInfo } from '#apiserver/http/request-info.js';
 import { impersonate } from '#apiserver/pipeline/impersonation.js';
 import { isLongRunning } from '#apiserver/pipeline/long-running.js';
@@ -37,6 +38,9 @@ export interface PipelineOptions {
   readonly requestTimeoutMs: number;
 }
 
+/** How long the end of work is waited for whose request has been answered with 504. */
+const followUpMs = 300_000;
+
 /** Answers an authenticated and authorized request. */
 export type Endpoint = (context: RequestContext) => Promise<ApiResponse>;
 
@@ -47,14 +51,19 @@ export class Pipeline {
 
   constructor(options: PipelineOptions) {
     this.#options = options;
-    this.#inFlight = new MaxInFlight(options.limits, options.dialect.groups.masters);
+    const { limits, dialect, metrics } = options;
+    this.#inFlight = new MaxInFlight({
+      limits,
+      exemptGroup: dialect.groups.masters,
+      refused: (kind, { request, info }) => metrics.dropped(kind, request, info),
+    });
     this.#deadlines = new Deadlines(options.clock);
-    options.metrics.inFlight(() => this.#inFlight.current);
+    metrics.inFlight(() => this.#inFlight.current);
   }
 
   /** Never rejects. */
   async run(request: ApiRequest, endpoint: Endpoint): Promise<ApiResponse> {
-    const { newUID, responder, metrics, clock, log } = this.#options;
+    const { newUID, responder, metrics, clock, log, dialect } = this.#options;
     const auditId = request.headers['audit-id']?.slice(0, 64) ?? newUID();
     const started = clock.monotonic();
     const warnings: string[] = [];
@@ -78,7 +87,8 @@ export class Pipeline {
       }
     }
     const elapsedMs = clock.monotonic() - started;
-    metrics.observe(request, info, response.status, elapsedMs);
+    const own = scope?.user.name === dialect.users.apiServer;
+    response = metrics.observe({ request, info, elapsedMs, own }, response);
     if (log.isLevelEnabled('debug')) {
       log.debug({ auditId, method: request.method, url: request.url, status: response.status, elapsedMs }, 'request');
     }
@@ -91,22 +101,51 @@ export class Pipeline {
   #limited(scope: RequestScope, endpoint: Endpoint): Promise<ApiResponse> {
     const dueMs = this.#options.clock.monotonic() + this.#timeLimit(scope.info);
     return new Promise((resolve, reject) => {
-      scope.limit(dueMs, reject);
+      const work = this.#authorized(scope, endpoint);
+      scope.limit(dueMs, (error) => {
+        reject(error);
+        this.#options.metrics.timedOut(scope.request, scope.info);
+        this.#followUp(work);
+      });
       this.#deadlines.add(scope);
-      this.#authorized(scope, endpoint).then(resolve, reject);
+      work.then(resolve, reject);
     });
   }
 
+  /** Tells what becomes of the work on a request whose time was over. */
+  #followUp(work: Promise<ApiResponse>): void {
+    const { metrics, clock } = this.#options;
+    let told = false;
+    const tell = (status: AfterTimeout) => {
+      if (!told) metrics.afterTimeout(status);
+      told = true;
+      timer.cancel();
+    };
+    const timer = clock.setTimer(() => tell('pending'), followUpMs);
+    work.then(
+      () => tell('ok'),
+      // An answer all the same, unless nobody has foreseen it.
+      (error: unknown) => tell(statusOf(error) === undefined ? 'panic' : 'ok'),
+    );
+  }
+
   async #authorized(scope: RequestScope, endpoint: Endpoint): Promise<ApiResponse> {
-    const { authenticator, authorizer, dialect } = this.#options;
+    const { authenticator, authorizer, dialect, clock, metrics } = this.#options;
+    const { filters } = metrics;
     const { request, info } = scope;
+    const startedMs = clock.monotonic();
     const user = request.user ?? (await authenticator.authenticate(request));
     if (user === undefined) throw unauthorized();
+    const authenticatedMs = clock.monotonic();
+    if (request.user === undefined) filters.authentication.observe((authenticatedMs - startedMs) / 1000);
     const treatedAs = impersonate(request, user, authorizer, dialect);
     scope.user = treatedAs instanceof Promise ? await treatedAs : treatedAs;
+    const impersonatedMs = clock.monotonic();
+    filters.impersonation.observe((impersonatedMs - authenticatedMs) / 1000);
     const leave = this.#inFlight.enter(scope);
     try {
       await authorize(authorizer, attributesOf(info, scope.user));
+      filters.authorization.observe((clock.monotonic() - impersonatedMs) / 1000);
       // Only now that its sender may send it.
       if (request.readBody !== undefined) request.body = await request.readBody();
       const ahead = this.#options.parseAhead?.(request);

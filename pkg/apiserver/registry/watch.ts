@@ -159,14 +159,21 @@ async function* run(watch: Run): AsyncGenerator<Buffer> {
     ? registry.clock.setTimer(() => session.requestBookmark(), Math.max(0, lifetimeMs - lastBookmarkMs))
     : undefined;
   const closed = registry.metrics.watchOpened(watch.info);
+  const { group, version } = watch.info;
+  const sent = registry.metrics.watchEvents(group, version, watch.resource.declaration.kind);
   try {
     for await (const events of session) {
       const later = converted(watch.resource, entriesOf(events), end);
       if (later !== undefined) await later;
       const [event] = events;
       const { form } = encoder;
-      if (form === undefined || event === undefined || events.length > 1) yield* pieces(partsOf(encoder, events));
-      else yield registry.frames.bytes(event, form, () => encoder.event(event));
+      if (form === undefined || event === undefined || events.length > 1) {
+        yield* pieces(partsOf(encoder, events, sent));
+        continue;
+      }
+      const frame = registry.frames.bytes(event, form, () => encoder.event(event));
+      sent(frame.length);
+      yield frame;
     }
   } catch (error) {
     // A client that was too slow goes on from the last version that it has seen; an error would make it list again.
@@ -185,6 +192,17 @@ function entriesOf(events: readonly ResourceEvent[]): Entry[] {
   return events.flatMap((event) => (event.type === 'BOOKMARK' ? [] : [event.entry]));
 }
 
-function* partsOf(encoder: FrameEncoder, events: readonly ResourceEvent[]): Generator<Buffer> {
-  for (const event of events) yield* encoder.event(event);
+function* partsOf(
+  encoder: FrameEncoder,
+  events: readonly ResourceEvent[],
+  sent: (bytes: number) => void,
+): Generator<Buffer> {
+  for (const event of events) {
+    let bytes = 0;
+    for (const part of encoder.event(event)) {
+      bytes += part.length;
+      yield part;
+    }
+    sent(bytes);
+  }
 }

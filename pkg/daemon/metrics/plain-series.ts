@@ -10,6 +10,7 @@ export interface SeriesConfiguration {
   readonly labelNames?: readonly string[];
 }
 
+type MetricType = 'counter' | 'histogram' | 'summary';
 type Labels = Readonly<Record<string, string>>;
 
 export interface SeriesValue {
@@ -49,6 +50,13 @@ export class HistogramSeries {
     this.count++;
   }
 
+  /** Takes in what another one with the same buckets has. */
+  add(other: HistogramSeries): void {
+    for (const [i, count] of other.counts.entries()) this.counts[i] = (this.counts[i] as number) + count;
+    this.sum += other.sum;
+    this.count += other.count;
+  }
+
   /** As prom-client has them, the buckets adding up. */
   *values(name: string, labels: Labels): Generator<SeriesValue> {
     let below = 0;
@@ -63,11 +71,11 @@ export class HistogramSeries {
 }
 
 /** The series of one metric by the values of its labels. */
-abstract class PlainMetric<S> {
+export abstract class PlainMetric<S> {
   readonly #labelNames: readonly string[];
   readonly #series = new Map<string, { readonly labels: Labels; readonly series: S }>();
 
-  constructor(registry: Registry, type: 'counter' | 'histogram', configuration: SeriesConfiguration) {
+  constructor(registry: Registry, type: MetricType, configuration: SeriesConfiguration) {
     const { name, help, labelNames = [] } = configuration;
     this.#labelNames = labelNames;
     registerMetric(registry, {
@@ -135,7 +143,7 @@ export class PlainHistogram extends PlainMetric<HistogramSeries> {
 interface Registered {
   readonly name: string;
   readonly help: string;
-  readonly type: 'counter' | 'histogram';
+  readonly type: MetricType;
   readonly values: () => Iterable<SeriesValue>;
   readonly reset: () => void;
 }

@@ -1,0 +1,76 @@
+/** The series of requests that this server gave up or refused, named as in release 1.24. All of them are rare. */
+import { Counter, type Registry } from 'prom-client';
+import { type Place, placeLabels } from '#apiserver/http/request-labels.js';
+
+/** What is limited apart. */
+export type InFlightKind = 'readOnly' | 'mutating';
+/** What became of the work on a request that had been answered with 504 already. */
+export type AfterTimeout = 'ok' | 'panic' | 'pending';
+
+export class RequestFailures {
+  readonly #aborts: Counter;
+  readonly #terminations: Counter;
+  readonly #dropped: Counter;
+  readonly #afterTimeout: Counter;
+  readonly #handshakes: Counter;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.#aborts = new Counter({
+      name: 'apiserver_request_aborts_total',
+      help: '[ALPHA] Number of requests which apiserver aborted possibly due to a timeout, for each group, version, verb, resource, subresource and scope',
+      labelNames: placeLabels,
+      registers,
+    });
+    this.#terminations = new Counter({
+      name: 'apiserver_request_terminations_total',
+      help: '[ALPHA] Number of requests which apiserver terminated in self-defense.',
+      labelNames: [...placeLabels, 'component', 'code'],
+      registers,
+    });
+    this.#dropped = new Counter({
+      name: 'apiserver_dropped_requests_total',
+      help: "[ALPHA] Number of requests dropped with 'Try again later' response",
+      labelNames: ['request_kind'],
+      registers,
+    });
+    this.#afterTimeout = new Counter({
+      name: 'apiserver_request_post_timeout_total',
+      help: '[ALPHA] Tracks the activity of the request handlers after the associated requests have been timed out by the apiserver',
+      labelNames: ['source', 'status'],
+      registers,
+    });
+    this.#handshakes = new Counter({
+      name: 'apiserver_tls_handshake_errors_total',
+      help: "[ALPHA] Number of requests dropped with 'TLS handshake error from' error",
+      registers,
+    });
+  }
+
+  /** An answer broke off after its head had been sent. */
+  aborted(place: Place): void {
+    this.#aborts.inc({ ...place });
+  }
+
+  /** There were too many. */
+  dropped(kind: InFlightKind, place: Place): void {
+    this.#dropped.inc({ request_kind: kind });
+    this.#terminated(place, 429);
+  }
+
+  timedOut(place: Place): void {
+    this.#terminated(place, 504);
+  }
+
+  afterTimeout(status: AfterTimeout): void {
+    this.#afterTimeout.inc({ source: 'timeout-handler', status });
+  }
+
+  handshakeFailed(): void {
+    this.#handshakes.inc();
+  }
+
+  #terminated(place: Place, code: number): void {
+    this.#terminations.inc({ ...place, component: 'apiserver', code });
+  }
+}
