@@ -4,6 +4,7 @@
  */
 
 import type { Conversion } from '#api/conversion.js';
+import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 import type { ApiObjectShape, TableRowCells } from '#api/object.js';
 import type { RuleGate } from '#api/strategy/feature-gates.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -28,7 +29,34 @@ export interface StrategyContext {
   readonly user?: Requester;
 }
 
-export interface Strategy<T extends ApiObjectShape = ApiObjectShape> {
+/** An update of one part of an object, by a subresource of its own. */
+export interface PartUpdate<T extends ApiObjectShape = ApiObjectShape> {
+  /** Puts back, in place, whatever else the request changed. */
+  prepare(object: T, old: T, context: StrategyContext): void;
+  validate(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
+}
+
+/** What a kind says about the life of its objects. A kind says it in its rules, and its strategy has it as it stands. */
+export interface Lifecycle<T extends ApiObjectShape = ApiObjectShape> {
+  /** By the subresource's name, for all but `status`: `finalize`, `approval`. */
+  readonly partUpdates?: Readonly<Record<string, PartUpdate<T>>>;
+  /** Of the stored form: objects go away by themselves after the time that the server keeps such objects; absent: never. */
+  readonly lifetime?: 'events';
+  /** Objects are made up when they are read; none is stored. */
+  readonly computed?: true;
+  /** Absent: the answer to the delete of one object is a Status. */
+  readonly deletionAnswer?: 'object';
+  /** Absent: the answer to the delete of a collection is the list of what went. */
+  readonly collectionDeletionAnswer?: 'status';
+  /** True while something besides the finalizers of the metadata keeps a deleted object. */
+  heldBySpec?(object: T): boolean;
+  /** The object as it shows that it is going. The one given is shared, and not to be changed. */
+  terminating?(object: T): T;
+  /** Which objects its scale counts, where `spec.selector` is not that label selector. */
+  scaleSelector?(object: T): LabelSelector | undefined;
+}
+
+export interface Strategy<T extends ApiObjectShape = ApiObjectShape> extends Lifecycle<T> {
   /** From and to the form that is stored; absent where that is this version's. */
   readonly conversion?: Conversion;
   /** Fills defaults in place; also run on objects read back from clients before an update. */

@@ -23,6 +23,10 @@ export function convertedStrategy<T extends ApiObjectShape, S extends ApiObjectS
   defaults,
   fieldLabels,
 }: ConvertedRules<T, S>): Strategy<T> {
+  // No kind of several versions has had a use for these.
+  const { partUpdates, heldBySpec, terminating, scaleSelector } = stored;
+  if ((partUpdates ?? heldBySpec ?? terminating ?? scaleSelector) !== undefined)
+    throw new RangeError('the stored form says of its objects what nobody converts');
   const to = (object: T, { dialect }: StrategyContext): S => conversion.toStored(object, dialect);
   const back = (object: T, changed: S, { dialect }: StrategyContext): void =>
     become(object, conversion.fromStored(changed, dialect));
@@ -79,6 +83,8 @@ export function convertedStrategy<T extends ApiObjectShape, S extends ApiObjectS
     }),
     ...(stored.allowCreateOnUpdate && { allowCreateOnUpdate: true }),
     ...(stored.allowUnconditionalUpdate !== undefined && { allowUnconditionalUpdate: stored.allowUnconditionalUpdate }),
+    ...(stored.deletionAnswer && { deletionAnswer: stored.deletionAnswer }),
+    ...(stored.collectionDeletionAnswer && { collectionDeletionAnswer: stored.collectionDeletionAnswer }),
     ...(stored.defaultPropagation && { defaultPropagation: stored.defaultPropagation }),
   };
   return Object.freeze(strategy);

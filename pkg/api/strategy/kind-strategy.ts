@@ -6,7 +6,7 @@
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/v1/objectmeta/validation.js';
 import type { ApiObjectShape, TableRowCells } from '#api/object.js';
 import { type Dropping, GatedFields } from '#api/strategy/gated-fields.js';
-import type { Strategy, StrategyContext } from '#api/strategy.js';
+import type { Lifecycle, Strategy, StrategyContext } from '#api/strategy.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
@@ -15,7 +15,7 @@ import { dns1123SubdomainErrors, type NameValidator, pathSegmentErrors } from '#
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 /** What a kind says about itself. Everything may be left out. */
-export interface KindRules<T extends ApiObjectShape> {
+export interface KindRules<T extends ApiObjectShape> extends Lifecycle<T> {
   /** Rule of names; absent: a DNS subdomain. */
   readonly name?: NameValidator;
   /** Updates only ask of generateName that a path could hold it: 1.24 does not validate these kinds as a whole then. */
@@ -111,7 +111,28 @@ function optional<T extends ApiObjectShape>(rules: KindRules<T>): Partial<Strate
     ...(rules.allowCreateOnUpdate && { allowCreateOnUpdate: true }),
     ...(rules.defaultGracePeriodSeconds && { defaultGracePeriodSeconds: rules.defaultGracePeriodSeconds }),
     ...(rules.defaultPropagation && { defaultPropagation: rules.defaultPropagation }),
+    ...lifecycle(rules),
   };
+}
+
+function lifecycle<T extends ApiObjectShape>(rules: KindRules<T>): Lifecycle<T> {
+  return {
+    ...(rules.partUpdates && { partUpdates: rules.partUpdates }),
+    ...(rules.lifetime && { lifetime: rules.lifetime }),
+    ...(rules.computed && { computed: true }),
+    ...(rules.deletionAnswer && { deletionAnswer: rules.deletionAnswer }),
+    ...(rules.collectionDeletionAnswer && { collectionDeletionAnswer: rules.collectionDeletionAnswer }),
+    ...(rules.heldBySpec && { heldBySpec: rules.heldBySpec }),
+    ...(rules.terminating && { terminating: rules.terminating }),
+    ...(rules.scaleSelector && { scaleSelector: rules.scaleSelector }),
+  };
+}
+
+/** Makes everything but the metadata, and the named fields, what it is in `old`. The values are shared. */
+export function keepAllBut<T extends ApiObjectShape>(object: T, old: T, fields: readonly string[]): void {
+  for (const field of new Set([...Object.keys(object), ...Object.keys(old)])) {
+    if (field !== 'metadata' && !fields.includes(field)) copyField(object, old, field);
+  }
 }
 
 /** What an update of the status may bring; all else stays as it is stored. */

@@ -14,13 +14,6 @@ import type { Entry } from '#storage/resource-storage.js';
 /** Deletions that one request runs side by side. */
 const parallel = 8;
 
-/**
- * Resources whose collection is deleted with a Status as the answer: specification 1, 4.3, says so for events of the newer
- * group. All others are answered with the list of what went, as in 1.24.
- */
-const answersWithStatus = ({ declaration }: ServedResource) =>
-  declaration.group === 'events' && declaration.resource === 'events';
-
 /** DELETE of a collection: what the selectors select, as it was when the request came. */
 export async function deleteCollection(
   registry: RegistryContext,
@@ -41,7 +34,8 @@ export async function deleteCollection(
     ...(match === undefined ? {} : { match }),
   });
   await removeAll(registry, context, resource, { entries: result.entries, options });
-  if (!answersWithStatus(resource)) return listResponse(registry, context, resource, { result, form, whole: false });
+  if (resource.strategy.collectionDeletionAnswer !== 'status')
+    return listResponse(registry, context, resource, { result, form, whole: false });
   const details = { ...(resource.group === '' ? {} : { group: resource.group }), kind: resource.declaration.resource };
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
   return registry.responder.object(context, status);

@@ -15,17 +15,6 @@ import { strategyContext } from '#apiserver/resources/strategy-context.js';
 import { TransientEntry } from '#apiserver/resources/transient-entry.js';
 import type { Entry } from '#storage/resource-storage.js';
 
-/** Kinds whose delete answers with the object that went rather than with a Status, as in 1.24. */
-const answersWithObject = new Set([
-  'persistentvolumeclaims',
-  'persistentvolumes',
-  'pods',
-  'podtemplates',
-  'resourcequotas',
-  'serviceaccounts',
-  'services',
-]);
-
 /** DELETE of one object. */
 export async function deleteObject(
   registry: RegistryContext,
@@ -35,7 +24,7 @@ export async function deleteObject(
   const form = negotiateObject(registry, context, resource);
   const options = deleteOptions(registry, context);
   const { entry, removed } = await remove(registry, context, resource, { name: context.info, options });
-  if (!removed || (resource.group === '' && answersWithObject.has(resource.declaration.resource))) {
+  if (!removed || resource.strategy.deletionAnswer === 'object') {
     // 1.24 says "accepted" only to clients that asked in the oldest way for dependents to go first.
     const status = !removed && options.orphanDependents === false ? 202 : 200;
     return entryResponse(registry, context, { resource, entry, form, status });
@@ -125,7 +114,7 @@ async function step(
     await deleted(registry, resource, object);
     return { done: { entry: result.entry, removed: true } };
   }
-  const marked = markNamespace(resource, plan.object);
+  const marked = resource.strategy.terminating?.(plan.object) ?? plan.object;
   const { bytes } = await formOf(resource, marked, context);
   if (options.dryRun) {
     const answered = new TransientEntry(entry.key, bytes, entry.revision, resource.stored.type);
@@ -133,13 +122,6 @@ async function step(
   }
   const result = await resource.storage.update(key, bytes, entry.revision, conditions);
   return result.ok ? { done: { entry: result.entry, removed: false } } : { raced: result.current };
-}
-
-/** A namespace that is going shows it in its phase. */
-function markNamespace(resource: ServedResource, object: ApiObjectShape): ApiObjectShape {
-  if (resource.group !== '' || resource.declaration.resource !== 'namespaces') return object;
-  const { status } = object as { status?: object };
-  return { ...object, status: { ...status, phase: 'Terminating' } } as ApiObjectShape;
 }
 
 function graceOf(

@@ -2,6 +2,8 @@ import t from 'tap';
 import { configmaps, namespaces } from '#api/core/v1/resources.gen.js';
 import type { ApiObjectShape } from '#api/object.js';
 import { schemeFor } from '#api/scheme.js';
+import { strategyFor } from '#api/strategies.js';
+import type { Strategy } from '#api/strategy.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import type { DeleteOptions } from '#apiserver/registry/delete-options.js';
 import { type DeletionPlan, planDeletion, removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
@@ -10,7 +12,7 @@ import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 const now = Date.parse('2024-05-01T12:00:00Z');
 
-function served(declaration: ServedResource['declaration'], orphans = false): ServedResource {
+function served(declaration: ServedResource['declaration'], strategy: Strategy = {}): ServedResource {
   const qualified = { group: '', resource: declaration.resource };
   const type = schemeFor(kubernetesDialect).resourceOf(declaration).type;
   return {
@@ -18,7 +20,7 @@ function served(declaration: ServedResource['declaration'], orphans = false): Se
     group: '',
     apiVersion: 'v1',
     qualified,
-    strategy: orphans ? { defaultPropagation: 'Orphan' } : {},
+    strategy,
     storage: new EmptyStorage(qualified),
     type,
     stored: { apiVersion: 'v1', kind: 'X', type, strategy: {} },
@@ -88,7 +90,7 @@ const rows: Row[] = [
   },
   {
     name: 'a kind that orphans by default',
-    resource: served(configmaps, true),
+    resource: served(configmaps, { defaultPropagation: 'Orphan' }),
     plan: { action: 'mark', object: { metadata: { finalizers: ['orphan'] } } },
   },
   { name: 'going, same grace', grace: 30, object: object(marked), plan: { action: 'pending' } },
@@ -125,7 +127,7 @@ const rows: Row[] = [
   },
   {
     name: 'a namespace is held by the finalizers of its spec',
-    resource: served(namespaces),
+    resource: served(namespaces, strategyFor(namespaces)),
     object: object({}, { spec: { finalizers: ['kubernetes'] } }),
     plan: { action: 'mark', object: { metadata: { deletionTimestamp: '2024-05-01T12:00:00Z' } } },
   },

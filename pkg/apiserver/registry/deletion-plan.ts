@@ -39,7 +39,7 @@ export function planDeletion(input: DeletionInput): DeletionPlan {
     return shortened(input, marked, metadata.deletionGracePeriodSeconds);
   }
   const finalizers = wantedFinalizers(input, dialect);
-  const held = finalizers.length > 0 || hasSpecFinalizers(input);
+  const held = finalizers.length > 0 || isHeldBySpec(input);
   const grace = graceSeconds ?? 0;
   if (!held && grace === 0) return { action: 'remove' };
   const next: ApiObjectShape = { ...object, metadata: { ...metadata } };
@@ -58,7 +58,7 @@ export function planDeletion(input: DeletionInput): DeletionPlan {
 function shortened(input: DeletionInput, marked: string, graceBefore: number): DeletionPlan {
   const { object, options } = input;
   const asked = options.gracePeriodSeconds;
-  const held = (object.metadata.finalizers ?? []).length > 0 || hasSpecFinalizers(input);
+  const held = (object.metadata.finalizers ?? []).length > 0 || isHeldBySpec(input);
   if (asked === undefined || asked >= graceBefore) {
     return !held && graceBefore === 0 ? { action: 'remove' } : { action: 'pending' };
   }
@@ -86,11 +86,8 @@ function policyOf(orphanDependents: boolean | undefined): 'Orphan' | 'Background
   return orphanDependents ? 'Orphan' : 'Background';
 }
 
-/** Namespaces have finalizers of their own, in their spec. */
-function hasSpecFinalizers({ resource, object }: Pick<DeletionInput, 'resource' | 'object'>): boolean {
-  if (resource.group !== '' || resource.declaration.resource !== 'namespaces') return false;
-  const { spec } = object as { spec?: { finalizers?: readonly string[] } };
-  return (spec?.finalizers ?? []).length > 0;
+function isHeldBySpec({ resource, object }: Pick<DeletionInput, 'resource' | 'object'>): boolean {
+  return resource.strategy.heldBySpec?.(object) === true;
 }
 
 function setFinalizers(object: ApiObjectShape, finalizers: readonly string[]): void {
@@ -105,6 +102,6 @@ function sameFinalizers(a: readonly string[], b: readonly string[]): boolean {
 /** True when an update takes away the last thing that kept a deleted object. */
 export function removesOnUpdate(resource: ServedResource, object: ApiObjectShape, old: ApiObjectShape): boolean {
   if (old.metadata.deletionTimestamp === undefined) return false;
-  if ((object.metadata.finalizers ?? []).length > 0 || hasSpecFinalizers({ resource, object })) return false;
+  if ((object.metadata.finalizers ?? []).length > 0 || isHeldBySpec({ resource, object })) return false;
   return (old.metadata.deletionGracePeriodSeconds ?? 0) === 0;
 }

@@ -1,8 +1,8 @@
 /** The loop under every change of a stored object: read, change, write if nobody was faster, else again. */
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiObjectShape } from '#api/object.js';
-import type { StrategyContext } from '#api/strategy.js';
-import { conflict, type FieldFailure, invalid, notFound, optimisticLockMessage } from '#apimachinery/errors/status.js';
+import type { PartUpdate } from '#api/strategy.js';
+import { conflict, invalid, notFound, optimisticLockMessage } from '#apimachinery/errors/status.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import { mutatingAdmission, validatingAdmission } from '#apiserver/registry/admit.js';
@@ -20,11 +20,9 @@ import { TransientEntry } from '#apiserver/resources/transient-entry.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 /** Which part of the object a request may change. */
-export interface UpdateProfile {
+export interface UpdateProfile extends PartUpdate {
   /** Empty for the object itself. */
   readonly subresource: string;
-  prepare(object: ApiObjectShape, old: ApiObjectShape, context: StrategyContext): void;
-  validate(object: ApiObjectShape, old: ApiObjectShape, context: StrategyContext): readonly FieldFailure[];
 }
 
 export interface Mutation {

@@ -55,6 +55,6 @@ function serve(options: ServeOptions, info: ResourceInfo): ServedResource {
     type: info.type,
     stored: storedVersion,
     ...(conversion && { conversion: inProcess(conversion, storedVersion, { codec, gate, dialect: scheme.dialect }) }),
-    ...(declaration.resource === 'events' ? { ttlSeconds: options.eventTTLSeconds } : {}),
+    ...(storedVersion.strategy.lifetime === 'events' ? { ttlSeconds: options.eventTTLSeconds } : {}),
   };
 }

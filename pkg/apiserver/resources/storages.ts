@@ -4,6 +4,7 @@
  */
 import { setMaxListeners } from 'node:events';
 import { schemeFor } from '#api/scheme.js';
+import { strategyFor } from '#api/strategies.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { hasNullLists, withoutNullLists } from '#apimachinery/codec/null-lists.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -40,9 +41,6 @@ export interface ResourceStoragesOptions {
   readonly gate?: (name: string) => boolean;
 }
 
-/** Resources whose lists are made up rather than stored. */
-const notStored = new Set(['componentstatuses']);
-
 interface Stored {
   readonly cache: WatchCache;
   readonly form: ResourceInfo;
@@ -69,7 +67,8 @@ export class ResourceStorages {
     for (const info of schemeFor(options.dialect).resources) {
       const { resource: name, verbs } = info.declaration;
       if (!isServed(info.declaration, gate)) continue;
-      if (verbs.includes('list') && !notStored.has(name)) versions.set(name, [...(versions.get(name) ?? []), info]);
+      if (verbs.includes('list') && strategyFor(info.declaration).computed !== true)
+        versions.set(name, [...(versions.get(name) ?? []), info]);
     }
     this.#stored = new Map(
       [...versions].map(([name, infos]) => {

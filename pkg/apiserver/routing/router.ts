@@ -18,7 +18,7 @@ import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import { warnOfDeprecation } from '#apiserver/routing/deprecation.js';
 import { serveSubresource } from '#apiserver/routing/subresource.js';
 import { serveVirtual } from '#apiserver/routing/virtual.js';
-import { bindPod } from '#apiserver/subresources/binding.js';
+import { operationOf } from '#apiserver/subresources/operations.js';
 
 export class ResourceRouter {
   readonly #registry: RegistryContext;
@@ -89,7 +89,7 @@ export class ResourceRouter {
         return watchObjects(registry, context, resource);
       case 'create':
         if (context.info.name !== '') throw methodNotServed(resource.qualified, 'POST');
-        return isBindings(resource) ? bindPod(registry, context, resource) : createObject(registry, context, resource);
+        return (operationOf(resource, '') ?? createObject)(registry, context, resource);
       case 'update':
         return updateObject(registry, context, resource, mainProfile(resource));
       case 'patch':
@@ -105,11 +105,6 @@ export class ResourceRouter {
 }
 
 const readVerbs = new Set(['get', 'list', 'watch']);
-
-/** POST to `bindings` is the old form of `pods/…/binding`. */
-function isBindings(resource: ServedResource): boolean {
-  return resource.group === '' && resource.declaration.resource === 'bindings';
-}
 
 function subresourceKind({ declaration }: ServedResource, subresource: string): string | undefined {
   return declaration.subresources?.find(({ name }) => name === subresource)?.kind;

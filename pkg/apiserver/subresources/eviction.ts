@@ -2,10 +2,9 @@
 
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/object.js';
+import { disrupted, isBudgeted } from '#api/policy/v1/poddisruptionbudget/disruption.js';
 import type { PodDisruptionBudget } from '#api/policy/v1/types.gen.js';
-import { formatTime } from '#apimachinery/clock.js';
-import { copyJson } from '#apimachinery/copy.js';
-import { badRequest, internalError, StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
+import { badRequest, internalError } from '#apimachinery/errors/status.js';
 import { compileSelector } from '#apimachinery/selectors/labels.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
@@ -26,9 +25,6 @@ import { objectOf, type ServedResource } from '#apiserver/resources/served-resou
 interface Eviction extends ApiObjectShape {
   deleteOptions?: Omit<DeleteOptions, 'dryRun'> & { dryRun?: readonly string[] };
 }
-
-/** Most disrupted pods that a budget's status remembers: 1.24's bound against writers that outrun its controller. */
-const maxDisruptedPods = 2000;
 
 /** Throws 429 when a budget allows no disruption now. */
 export async function evictPod(
@@ -56,16 +52,10 @@ export async function evictPod(
   await mutatingAdmission(registry, context, resource, call);
   await validatingAdmission(registry, context, resource, call);
   const pod = objectOf(resource, await readEntry(resource, info, { kind: 'latest' }, context.signal)) as unknown as Pod;
-  if (needsBudget(pod)) await useBudget(registry, context, { pod, dryRun });
+  if (isBudgeted(pod)) await useBudget(registry, context, { pod, dryRun });
   await remove(registry, context, resource, { name: info, options: { ...given, dryRun } });
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
   return registry.responder.object(context, status, 201);
-}
-
-/** Pods that do no work (yet, or any more) are not protected. */
-function needsBudget(pod: Pod): boolean {
-  const phase = pod.status?.phase;
-  return phase !== 'Succeeded' && phase !== 'Failed' && phase !== 'Pending' && !pod.metadata?.deletionTimestamp;
 }
 
 async function useBudget(
@@ -101,37 +91,6 @@ async function useBudget(
     options: { dryRun, fieldManager: 'eviction', fieldValidation: 'Ignore' },
     profile: statusProfile(budgets),
     trackFields: false,
-    change: (current) => disrupted(registry, current, pod),
-  });
-}
-
-/** The budget with one disruption less. */
-function disrupted(registry: RegistryContext, current: ApiObjectShape, pod: Pod): ApiObjectShape {
-  const budget = copyJson(current) as unknown as PodDisruptionBudget;
-  const name = budget.metadata?.name ?? '';
-  const { status } = budget;
-  if (status === undefined || (status.observedGeneration ?? 0) < (budget.metadata?.generation ?? 0)) {
-    throw refused(`The disruption budget ${name} is still being processed by the server.`, name, 10);
-  }
-  const disruptedPods = status.disruptedPods ?? {};
-  if (Object.keys(disruptedPods).length > maxDisruptedPods) {
-    throw refused('DisruptedPods map too big - too many evictions not confirmed by PDB controller', name, 0);
-  }
-  if (status.disruptionsAllowed <= 0) {
-    const detail = `The disruption budget ${name} needs ${status.desiredHealthy} healthy pods and has ${status.currentHealthy} currently`;
-    throw refused(detail, name, 0);
-  }
-  status.disruptionsAllowed -= 1;
-  status.disruptedPods = { ...disruptedPods, [pod.metadata?.name ?? '']: formatTime(registry.clock.now()) };
-  return budget as unknown as ApiObjectShape;
-}
-
-/** 429 with the budget's own reason as its cause, as clients that drain nodes expect it. */
-function refused(detail: string, name: string, retryAfterSeconds: number): StatusError {
-  const error = tooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", retryAfterSeconds);
-  const causes = [{ reason: 'DisruptionBudget', message: detail }];
-  return new StatusError({
-    ...error.status,
-    details: { name, causes, ...(retryAfterSeconds > 0 ? { retryAfterSeconds } : {}) },
+    change: (current) => disrupted(current as PodDisruptionBudget, pod, registry.clock.now()),
   });
 }

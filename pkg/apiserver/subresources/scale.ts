@@ -1,5 +1,6 @@
 /** `…/scale`: how many replicas, the same for all kinds that have them. */
 
+import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/object.js';
 import { copyJson } from '#apimachinery/copy.js';
 import { conflict, invalid, optimisticLockMessage } from '#apimachinery/errors/status.js';
@@ -22,7 +23,7 @@ import type { TypeRef } from '#apiserver/resources/codec.js';
 import { converted, objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 
 interface Scalable extends ApiObjectShape {
-  spec?: { replicas?: number; selector?: Record<string, unknown> };
+  spec?: { replicas?: number; selector?: LabelSelector };
   status?: { replicas?: number };
 }
 
@@ -132,7 +133,7 @@ function configurationOf({ apiVersion, declaration }: ServedResource, scale: Sca
 function scaleOf(resource: ServedResource, object: ApiObjectShape, type: TypeRef): Scale {
   const { metadata, spec, status } = object as Scalable;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
-  const selector = selectorText(resource, spec?.selector);
+  const selector = selectorText(resource, object as Scalable);
   return {
     kind: type.kind,
     apiVersion: type.apiVersion,
@@ -148,11 +149,9 @@ function scaleOf(resource: ServedResource, object: ApiObjectShape, type: TypeRef
   };
 }
 
-/** Replication controllers select by labels alone, the others by a label selector. */
-function selectorText(resource: ServedResource, selector: Record<string, unknown> | undefined): string {
-  if (selector === undefined) return '';
-  const object = resource.declaration.resource === 'replicationcontrollers' ? { matchLabels: selector } : selector;
-  return selectorFromObject(object as Parameters<typeof selectorFromObject>[0]).toString();
+function selectorText({ strategy }: ServedResource, object: Scalable): string {
+  const selector = strategy.scaleSelector === undefined ? object.spec?.selector : strategy.scaleSelector(object);
+  return selector === undefined ? '' : selectorFromObject(selector).toString();
 }
 
 /** `current` with the replicas of `scale`, whose version, when it has one, must be that of `live`. */

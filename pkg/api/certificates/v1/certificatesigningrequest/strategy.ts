@@ -5,7 +5,7 @@ import {
   checkCertificateRequest,
 } from '#api/certificates/v1/certificatesigningrequest/pkcs10.js';
 import { validateSignerName } from '#api/certificates/v1/certificatesigningrequest/signer-name.js';
-import { validateStatus } from '#api/certificates/v1/certificatesigningrequest/status-validation.js';
+import { validateApproval, validateStatus } from '#api/certificates/v1/certificatesigningrequest/status-validation.js';
 import { declaration } from '#api/certificates/v1/certificatesigningrequest.js';
 import { certificatesigningrequests } from '#api/certificates/v1/resources.gen.js';
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
@@ -34,6 +34,7 @@ export const certificateSigningRequestStrategy: Strategy<CertificateSigningReque
     // What is asked for never changes; an update is for metadata only.
     prepareForUpdate: (request, old) => copyField(request, old, 'spec'),
     prepareForStatusUpdate: (request, old, context) => setConditionTimes(request, old, context.now),
+    partUpdates: { approval: { prepare: prepareApproval, validate: validateApproval } },
     validate: (request, context, old) => validateRequest(request, context.dialect, old),
     validateStatusUpdate: (request, old) => validateStatus(request, old),
     selectableFields: (request) => ({ 'spec.signerName': request.spec.signerName ?? '' }),

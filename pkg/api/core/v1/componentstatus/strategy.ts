@@ -5,6 +5,7 @@ import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 
 export const componentStatusStrategy: Strategy<ComponentStatus> = kindStrategy<ComponentStatus>(componentstatuses, {
+  computed: true,
   cells(object) {
     const name = object.metadata.name ?? '';
     const condition = object.conditions?.find(({ type }) => type === 'Healthy');

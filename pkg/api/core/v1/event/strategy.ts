@@ -15,6 +15,7 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 /** What is the same for all versions of events. */
 export const commonEventRules: KindRules<Event> = {
   allowCreateOnUpdate: true,
+  lifetime: 'events',
   selectableFields: (event) => ({
     ...referenceFields(event.involvedObject),
     reason: event.reason ?? '',
@@ -28,7 +29,7 @@ export const commonEventRules: KindRules<Event> = {
 export const eventStrategy: Strategy<Event> = oldEventStrategy('reportingComponent');
 
 /** The old rules, which also hold in the beta version of the newer form; only the name of one field differs. */
-export function oldEventStrategy(controllerField: string): Strategy<Event> {
+export function oldEventStrategy(controllerField: string, more: KindRules<Event> = {}): Strategy<Event> {
   return kindStrategy<Event>(events, {
     name: pathSegmentErrors,
     validate: (event, context) => [
@@ -36,6 +37,7 @@ export function oldEventStrategy(controllerField: string): Strategy<Event> {
       ...(event.eventTime === undefined ? [] : validateNewFields(event, controllerField)),
     ],
     ...commonEventRules,
+    ...more,
   });
 }
 

@@ -26,6 +26,14 @@ export const namespaceStrategy: Strategy<Namespace> = kindStrategy<Namespace>(na
   prepareForUpdate(namespace, old) {
     copyField(namespace.spec, old.spec, 'finalizers');
   },
+  heldBySpec: ({ spec }) => (spec.finalizers ?? []).length > 0,
+  terminating: (namespace) => ({ ...namespace, status: { ...namespace.status, phase: 'Terminating' } }),
+  partUpdates: {
+    finalize: {
+      prepare: prepareFinalize,
+      validate: (namespace, _old, context) => validateFinalize(namespace, context),
+    },
+  },
   validate: (namespace, context) => validateFinalizers(namespace, context.dialect),
   validateStatusUpdate: (namespace) => validatePhase(namespace),
   selectableFields: (namespace) => ({ 'status.phase': namespace.status?.phase ?? '' }),

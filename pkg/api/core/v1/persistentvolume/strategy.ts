@@ -15,6 +15,7 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 const termsPath = FieldPath.of('spec', 'nodeAffinity', 'required', 'nodeSelectorTerms');
 
 export const persistentVolumeStrategy: Strategy<PersistentVolume> = kindStrategy<PersistentVolume>(persistentvolumes, {
+  deletionAnswer: 'object',
   defaults(volume) {
     volume.status = { ...volume.status, phase: volume.status?.phase || 'Pending' };
     volume.spec.persistentVolumeReclaimPolicy ||= 'Retain';

@@ -18,6 +18,7 @@ const specPath = FieldPath.of('spec');
 export const persistentVolumeClaimStrategy: Strategy<PersistentVolumeClaim> = kindStrategy<PersistentVolumeClaim>(
   persistentvolumeclaims,
   {
+    deletionAnswer: 'object',
     defaults: (claim) => defaultClaim(claim),
     prepareForCreate(claim, { dialect, gate }) {
       claim.status = { phase: 'Pending' };

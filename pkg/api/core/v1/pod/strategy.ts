@@ -17,12 +17,13 @@ import {
 import { podWarnings } from '#api/core/v1/pod/warnings.js';
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
-import { copyField, kindStrategy } from '#api/strategy/kind-strategy.js';
+import { copyField, keepAllBut, kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { addAll } from '#apimachinery/validation/failure.js';
 
 export const podStrategy: Strategy<Pod> = kindStrategy<Pod>(pods, {
+  deletionAnswer: 'object',
   defaults: (pod, context) => defaultPod(pod, context.dialect),
   prepareForCreate(pod, context) {
     pod.status = { phase: 'Pending', qosClass: computeQosClass(pod.spec) };
@@ -58,6 +59,18 @@ export const podStrategy: Strategy<Pod> = kindStrategy<Pod>(pods, {
   }),
   cells: (pod, context) => podCells(pod, context.now),
   defaultGracePeriodSeconds: podGracePeriodSeconds,
+  partUpdates: {
+    ephemeralcontainers: {
+      prepare(pod, old, context) {
+        const next = prepareEphemeralContainersUpdate(pod, old, context);
+        keepAllBut(pod, old, []);
+        pod.spec = next.spec;
+        const { managedFields } = pod.metadata;
+        pod.metadata = { ...next.metadata, ...(managedFields && { managedFields }) };
+      },
+      validate: validateEphemeralContainers,
+    },
+  },
 });
 
 function rulesOf(pod: Pod, old: Pod | undefined, context: StrategyContext): AnnotationRules {

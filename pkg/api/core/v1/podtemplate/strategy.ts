@@ -10,6 +10,7 @@ import { containerCells, formatLabels } from '#api/table/text.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 export const podTemplateStrategy: Strategy<PodTemplate> = kindStrategy<PodTemplate>(podtemplates, {
+  deletionAnswer: 'object',
   anyGenerateNameOnUpdate: true,
   generationFields: ['template'],
   defaults: (object, context) => defaultPodTemplate(object.template, context.dialect),

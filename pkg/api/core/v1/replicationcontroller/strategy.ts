@@ -23,6 +23,7 @@ export const replicationControllerStrategy: Strategy<ReplicationController> = ki
   replicationcontrollers,
   {
     generationFields: ['spec'],
+    scaleSelector: ({ spec }) => spec.selector && { matchLabels: spec.selector },
     // Clients of this oldest kind expect its pods to outlive it.
     defaultPropagation: 'Orphan',
     defaults: (controller, context) => defaultController(controller, context.dialect),

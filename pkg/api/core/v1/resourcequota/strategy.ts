@@ -16,6 +16,7 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 const specPath = FieldPath.of('spec');
 const statusPath = FieldPath.of('status');
 export const resourceQuotaStrategy: Strategy<ResourceQuota> = kindStrategy<ResourceQuota>(resourcequotas, {
+  deletionAnswer: 'object',
   anyGenerateNameOnUpdate: true,
   validate: (quota, context) => [
     ...validateList(quota.spec.hard, context.dialect, specPath.child('hard')),

@@ -16,6 +16,7 @@ import { formatLabels, none, orNone } from '#api/table/text.js';
 import { dns1035LabelErrors } from '#apimachinery/validation/names.js';
 
 export const serviceStrategy: Strategy<Service> = kindStrategy<Service>(services, {
+  deletionAnswer: 'object',
   name: dns1035LabelErrors,
   allowCreateOnUpdate: true,
   defaults: (service) => defaultService(service),

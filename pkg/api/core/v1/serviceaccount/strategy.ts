@@ -6,6 +6,7 @@ import type { Strategy } from '#api/strategy.js';
 import { age } from '#api/table/age.js';
 
 export const serviceAccountStrategy: Strategy<ServiceAccount> = kindStrategy<ServiceAccount>(serviceaccounts, {
+  deletionAnswer: 'object',
   prepareForCreate: keepNamesOnly,
   prepareForUpdate: keepNamesOnly,
   cells: (account, context) => [

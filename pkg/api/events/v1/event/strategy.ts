@@ -6,7 +6,7 @@ import { eventConversion, eventFieldLabels } from '#api/events/v1/event/conversi
 import type { Event } from '#api/events/v1/types.gen.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import { convertedStrategy } from '#api/strategy/converted-strategy.js';
-import { kindStrategy } from '#api/strategy/kind-strategy.js';
+import { type KindRules, kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
@@ -14,11 +14,15 @@ import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { addAll, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
+/** What is the same for the versions of the newer form. Specification 1, 4.3, says how their collection is deleted. */
+export const newerEventRules: KindRules<CoreEvent> = { collectionDeletionAnswer: 'status' };
+
 export const eventsV1Strategy: Strategy<Event> = convertedStrategy<Event, CoreEvent>({
   conversion: eventConversion('v1'),
   fieldLabels: eventFieldLabels,
   stored: kindStrategy<CoreEvent>(events, {
     ...commonEventRules,
+    ...newerEventRules,
     validate: (event, { dialect }, old) => [
       ...validateStored(event, dialect),
       ...(old === undefined ? validateNewEvent(event) : []),

@@ -1,0 +1,55 @@
+import t from 'tap';
+import { boundPod } from '#api/core/v1/pod/binding.js';
+import type { Binding, Pod } from '#api/core/v1/types.gen.js';
+import { statusOf as statusIn } from '#apimachinery/errors/status.js';
+
+function statusOf(act: () => unknown): unknown {
+  try {
+    return act();
+  } catch (error) {
+    return statusIn(error);
+  }
+}
+
+const now = Date.parse('2024-05-01T12:00:00Z');
+const binding: Binding = { metadata: { name: 'p' }, target: { kind: 'Node', name: 'n' } };
+
+function pod(metadata: Pod['metadata'] = {}, nodeName?: string): Pod {
+  const spec = { containers: [], ...(nodeName === undefined ? {} : { nodeName }) };
+  return { metadata: { name: 'p', uid: 'u', resourceVersion: '7', ...metadata }, spec };
+}
+
+t.test('the pod gets its node, the annotations of the binding, and the condition', async (t) => {
+  const old: Pod = {
+    ...pod({ annotations: { a: '1' } }),
+    status: { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
+  };
+  const before = structuredClone(old);
+  const bound = boundPod(old, { ...binding, metadata: { name: 'p', annotations: { b: '2' } } }, now);
+  t.match(bound, { metadata: { annotations: { a: '1', b: '2' } }, spec: { nodeName: 'n' } });
+  t.same(bound.status?.conditions, [
+    { type: 'PodScheduled', status: 'True', lastTransitionTime: '2024-05-01T12:00:00Z' },
+  ]);
+  t.same(old, before, 'the pod itself is untouched');
+});
+
+t.test('what keeps a pod from being bound', async (t) => {
+  const rows: [name: string, current: Pod, wanted: Binding['metadata'], message: RegExp][] = [
+    ['it has a node', pod({}, 'other'), {}, /pod p is already assigned to node "other"/],
+    [
+      'it is going',
+      pod({ deletionTimestamp: '2024-05-01T11:00:00Z' }),
+      {},
+      /pod p is being deleted, cannot be assigned/,
+    ],
+    ['another is meant', pod(), { uid: 'v' }, /UID in precondition: v, UID in object meta: u/],
+    ['an older one is meant', pod(), { resourceVersion: '6' }, /ResourceVersion in precondition: 6, .* meta: 7/],
+  ];
+  for (const [name, current, metadata, message] of rows) {
+    t.match(
+      statusOf(() => boundPod(current, { ...binding, metadata }, now)),
+      { code: 409, message },
+      name,
+    );
+  }
+});

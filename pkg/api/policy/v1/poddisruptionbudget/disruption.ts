@@ -1,0 +1,46 @@
+/** What the eviction of a pod costs its budget. */
+import type { Pod } from '#api/core/v1/types.gen.js';
+import type { PodDisruptionBudget } from '#api/policy/v1/types.gen.js';
+import { formatTime } from '#apimachinery/clock.js';
+import { copyJson } from '#apimachinery/copy.js';
+import { StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
+
+/** Most disrupted pods that a budget's status remembers: 1.24's bound against writers that outrun its controller. */
+const maxDisruptedPods = 2000;
+
+/** Pods that do no work (yet, or any more) are not protected. */
+export function isBudgeted(pod: Pod): boolean {
+  const phase = pod.status?.phase;
+  return phase !== 'Succeeded' && phase !== 'Failed' && phase !== 'Pending' && !pod.metadata.deletionTimestamp;
+}
+
+/** A copy of the budget that has paid for the pod at `now` (ms). Throws 429 when it allows no disruption, or has not been looked at since it changed. */
+export function disrupted(current: PodDisruptionBudget, pod: Pod, now: number): PodDisruptionBudget {
+  const budget = copyJson(current) as PodDisruptionBudget;
+  const name = budget.metadata.name ?? '';
+  const { status } = budget;
+  if (status === undefined || (status.observedGeneration ?? 0) < (budget.metadata.generation ?? 0)) {
+    throw refused(`The disruption budget ${name} is still being processed by the server.`, name, 10);
+  }
+  const disruptedPods = status.disruptedPods ?? {};
+  if (Object.keys(disruptedPods).length > maxDisruptedPods) {
+    throw refused('DisruptedPods map too big - too many evictions not confirmed by PDB controller', name, 0);
+  }
+  if (status.disruptionsAllowed <= 0) {
+    const detail = `The disruption budget ${name} needs ${status.desiredHealthy} healthy pods and has ${status.currentHealthy} currently`;
+    throw refused(detail, name, 0);
+  }
+  status.disruptionsAllowed -= 1;
+  status.disruptedPods = { ...disruptedPods, [pod.metadata.name ?? '']: formatTime(now) };
+  return budget;
+}
+
+/** 429 with the budget's own reason as its cause, as clients that drain nodes expect it. */
+function refused(detail: string, name: string, retryAfterSeconds: number): StatusError {
+  const error = tooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", retryAfterSeconds);
+  const causes = [{ reason: 'DisruptionBudget', message: detail }];
+  return new StatusError({
+    ...error.status,
+    details: { name, causes, ...(retryAfterSeconds > 0 ? { retryAfterSeconds } : {}) },
+  });
+}
