@@ -1,6 +1,13 @@
-/** Fails for cycles of imports among the files or the folders of the packages named: `pkg/nodeagent …`. */
+/**
+ * Fails for cycles of imports among the files or the folders of the packages named (`pkg/nodeagent …`), and for state of
+ * modules anywhere in the product.
+ */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type Cycle, fileCycles, folderCycles } from './cycles.js';
 import { readImports } from './imports.js';
+import { moduleState } from './module-state.js';
+import { exceptions } from './module-state-exceptions.js';
 
 /** Imports shown of each cycle. */
 const shown = 40;
@@ -11,12 +18,35 @@ function describe(kind: string, { members, imports }: Cycle): string {
   return [`cycle of ${kind}: ${members.join(', ')}`, ...lines].join('\n');
 }
 
+/** Sources of the product; programs' own main files live as long as the process. */
+async function productSources(): Promise<string[]> {
+  const lists = await Promise.all(
+    ['cmd', 'pkg'].map(async (root) =>
+      (await readdir(root, { recursive: true })).map((name) => join(root, name)).filter((path) => path.endsWith('.ts')),
+    ),
+  );
+  const isTest = (path: string) => path.endsWith('.test.ts') || path.includes('/testing/');
+  return lists.flat().filter((path) => !isTest(path) && !/^cmd\/[^/]+\/main\.ts$/.test(path));
+}
+
+async function statesOfModules(): Promise<string[]> {
+  const unused = new Set(Object.keys(exceptions));
+  const found: string[] = [];
+  for (const path of await productSources()) {
+    for (const { name, line } of moduleState(await readFile(path, 'utf8'))) {
+      if (!unused.delete(`${path} ${name}`)) found.push(`state of a module: ${name} at ${path}:${line}`);
+    }
+  }
+  return [...found, ...[...unused].map((key) => `exception without its state: ${key}`)];
+}
+
 const folders = process.argv.slice(2);
 const imports = await readImports();
-const found = folders.flatMap((folder) => [
+const cycles = folders.flatMap((folder) => [
   ...fileCycles(folder, imports).map((cycle) => describe('files', cycle)),
   ...folderCycles(folder, imports).map((cycle) => describe('folders', cycle)),
 ]);
-for (const text of found) console.error(text);
-console.log(`${found.length} cycles of imports in ${folders.join(', ')}`);
-process.exitCode = found.length === 0 ? 0 : 1;
+const states = await statesOfModules();
+for (const text of [...cycles, ...states]) console.error(text);
+console.log(`${cycles.length} cycles of imports in ${folders.join(', ')}; ${states.length} states of modules`);
+process.exitCode = cycles.length + states.length === 0 ? 0 : 1;

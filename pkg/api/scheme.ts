@@ -1,17 +1,10 @@
 /** The scheme of all built-in kinds, in each dialect. */
 import { groupVersions } from '#api/scheme.gen.js';
-import type { Dialect, DialectName } from '#apimachinery/dialect.js';
+import { perDialect } from '#apimachinery/per-dialect.js';
 import { Scheme } from '#apimachinery/schema/scheme.js';
 
-/** Made when first asked for: a process seldom needs both. */
-const schemes = new Map<DialectName, Scheme>();
-
-/** The scheme of the built-in kinds under a dialect's names; always the same immutable object. */
-export function schemeFor(dialect: Dialect): Scheme {
-  let scheme = schemes.get(dialect.name);
-  if (scheme === undefined) {
-    scheme = new Scheme(dialect, groupVersions);
-    schemes.set(dialect.name, scheme);
-  }
-  return scheme;
-}
+/**
+ * The scheme of the built-in kinds under a dialect's names; always the same immutable object. Made when first asked for: a
+ * process seldom needs both.
+ */
+export const schemeFor = perDialect((dialect) => new Scheme(dialect, groupVersions));

@@ -43,18 +43,9 @@ export const realClock: Clock = {
   },
 };
 
-/** The second written last, and its text: whatever is written now has the time of now. */
-let lastSecond = Number.NaN;
-let lastText = '';
-
 /** RFC 3339 with second precision and `Z`: the form of metav1.Time. */
 export function formatTime(ms: number): string {
-  const second = Math.floor(ms / 1000);
-  if (second !== lastSecond) {
-    lastText = `${new Date(ms).toISOString().slice(0, 19)}Z`;
-    lastSecond = second;
-  }
-  return lastText;
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
 
 /** RFC 3339 with six decimals: the form of metav1.MicroTime. */

@@ -1,6 +1,7 @@
 /** What the programs say about their version. */
 import { readFileSync } from 'node:fs';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { perDialect } from '#apimachinery/per-dialect.js';
 
 /** The fields of `/version`. */
 export interface VersionInfo {
@@ -23,12 +24,9 @@ type BuildInfo = Pick<VersionInfo, 'gitCommit' | 'gitTreeState' | 'buildDate'>;
 const unknownBuild: BuildInfo = { gitCommit: '', gitTreeState: '', buildDate: '1970-01-01T00:00:00Z' };
 /** In the folder of the build, two levels above this file and above every file of the bundle. */
 const buildFile = new URL('../../build.json', import.meta.url);
-let known: BuildInfo | undefined;
 
-function buildInfo(): BuildInfo {
-  known ??= readBuildInfo(buildFile);
-  return known;
-}
+/** Read for a dialect when it is asked for first. */
+const buildInfo = perDialect((_: Dialect) => readBuildInfo(buildFile));
 
 /** The file's content; what it does not say is as for a build without one. */
 export function readBuildInfo(file: URL): BuildInfo {
@@ -53,7 +51,7 @@ export function versionInfo(dialect: Dialect): VersionInfo {
     major,
     minor,
     gitVersion: dialect.version,
-    ...buildInfo(),
+    ...buildInfo(dialect),
     goVersion: process.version,
     compiler: 'v8',
     platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,

@@ -1,4 +1,5 @@
 /** Bookkeeping of who manages which fields, for writes other than server-side apply. */
+
 import { addedFields } from '#apimachinery/apply/added-fields.js';
 import { compare } from '#apimachinery/apply/compare.js';
 import {
@@ -18,12 +19,12 @@ import {
   type Manager,
   readManagers,
   sameManager,
-  timeOf,
   withoutFields,
   writeManagers,
 } from '#apimachinery/apply/managers.js';
 import { asObject, type JsonObject } from '#apimachinery/apply/structure.js';
 import { type Changes, changesByVersion, type OtherVersions } from '#apimachinery/apply/versions.js';
+import { formatTime } from '#apimachinery/clock.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 const managedFields = 'metadata.managedFields';
@@ -152,7 +153,7 @@ export function updateManagedFields(request: UpdateRequest): ManagedFieldsEntry[
   }
   if (!isEmptySet(touched)) {
     const fields = union(previous?.fields ?? emptySet, touched);
-    const [time, inOrder] = [timeOf(now), previous?.inOrder !== false];
+    const [time, inOrder] = [formatTime(now), previous?.inOrder !== false];
     // Spelled out: copies of members one by one cost as much as all the rest here.
     result.push({ name, operation, apiVersion, subresource, time, fields, inOrder, entry: undefined });
   }

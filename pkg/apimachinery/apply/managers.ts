@@ -1,16 +1,17 @@
 /** The entries of metadata.managedFields: who manages what. */
+
 import {
   difference,
   emptySet,
   type FieldSet,
   formOf,
   isEmptySet,
-  type SetForm,
   setsEqual,
   sorted,
   union,
 } from '#apimachinery/apply/field-set.js';
 import { formatTime } from '#apimachinery/clock.js';
+import { oncePer } from '#apimachinery/once-per.js';
 
 /** metav1.ManagedFieldsEntry. */
 export interface ManagedFieldsEntry {
@@ -56,17 +57,10 @@ export function isReset(entries: readonly ManagedFieldsEntry[] | undefined): boo
 }
 
 /**
- * Sets that were read before and are in order. What is written again and again keeps the sets of those who do not write
- * it, which are large and, by then, no longer in the processor's caches.
+ * What is written again and again keeps the sets of those who do not write it, which are large and, by then, no longer in
+ * the processor's caches.
  */
-const knownInOrder = new WeakSet<object>();
-
-function formOfFields(fields: object): SetForm {
-  if (knownInOrder.has(fields)) return 'ordered';
-  const form = formOf(fields);
-  if (form === 'ordered') knownInOrder.add(fields);
-  return form;
-}
+const formOfFields = oncePer(formOf);
 
 /** Reads the entries; undefined when one of them is not well-formed. */
 export function readManagers(entries: readonly ManagedFieldsEntry[] | undefined): Manager[] | undefined {
@@ -162,16 +156,6 @@ export function joinOldUpdaters(managers: readonly Manager[]): readonly Manager[
   return [...others, ...old];
 }
 
-/** Of the last entry: many are written in the same second. */
-let second = { number: Number.NaN, text: '' };
-
-/** An entry's time. */
-export function timeOf(ms: number): string {
-  const number = Math.floor(ms / 1000);
-  if (second.number !== number) second = { number, text: formatTime(ms) };
-  return second.text;
-}
-
 /** What a manager managed, with `fields` now; the time changes with the fields only. */
 export function retimed(
   previous: Manager | undefined,
@@ -180,5 +164,5 @@ export function retimed(
   touched: boolean,
 ): Manager {
   const same = previous !== undefined && !touched && setsEqual(previous.fields, manager.fields);
-  return { ...manager, time: same ? previous.time : timeOf(nowMs) };
+  return { ...manager, time: same ? previous.time : formatTime(nowMs) };
 }

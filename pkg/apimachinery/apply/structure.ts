@@ -1,7 +1,9 @@
 /** How server-side apply sees a value: as one piece, or as parts with names or keys of their own. */
+
 import { ElementEdges, fieldEdge } from '#apimachinery/apply/edges.js';
 import { at, emptySet, type FieldSet, isEmptySet, memberOnly } from '#apimachinery/apply/field-set.js';
 import { saysNothing } from '#apimachinery/codec/json-walk.js';
+import { oncePer } from '#apimachinery/once-per.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -156,26 +158,15 @@ export function isSilent({ field, maySayNothing, unseen }: Member, value: unknow
   return (typeof value === 'object' || !value) && saysNothing(field, value);
 }
 
-/** Derived from types and fields, which are made once. */
-const structs = new WeakMap<FieldSet, WeakMap<TypeInfo, StructStructure>>();
-const structures = new WeakMap<FieldInfo, Structure>();
+const structs = oncePer((unseen: FieldSet) => oncePer((type: TypeInfo) => new StructStructure(type, unseen)));
+const structures = oncePer(makeStructure);
 
 /**
  * The structure of a message whose members in `unseen` are passed over, and what is below them; where there are members
  * below them in `unseen`, only those. Kept as long as that very set is.
  */
 export function structOf(type: TypeInfo, unseen = emptySet): StructStructure {
-  let ofTypes = structs.get(unseen);
-  if (ofTypes === undefined) {
-    ofTypes = new WeakMap();
-    structs.set(unseen, ofTypes);
-  }
-  let struct = ofTypes.get(type);
-  if (struct === undefined) {
-    struct = new StructStructure(type, unseen);
-    ofTypes.set(type, struct);
-  }
-  return struct;
+  return structs(unseen)(type);
 }
 
 /** The structure of a list's element or a map's value. */
@@ -185,12 +176,7 @@ function elementStructure({ type }: FieldInfo): Structure {
 
 export function structureOf(field: FieldInfo | undefined): Structure {
   if (field === undefined || field.atomic) return leaf;
-  let structure = structures.get(field);
-  if (structure === undefined) {
-    structure = makeStructure(field);
-    structures.set(field, structure);
-  }
-  return structure;
+  return structures(field);
 }
 
 function makeStructure(field: FieldInfo): Structure {

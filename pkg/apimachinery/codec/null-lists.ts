@@ -3,6 +3,7 @@
  * (`rules`, `limits`, `drivers`). In memory such a list is absent, so that nobody has to think of null.
  */
 import type { JsonObject } from '#apimachinery/codec/json-walk.js';
+import { oncePer } from '#apimachinery/once-per.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /** Where the lists of a type are. */
@@ -12,8 +13,6 @@ interface Plan {
   /** Fields below which there are more. */
   readonly below: readonly { readonly field: FieldInfo; readonly type: TypeInfo }[];
 }
-
-const plans = new WeakMap<TypeInfo, Plan>();
 
 /** The object with nulls where 1.24 has them: itself when there are none, and otherwise sharing what has none. */
 export function withNullLists<T extends object>(type: TypeInfo, object: T): T {
@@ -75,24 +74,16 @@ function ofField({ container }: FieldInfo, type: TypeInfo, value: object, rewrit
   return list;
 }
 
-function planOf(type: TypeInfo): Plan {
-  const known = plans.get(type);
-  if (known !== undefined) return known;
-  const types = reachable(type);
-  const concerned = new Set<TypeInfo>();
-  // Types may be parts of themselves, so who is concerned spreads until nobody is added.
-  for (let before = -1; before !== concerned.size; ) {
-    before = concerned.size;
-    for (const one of types) {
-      if (ownLists(one).length > 0 || innerTypes(one).some(({ type: inner }) => concerned.has(inner)))
-        concerned.add(one);
-    }
-  }
-  for (const one of types) {
-    plans.set(one, { lists: ownLists(one), below: innerTypes(one).filter(({ type: inner }) => concerned.has(inner)) });
-  }
-  return plans.get(type) ?? { lists: [], below: [] };
-}
+const planOf = oncePer((type: TypeInfo): Plan => {
+  const below = innerTypes(type).filter(({ type: inner }) => isConcerned(inner));
+  return { lists: ownLists(type), below };
+});
+
+/** Whether there is such a list in a type or below it. Types may be parts of themselves. */
+const isConcerned = oncePer((type: TypeInfo): boolean => {
+  for (const one of reachable(type)) if (ownLists(one).length > 0) return true;
+  return false;
+});
 
 function reachable(type: TypeInfo): ReadonlySet<TypeInfo> {
   const found = new Set([type]);

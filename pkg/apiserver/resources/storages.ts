@@ -12,7 +12,7 @@ import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
 import { isServed } from '#apiserver/resources/gated-resource.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { type Decode, decodeJson } from '#storage/cache/cache-entry.js';
+import { type Decode, jsonDecoder } from '#storage/cache/cache-entry.js';
 import { lookBack } from '#storage/cache/look-back.js';
 import { WatchCache } from '#storage/cache/watch-cache.js';
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
@@ -56,7 +56,7 @@ export class ResourceStorages {
   readonly #log: Logger;
 
   constructor(options: ResourceStoragesOptions) {
-    const { prefix = '/registry', transformers, gate, ...rest } = options;
+    const { prefix = '/registry', transformers, gate, decode = jsonDecoder(), ...rest } = options;
     this.store = options.store;
     this.#root = prefix;
     this.#clock = options.clock;
@@ -76,7 +76,7 @@ export class ResourceStorages {
         const resource = qualified(name, form);
         const transformer = transformers?.get(resource);
         const own = { resource, transformer, prefix: `${prefix}/${name}/`, awaitsHistory: true };
-        return [name, { form, cache: new WatchCache({ ...rest, ...own, decode: decodeOf(form, rest.decode) }) }];
+        return [name, { form, cache: new WatchCache({ ...rest, ...own, decode: decodeOf(form, decode) }) }];
       }),
     );
   }
@@ -164,7 +164,7 @@ export class ResourceStorages {
 }
 
 /** Objects in memory have no nulls where those of 1.24 have them. */
-function decodeOf({ type }: ResourceInfo, decode: Decode = decodeJson): Decode {
+function decodeOf({ type }: ResourceInfo, decode: Decode): Decode {
   return hasNullLists(type) ? (json, parts) => withoutNullLists(type, decode(json, parts)) : decode;
 }
 

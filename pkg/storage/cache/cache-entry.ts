@@ -1,6 +1,6 @@
 /** One version of one object in the cache: the served bytes are the only copy; everything else is made from them. */
 
-import { fieldSetOf } from '#storage/cache/field-sets.js';
+import { FieldSets } from '#storage/cache/field-sets.js';
 import { unreadableEntry } from '#storage/errors.js';
 import { isStoredLayout, parseParts, type StoredParts, splice, unsplice } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';
@@ -9,9 +9,14 @@ import type { KeyValue, Revision } from '#storage/store.js';
 /** Parses served bytes, whose parts may be known; what it returns is shared and never changed. */
 export type Decode = (json: Buffer, parts?: StoredParts) => object;
 
-/** JSON as it is. */
-export const decodeJson: Decode = (json, parts) =>
-  parts === undefined ? (JSON.parse(json.toString('utf8')) as object) : parseParts(json, parts, fieldSetOf);
+/** JSON as it is; those who share the decoder share the field sets. */
+export function jsonDecoder(): Decode {
+  const fieldSets = new FieldSets();
+  return (json, parts) =>
+    parts === undefined
+      ? (JSON.parse(json.toString('utf8')) as object)
+      : parseParts(json, parts, (bytes) => fieldSets.of(bytes));
+}
 
 const lineFeed = '\n';
 

@@ -8,23 +8,25 @@ const generationChars = 512 * 1024;
 /** Longer ones are hardly ever shared. */
 const maxChars = 16 * 1024;
 
-let recent = new Map<string, object>();
-let older = new Map<string, object>();
-let recentChars = 0;
+export class FieldSets {
+  #recent = new Map<string, object>();
+  #older = new Map<string, object>();
+  #recentChars = 0;
 
-/** What the JSON says; shared, not to be modified. */
-export function fieldSetOf(bytes: Buffer): object {
-  const text = bytes.toString('utf8');
-  if (text.length > maxChars) return JSON.parse(text) as object;
-  const known = recent.get(text);
-  if (known !== undefined) return known;
-  const set = older.get(text) ?? (JSON.parse(text) as object);
-  if (recentChars + text.length > generationChars) {
-    older = recent;
-    recent = new Map();
-    recentChars = 0;
+  /** What the JSON says; shared, not to be modified. */
+  of(bytes: Buffer): object {
+    const text = bytes.toString('utf8');
+    if (text.length > maxChars) return JSON.parse(text) as object;
+    const known = this.#recent.get(text);
+    if (known !== undefined) return known;
+    const set = this.#older.get(text) ?? (JSON.parse(text) as object);
+    if (this.#recentChars + text.length > generationChars) {
+      this.#older = this.#recent;
+      this.#recent = new Map();
+      this.#recentChars = 0;
+    }
+    this.#recent.set(text, set);
+    this.#recentChars += text.length;
+    return set;
   }
-  recent.set(text, set);
-  recentChars += text.length;
-  return set;
 }

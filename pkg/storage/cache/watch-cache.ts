@@ -1,7 +1,7 @@
 /** A resource's storage as the API server sees it: reads and watches out of memory, writes to the store. */
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { type CacheEntry, type Decode, decodeJson } from '#storage/cache/cache-entry.js';
+import { type CacheEntry, type Decode, jsonDecoder } from '#storage/cache/cache-entry.js';
 import { Feed } from '#storage/cache/feed.js';
 import { CacheReads } from '#storage/cache/reads.js';
 import { type SelfCheckOptions, selfCheck, selfCheckRegularly } from '#storage/cache/self-check.js';
@@ -61,7 +61,6 @@ export interface WatchCacheOptions {
 }
 
 const defaults = {
-  decode: decodeJson,
   waitMs: 3000,
   watchBufferSize: 1000,
   historyCapacity: 10_000,
@@ -73,7 +72,7 @@ const defaults = {
 
 export class WatchCache implements ResourceStorage {
   readonly prefix: string;
-  readonly #options: WatchCacheOptions & typeof defaults;
+  readonly #options: WatchCacheOptions & typeof defaults & { readonly decode: Decode };
   readonly #state: CacheState;
   readonly #feed: Feed;
   readonly #reads: CacheReads;
@@ -85,7 +84,8 @@ export class WatchCache implements ResourceStorage {
     const { transformer, awaitsHistory = false, resource, clock, metrics } = given;
     const measured = new MeasuredStore(given.store, { resource, clock, metrics });
     const store = transformer === undefined ? measured : new TransformingStore(measured, transformer);
-    const options = { ...defaults, ...given, store };
+    const { decode = jsonDecoder() } = given;
+    const options = { ...defaults, ...given, store, decode };
     this.#options = options;
     metrics.cacheCapacity.set({ resource }, options.historyCapacity);
     this.prefix = options.prefix;

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { CacheEntry, decodeJson } from '#storage/cache/cache-entry.js';
+import { CacheEntry, jsonDecoder } from '#storage/cache/cache-entry.js';
 import { objectOf, show, thing } from '#storage/cache/cache-fixture.js';
 import { Change } from '#storage/cache/event-ring.js';
 import { Wakeups } from '#storage/cache/wakeups.js';
@@ -9,7 +9,7 @@ import type { Entry } from '#storage/resource-storage.js';
 
 const key = '/registry/things/ns/a';
 const entry = (modRevision: bigint, color: string, value = thing('a', 1, { color })) =>
-  new CacheEntry({ key, value, modRevision }, decodeJson);
+  new CacheEntry({ key, value, modRevision }, jsonDecoder());
 let asked = 0;
 const colorOf = (of: Entry): string => objectOf(of).metadata.labels['color'] ?? '';
 

@@ -1,5 +1,5 @@
 /** What caches give out is shared by everybody: nobody may change it. */
-import { type Decode, decodeJson } from '#storage/cache/cache-entry.js';
+import { type Decode, jsonDecoder } from '#storage/cache/cache-entry.js';
 
 /** As many objects are remembered at a time. */
 const capacity = 5000;
@@ -9,8 +9,10 @@ export class UntouchedObjects {
   readonly #given: { readonly object: object; readonly text: string }[] = [];
   readonly #changed: string[] = [];
 
+  readonly #parse = jsonDecoder();
+
   readonly decode: Decode = (json, parts) => {
-    const object = decodeJson(json, parts);
+    const object = this.#parse(json, parts);
     if (this.#given.length === capacity) this.#settle();
     this.#given.push({ object, text: JSON.stringify(object) });
     return object;

@@ -2,7 +2,9 @@
  * The rules of one role, prepared for being asked again and again: whoever may write a role in some namespace can give it
  * tens of thousands of rules or names, and everybody's requests there are held against them. Pure.
  */
+
 import type { PolicyRule } from '#api/rbac/v1/types.gen.js';
+import { oncePer } from '#apimachinery/once-per.js';
 import { type MatchedAttributes, ruleAllows } from '#apiserver/authorization/rbac/rule-match.js';
 
 /** Rules of so few texts are looked at one by one: there is nothing to gain. */
@@ -90,14 +92,5 @@ function listsOf({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }
 const rightKey = (verb: string, group: string, resource: string): string =>
   `${verb.length} ${group.length} ${verb}${group}${resource}`;
 
-const prepared = new WeakMap<readonly PolicyRule[], RuleSet>();
-
 /** The set of a role's rules, which are never changed in place. */
-export function ruleSetOf(rules: readonly PolicyRule[]): RuleSet {
-  let found = prepared.get(rules);
-  if (found === undefined) {
-    found = new RuleSet(rules);
-    prepared.set(rules, found);
-  }
-  return found;
-}
+export const ruleSetOf = oncePer((rules: readonly PolicyRule[]) => new RuleSet(rules));

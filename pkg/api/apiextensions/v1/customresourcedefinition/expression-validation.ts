@@ -19,13 +19,10 @@ const functions = [
   'url isURL getEscapedPath getHost getHostname getPort getQuery getScheme',
 ].join(' ');
 
-let environment: CelEnvironment | undefined;
-
-/** Made when the first expression comes, since most servers never see one. */
-function celEnvironment(): CelEnvironment {
-  environment ??= { variables: new Set(variables.split(' ')), functions: new Set(functions.split(' ')) };
-  return environment;
-}
+const environment: CelEnvironment = {
+  variables: new Set(variables.split(' ')),
+  functions: new Set(functions.split(' ')),
+};
 
 /** `path` is of the list. `uncorrelatable` is the schema below which a value's predecessor cannot be told. */
 export function validateExpressions(
@@ -55,7 +52,7 @@ function validateRule(rule: ValidationRule, path: FieldPath, uncorrelatable: Fie
   const text = rule.rule ?? '';
   if (text.trim() === '') return [];
   try {
-    const { sort, variables: used } = parseExpression(text, celEnvironment());
+    const { sort, variables: used } = parseExpression(text, environment);
     if (sort !== 'bool' && sort !== 'unknown') {
       return [invalidValue(path, rule, 'cel expression must evaluate to a bool')];
     }
