@@ -11,6 +11,4 @@ export const exceptions: Readonly<Record<string, string>> = {
   'pkg/apimachinery/selectors/labels.ts everything': 'Immutable.',
   'pkg/apimachinery/selectors/labels.ts nothing': 'Immutable.',
   'pkg/api/batch/v1/job/strategy.ts inherited': 'Marks of objects by identity, while their request lasts.',
-  'pkg/api/strategy/gated-fields.ts disabledByGate': 'Derived from declarations and a gate, kept as long as they.',
-  'pkg/api/strategy/gated-fields.ts parsed': 'Paths of declarations, which are constants.',
 };
