@@ -1,6 +1,7 @@
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
 import { addedFields } from '#apimachinery/apply/added-fields.js';
+import { addedFieldsSteps } from '#apimachinery/apply/added-fields-steps.js';
 import { compare } from '#apimachinery/apply/compare.js';
 import { isEmptySet, recursiveDifference, setOfFields, setsEqual, sorted } from '#apimachinery/apply/field-set.js';
 import { RandomObjects, seededRandom } from '#apimachinery/codec/random-object.js';
@@ -20,6 +21,10 @@ t.test('new objects of every type have the fields that a comparison with nothing
       const object = i === 0 ? {} : objects.object(type);
       const { touched: wanted, removed, isSame } = compare(type, {}, object);
       const found = addedFields(type, object);
+      // In the same order, too.
+      const inSteps = allSteps(addedFieldsSteps(type, object, undefined, { largeParts: 2, partsPerStep: 3 }));
+      if (JSON.stringify(inSteps) !== JSON.stringify(found))
+        t.strictSame(inSteps, found, `steps of ${name}, SEED=${seed}`);
       if (!setsEqual(found, wanted)) t.strictSame(found, wanted, `${name}, SEED=${seed}`);
       if (sorted(found) !== found) t.fail(`${name} is in order, SEED=${seed}`);
       const rest = recursiveDifference(found, hidden);
@@ -29,3 +34,15 @@ t.test('new objects of every type have the fields that a comparison with nothing
     }
   }
 });
+
+t.test('a large object takes many steps', async (t) => {
+  const type = scheme.kind('v1', 'ConfigMap')?.type;
+  if (type === undefined) throw new Error('no config maps');
+  const object = { data: Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`k${i}`, 'v'])) };
+  const steps = [...addedFieldsSteps(type, object)];
+  t.ok(steps.length > 5, `${steps.length} steps`);
+});
+
+function allSteps<T>(steps: Generator<undefined, T>): T {
+  for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value;
+}

@@ -38,12 +38,16 @@ export function addedValue(value: unknown, structure: Structure): FieldSet {
   return nodeOf(value, structure, undefined) ?? memberOnly;
 }
 
+/** Nodes of values that are made already, by the values. */
+export type MadeNodes = ReadonlyMap<unknown, FieldSet | undefined>;
+
 /** `before` is what an empty message has in its place: nothing, `[]` or `{}`. */
-function nodeOf(value: unknown, structure: Structure, before: unknown): FieldSet | undefined {
+export function nodeOf(value: unknown, structure: Structure, before: unknown, made?: MadeNodes): FieldSet | undefined {
+  if (made?.has(value) === true) return made.get(value);
   const isNew = before === undefined;
   if (structure.kind === 'leaf' || hasNoParts(value))
     return isNew || !jsonEqual(before, value) ? memberOnly : undefined;
-  if (structure.kind === 'struct') return structNode(structure.members, asObject(value), isNew);
+  if (structure.kind === 'struct') return structNode(structure.members, asObject(value), isNew, made);
   const node: Node = isNew ? { '.': memberOnly } : {};
   const any =
     structure.kind === 'map'
@@ -66,7 +70,7 @@ function addMap(node: Node, element: Structure, object: JsonObject): boolean {
   return any;
 }
 
-function inAlphabet(object: JsonObject): readonly string[] {
+export function inAlphabet(object: JsonObject): readonly string[] {
   const names = Object.keys(object);
   for (let i = 1; i < names.length; i++) if ((names[i] as string) < (names[i - 1] as string)) return names.sort();
   return names;
@@ -80,8 +84,13 @@ function addList(node: Node, structure: ElementsStructure, list: readonly unknow
   return list.length > 0;
 }
 
-/** `isNew`: nothing was there, not even an empty message. */
-function structNode(members: Members, object: JsonObject, isNew: boolean): FieldSet | undefined {
+/** `isNew`: nothing was there, not even an empty message. `made`: of members, and of members of theirs. */
+export function structNode(
+  members: Members,
+  object: JsonObject,
+  isNew: boolean,
+  made?: MadeNodes,
+): FieldSet | undefined {
   const nothing = isNew ? selfBit : 0;
   let shape = nothing;
   /** Edges and nodes by turns: what has members below it. */
@@ -92,7 +101,7 @@ function structNode(members: Members, object: JsonObject, isNew: boolean): Field
     const member = members.of(name);
     if (isSilent(member, content)) continue;
     const { structure, whenEmpty, edge, bit } = member;
-    const child = nodeOf(content, structure, isNew ? undefined : whenEmpty);
+    const child = nodeOf(content, structure, isNew ? undefined : whenEmpty, made);
     if (child === undefined) continue;
     if (bit === 0) {
       unplaced ??= {};

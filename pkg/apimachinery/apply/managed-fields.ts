@@ -1,6 +1,7 @@
 /** Bookkeeping of who manages which fields, for writes other than server-side apply. */
 
 import { addedFields } from '#apimachinery/apply/added-fields.js';
+import { addedFieldsSteps } from '#apimachinery/apply/added-fields-steps.js';
 import { compare } from '#apimachinery/apply/compare.js';
 import {
   difference,
@@ -127,13 +128,38 @@ function changesOf(request: UpdateRequest): Changes | undefined {
   return isSame ? undefined : { touched: sorted(manageable(touched, request)), removed };
 }
 
+/** The same in steps. */
+function* changeSteps(request: UpdateRequest): Generator<undefined, Changes | undefined> {
+  const { type, live, updated } = request;
+  if (live === undefined) {
+    const touched = yield* addedFieldsSteps(type, updated, unmanaged(request).all);
+    return { touched, removed: emptySet };
+  }
+  const { isSame, touched, removed } = compare(type, live, updated, entries);
+  if (isSame) return undefined;
+  yield;
+  const counting = manageable(touched, request);
+  yield;
+  return { touched: sorted(counting), removed };
+}
+
 /**
  * The managedFields of an object that is created, updated or patched: whoever changes a field manages it from now on,
  * alone. Neither object is changed. Never throws: what is not well-formed counts as absent.
  */
 export function updateManagedFields(request: UpdateRequest): ManagedFieldsEntry[] {
+  return withChanges(request, changesOf(request));
+}
+
+/** The same for large objects in steps: others may run in between. */
+export function* updateSteps(request: UpdateRequest): Generator<undefined, ManagedFieldsEntry[]> {
+  const changes = yield* changeSteps(request);
+  yield;
+  return withChanges(request, changes);
+}
+
+function withChanges(request: UpdateRequest, changes: Changes | undefined): ManagedFieldsEntry[] {
   const managers = startingManagers(request.live, request.updated, request);
-  const changes = changesOf(request);
   if (changes === undefined) return writeManagers(managers);
   const { touched } = changes;
   const { manager: name, apiVersion, subresource, now } = request;

@@ -67,9 +67,13 @@ function finish(type: TypeInfo, value: unknown, { validation, text, canonical }:
  */
 export function decodeJSON(bytes: Buffer | string, type: TypeInfo, validation: FieldValidation = 'Ignore'): Decoded {
   const text = typeof bytes === 'string' ? bytes : bytes.toString('utf8');
-  let value: unknown;
+  return decodeParsed(text, parseFor(type, text), type, validation);
+}
+
+/** The first half of it: the text as a value. */
+export function parseFor(type: TypeInfo, text: string): unknown {
   try {
-    value = parseJSONText(text);
+    return parseJSONText(text);
   } catch (error) {
     // Of the parser's words only those for a text that stops too early are the same as Go's.
     const reason = (error instanceof Error ? error.message : String(error)).replace(
@@ -81,6 +85,15 @@ export function decodeJSON(bytes: Buffer | string, type: TypeInfo, validation: F
       error,
     );
   }
+}
+
+/** The second half, which takes the value over. */
+export function decodeParsed(
+  text: string,
+  value: unknown,
+  type: TypeInfo,
+  validation: FieldValidation = 'Ignore',
+): Decoded {
   return finish(type, value, { validation, text });
 }
 

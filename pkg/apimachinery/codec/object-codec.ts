@@ -1,6 +1,14 @@
 /** Objects of a scheme in any encoding: what the API server and its clients read and write. */
 import { DecodeError } from '#apimachinery/codec/decode-error.js';
-import { decodeJSON, decodeValue, encodeJSON, type FieldValidation } from '#apimachinery/codec/json.js';
+import {
+  type Decoded,
+  decodeJSON,
+  decodeParsed,
+  decodeValue,
+  encodeJSON,
+  type FieldValidation,
+  parseFor,
+} from '#apimachinery/codec/json.js';
 import { parseJSONText } from '#apimachinery/codec/json-text.js';
 import type { JsonObject } from '#apimachinery/codec/json-walk.js';
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
@@ -55,19 +63,37 @@ export class ObjectCodec {
       return { object, kind, warnings: [] };
     }
     const text = bytes.toString('utf8');
-    if (options.encoding === 'yaml') return this.#decodeYAML(text, options);
+    if (options.encoding === 'yaml') return this.decodeValue(valueOfYAML(text), options);
     if (options.expected !== undefined) {
       const { expected } = options;
       // The kind is only known once the text is parsed, and nearly always it is the expected one.
-      const { object, warnings } = decodeJSON(text, expected.type, options.validation);
-      if (textOf(object.kind) === expected.kind && object.apiVersion === expected.apiVersion) {
-        return { object, kind: expected, warnings };
-      }
-      const kind = this.#kindOf(object, () => text, expected);
-      this.#check(kind, expected);
-      return { object: named(kind, object), kind, warnings };
+      return this.#expected(text, decodeJSON(text, expected.type, options.validation), expected);
     }
     return this.decodeValue(parseJSON(text), options);
+  }
+
+  /** The same step by step: each takes a time that goes with the size of the text, and others may run in between. */
+  *decodeSteps(bytes: Buffer, options: DecodeOptions): Generator<undefined, DecodedObject> {
+    const { encoding, expected, validation } = options;
+    if (encoding === 'protobuf' || expected === undefined) return this.decode(bytes, options);
+    const text = bytes.toString('utf8');
+    if (encoding === 'yaml') {
+      const parsed = valueOfYAML(text);
+      yield;
+      return this.decodeValue(parsed, options);
+    }
+    const parsed = parseFor(expected.type, text);
+    yield;
+    return this.#expected(text, decodeParsed(text, parsed, expected.type, validation), expected);
+  }
+
+  #expected(text: string, { object, warnings }: Decoded, expected: KindInfo): DecodedObject {
+    if (textOf(object.kind) === expected.kind && object.apiVersion === expected.apiVersion) {
+      return { object, kind: expected, warnings };
+    }
+    const kind = this.#kindOf(object, () => text, expected);
+    this.#check(kind, expected);
+    return { object: named(kind, object), kind, warnings };
   }
 
   /** The same for a parsed value, which is taken over. */
@@ -81,17 +107,6 @@ export class ObjectCodec {
     this.#check(kind, options.expected);
     const { object, warnings } = decodeValue(value, kind.type, options.validation, options.canonical);
     return { object: named(kind, object), kind, warnings };
-  }
-
-  #decodeYAML(text: string, options: DecodeOptions): DecodedObject {
-    let value: unknown;
-    try {
-      value = parseYAML(text);
-    } catch (error) {
-      if (error instanceof DecodeError) throw badRequest(error.message, error);
-      throw error;
-    }
-    return this.decodeValue(value, options);
   }
 
   #kindOf(object: JsonObject, text: () => string, expected: KindInfo | undefined): KindInfo {
@@ -131,6 +146,15 @@ export class ObjectCodec {
 /** An object with its kind, unless it is of the few kinds that do not carry their own (`WatchEvent`). */
 function named(kind: KindInfo, object: JsonObject): JsonObject {
   return kind.type.isKind ? { kind: kind.kind, apiVersion: kind.apiVersion, ...object } : object;
+}
+
+function valueOfYAML(text: string): unknown {
+  try {
+    return parseYAML(text);
+  } catch (error) {
+    if (error instanceof DecodeError) throw badRequest(error.message, error);
+    throw error;
+  }
 }
 
 function parseJSON(text: string): unknown {

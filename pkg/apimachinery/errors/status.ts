@@ -170,7 +170,7 @@ export interface FieldFailure {
 }
 
 /** Failures that one Status tells at most, and the characters of all they say: the rest is counted. */
-const maxFailures = 1000;
+export const maxFailures = 1000;
 const maxFailureChars = 256 * 1024;
 /** Characters of a field's path and of an object's name. */
 const maxPlaceChars = 2048;

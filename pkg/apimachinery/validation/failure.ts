@@ -4,7 +4,7 @@
  */
 
 import { shownJson } from '#apimachinery/errors/shown.js';
-import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { type FieldFailure, maxFailures } from '#apimachinery/errors/status.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /** How a refused value is shown: strings quoted, numbers and booleans plain, everything else as JSON. */
@@ -113,7 +113,12 @@ export function joined(...parts: readonly (readonly FieldFailure[])[]): readonly
   return found;
 }
 
-/** Puts the failures of a check behind those that are known; for the usual none of them this costs nothing. */
+/**
+ * Puts the failures of a check behind those that are known; for the usual none of them this costs nothing. Those that
+ * nobody is told of, since there are so many before them, are only counted: to keep a million costs more than to find them.
+ */
 export function addAll(failures: FieldFailure[], found: readonly FieldFailure[]): void {
-  for (let i = 0; i < found.length; i++) failures.push(found[i] as FieldFailure);
+  for (let i = 0; i < found.length; i++) {
+    failures.push((failures.length > maxFailures ? failures[maxFailures] : found[i]) as FieldFailure);
+  }
 }

@@ -28,6 +28,44 @@ const patterns = {
   portName: whole('[a-z0-9]([-a-z0-9]*[a-z0-9])?'),
 };
 
+/** Made once: a hostile object has a hundred thousand names of the same sort. */
+const messages = {
+  envName: patternMessage(
+    "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit",
+    envName,
+    'my.env-name',
+    'MY_ENV.NAME',
+    'MyEnvName1',
+  ),
+  configKey: patternMessage(
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+    configKey,
+    'key.name',
+    'KEY_NAME',
+    'key-name',
+  ),
+  cIdentifier: patternMessage(
+    "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'",
+    cIdentifier,
+    'my_name',
+    'MY_NAME',
+    'MyName',
+  ),
+  headerName: patternMessage(
+    "a valid HTTP header must consist of alphanumeric characters or '-'",
+    headerName,
+    'X-Header-Name',
+  ),
+  percent: patternMessage(
+    "a valid percent string must be a numeric string followed by an ending '%'",
+    percent,
+    '1%',
+    '93%',
+  ),
+};
+
+const badConfigKey = [messages.configKey];
+
 /** Names that would climb out of a directory when used as file names. */
 function climbingErrors(value: string): readonly string[] {
   if (!value.startsWith('.')) return noErrors;
@@ -39,19 +77,17 @@ function climbingErrors(value: string): readonly string[] {
 /** Name of an environment variable. */
 export function envVarNameErrors(value: string): readonly string[] {
   if (patterns.envName.test(value)) return climbingErrors(value);
-  const text =
-    "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit";
-  return [patternMessage(text, envName, 'my.env-name', 'MY_ENV.NAME', 'MyEnvName1'), ...climbingErrors(value)];
+  return [messages.envName, ...climbingErrors(value)];
 }
 
 /** Key of a config map or secret. */
 export function configKeyErrors(value: string): readonly string[] {
   if (value.length <= maxSubdomainLength && patterns.configKey.test(value)) return climbingErrors(value);
+  if (value.length <= maxSubdomainLength && !value.startsWith('.')) return badConfigKey;
   const errors: string[] = [];
   if (value.length > maxSubdomainLength) errors.push(maxLengthMessage(maxSubdomainLength));
   if (!patterns.configKey.test(value)) {
-    const text = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
-    errors.push(patternMessage(text, configKey, 'key.name', 'KEY_NAME', 'key-name'));
+    errors.push(messages.configKey);
   }
   return [...errors, ...climbingErrors(value)];
 }
@@ -59,23 +95,19 @@ export function configKeyErrors(value: string): readonly string[] {
 /** Identifier of the C language. */
 export function cIdentifierErrors(value: string): readonly string[] {
   if (patterns.cIdentifier.test(value)) return noErrors;
-  const text =
-    "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'";
-  return [patternMessage(text, cIdentifier, 'my_name', 'MY_NAME', 'MyName')];
+  return [messages.cIdentifier];
 }
 
 /** Name of an HTTP header. */
 export function httpHeaderNameErrors(value: string): readonly string[] {
   if (patterns.headerName.test(value)) return noErrors;
-  const text = "a valid HTTP header must consist of alphanumeric characters or '-'";
-  return [patternMessage(text, headerName, 'X-Header-Name')];
+  return [messages.headerName];
 }
 
 /** `50%`. */
 export function percentErrors(value: string): readonly string[] {
   if (patterns.percent.test(value)) return noErrors;
-  const text = "a valid percent string must be a numeric string followed by an ending '%'";
-  return [patternMessage(text, percent, '1%', '93%')];
+  return [messages.percent];
 }
 
 /** Whether `portNameErrors` finds nothing. */

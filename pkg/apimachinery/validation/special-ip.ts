@@ -15,8 +15,12 @@ export type SpecialRange =
 /** The range that an address lies in; undefined for those of one machine, and for what is no address. */
 export function specialRange(address: string): SpecialRange | undefined {
   const bytes = ipBytes(address);
-  if (bytes === undefined) return undefined;
-  return startsWith(bytes, mappedPrefix) ? rangeOf4(bytes.subarray(12)) : rangeOf6(bytes);
+  return bytes === undefined ? undefined : rangeOfBytes(bytes);
+}
+
+/** The same for an address's sixteen bytes (`ipBytes`). */
+export function rangeOfBytes(bytes: Uint8Array): SpecialRange | undefined {
+  return startsWith(bytes, mappedPrefix) ? rangeOf4(bytes) : rangeOf6(bytes);
 }
 
 /**
@@ -30,7 +34,7 @@ export function isProxyable(address: string): boolean {
   if (rangeOf6(bytes) !== undefined) return false;
   if (![mappedPrefix, compatiblePrefix, translatedPrefix].some((prefix) => startsWith(bytes, prefix))) return true;
   // 0.0.0.0/8 is "this network" (RFC 1122 3.2.1.3): no address of another machine.
-  return bytes[12] !== 0 && rangeOf4(bytes.subarray(12)) === undefined;
+  return bytes[12] !== 0 && rangeOf4(bytes) === undefined;
 }
 
 /** True for two spellings of one address. */
@@ -45,10 +49,13 @@ const mappedPrefix = Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff);
 const translatedPrefix = Uint8Array.of(0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0);
 
 function startsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
-  return prefix.every((byte, i) => bytes[i] === byte);
+  for (let i = 0; i < prefix.length; i++) if (bytes[i] !== prefix[i]) return false;
+  return true;
 }
 
-function rangeOf4([a = 0, b = 0, c = 0, d = 0]: Uint8Array): SpecialRange | undefined {
+/** Of the last four bytes. */
+function rangeOf4(bytes: Uint8Array): SpecialRange | undefined {
+  const [a, b, c, d] = [bytes[12] as number, bytes[13] as number, bytes[14] as number, bytes[15] as number];
   if (a === 127) return 'loopback';
   if (a === 169 && b === 254) return 'linkLocal';
   if (a === 224 && b === 0 && c === 0) return 'linkLocalMulticast';
@@ -58,9 +65,9 @@ function rangeOf4([a = 0, b = 0, c = 0, d = 0]: Uint8Array): SpecialRange | unde
 }
 
 function rangeOf6(bytes: Uint8Array): SpecialRange | undefined {
-  const [a = 0, b = 0] = bytes;
+  const [a, b] = [bytes[0] as number, bytes[1] as number];
   if (a === 0xff) return (b & 0x0f) === 2 ? 'linkLocalMulticast' : 'otherMulticast';
   if (a === 0xfe && (b & 0xc0) === 0x80) return 'linkLocal';
-  if (!bytes.subarray(0, 15).every((byte) => byte === 0)) return undefined;
+  for (let i = 0; i < 15; i++) if (bytes[i] !== 0) return undefined;
   return bytes[15] === 0 ? 'unspecified' : bytes[15] === 1 ? 'loopback' : undefined;
 }

@@ -7,6 +7,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { YamlReader } from '#apiserver/bodies/yaml-reader.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
+import { nextTurn } from '#storage/cache/turns.js';
 
 /** Server-side apply's configurations; their name says YAML, but programs write JSON. */
 export const applyMediaType = 'application/apply-patch+yaml';
@@ -15,6 +16,8 @@ export const applyMediaType = 'application/apply-patch+yaml';
 const smallBytes = 4 * 1024;
 /** What looks like JSON up to this size is tried out at once. */
 const largeBytes = 64 * 1024;
+/** To look through what is larger takes milliseconds: the parser gets a turn of its own. */
+const slowBytes = 256 * 1024;
 
 /**
  * Large YAML bodies become JSON, which is YAML, too. Resolves when the body is ready; undefined where there is nothing to
@@ -25,8 +28,9 @@ export function parseAhead(request: ApiRequest, dialect: Dialect, yaml: YamlRead
   if (body.length <= smallBytes) return undefined;
   const type = bareMediaType(request.headers['content-type']);
   if (type !== applyMediaType && type !== mediaTypeOf('yaml', dialect)) {
-    if (type !== mediaTypeOf('protobuf', dialect)) checkSize(body);
-    return undefined;
+    if (type === mediaTypeOf('protobuf', dialect)) return undefined;
+    checkSize(body);
+    return body.length > slowBytes ? nextTurn() : undefined;
   }
   if (body.length <= largeBytes && readsFast(body.toString())) return undefined;
   return read(request, yaml, type === applyMediaType ? 'error decoding YAML: ' : '');
@@ -36,6 +40,7 @@ async function read(request: ApiRequest, yaml: YamlReader, prefix: string): Prom
   try {
     request.body = await yaml.read(request.body);
     checkSize(request.body);
+    await nextTurn();
   } catch (error) {
     if (error instanceof DecodeError) throw badRequest(`${prefix}${error.message}`, error);
     throw error;

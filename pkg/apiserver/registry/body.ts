@@ -2,9 +2,11 @@
 import type { ApiObjectShape } from '#api/object.js';
 import type { FieldValidation } from '#apimachinery/codec/json.js';
 import { type Encoding, requestEncoding } from '#apimachinery/codec/negotiate.js';
+import type { NowOrLater } from '#apimachinery/now-or-later.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import type { TypeRef } from '#apiserver/resources/codec.js';
+import { betweenSteps, inSteps, isLarge } from '#apiserver/registry/steps.js';
+import type { Decoded, TypeRef } from '#apiserver/resources/codec.js';
 
 /** The body's encoding; JSON where the request does not say. Throws 415. */
 export function bodyEncoding(registry: RegistryContext, context: RequestContext): Encoding {
@@ -20,9 +22,14 @@ export function readBody(
   context: RequestContext,
   expected: TypeRef,
   fieldValidation: FieldValidation,
-): ApiObjectShape {
+): NowOrLater<ApiObjectShape> {
   const encoding = bodyEncoding(registry, context);
-  const { object, warnings } = registry.codec.decode(context.request.body, encoding, expected, fieldValidation);
-  for (const text of warnings) warn(context, text);
-  return object;
+  const { body } = context.request;
+  const read = ({ object, warnings }: Decoded): ApiObjectShape => {
+    for (const text of warnings) warn(context, text);
+    return object;
+  };
+  if (!isLarge(context)) return read(registry.codec.decode(body, encoding, expected, fieldValidation));
+  const steps = registry.codec.decodeSteps(body, encoding, expected, fieldValidation);
+  return inSteps(steps, () => betweenSteps(context)).then(read);
 }

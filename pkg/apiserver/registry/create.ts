@@ -12,7 +12,8 @@ import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { settle } from '#apiserver/registry/starting-point.js';
-import { betweenSteps } from '#apiserver/registry/steps.js';
+import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
+import { tooLargeToStore } from '#apiserver/registry/stored-size.js';
 import { beginCreate, undoAll } from '#apiserver/registry/write-hooks.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
 import { generateName } from '#apiserver/resources/generate-name.js';
@@ -33,7 +34,8 @@ export async function createObject(
   const form = negotiateObject(registry, context, resource);
   const options = writeOptions(registry.dialect, context, 'CreateOptions');
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
-  const object = readBody(registry, context, type, options.fieldValidation);
+  const body = readBody(registry, context, type, options.fieldValidation);
+  const object = body instanceof Promise ? await body : body;
   await betweenSteps(context);
   const entry = await insert(registry, context, resource, { object, options, namespace: context.info.namespace });
   await betweenSteps(context);
@@ -99,6 +101,7 @@ async function tryInsert(
   const { strategy } = resource;
   const asked = strategyContext(registry, context);
   strategy.defaults?.(object, asked);
+  await betweenSteps(context);
   const base = object.metadata.generateName ?? '';
   const generated = (object.metadata.name ?? '') === '' && base !== '';
   const call = {
@@ -113,8 +116,14 @@ async function tryInsert(
   await betweenSteps(context);
   strategy.prepareForCreate?.(object, asked);
   registry.codec.complete(object);
+  await betweenSteps(context);
   const { trackFields = true } = insertion;
-  if (trackFields) registry.managedFields.written({ resource, object, manager: options.fieldManager, subresource: '' });
+  const tooLarge = tooLargeToStore(context, object, trackFields ? { managedAs: resource.type } : {});
+  if (trackFields && tooLarge === undefined) {
+    const write = { resource, object, manager: options.fieldManager, subresource: '' };
+    if (isLarge(context)) await registry.managedFields.writtenInSteps(write, () => betweenSteps(context));
+    else registry.managedFields.written(write);
+  }
   await betweenSteps(context);
   for (let attempt = 1; ; attempt += 1) {
     if (generated) object.metadata.name = generateName(base, registry.random);
@@ -122,8 +131,10 @@ async function tryInsert(
     const undo = await beginCreate(registry, resource, object, options.dryRun);
     try {
       validate(context, resource, object, asked);
+      if (tooLarge !== undefined) throw tooLarge;
       await betweenSteps(context);
       await validatingAdmission(registry, context, resource, { ...call, name: object.metadata.name ?? '', object });
+      await betweenSteps(context);
       const entry = await write(registry, context, resource, { object, dryRun: options.dryRun });
       if (entry !== undefined) {
         if (options.dryRun) await undoAll(registry, undo);

@@ -1,14 +1,20 @@
 /** Who manages which fields: what the writes of the registry tell, and what server-side apply asks. */
 
 import type { ApiObjectShape } from '#api/object.js';
-import { type ApplyRequest, applyPatch, applySteps } from '#apimachinery/apply/apply.js';
-import { updateManagedFields, type WriteInfo } from '#apimachinery/apply/managed-fields.js';
+import { type ApplyRequest, applySteps } from '#apimachinery/apply/apply.js';
+import {
+  type UpdateRequest,
+  updateManagedFields,
+  updateSteps,
+  type WriteInfo,
+} from '#apimachinery/apply/managed-fields.js';
+import type { ManagedFieldsEntry } from '#apimachinery/apply/managers.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { copyJson } from '#apimachinery/copy.js';
 import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { versionsOf } from '#apiserver/registry/other-versions.js';
-import type { Pause } from '#apiserver/registry/steps.js';
+import { inSteps, type Pause } from '#apiserver/registry/steps.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
@@ -52,33 +58,29 @@ export class ManagedFields {
 
   /** Whoever changes a field manages it from now on. */
   written(write: ManagedWrite): void {
-    const { object, old, resource, manager, subresource } = write;
-    const entries = updateManagedFields({
-      ...this.#info({ resource, manager, subresource }),
-      live: members(old),
-      updated: object as unknown as Members,
-    });
-    if (entries.length > 0)
-      object.metadata.managedFields = entries as NonNullable<typeof object.metadata.managedFields>;
-    else delete object.metadata.managedFields;
+    setEntries(write.object, updateManagedFields(this.#update(write)));
+  }
+
+  /** The same for large objects: `pause` comes between the steps. */
+  async writtenInSteps(write: ManagedWrite, pause: Pause): Promise<void> {
+    setEntries(write.object, await inSteps(updateSteps(this.#update(write)), pause));
+  }
+
+  #update({ object, old, resource, manager, subresource }: ManagedWrite): UpdateRequest {
+    const info = this.#info({ resource, manager, subresource });
+    return { ...info, live: members(old), updated: object as unknown as Members };
   }
 
   /**
-   * The merged object with its managedFields, not yet normalized, sharing nothing with `live`. Throws 400 for a
-   * configuration that is not of the kind, 409 with one cause per field that another manager owns.
+   * The merged object with its managedFields, not yet normalized, sharing nothing with `live`. `pause` comes between the
+   * steps, and says when the next one may begin. Throws 400 for a configuration that is not of the kind, 409 with one cause
+   * per field that another manager owns.
    */
-  apply(application: Application): unknown {
-    return unshared(applyPatch(this.#request(application)).object);
-  }
-
-  /** The same for large objects: `pause` comes between the steps, and says when the next one may begin. */
   async applyInSteps(application: Application, pause: Pause): Promise<unknown> {
-    const steps = applySteps(this.#request(application));
-    for (let step = steps.next(); ; step = steps.next()) {
-      const pausing = pause();
-      if (pausing !== undefined) await pausing;
-      if (step.done === true) return unshared(step.value.object);
-    }
+    const { object } = await inSteps(applySteps(this.#request(application)), pause);
+    const pausing = pause();
+    if (pausing !== undefined) await pausing;
+    return unshared(object);
   }
 
   #request(application: Application): ApplyRequest {
@@ -99,6 +101,11 @@ export class ManagedFields {
   #typeOf({ apiVersion, declaration }: ServedResource): TypeInfo {
     return this.#options.codec.typeOf({ apiVersion, kind: declaration.kind });
   }
+}
+
+function setEntries(object: ApiObjectShape, entries: readonly ManagedFieldsEntry[]): void {
+  if (entries.length > 0) object.metadata.managedFields = entries as NonNullable<typeof object.metadata.managedFields>;
+  else delete object.metadata.managedFields;
 }
 
 /** The merge shares what it leaves alone, and objects of the cache must not be changed by what comes next. */

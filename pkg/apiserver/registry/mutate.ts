@@ -11,7 +11,8 @@ import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { type StartingPoint, settle, shareUnchanged, startingPoint } from '#apiserver/registry/starting-point.js';
-import { betweenSteps, type Pause } from '#apiserver/registry/steps.js';
+import { betweenSteps, isLarge, type Pause } from '#apiserver/registry/steps.js';
+import { tooLargeToStore } from '#apiserver/registry/stored-size.js';
 import { beginUpdate, deleted, undoAll, updated } from '#apiserver/registry/write-hooks.js';
 import type { WriteOptions } from '#apiserver/registry/write-options.js';
 import { converted, formOf, keyOf, type ServedResource } from '#apiserver/resources/served-resource.js';
@@ -120,6 +121,7 @@ async function attempt(
   const object = await mutation.change(old, start, () => betweenSteps(context, known));
   await betweenSteps(context, known);
   shareUnchanged(object, start);
+  await betweenSteps(context, known);
   checkIdentity(resource, object, old);
   const { strategy, declaration } = resource;
   strategy.defaults?.(object, asked);
@@ -130,9 +132,14 @@ async function attempt(
   dropRepeatedOwners(context, object, 'admitted');
   profile.prepare(object, old, asked);
   registry.codec.complete(object);
-  if (mutation.trackFields !== false) {
+  await betweenSteps(context, known);
+  let tooLarge = tooLargeToStore(context, object, { stored: known });
+  if (mutation.trackFields !== false && tooLarge === undefined) {
     const { subresource } = profile;
-    registry.managedFields.written({ resource, object, old, manager: options.fieldManager, subresource });
+    const write = { resource, object, old, manager: options.fieldManager, subresource };
+    if (isLarge(context, known)) await registry.managedFields.writtenInSteps(write, () => betweenSteps(context, known));
+    else registry.managedFields.written(write);
+    tooLarge = tooLargeToStore(context, object, { stored: known });
   }
   await betweenSteps(context, known);
   const undo = await beginUpdate(registry, resource, { object, old, dryRun: options.dryRun });
@@ -142,8 +149,10 @@ async function attempt(
     if (profile.subresource === '') {
       for (const text of strategy.warnings?.(object, old, asked) ?? []) warn(context, text);
     }
+    if (tooLarge !== undefined) throw tooLarge;
     await betweenSteps(context, known);
     await validatingAdmission(registry, context, resource, attributes);
+    await betweenSteps(context, known);
     const outcome = await write(registry, context, resource, { object, start, known, key, dryRun: options.dryRun });
     if (options.dryRun || !('written' in outcome)) await undoAll(registry, undo);
     return outcome;

@@ -12,6 +12,7 @@ import { applyPatch, applyPatchSharing, type Patch, readPatch } from '#apiserver
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
 import { betweenSteps } from '#apiserver/registry/steps.js';
+import { tooLargeToStore } from '#apiserver/registry/stored-size.js';
 import { requireOwnName } from '#apiserver/registry/update.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
 import type { Decoded } from '#apiserver/resources/codec.js';
@@ -30,6 +31,7 @@ export async function patchObject(
   const form = negotiateObject(registry, context, resource);
   const options = writeOptions(registry.dialect, context, 'PatchOptions');
   const patch = readPatch(context);
+  await betweenSteps(context);
   const run = patch.kind === 'apply' ? apply : change;
   const { entry, created } = await run(registry, context, resource, { patch, profile, options });
   return entryResponse(registry, context, { resource, entry, form, status: created ? 201 : 200 });
@@ -84,7 +86,7 @@ export function applyOptions(
   return { manager, force: flag(query, 'force') };
 }
 
-function apply(
+async function apply(
   registry: RegistryContext,
   context: RequestContext,
   resource: ServedResource,
@@ -93,6 +95,9 @@ function apply(
   const { namespace, name } = context.info;
   const { manager, force } = applyOptions(registry, context);
   const request = { resource, configuration: patch.body, manager, force, subresource: profile.subresource };
+  // All of it will be in the object, and the manager's.
+  const tooLarge = tooLargeToStore(context, patch.body as object, { managedAs: resource.type });
+  if (tooLarge !== undefined) throw tooLarge;
   return mutate(registry, context, resource, {
     namespace,
     name,

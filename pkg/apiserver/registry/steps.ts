@@ -11,6 +11,19 @@ export type Pause = () => Promise<void> | undefined;
 
 /** To be called between steps. Returns a promise to wait for where the body, or what is stored, is large. */
 export function betweenSteps(context: RequestContext, stored?: Pick<Entry, 'size'>): Promise<void> | undefined {
-  const bytes = Math.max(context.request.body.length, stored?.size ?? 0);
-  return bytes < largeBytes ? undefined : nextTurn();
+  return isLarge(context, stored) ? nextTurn() : undefined;
+}
+
+/** Whether the body, or what is stored, is worth to be worked on in several turns. */
+export function isLarge({ request }: RequestContext, stored?: Pick<Entry, 'size'>): boolean {
+  return Math.max(request.body.length, stored?.size ?? 0) >= largeBytes;
+}
+
+/** Runs steps to their end, with a pause between them. */
+export async function inSteps<T>(steps: Generator<undefined, T>, pause: Pause): Promise<T> {
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done === true) return step.value;
+    const pausing = pause();
+    if (pausing !== undefined) await pausing;
+  }
 }

@@ -23,16 +23,17 @@ export async function updateObject(
   const options = writeOptions(registry.dialect, context, 'UpdateOptions');
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const { namespace, name } = context.info;
-  const read = (): ApiObjectShape => {
-    const object = readBody(registry, context, type, options.fieldValidation);
+  const read = async (): Promise<ApiObjectShape> => {
+    const body = readBody(registry, context, type, options.fieldValidation);
+    const object = body instanceof Promise ? await body : body;
     requireOwnName(resource, object, context.info);
     dropRepeatedOwners(context, object, 'received');
     return object;
   };
-  let unused: ApiObjectShape | undefined = read();
+  let unused: ApiObjectShape | undefined = await read();
   // Every attempt changes the object in place, and hardly ever is there a second one.
-  const take = (): ApiObjectShape => {
-    const object = unused ?? read();
+  const take = async (): Promise<ApiObjectShape> => {
+    const object = unused ?? (await read());
     unused = undefined;
     return object;
   };
@@ -42,13 +43,13 @@ export async function updateObject(
     name,
     profile,
     options,
-    change(current) {
-      const object = take();
+    async change(current) {
+      const object = await take();
       requireUID(resource, object, current);
       return object;
     },
     ...(creates
-      ? { create: () => createInstead(registry, context, resource, { object: take(), namespace, options }) }
+      ? { create: async () => createInstead(registry, context, resource, { object: await take(), namespace, options }) }
       : {}),
   });
   return entryResponse(registry, context, { resource, entry, form, status: created ? 201 : 200 });

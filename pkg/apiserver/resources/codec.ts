@@ -41,6 +41,16 @@ export class Codec {
     return shaped(this.#objects.decode(body, { encoding, expected: this.#kind(expected), validation }));
   }
 
+  /** The same for large bodies: others may run between the steps. */
+  *decodeSteps(
+    body: Buffer,
+    encoding: Encoding,
+    expected: TypeRef,
+    validation: FieldValidation,
+  ): Generator<undefined, Decoded> {
+    return shaped(yield* this.#objects.decodeSteps(body, { encoding, expected: this.#kind(expected), validation }));
+  }
+
   /** The same for versions of a kind that look the same: an object of any of them. */
   decodeOneOf(
     body: Buffer,

@@ -21,7 +21,7 @@ export async function serveVirtual(
   const form = registry.responder.negotiate(context);
   const options = writeOptions(registry.dialect, context, 'CreateOptions');
   const type = subresourceType(registry, resource, virtual.subresource);
-  const object = readBody(registry, context, type, options.fieldValidation);
+  const object = await readBody(registry, context, type, options.fieldValidation);
   object.metadata ??= {};
   if (virtual.subresource === '') requireNamespace(resource, object, info.namespace);
   const { dryRun } = options;

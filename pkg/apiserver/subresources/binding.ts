@@ -24,7 +24,7 @@ export async function bindPod(
   const options = writeOptions(registry.dialect, context, 'CreateOptions');
   const resource = registry.resources.find('', 'v1', 'pods') ?? addressed;
   const type = subresourceType(registry, resource, 'binding');
-  const object = readBody(registry, context, type, options.fieldValidation);
+  const object = await readBody(registry, context, type, options.fieldValidation);
   const { namespace } = context.info;
   // The collection `bindings` names no pod in its path.
   const name = context.info.name === '' ? (object.metadata.name ?? '') : context.info.name;

@@ -16,6 +16,7 @@ import { applyPatch, readPatch } from '#apiserver/registry/patch-body.js';
 import { mainProfile } from '#apiserver/registry/profiles.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
+import type { Pause } from '#apiserver/registry/steps.js';
 import { subresourceType } from '#apiserver/registry/subresource-type.js';
 import { requireOwnName, requireUID } from '#apiserver/registry/update.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
@@ -45,7 +46,7 @@ export async function serveScale(
     await converted(resource, [entry], context);
     return registry.responder.object(context, scaleOf(resource, objectOf(resource, entry), type), 200, form);
   }
-  const change = wantedScale(registry, context, resource, type);
+  const change = await wantedScale(registry, context, resource, type);
   const { namespace, name } = info;
   const { entry } = await mutate(registry, context, resource, {
     namespace,
@@ -53,7 +54,7 @@ export async function serveScale(
     options: change.options,
     profile: { ...mainProfile(resource), subresource: 'scale' },
     ...(change.trackFields === undefined ? {} : { trackFields: change.trackFields }),
-    change: (current) => change.apply(current),
+    change: (current, _start, pause) => change.apply(current, pause),
   });
   await converted(resource, [entry], context);
   return registry.responder.object(context, scaleOf(resource, objectOf(resource, entry), type), 200, form);
@@ -64,18 +65,18 @@ interface ScaleChange {
   /** False: managedFields are set already. */
   readonly trackFields?: false;
   /** The scaled object. */
-  readonly apply: (current: ApiObjectShape) => ApiObjectShape;
+  readonly apply: (current: ApiObjectShape, pause: Pause) => ApiObjectShape | Promise<ApiObjectShape>;
 }
 
-function wantedScale(
+async function wantedScale(
   registry: RegistryContext,
   context: RequestContext,
   resource: ServedResource,
   type: TypeRef,
-): ScaleChange {
+): Promise<ScaleChange> {
   if (context.info.verb === 'update') {
     const options = writeOptions(registry.dialect, context, 'UpdateOptions');
-    const scale = readBody(registry, context, type, options.fieldValidation);
+    const scale: Scale = await readBody(registry, context, type, options.fieldValidation);
     requireOwnName(resource, scale, context.info);
     return {
       options,
@@ -107,8 +108,9 @@ function wantedScale(
     return {
       options,
       trackFields: false,
-      apply(live) {
-        const merged = registry.managedFields.apply({ ...application, live });
+      async apply(live, pause) {
+        const merged = await registry.managedFields.applyInSteps({ ...application, live }, pause);
+        await pause();
         return scaled(resource, merged as ApiObjectShape, wanted, live);
       },
     };

@@ -2,9 +2,8 @@
 import { Worker } from 'node:worker_threads';
 import t from 'tap';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
-import type { ApiServer } from '#apiserver/apiserver.js';
 import { largestBodies } from '#test/fuzz/cost/bodies.js';
-import type { CostRequest } from '#test/fuzz/cost/meter.js';
+import { changesOfLarge } from '#test/fuzz/cost/changes.js';
 import { call, callHttps, runServer } from '#test/integration/apiserver/server.js';
 
 /** Longest wait on a machine that has nothing else to do. */
@@ -51,7 +50,7 @@ t.test('the largest requests let others through', { timeout: 300_000 }, async (t
       worker.postMessage('');
     });
   await callHttps(server, 'GET', '/livez');
-  const bodies = { ...largestBodies(kubernetesDialect), 'an apply of what others applied': await secondApply(server) };
+  const bodies = { ...largestBodies(kubernetesDialect), ...(await changesOfLarge(server, kubernetesDialect, 64_000)) };
   for (const [name, { method, url, headers = {}, body }] of Object.entries(bodies)) {
     let best = Number.POSITIVE_INFINITY;
     for (let attempt = 0; attempt < attempts && best > maxWaitMs; attempt++) {
@@ -76,18 +75,3 @@ t.test('the largest requests let others through', { timeout: 300_000 }, async (t
     t.ok(best <= failsMs, `${name}: /livez waited ${best.toFixed(0)} ms`);
   }
 });
-
-/** Of an object that with its managers is about as large as etcd takes. */
-async function secondApply(server: ApiServer): Promise<CostRequest> {
-  const ports = Array.from({ length: 6000 }, (_, i) => ({ name: `p${i}`, containerPort: i + 1 }));
-  const pod = {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: 'a' },
-    spec: { containers: [{ name: 'c', image: 'i', ports }] },
-  };
-  const path = '/api/v1/namespaces/default/pods/a';
-  const headers = { 'content-type': 'application/apply-patch+yaml' };
-  await call(server, 'PATCH', `${path}?fieldManager=one`, { headers, body: pod });
-  return { method: 'PATCH', url: `${path}?fieldManager=two`, headers, body: Buffer.from(JSON.stringify(pod)) };
-}

@@ -33,10 +33,12 @@ function validateWithin(schema: JSONSchemaProps, dialect: Dialect, place: Place)
       failures.push(invalidValue(at, value, 'must not have unknown fields'));
     } else addAll(failures, validateValue(value, schema, dialect, at));
   }
-  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+  const { properties = {} } = schema;
+  const inProperties = path.child('properties');
+  for (const name of Object.keys(properties)) {
     const meta = insideMeta || ((root || embeddedResource) && objectFields.has(name));
-    const at = { path: path.child('properties').key(name), root: false, insideMeta: meta };
-    addAll(failures, validateWithin(property, dialect, at));
+    const at = { path: inProperties.key(name), root: false, insideMeta: meta };
+    addAll(failures, validateWithin(properties[name] as JSONSchemaProps, dialect, at));
   }
   for (const member of ['items', 'additionalProperties'] as const) {
     const inner = schema[member];

@@ -52,7 +52,7 @@ function validateValues(schema: JSONSchemaProps, dialect: Dialect, place: Place)
     addAll(failures, validateNarrowing(part, dialect, { path: path.child('oneOf').index(i) }));
   });
   if (schema.not !== undefined) addAll(failures, validateNarrowing(schema.not, dialect, { path: path.child('not') }));
-  const error = patternError(schema.pattern ?? '');
+  const error = schema.pattern === undefined ? undefined : patternError(schema.pattern);
   if (error === undefined) return failures;
   const text = `must be a valid regular expression, but isn't: ${error}`;
   return [...failures, invalidValue(path.child('pattern'), schema.pattern, text)];

@@ -214,20 +214,26 @@ interface ChildPlace {
   readonly property?: string;
 }
 
+const single = ['items', 'additionalProperties', 'not'] as const;
+const several = ['allOf', 'anyOf', 'oneOf'] as const;
+
 /** The schemas directly inside one, with where they stand. */
 export function childrenOf(schema: JSONSchemaProps, path: FieldPath): [JSONSchemaProps, ChildPlace][] {
   const found: [JSONSchemaProps, ChildPlace][] = [];
-  for (const member of ['items', 'additionalProperties', 'not'] as const) {
+  for (const member of single) {
     const child = schema[member];
     if (typeof child === 'object' && !Array.isArray(child)) found.push([child, { path: path.child(member), member }]);
   }
-  for (const member of ['allOf', 'anyOf', 'oneOf'] as const) {
+  for (const member of several) {
     schema[member]?.forEach((part, i) => {
       found.push([part, { path: path.child(member).index(i), member }]);
     });
   }
-  for (const [property, child] of Object.entries(schema.properties ?? {})) {
-    found.push([child, { path: path.child('properties').key(property), member: 'properties', property }]);
+  const { properties } = schema;
+  if (properties === undefined) return found;
+  const at = path.child('properties');
+  for (const property of Object.keys(properties)) {
+    found.push([properties[property] as JSONSchemaProps, { path: at.key(property), member: 'properties', property }]);
   }
   return found;
 }

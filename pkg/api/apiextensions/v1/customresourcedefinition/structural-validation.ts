@@ -34,8 +34,9 @@ function validateLevel(schema: JSONSchemaProps, level: Level, dialect: Dialect, 
     addAll(failures, validateObjectFields(properties, level, path.child('properties')));
   }
   addAll(failures, validateNarrowings(schema, dialect, path));
-  for (const [name, property] of Object.entries(properties)) {
-    addAll(failures, validateLevel(property, 'field', dialect, path.child('properties').key(name)));
+  const at = path.child('properties');
+  for (const name of Object.keys(properties)) {
+    addAll(failures, validateLevel(properties[name] as JSONSchemaProps, 'field', dialect, at.key(name)));
   }
   if (typeof items === 'object' && !Array.isArray(items)) {
     addAll(failures, validateLevel(items, 'items', dialect, path.child('items')));

@@ -23,14 +23,14 @@ function validateConfigMap(map: ConfigMap): FieldFailure[] {
   const { data = {}, binaryData = {} } = map;
   const dataPath = FieldPath.of('data');
   const failures = validateDataKeys(data, dataPath);
-  for (const key of Object.keys(data)) {
-    if (!Object.hasOwn(binaryData, key)) continue;
+  for (const key in binaryData) {
+    if (!Object.hasOwn(data, key)) continue;
     failures.push(invalidValue(dataPath.key(key), key, 'duplicate of key present in binaryData'));
   }
   addAll(failures, validateDataKeys(binaryData, FieldPath.of('binaryData')));
   let bytes = 0;
-  for (const value of Object.values(data)) bytes += Buffer.byteLength(value);
-  for (const value of Object.values(binaryData)) bytes += base64Bytes(value);
+  for (const key in data) bytes += Buffer.byteLength(data[key] ?? '');
+  for (const key in binaryData) bytes += base64Bytes(binaryData[key] ?? '');
   if (bytes > maxDataBytes) failures.push(tooLong(FieldPath.ofNothing, maxDataBytes));
   return failures;
 }

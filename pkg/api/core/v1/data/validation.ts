@@ -1,7 +1,7 @@
 /** Rules that config maps and secrets share: keys, total size, immutability. */
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { forbiddenField, invalidEach } from '#apimachinery/validation/failure.js';
+import { addAll, forbiddenField, invalidEach } from '#apimachinery/validation/failure.js';
 import { configKeyErrors } from '#apimachinery/validation/identifiers.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -11,7 +11,12 @@ export const maxDataBytes = 1024 * 1024;
 export type DataMap = Readonly<Record<string, string>>;
 
 export function validateDataKeys(data: DataMap | undefined, path: FieldPath): FieldFailure[] {
-  return Object.keys(data ?? {}).flatMap((key) => invalidEach(path.key(key), key, configKeyErrors(key)));
+  const failures: FieldFailure[] = [];
+  for (const key in data) {
+    const errors = configKeyErrors(key);
+    if (errors.length > 0) addAll(failures, invalidEach(path.key(key), key, errors));
+  }
+  return failures;
 }
 
 /** Length of the bytes that a base64 text stands for. */

@@ -1,9 +1,9 @@
 /** Addresses that traffic from outside can be sent to. */
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { invalidValue } from '#apimachinery/validation/failure.js';
+import { invalidValue, none } from '#apimachinery/validation/failure.js';
 import { ipBytes } from '#apimachinery/validation/ip.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
-import { type SpecialRange, specialRange } from '#apimachinery/validation/special-ip.js';
+import { rangeOfBytes, type SpecialRange } from '#apimachinery/validation/special-ip.js';
 
 /** The ranges that are refused; 1.24 takes other multicast addresses. */
 const refusals: { readonly [range in SpecialRange]?: string } = {
@@ -13,10 +13,11 @@ const refusals: { readonly [range in SpecialRange]?: string } = {
 };
 
 /** Neither unspecified, nor loopback, nor link-local; however it is written. */
-export function validateNonSpecialIP(path: FieldPath, address: string): FieldFailure[] {
-  if (ipBytes(address) === undefined) return [invalidValue(path, address, 'must be a valid IP address')];
-  const range = specialRange(address);
-  if (range === undefined) return [];
+export function validateNonSpecialIP(path: FieldPath, address: string): readonly FieldFailure[] {
+  const bytes = ipBytes(address);
+  if (bytes === undefined) return [invalidValue(path, address, 'must be a valid IP address')];
+  const range = rangeOfBytes(bytes);
+  if (range === undefined) return none;
   const text = range === 'unspecified' ? `may not be unspecified (${address})` : refusals[range];
-  return text === undefined ? [] : [invalidValue(path, address, text)];
+  return text === undefined ? none : [invalidValue(path, address, text)];
 }

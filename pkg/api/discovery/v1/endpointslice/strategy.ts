@@ -82,7 +82,11 @@ function dropTopology(slice: EndpointSlice, old: EndpointSlice | undefined, { la
 
 function validateEndpoints(endpoints: Endpoint[], addressType: string): FieldFailure[] {
   if (endpoints.length > maxEndpoints) return [tooMany(path, endpoints.length, maxEndpoints)];
-  return endpoints.flatMap((endpoint, i) => validateEndpoint(endpoint, addressType, path.index(i)));
+  const failures: FieldFailure[] = [];
+  endpoints.forEach((endpoint, i) => {
+    addAll(failures, validateEndpoint(endpoint, addressType, path.index(i)));
+  });
+  return failures;
 }
 
 function validateEndpoint(endpoint: Endpoint, addressType: string, at: FieldPath): FieldFailure[] {
@@ -101,7 +105,7 @@ function validateEndpoint(endpoint: Endpoint, addressType: string, at: FieldPath
   return [...failures, ...validateHints(endpoint, at.child('hints', 'forZones'))];
 }
 
-function validateAddress(address: string, addressType: string, at: FieldPath): FieldFailure[] {
+function validateAddress(address: string, addressType: string, at: FieldPath): readonly FieldFailure[] {
   switch (addressType) {
     case 'IPv4':
       if (unmappedFamily(address) !== 4) return [invalidValue(at, address, 'must be a valid IPv4 address')];

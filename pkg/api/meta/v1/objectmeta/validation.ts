@@ -174,7 +174,8 @@ function validateOwnerReferences(references: OwnerReference[], path: FieldPath):
 }
 
 function validateFinalizers(finalizers: string[], dialect: Dialect, path: FieldPath): FieldFailure[] {
-  const failures = finalizers.flatMap((finalizer) => invalidEach(path, finalizer, qualifiedNameErrors(finalizer)));
+  const failures: FieldFailure[] = [];
+  for (const name of finalizers) addAll(failures, invalidEach(path, name, qualifiedNameErrors(name)));
   const { orphan, foreground } = dialect.finalizers;
   if (finalizers.includes(orphan) && finalizers.includes(foreground)) {
     failures.push(invalidValue(path, finalizers, `finalizer ${orphan} and ${foreground} cannot be both set`));

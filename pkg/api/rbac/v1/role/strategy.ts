@@ -6,7 +6,7 @@ import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { compileSelector } from '#apimachinery/selectors/labels.js';
-import { invalidValue, required } from '#apimachinery/validation/failure.js';
+import { addAll, invalidValue, joined, required } from '#apimachinery/validation/failure.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -22,12 +22,16 @@ export const roleStrategy: Strategy<Role> = kindStrategy<Role>(roles, {
 export const clusterRoleStrategy: Strategy<ClusterRole> = kindStrategy<ClusterRole>(clusterroles, {
   name: pathSegmentErrors,
   allowCreateOnUpdate: true,
-  validate: (role) => [...validateRules(role.rules, false), ...validateAggregation(role)],
+  validate: (role) => joined(validateRules(role.rules, false), validateAggregation(role)),
   cells: (role) => [role.metadata.name ?? '', role.metadata.creationTimestamp ?? ''],
 });
 
 function validateRules(rules: PolicyRule[] | undefined, namespaced: boolean): FieldFailure[] {
-  return (rules ?? []).flatMap((rule, i) => validatePolicyRule(rule, namespaced, rulesPath.index(i)));
+  const failures: FieldFailure[] = [];
+  rules?.forEach((rule, i) => {
+    addAll(failures, validatePolicyRule(rule, namespaced, rulesPath.index(i)));
+  });
+  return failures;
 }
 
 /** A rule speaks either of resources or, in the cluster's own roles, of URLs. */

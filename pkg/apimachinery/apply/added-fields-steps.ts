@@ -1,0 +1,142 @@
+/** The same as `addedFields` for large objects, in steps that each take some milliseconds. */
+import { addedValue, inAlphabet, nodeOf, structNode } from '#apimachinery/apply/added-fields.js';
+import { fieldEdge } from '#apimachinery/apply/edges.js';
+import { emptySet, type FieldSet, memberOnly } from '#apimachinery/apply/field-set.js';
+import {
+  asList,
+  asObject,
+  type ElementsStructure,
+  elementOf,
+  isSilent,
+  type JsonObject,
+  type Members,
+  partStructure,
+  type Structure,
+  structOf,
+} from '#apimachinery/apply/structure.js';
+import { checkEntries } from '#apimachinery/codec/size-limit.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
+
+export interface StepSizes {
+  /** Values of fewer parts are worked on at once. */
+  readonly largeParts: number;
+  readonly partsPerStep: number;
+}
+
+/** A part takes about a microsecond. */
+const usualSizes: StepSizes = { largeParts: 1000, partsPerStep: 8000 };
+
+type Steps<T> = Generator<undefined, T>;
+
+/** See `addedFields`. */
+export function* addedFieldsSteps(
+  type: TypeInfo,
+  object: unknown,
+  unseen?: FieldSet,
+  sizes = usualSizes,
+): Steps<FieldSet> {
+  const { members } = structOf(type, unseen);
+  const large = new LargeValues(object, sizes);
+  yield;
+  yield* large.members(members, asObject(object), false);
+  return structNode(members, asObject(object), false, large.nodes) ?? emptySet;
+}
+
+type Node = Record<string, FieldSet>;
+
+/** The nodes of an object's large values, the inner ones first. */
+class LargeValues {
+  readonly nodes = new Map<unknown, FieldSet | undefined>();
+  readonly #sizes: StepSizes;
+  /** Found out once: even to see that a map is large takes as long as it is large. */
+  readonly #large = new Set<unknown>();
+  #left: number;
+
+  constructor(object: unknown, sizes: StepSizes) {
+    this.#sizes = sizes;
+    this.#left = sizes.partsPerStep;
+    this.#count(object);
+  }
+
+  /** How many values a value has in it. */
+  #count(value: unknown): number {
+    if (typeof value !== 'object' || value === null) return 0;
+    let parts = 0;
+    if (Array.isArray(value)) for (const part of value) parts += 1 + this.#count(part);
+    else for (const name in value) parts += 1 + this.#count((value as JsonObject)[name]);
+    if (parts >= this.#sizes.largeParts) this.#large.add(value);
+    return parts;
+  }
+
+  *members(members: Members, object: JsonObject, isNew: boolean): Steps<void> {
+    for (const name in object) {
+      const value = object[name];
+      if (!this.#large.has(value)) continue;
+      const member = members.of(name);
+      if (isSilent(member, value)) continue;
+      const before = isNew ? undefined : member.whenEmpty;
+      this.nodes.set(value, yield* this.#node(value, member.structure, before));
+    }
+  }
+
+  *#node(value: unknown, structure: Structure, before: unknown): Steps<FieldSet | undefined> {
+    if (structure.kind === 'leaf') return nodeOf(value, structure, before);
+    const isNew = before === undefined;
+    if (structure.kind === 'struct') {
+      yield* this.members(structure.members, asObject(value), isNew);
+      return structNode(structure.members, asObject(value), isNew, this.nodes);
+    }
+    const node: Node = isNew ? { '.': memberOnly } : {};
+    yield* structure.kind === 'map'
+      ? this.#map(node, structure.element, asObject(value))
+      : this.#list(node, structure, asList(value));
+    return node;
+  }
+
+  *#map(node: Node, element: Structure, object: JsonObject): Steps<void> {
+    const names = inAlphabet(object);
+    checkEntries(names.length);
+    yield;
+    for (const name of names) {
+      if (object[name] === undefined) continue;
+      node[fieldEdge(name)] = yield* this.#element(object[name], element);
+    }
+  }
+
+  /** Edges are put in once, and in order: to put many in order afterwards takes as long again. */
+  *#list(node: Node, structure: ElementsStructure, list: readonly unknown[]): Steps<void> {
+    const element = partStructure(structure);
+    checkEntries(list.length);
+    const byEdge = new Map<string, unknown>();
+    for (const part of list) {
+      byEdge.set(elementOf(structure, part), part);
+      if (this.#spend(1)) yield;
+    }
+    const edges = [...byEdge.keys()].sort();
+    yield;
+    for (const edge of edges) node[edge] = yield* this.#element(byEdge.get(edge), element);
+  }
+
+  *#element(value: unknown, structure: Structure): Steps<FieldSet> {
+    const isLarge = this.#large.has(value);
+    if (this.#spend(isLarge ? 1 : 1 + partsOf(value))) yield;
+    if (!isLarge) return addedValue(value, structure);
+    return (yield* this.#node(value, structure, undefined)) ?? memberOnly;
+  }
+
+  /** True: it is time for a pause. */
+  #spend(parts: number): boolean {
+    this.#left -= parts;
+    if (this.#left > 0) return false;
+    this.#left = this.#sizes.partsPerStep;
+    return true;
+  }
+}
+
+/** How many values a small one has in it. */
+function partsOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let parts = 0;
+  for (const name in value) parts += 1 + partsOf((value as JsonObject)[name]);
+  return parts;
+}

@@ -1,0 +1,47 @@
+import t from 'tap';
+import { schemeFor } from '#api/scheme.js';
+import { addedFields } from '#apimachinery/apply/added-fields.js';
+import { leastBytes } from '#apimachinery/apply/least-bytes.js';
+import { RandomObjects, seededRandom } from '#apimachinery/codec/random-object.js';
+import { kubernetesDialect } from '#apimachinery/dialect.js';
+
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+t.comment(`SEED=${seed}`);
+const scheme = schemeFor(kubernetesDialect);
+const jsonBytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
+const everything = Number.POSITIVE_INFINITY;
+
+t.test('no object of any type takes fewer bytes', async (t) => {
+  const objects = new RandomObjects(seededRandom(seed));
+  for (const name of scheme.typeNames()) {
+    const type = scheme.type(name);
+    if (type.shape !== 'struct' || type.isList) continue;
+    for (let i = 0; i < 4; i++) {
+      const object = objects.object(type);
+      const alone = jsonBytes(object);
+      const managed = alone + jsonBytes(addedFields(type, object));
+      if (leastBytes(object, everything) > alone) t.fail(`${name}, SEED=${seed}`);
+      if (leastBytes(object, everything, type) > managed) t.fail(`${name} with its manager, SEED=${seed}`);
+    }
+  }
+});
+
+t.test('objects full of one thing take little more', async (t) => {
+  const pod = scheme.kind('v1', 'Pod')?.type;
+  if (pod === undefined) throw new Error('no pods');
+  const many = <T>(part: (i: number) => T): T[] => Array.from({ length: 1000 }, (_, i) => part(i));
+  const rows: Readonly<Record<string, object>> = {
+    labels: { metadata: { labels: Object.fromEntries(many((i) => [`k${i}`, 'v'])) } },
+    finalizers: { metadata: { finalizers: many((i) => `a.b/k${i}`) } },
+    containers: { spec: { containers: many((i) => ({ name: `c${i}`, image: 'a' })) } },
+    'the same container': { spec: { containers: many(() => ({ name: 'c', image: 'a' })) } },
+    arguments: { spec: { containers: [{ name: 'c', args: many(() => '') }] } },
+  };
+  for (const [name, object] of Object.entries(rows)) {
+    const bytes = jsonBytes(object) + jsonBytes(addedFields(pod, object));
+    const least = leastBytes(object, everything, pod);
+    t.ok(least <= bytes && least > 0.7 * bytes, `${name}: ${least} of ${bytes}`);
+    t.ok(leastBytes(object, 1000, pod) > 1000, name);
+    t.ok(leastBytes(object, 1000, pod) < 1300, `${name}: the rest is not looked at`);
+  }
+});
