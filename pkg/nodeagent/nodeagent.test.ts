@@ -275,6 +275,15 @@ t.test('what a pod refers to must be there', async (t) => {
   t.ok(isTrue('env', 'Ready') && isTrue('volume', 'Ready'), 'started as soon as it is there');
 });
 
+t.test('a volume that cannot be set up is tried ever more seldom', async (t) => {
+  const { api, pass } = await setUp(t);
+  api.seed(pods, testPod('waits', { volumes: [{ name: 'v', configMap: { name: 'none' } }] }));
+  await pass(60_000);
+  const failures = api.list(events).filter((event) => event.reason === 'FailedMount');
+  const tries = failures.reduce((sum, { count = 1 }) => sum + count, 0);
+  t.ok(tries > 2 && tries < 10, `${tries} in a minute`);
+});
+
 t.test('a pod whose remains do not go at once stays as it ended', async (t) => {
   const { api, runtime, isTrue, until } = await setUp(t);
   api.seed(pods, testPod('web', { terminationGracePeriodSeconds: 1 }));
