@@ -94,7 +94,7 @@ class CompiledField implements FieldInfo {
       declaration.mapType === 'atomic' ||
       declaration.structType === 'atomic' ||
       (this.container === 'single' && resolved.type?.atomic === true);
-    this.enumValues = resolved.enumValues;
+    this.enumValues = resolved.enumValues?.toSorted();
     this.default = declaration.default;
     this.featureGate = declaration.featureGate;
     this.doc = declaration.doc;
@@ -231,7 +231,10 @@ export function compileTypes(
               ? undefined
               : (types.get(declaration.type.includes('.') ? declaration.type : `${prefix}.${declaration.type}`) ??
                 unknownType(declaration.type, `${type.name}.${key}`));
-            const enumValues = declaration.enum === undefined ? undefined : enums.get(declaration.enum);
+            const enumValues =
+              declaration.enum === undefined
+                ? undefined
+                : (enums.get(declaration.enum) ?? unknownEnum(declaration.enum, `${type.name}.${key}`));
             return new CompiledField(key, declaration, { type: target, enumValues, extensionPrefix });
           });
         const type = new CompiledType(prefix, name, { message, served, compile });
@@ -240,6 +243,10 @@ export function compileTypes(
     }
   }
   return types;
+}
+
+function unknownEnum(name: string, where: string): never {
+  throw new RangeError(`${where} has the enum ${name}, which is not declared`);
 }
 
 function unknownType(name: string, where: string): never {

@@ -122,12 +122,17 @@ function column(name: string): ColumnDeclaration {
   return name === 'Name' ? { name, type: 'string', format: 'name' } : { name, type: 'string' };
 }
 
-/** What one file declares, with all that goes without saying filled in. */
-export function defineTypes({
+/** What one file declares, with all that goes without saying filled in. Rules take enums from here. */
+export function defineTypes<E extends string = never>({
   types,
   enums,
   resources = [],
-}: Pick<KindDeclaration, 'types' | 'enums'> & { readonly resources?: readonly ServedResource[] }): KindDeclaration {
+}: {
+  readonly types: KindDeclaration['types'];
+  /** Values in the order in which messages list them. */
+  readonly enums?: Readonly<Record<E, readonly string[]>>;
+  readonly resources?: readonly ServedResource[];
+}): KindDeclaration & { readonly enums: Readonly<Record<E, readonly string[]>> } {
   const full = resources.map(fullResource);
   const listed = new Set(full.filter(({ verbs }) => verbs.includes('list')).map(({ kind }) => kind));
   const withLists = Object.entries(types).flatMap(([name, type]) =>
@@ -137,7 +142,7 @@ export function defineTypes({
   );
   return {
     types: Object.fromEntries(withLists),
-    ...(enums !== undefined && { enums }),
+    enums: enums ?? ({} as Readonly<Record<E, readonly string[]>>),
     ...(full.length > 0 && { resources: full }),
   };
 }

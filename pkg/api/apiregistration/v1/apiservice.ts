@@ -33,7 +33,7 @@ export const declaration = defineTypes({
   },
   enums: {
     APIServiceConditionType: ['Available'],
-    ConditionStatus: ['False', 'True', 'Unknown'],
+    ConditionStatus: ['True', 'False', 'Unknown'],
   },
   resources: [
     {

@@ -42,7 +42,7 @@ export const declaration = defineTypes({
     }),
   },
   enums: {
-    DaemonSetUpdateStrategyType: ['OnDelete', 'RollingUpdate'],
+    DaemonSetUpdateStrategyType: ['RollingUpdate', 'OnDelete'],
   },
   resources: [
     {

@@ -51,7 +51,7 @@ export const declaration = defineTypes({
     }),
   },
   enums: {
-    PersistentVolumeClaimRetentionPolicyType: ['Delete', 'Retain'],
+    PersistentVolumeClaimRetentionPolicyType: ['Retain', 'Delete'],
     PodManagementPolicyType: ['OrderedReady', 'Parallel'],
     StatefulSetUpdateStrategyType: ['OnDelete', 'RollingUpdate'],
   },

@@ -16,6 +16,6 @@ export const declaration = defineTypes({
     }),
   },
   enums: {
-    CompletionMode: ['Indexed', 'NonIndexed'],
+    CompletionMode: ['NonIndexed', 'Indexed'],
   },
 });

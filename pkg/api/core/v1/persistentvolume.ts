@@ -55,7 +55,7 @@ export const declaration = defineTypes({
     }),
   },
   enums: {
-    PersistentVolumeAccessMode: ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'],
+    PersistentVolumeAccessMode: ['ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod'],
     PersistentVolumeMode: ['Block', 'Filesystem'],
     PersistentVolumePhase: ['Available', 'Bound', 'Failed', 'Pending', 'Released'],
     PersistentVolumeReclaimPolicy: ['Delete', 'Recycle', 'Retain'],

@@ -71,11 +71,11 @@ export const declaration = defineTypes({
     }),
   },
   enums: {
-    DNSPolicy: ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'],
+    DNSPolicy: ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'],
     OSName: ['linux', 'windows'],
     PodConditionType: ['ContainersReady', 'Initialized', 'PodScheduled', 'Ready'],
-    PreemptionPolicy: ['Never', 'PreemptLowerPriority'],
-    RestartPolicy: ['Always', 'Never', 'OnFailure'],
+    PreemptionPolicy: ['PreemptLowerPriority', 'Never'],
+    RestartPolicy: ['Always', 'OnFailure', 'Never'],
     UnsatisfiableConstraintAction: ['DoNotSchedule', 'ScheduleAnyway'],
   },
   resources: [

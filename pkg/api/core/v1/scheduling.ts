@@ -78,7 +78,7 @@ export const declaration = defineTypes({
     NodeSelectorOperator: ['DoesNotExist', 'Exists', 'Gt', 'In', 'Lt', 'NotIn'],
     ResourceQuotaScope: ['BestEffort', 'CrossNamespacePodAffinity', 'NotBestEffort', 'NotTerminating', 'PriorityClass', 'Terminating'],
     ScopeSelectorOperator: ['DoesNotExist', 'Exists', 'In', 'NotIn'],
-    TaintEffect: ['NoExecute', 'NoSchedule', 'PreferNoSchedule'],
+    TaintEffect: ['NoSchedule', 'PreferNoSchedule', 'NoExecute'],
     TolerationOperator: ['Equal', 'Exists'],
   },
 });

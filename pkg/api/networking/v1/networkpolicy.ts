@@ -39,7 +39,7 @@ export const declaration = defineTypes({
     }),
   },
   enums: {
-    PolicyType: ['Egress', 'Ingress'],
+    PolicyType: ['Ingress', 'Egress'],
   },
   resources: [
     {

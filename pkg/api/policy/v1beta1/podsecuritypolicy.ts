@@ -109,7 +109,7 @@ export const declaration = defineTypes({
       'storageos',
       'vsphereVolume',
     ],
-    RunAsGroupStrategy: ['MayRunAs', 'MustRunAs', 'RunAsAny'],
+    RunAsGroupStrategy: ['MustRunAs', 'RunAsAny', 'MayRunAs'],
     RunAsUserStrategy: ['MustRunAs', 'MustRunAsNonRoot', 'RunAsAny'],
     SELinuxStrategy: ['MustRunAs', 'RunAsAny'],
     SupplementalGroupsStrategyType: ['MayRunAs', 'MustRunAs', 'RunAsAny'],

@@ -21,7 +21,7 @@ export const declaration = defineTypes({
   },
   enums: {
     FSGroupPolicy: ['File', 'None', 'ReadWriteOnceWithFSType'],
-    VolumeLifecycleMode: ['Ephemeral', 'Persistent'],
+    VolumeLifecycleMode: ['Persistent', 'Ephemeral'],
   },
   resources: [
     {

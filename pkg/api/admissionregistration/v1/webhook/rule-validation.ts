@@ -1,18 +1,16 @@
 /** Rules of which requests a webhook is asked about. */
+import { declaration as schema } from '#api/admissionregistration/v1/shared.js';
 import type { RuleWithOperations } from '#api/admissionregistration/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkOptionalEnum } from '#apimachinery/validation/checks.js';
 import { addAll, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
-const operations = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
-const scopes = ['*', 'Cluster', 'Namespaced'];
-
 export function validateRule(rule: RuleWithOperations, path: FieldPath): FieldFailure[] {
   const failures = checkList(rule.operations, 'operations', path.child('operations'));
   rule.operations?.forEach((operation, i) => {
-    if (operations.includes(operation)) return;
-    failures.push(notSupported(path.child('operations').index(i), operation, operations));
+    if (schema.enums.OperationType.includes(operation)) return;
+    failures.push(notSupported(path.child('operations').index(i), operation, schema.enums.OperationType));
   });
   addAll(failures, checkList(rule.apiGroups, 'API groups', path.child('apiGroups')));
   const versions = path.child('apiVersions');
@@ -23,7 +21,7 @@ export function validateRule(rule: RuleWithOperations, path: FieldPath): FieldFa
   return [
     ...failures,
     ...validateResources(rule.resources ?? [], path.child('resources')),
-    ...checkOptionalEnum(path.child('scope'), rule.scope, scopes),
+    ...checkOptionalEnum(path.child('scope'), rule.scope, schema.enums.ScopeType),
   ];
 }
 

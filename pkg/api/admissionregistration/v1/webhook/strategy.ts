@@ -1,4 +1,5 @@
 /** What is particular to the configurations of admission webhooks, mutating and validating. */
+import { declaration as schema } from '#api/admissionregistration/v1/mutatingwebhookconfiguration.js';
 import {
   mutatingwebhookconfigurations,
   validatingwebhookconfigurations,
@@ -117,13 +118,19 @@ function validateWebhook(webhook: Webhook, tolerance: Tolerance, path: FieldPath
     addAll(failures, validateRule(rule, path.child('rules').index(i)));
   });
   failures.push(
-    ...checkOptionalEnum(path.child('failurePolicy'), webhook.failurePolicy, ['Fail', 'Ignore']),
-    ...checkOptionalEnum(path.child('matchPolicy'), webhook.matchPolicy, ['Equivalent', 'Exact']),
+    ...checkOptionalEnum(path.child('failurePolicy'), webhook.failurePolicy, schema.enums.FailurePolicyType),
+    ...checkOptionalEnum(path.child('matchPolicy'), webhook.matchPolicy, schema.enums.MatchPolicyType),
     ...validateSideEffects(webhook.sideEffects, tolerance, path.child('sideEffects')),
   );
   if ('reinvocationPolicy' in webhook) {
-    const policies = ['IfNeeded', 'Never'];
-    addAll(failures, checkOptionalEnum(path.child('reinvocationPolicy'), webhook.reinvocationPolicy, policies));
+    addAll(
+      failures,
+      checkOptionalEnum(
+        path.child('reinvocationPolicy'),
+        webhook.reinvocationPolicy,
+        schema.enums.ReinvocationPolicyType,
+      ),
+    );
   }
   const seconds = webhook.timeoutSeconds;
   if (seconds !== undefined && (seconds < 1 || seconds > maxTimeoutSeconds)) {

@@ -1,5 +1,6 @@
 /** Rules of how versions of a custom resource become each other. */
 import { validateClientConfig } from '#api/admissionregistration/v1/webhook/client-config.js';
+import { declaration as schema } from '#api/apiextensions/v1/customresourcedefinition.js';
 import type { CustomResourceConversion } from '#api/apiextensions/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkEnum, repeatedAt } from '#apimachinery/validation/checks.js';
@@ -22,7 +23,7 @@ export function validateConversion(
 ): readonly FieldFailure[] {
   if (conversion === undefined) return [];
   const { strategy, webhook } = conversion;
-  const failures = [...checkEnum(path.child('strategy'), strategy, ['None', 'Webhook'])];
+  const failures = [...checkEnum(path.child('strategy'), strategy, schema.enums.ConversionStrategyType)];
   const configPath = path.child('webhookClientConfig');
   const versionsPath = path.child('conversionReviewVersions');
   const versions = webhook?.conversionReviewVersions ?? [];

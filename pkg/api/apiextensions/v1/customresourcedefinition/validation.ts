@@ -11,6 +11,7 @@ import {
   validateVersion,
   validateVersionSchema,
 } from '#api/apiextensions/v1/customresourcedefinition/version-validation.js';
+import { declaration as declared } from '#api/apiextensions/v1/customresourcedefinition.js';
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionSpec,
@@ -45,7 +46,7 @@ export function validateDefinition(
     failures.push(invalidValue(FieldPath.of('metadata', 'name'), object.metadata.name ?? '', text));
   }
   addAll(failures, validateGroup(spec.group ?? ''));
-  addAll(failures, checkEnum(specPath.child('scope'), spec.scope, ['Cluster', 'Namespaced']));
+  addAll(failures, checkEnum(specPath.child('scope'), spec.scope, declared.enums.ResourceScope));
   addAll(failures, validateVersions(spec, context));
   addAll(failures, validateRequiredNames(spec.names ?? {}, specPath.child('names')));
   const strategy = spec.conversion?.strategy;

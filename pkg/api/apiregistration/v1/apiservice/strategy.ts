@@ -1,4 +1,5 @@
 /** What is particular to API services: who answers for a group and version. */
+import { declaration as schema } from '#api/apiregistration/v1/apiservice.js';
 import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
 import type { APIService, APIServiceSpec } from '#api/apiregistration/v1/types.gen.js';
 import { getCondition } from '#api/meta/v1/condition/conditions.js';
@@ -34,10 +35,9 @@ export const apiServiceStrategy: Strategy<APIService> = kindStrategy<APIService>
   validate: (object) => [...validateName(object), ...validateSpec(object.spec)],
   validateStatusUpdate: (object) =>
     (object.status?.conditions ?? []).flatMap((condition, i) => {
-      const states = ['True', 'False', 'Unknown'];
-      if (states.includes(condition.status)) return [];
+      if (schema.enums.ConditionStatus.includes(condition.status)) return [];
       const at = FieldPath.of('status', 'conditions').index(i).child('status');
-      return [notSupported(at, condition.status ?? '', states)];
+      return [notSupported(at, condition.status ?? '', schema.enums.ConditionStatus)];
     }),
   cells: (object, context) => [
     object.metadata.name ?? '',

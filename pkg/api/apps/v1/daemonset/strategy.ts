@@ -1,5 +1,6 @@
 /** What is particular to daemon sets. */
 
+import { declaration as schema } from '#api/apps/v1/daemonset.js';
 import { daemonsets } from '#api/apps/v1/resources.gen.js';
 import type { DaemonSet, DaemonSetStatus, DaemonSetUpdateStrategy } from '#api/apps/v1/types.gen.js';
 import {
@@ -98,7 +99,8 @@ function validateDaemonSet(set: DaemonSet, context: StrategyContext, old?: Daemo
 
 function validateUpdateStrategy(strategy: DaemonSetUpdateStrategy, path: FieldPath): FieldFailure[] {
   if (strategy.type === 'OnDelete') return [];
-  if (strategy.type !== 'RollingUpdate') return [notSupported(path, strategy, ['RollingUpdate', 'OnDelete'])];
+  if (strategy.type !== 'RollingUpdate')
+    return [notSupported(path, strategy, schema.enums.DaemonSetUpdateStrategyType)];
   const at = path.child('rollingUpdate');
   if (strategy.rollingUpdate === undefined) return [required(at)];
   const { maxUnavailable, maxSurge } = strategy.rollingUpdate;

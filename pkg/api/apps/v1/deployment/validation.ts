@@ -1,4 +1,5 @@
 /** Rules of deployments. */
+import { declaration as schema } from '#api/apps/v1/deployment.js';
 import type { Deployment, DeploymentStatus, DeploymentStrategy } from '#api/apps/v1/types.gen.js';
 import {
   checkAtMost100Percent,
@@ -77,7 +78,7 @@ function validateStrategy(strategy: DeploymentStrategy, path: FieldPath): FieldF
       return failures;
     }
     default:
-      return [notSupported(path, strategy, ['Recreate', 'RollingUpdate'])];
+      return [notSupported(path, strategy, schema.enums.DeploymentStrategyType)];
   }
 }
 

@@ -1,6 +1,7 @@
 /** What is particular to stateful sets. */
 
 import { statefulsets } from '#api/apps/v1/resources.gen.js';
+import { declaration as schema } from '#api/apps/v1/statefulset.js';
 import type {
   StatefulSet,
   StatefulSetPersistentVolumeClaimRetentionPolicy,
@@ -166,8 +167,6 @@ function validateRollingUpdate(
   ];
 }
 
-const retentions = ['Retain', 'Delete'];
-
 /** What becomes of the claims made from the templates. */
 function validateRetention(
   policy: StatefulSetPersistentVolumeClaimRetentionPolicy | undefined,
@@ -176,7 +175,9 @@ function validateRetention(
   if (policy === undefined) return [];
   return (['whenDeleted', 'whenScaled'] as const).flatMap((field) => {
     const value = policy[field] ?? '';
-    return retentions.includes(value) ? [] : [notSupported(path.child(field), value, retentions)];
+    return schema.enums.PersistentVolumeClaimRetentionPolicyType.includes(value)
+      ? []
+      : [notSupported(path.child(field), value, schema.enums.PersistentVolumeClaimRetentionPolicyType)];
   });
 }
 

@@ -1,4 +1,5 @@
 /** Rules of how fast an autoscaler may scale. */
+import { declaration as schema } from '#api/autoscaling/v2/horizontalpodautoscaler.js';
 import type {
   HorizontalPodAutoscalerBehavior,
   HPAScalingPolicy,
@@ -11,7 +12,6 @@ import type { FieldPath } from '#apimachinery/validation/path.js';
 
 const maxWindowSeconds = 3600;
 const maxPeriodSeconds = 1800;
-const policyTypes = ['Percent', 'Pods'];
 
 export function validateBehavior(
   behavior: HorizontalPodAutoscalerBehavior | undefined,
@@ -31,7 +31,7 @@ function validateRules(rules: HPAScalingRules, path: FieldPath): FieldFailure[] 
   if (seconds > maxWindowSeconds) {
     failures.push(invalidValue(window, seconds, `must be less than or equal to ${maxWindowSeconds}`));
   }
-  addAll(failures, checkOptionalEnum(path.child('selectPolicy'), rules.selectPolicy, ['Disabled', 'Max', 'Min']));
+  addAll(failures, checkOptionalEnum(path.child('selectPolicy'), rules.selectPolicy, schema.enums.ScalingPolicySelect));
   const policies = rules.policies ?? [];
   if (policies.length === 0) failures.push(required(path.child('policies'), 'must specify at least one Policy'));
   return [...failures, ...policies.flatMap((policy, i) => validatePolicy(policy, path.child('policies').index(i)))];
@@ -40,7 +40,8 @@ function validateRules(rules: HPAScalingRules, path: FieldPath): FieldFailure[] 
 function validatePolicy(policy: HPAScalingPolicy, path: FieldPath): FieldFailure[] {
   const { type = '', value = 0, periodSeconds = 0 } = policy;
   const failures: FieldFailure[] = [];
-  if (!policyTypes.includes(type)) failures.push(notSupported(path.child('type'), type, policyTypes));
+  if (!schema.enums.HPAScalingPolicyType.includes(type))
+    failures.push(notSupported(path.child('type'), type, schema.enums.HPAScalingPolicyType));
   if (value <= 0) failures.push(invalidValue(path.child('value'), value, 'must be greater than zero'));
   const period = path.child('periodSeconds');
   if (periodSeconds <= 0) failures.push(invalidValue(period, periodSeconds, 'must be greater than zero'));

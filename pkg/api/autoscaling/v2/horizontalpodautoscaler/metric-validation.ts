@@ -1,5 +1,6 @@
 /** Rules of the metrics that an autoscaler goes by. */
 
+import { declaration as schema } from '#api/autoscaling/v2/horizontalpodautoscaler.js';
 import type {
   ContainerResourceMetricSource,
   ExternalMetricSource,
@@ -25,7 +26,6 @@ import {
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
-const sourceTypes = ['ContainerResource', 'External', 'Object', 'Pods', 'Resource'];
 /** In the order in which 1.24 looks at them. */
 const sourceFields = ['object', 'external', 'pods', 'resource', 'containerResource'] as const;
 
@@ -36,7 +36,8 @@ export function validateMetric(metric: MetricSpec, gate: RuleGate, path: FieldPa
   const type = metric.type ?? '';
   const failures: FieldFailure[] = [];
   if (type === '') failures.push(required(path.child('type'), 'must specify a metric source type'));
-  if (!sourceTypes.includes(type)) failures.push(notSupported(path.child('type'), type, sourceTypes));
+  if (!schema.enums.MetricSourceType.includes(type))
+    failures.push(notSupported(path.child('type'), type, schema.enums.MetricSourceType));
   const present = sourceFields.filter((field) => metric[field] !== undefined);
   const [first] = present;
   // Only the first is looked into: with more than one there is no telling which was meant.
@@ -137,7 +138,7 @@ function validateTarget(target: MetricTarget | undefined, path: FieldPath): Fiel
   const { type = '', averageUtilization } = target ?? {};
   const failures: FieldFailure[] = [];
   if (type === '') failures.push(required(path.child('type'), 'must specify a metric target type'));
-  if (!['Utilization', 'Value', 'AverageValue'].includes(type)) {
+  if (!schema.enums.MetricTargetType.includes(type)) {
     failures.push(invalidValue(path.child('type'), type, 'must be either Utilization, Value, or AverageValue'));
   }
   for (const field of ['value', 'averageValue'] as const) {

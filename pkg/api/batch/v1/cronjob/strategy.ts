@@ -1,6 +1,7 @@
 /** What is particular to cron jobs. */
 
 import { isTimeZone, parseSchedule, ScheduleError } from '#api/batch/v1/cronjob/schedule.js';
+import { declaration as schema } from '#api/batch/v1/cronjob.js';
 import { validateJobSpec } from '#api/batch/v1/job/validation.js';
 import { cronjobs } from '#api/batch/v1/resources.gen.js';
 import type { CronJob, CronJobSpec } from '#api/batch/v1/types.gen.js';
@@ -70,7 +71,7 @@ function validateSpec(spec: CronJobSpec, context: StrategyContext, old: CronJobS
     ...(['startingDeadlineSeconds', 'successfulJobsHistoryLimit', 'failedJobsHistoryLimit'] as const).flatMap((field) =>
       checkNonNegative(specPath.child(field), spec[field]),
     ),
-    ...checkEnum(specPath.child('concurrencyPolicy'), spec.concurrencyPolicy, ['Allow', 'Forbid', 'Replace']),
+    ...checkEnum(specPath.child('concurrencyPolicy'), spec.concurrencyPolicy, schema.enums.ConcurrencyPolicy),
   );
   const at = specPath.child('jobTemplate', 'spec');
   const jobSpec = spec.jobTemplate?.spec ?? { template: {} };

@@ -1,5 +1,6 @@
 /** Rules and defaults of jobs; cron jobs carry them in templates. */
 import { completeTemplate, templateMatchesSelector } from '#api/apps/v1/workload/validation.js';
+import { declaration as schema } from '#api/batch/v1/shared.js';
 import type { Job, JobSpec, JobStatus } from '#api/batch/v1/types.gen.js';
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { validatePodTemplate } from '#api/core/v1/podtemplate/template.js';
@@ -27,7 +28,7 @@ export function validateJobSpec(
   const failures = (
     ['parallelism', 'completions', 'activeDeadlineSeconds', 'backoffLimit', 'ttlSecondsAfterFinished'] as const
   ).flatMap((field) => checkNonNegative(path.child(field), spec[field]));
-  addAll(failures, checkOptionalEnum(path.child('completionMode'), spec.completionMode, ['NonIndexed', 'Indexed']));
+  addAll(failures, checkOptionalEnum(path.child('completionMode'), spec.completionMode, schema.enums.CompletionMode));
   if (spec.completionMode === 'Indexed') {
     if (spec.completions === undefined) {
       failures.push(required(path.child('completions'), 'when completion mode is Indexed'));

@@ -1,6 +1,8 @@
 /** Rules of what happens to a certificate signing request: approval, denial, and the certificate. */
 import { X509Certificate } from 'node:crypto';
+import { declaration as schema } from '#api/certificates/v1/certificatesigningrequest.js';
 import type { CertificateSigningRequest, CertificateSigningRequestCondition } from '#api/certificates/v1/types.gen.js';
+import { declaration as metaSchema } from '#api/meta/v1/shared.js';
 import { decodePem } from '#apimachinery/asn1/pem.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -17,9 +19,9 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 
 const conditionsPath = FieldPath.of('status', 'conditions');
 const certificatePath = FieldPath.of('status', 'certificate');
-const states = ['False', 'True', 'Unknown'];
+
 /** A decision is there or not: there is no unknown and no withdrawn one. */
-const decisions = ['Approved', 'Denied', 'Failed'];
+const decisions = schema.enums.RequestConditionType;
 
 /** An update of `status`: it neither approves nor denies. */
 export function validateStatus(request: CertificateSigningRequest, old: CertificateSigningRequest): FieldFailure[] {
@@ -54,7 +56,7 @@ function validateConditions(request: CertificateSigningRequest, old: Certificate
     if (!tolerance.emptyTypes) addAll(failures, checkRequired(at.child('type'), type));
     if (status === '') failures.push(required(at.child('status')));
     else {
-      const allowed = decisions.includes(type) ? ['True'] : states;
+      const allowed = decisions.includes(type) ? ['True'] : metaSchema.enums.ConditionStatus;
       if (!allowed.includes(status)) failures.push(notSupported(at.child('status'), status, allowed));
     }
     const other = type === 'Approved' ? 'Denied' : 'Approved';

@@ -1,4 +1,5 @@
 /** What is particular to endpoints. */
+import { declaration as schema } from '#api/core/v1/container.js';
 import { validateNonSpecialIP } from '#api/core/v1/endpoints/non-special-ip.js';
 import { endpoints } from '#api/core/v1/resources.gen.js';
 import type { EndpointAddress, EndpointPort, EndpointSubset, Endpoints } from '#api/core/v1/types.gen.js';
@@ -63,7 +64,7 @@ function validatePort(port: EndpointPort, nameRequired: boolean, path: FieldPath
     if (nameRequired) failures.push(required(path.child('name')));
   } else addAll(failures, checkDNSLabel(path.child('name'), name));
   addAll(failures, invalidEach(path.child('port'), port.port ?? 0, portNumberErrors(port.port ?? 0)));
-  addAll(failures, checkEnum(path.child('protocol'), port.protocol, ['SCTP', 'TCP', 'UDP']));
+  addAll(failures, checkEnum(path.child('protocol'), port.protocol, schema.enums.Protocol));
   if (port.appProtocol !== undefined) addAll(failures, checkQualifiedName(path.child('appProtocol'), port.appProtocol));
   return failures;
 }

@@ -1,5 +1,6 @@
 /** What is particular to limit ranges. */
 
+import { declaration as schema } from '#api/core/v1/limitrange.js';
 import { validateContainerResourceName, validateResourceName } from '#api/core/v1/pod/validation/resources.js';
 import { isOvercommitAllowed } from '#api/core/v1/resources/names.js';
 import { limitranges } from '#api/core/v1/resources.gen.js';
@@ -35,8 +36,6 @@ function defaultItem(item: LimitRangeItem): void {
   if (Object.keys(requests).length > 0) item.defaultRequest = requests;
 }
 
-const limitTypes = ['Container', 'PersistentVolumeClaim', 'Pod'];
-
 function validateLimits(items: LimitRangeItem[], dialect: Dialect): FieldFailure[] {
   const failures: FieldFailure[] = [];
   const types = new Set<string>();
@@ -53,7 +52,7 @@ function validateLimits(items: LimitRangeItem[], dialect: Dialect): FieldFailure
 
 function validateType(type: string, path: FieldPath): readonly FieldFailure[] {
   const failures = checkQualifiedName(path, type);
-  if (failures.length > 0 || type.includes('/') || limitTypes.includes(type)) return failures;
+  if (failures.length > 0 || type.includes('/') || schema.enums.LimitType.includes(type)) return failures;
   return [invalidValue(path, type, 'must be a standard limit type or fully qualified')];
 }
 

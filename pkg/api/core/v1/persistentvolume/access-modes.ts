@@ -1,7 +1,8 @@
 /** Ways in which volumes may be mounted. */
+import { declaration as schema } from '#api/core/v1/persistentvolume.js';
 import type { RuleGate } from '#api/strategy/feature-gates.js';
 
-export const accessModes = ['ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod'] as const;
+export const accessModes = schema.enums.PersistentVolumeAccessMode;
 
 /** The modes that may be asked for: the newest one only while its gate is on, or where it is stored already. */
 export function knownAccessModes(gate: RuleGate, stored: readonly string[] | undefined): readonly string[] {

@@ -1,5 +1,6 @@
 /** Rules of persistent volumes, also of those that attachments carry inline. */
 import { mountOptionsAnnotation } from '#api/core/v1/persistentvolume/annotations.js';
+import { declaration as schema } from '#api/core/v1/persistentvolume.js';
 import { checkPositiveQuantity, validateAccessModes } from '#api/core/v1/persistentvolumeclaim/spec-validation.js';
 import {
   validateAzureDisk,
@@ -91,7 +92,7 @@ export function validateVolumeSpec(spec: PersistentVolumeSpec, rules: SpecRules,
     ...(rules.inline ? [] : validateCapacity(spec.capacity ?? {}, path.child('capacity'))),
     ...(rules.inline
       ? []
-      : checkOptionalEnum(policyPath, spec.persistentVolumeReclaimPolicy, ['Delete', 'Recycle', 'Retain'])),
+      : checkOptionalEnum(policyPath, spec.persistentVolumeReclaimPolicy, schema.enums.PersistentVolumeReclaimPolicy)),
     ...(rules.inline ? [] : validateNodeAffinity(spec, path.child('nodeAffinity'))),
     ...validateSources(spec, rules, path),
   ];
@@ -100,7 +101,10 @@ export function validateVolumeSpec(spec: PersistentVolumeSpec, rules: SpecRules,
   }
   if (rules.inline) return failures;
   if (storageClass !== '') addAll(failures, checkDNSSubdomain(path.child('storageClassName'), storageClass));
-  return [...failures, ...checkOptionalEnum(path.child('volumeMode'), spec.volumeMode, ['Block', 'Filesystem'])];
+  return [
+    ...failures,
+    ...checkOptionalEnum(path.child('volumeMode'), spec.volumeMode, schema.enums.PersistentVolumeMode),
+  ];
 }
 
 /** `/`, also in roundabout ways. */

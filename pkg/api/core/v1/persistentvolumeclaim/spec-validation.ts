@@ -1,5 +1,6 @@
 /** Rules of what a claim asks for, also of claims that are made from templates. */
 import { accessModes } from '#api/core/v1/persistentvolume/access-modes.js';
+import { declaration as schema } from '#api/core/v1/persistentvolume.js';
 import type {
   PersistentVolumeClaimSpec,
   PersistentVolumeClaimTemplate,
@@ -50,7 +51,7 @@ export function validateClaimSpec(
     ...validateAccessModes(modes, known, modesPath),
     ...(storage === undefined ? [required(storagePath)] : checkPositiveQuantity(storagePath, storage)),
     ...(storageClass === '' ? [] : checkDNSSubdomain(path.child('storageClassName'), storageClass)),
-    ...checkOptionalEnum(path.child('volumeMode'), spec.volumeMode, ['Block', 'Filesystem']),
+    ...checkOptionalEnum(path.child('volumeMode'), spec.volumeMode, schema.enums.PersistentVolumeMode),
   ];
   if (dataSource !== undefined) addAll(failures, validateDataSource(dataSource, path.child('dataSource')));
   if (dataSourceRef !== undefined) addAll(failures, validateDataSource(dataSourceRef, path.child('dataSourceRef')));

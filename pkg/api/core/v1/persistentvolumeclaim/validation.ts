@@ -2,6 +2,7 @@
 import { storageClassAnnotation } from '#api/core/v1/persistentvolume/annotations.js';
 import { checkBasicQuantity } from '#api/core/v1/persistentvolume/validation.js';
 import { alignDataSources } from '#api/core/v1/persistentvolumeclaim/data-source.js';
+import { declaration as schema } from '#api/core/v1/persistentvolumeclaim.js';
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '#api/core/v1/types.gen.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import type { StrategyContext } from '#api/strategy.js';
@@ -82,15 +83,6 @@ function validateSameClassAnnotation(
   return [invalidValue(FieldPath.of('metadata', 'annotations', key), now, 'field is immutable')];
 }
 
-const resizeStates = [
-  '',
-  'ControllerExpansionFailed',
-  'ControllerExpansionInProgress',
-  'NodeExpansionFailed',
-  'NodeExpansionInProgress',
-  'NodeExpansionPending',
-];
-
 export function validateClaimStatus(
   claim: PersistentVolumeClaim,
   { gate }: Pick<StrategyContext, 'gate'>,
@@ -101,7 +93,14 @@ export function validateClaimStatus(
     addAll(failures, checkBasicQuantity(statusPath.child('capacity').key(name), quantity));
   }
   if (!gate('RecoverVolumeExpansionFailure')) return failures;
-  addAll(failures, checkOptionalEnum(statusPath.child('resizeStatus'), claim.status?.resizeStatus, resizeStates));
+  addAll(
+    failures,
+    checkOptionalEnum(
+      statusPath.child('resizeStatus'),
+      claim.status?.resizeStatus,
+      schema.enums.PersistentVolumeClaimResizeStatus,
+    ),
+  );
   const at = statusPath.child('allocatedResources');
   for (const [name, quantity] of Object.entries(claim.status?.allocatedResources ?? {})) {
     if (name !== 'storage') failures.push(notSupported(at, name, ['storage']));

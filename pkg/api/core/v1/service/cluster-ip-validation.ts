@@ -1,5 +1,6 @@
 /** Rules of a service's own addresses and their families. */
 import { isHeadless } from '#api/core/v1/service/defaults.js';
+import { declaration as schema } from '#api/core/v1/service.js';
 import type { Service } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkOptionalEnum, repeatedAt } from '#apimachinery/validation/checks.js';
@@ -13,8 +14,6 @@ import {
 } from '#apimachinery/validation/failure.js';
 import { ipErrors, ipFamily } from '#apimachinery/validation/ip.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
-
-const supportedFamilies: readonly string[] = ['IPv4', 'IPv6'];
 
 export function validateClusterIPs(service: Service, path: FieldPath): FieldFailure[] {
   const { spec } = service;
@@ -31,11 +30,13 @@ export function validateClusterIPs(service: Service, path: FieldPath): FieldFail
   const repeated = repeatedAt(families);
   families.forEach((family, i) => {
     const here = path.child('ipFamilies').index(i);
-    addAll(failures, supportedFamilies.includes(family) ? [] : [notSupported(here, family, supportedFamilies)]);
+    addAll(failures, schema.enums.IPFamily.includes(family) ? [] : [notSupported(here, family, schema.enums.IPFamily)]);
     if (repeated.has(i)) failures.push(duplicate(here, family));
   });
-  const policies = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
-  addAll(failures, checkOptionalEnum(path.child('ipFamilyPolicy'), spec.ipFamilyPolicy, policies));
+  addAll(
+    failures,
+    checkOptionalEnum(path.child('ipFamilyPolicy'), spec.ipFamilyPolicy, schema.enums.IPFamilyPolicyType),
+  );
   const headless = list[0] === 'None';
   if (headless && list.length > 1) {
     failures.push(invalidValue(at, list, "'None' must be the first and only value"));
@@ -59,7 +60,7 @@ function validateFamilies(list: readonly string[], families: readonly string[], 
   list.forEach((address, i) => {
     const wanted = families[i];
     const actual = ipFamily(address);
-    if (wanted === undefined || actual === 0 || !supportedFamilies.includes(wanted) || wanted === `IPv${actual}`)
+    if (wanted === undefined || actual === 0 || !schema.enums.IPFamily.includes(wanted) || wanted === `IPv${actual}`)
       return;
     const text = `expected an ${wanted} value as indicated by \`ipFamilies[${i}]\``;
     failures.push(invalidValue(at.index(i), address, text));

@@ -1,4 +1,5 @@
 /** Rules of a service's ports. */
+import { declaration as schema } from '#api/core/v1/container.js';
 import { isHeadless } from '#api/core/v1/service/defaults.js';
 import type { Service, ServicePort, ServiceSpec } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -11,8 +12,6 @@ import {
 import { addAll, duplicate, forbiddenField, invalidEach, required } from '#apimachinery/validation/failure.js';
 import { portNumberErrors } from '#apimachinery/validation/identifiers.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
-
-const protocols = ['SCTP', 'TCP', 'UDP'] as const;
 
 export function validateServicePorts(service: Service, path: FieldPath): FieldFailure[] {
   const ports = service.spec.ports ?? [];
@@ -59,7 +58,7 @@ function validatePort(port: ServicePort, nameRequired: boolean, names: Set<strin
     names.add(name);
   }
   addAll(failures, invalidEach(path.child('port'), port.port ?? 0, portNumberErrors(port.port ?? 0)));
-  addAll(failures, checkEnum(path.child('protocol'), port.protocol, protocols));
+  addAll(failures, checkEnum(path.child('protocol'), port.protocol, schema.enums.Protocol));
   addAll(failures, checkPortNumberOrName(path.child('targetPort'), port.targetPort));
   if (port.appProtocol !== undefined) {
     addAll(failures, checkQualifiedName(path.child('appProtocol'), port.appProtocol));

@@ -3,6 +3,7 @@ import { validateNonSpecialIP } from '#api/core/v1/endpoints/non-special-ip.js';
 import { validateClusterIPs, validateClusterIPsUpdate } from '#api/core/v1/service/cluster-ip-validation.js';
 import { isExternal, isHeadless, needsHealthCheckPort } from '#api/core/v1/service/defaults.js';
 import { validatePortClaims, validateServicePorts } from '#api/core/v1/service/port-validation.js';
+import { declaration as schema } from '#api/core/v1/service.js';
 import type { Service, ServiceSpec, SessionAffinityConfig } from '#api/core/v1/types.gen.js';
 import { validateLabels } from '#api/meta/v1/objectmeta/validation.js';
 import type { StrategyContext } from '#api/strategy.js';
@@ -33,7 +34,7 @@ export function validateService(service: Service, context: ServiceContext, old?:
     ...validateAffinity(spec),
     ...validateClusterIPs(service, specPath),
     ...validateExternalIPs(spec),
-    ...checkEnum(specPath.child('type'), spec.type, ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort']),
+    ...checkEnum(specPath.child('type'), spec.type, schema.enums.ServiceType),
     ...validatePortClaims(spec, portsPath),
     ...(context.gate('MixedProtocolLBService') || mixesProtocols(old) ? [] : validateOneProtocol(service, portsPath)),
     ...validateSourceRanges(service, context),
@@ -95,7 +96,9 @@ function validateExternalName(spec: ServiceSpec): FieldFailure[] {
 
 function validateAffinity(spec: ServiceSpec): readonly FieldFailure[] {
   const at = specPath.child('sessionAffinityConfig');
-  const failures = [...checkEnum(specPath.child('sessionAffinity'), spec.sessionAffinity, ['ClientIP', 'None'])];
+  const failures = [
+    ...checkEnum(specPath.child('sessionAffinity'), spec.sessionAffinity, schema.enums.ServiceAffinity),
+  ];
   if (spec.sessionAffinity === 'ClientIP') addAll(failures, validateClientIP(spec.sessionAffinityConfig, at));
   else if (spec.sessionAffinity === 'None' && spec.sessionAffinityConfig !== undefined) {
     failures.push(forbiddenField(at, 'must not be set when session affinity is None'));
@@ -183,7 +186,7 @@ const withAddress = ['ClusterIP', 'LoadBalancer', 'NodePort'];
 function validateInternalPolicy(spec: ServiceSpec, { gate }: ServiceContext): readonly FieldFailure[] {
   const at = specPath.child('internalTrafficPolicy');
   if (spec.internalTrafficPolicy !== undefined) {
-    return checkOptionalEnum(at, spec.internalTrafficPolicy, ['Cluster', 'Local']);
+    return checkOptionalEnum(at, spec.internalTrafficPolicy, schema.enums.ServiceInternalTrafficPolicyType);
   }
   const needed = gate('ServiceInternalTrafficPolicy') && withAddress.includes(spec.type ?? '');
   return needed ? [required(at)] : [];

@@ -1,4 +1,5 @@
 /** What is particular to endpoint slices. */
+import { declaration as schema } from '#api/core/v1/container.js';
 import { validateNonSpecialIP } from '#api/core/v1/endpoints/non-special-ip.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { Endpoint, EndpointPort, EndpointSlice } from '#api/discovery/v1/types.gen.js';
@@ -150,7 +151,7 @@ function validatePorts(ports: EndpointPort[]): FieldFailure[] {
     if (name !== '') addAll(failures, checkDNSLabel(at.child('name'), name));
     if (names.has(name)) failures.push(duplicate(at.child('name'), name));
     names.add(name);
-    addAll(failures, checkEnum(at.child('protocol'), port.protocol, ['SCTP', 'TCP', 'UDP']));
+    addAll(failures, checkEnum(at.child('protocol'), port.protocol, schema.enums.Protocol));
     if (port.appProtocol !== undefined) addAll(failures, checkQualifiedName(at.child('appProtocol'), port.appProtocol));
   });
   return failures;

@@ -1,4 +1,5 @@
 /** Rules of what a flow schema matches. */
+import { declaration as declared } from '#api/flowcontrol/v1beta2/flowschema.js';
 import { exemptName, fixedFlowSchema } from '#api/flowcontrol/v1beta2/mandatory/fixed.js';
 import type {
   FlowSchemaSpec,
@@ -33,9 +34,14 @@ export function validateFlowSchemaSpec(spec: FlowSchemaSpec, name: string, diale
     failures.push(invalidValue(specPath, spec, `spec of '${name}' must equal the fixed value`));
   }
   const method = spec.distinguisherMethod?.type;
-  const methods = ['ByNamespace', 'ByUser'];
-  if (spec.distinguisherMethod !== undefined && !methods.includes(method ?? '')) {
-    failures.push(notSupported(specPath.child('distinguisherMethod', 'type'), spec.distinguisherMethod, methods));
+  if (spec.distinguisherMethod !== undefined && !declared.enums.FlowDistinguisherMethodType.includes(method ?? '')) {
+    failures.push(
+      notSupported(
+        specPath.child('distinguisherMethod', 'type'),
+        spec.distinguisherMethod,
+        declared.enums.FlowDistinguisherMethodType,
+      ),
+    );
   }
   const level = spec.priorityLevelConfiguration?.name ?? '';
   const levelPath = specPath.child('priorityLevelConfiguration', 'name');

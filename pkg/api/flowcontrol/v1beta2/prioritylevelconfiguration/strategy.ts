@@ -1,6 +1,7 @@
 /** What is particular to priority levels of requests. */
 import { exemptName, fixedPriorityLevel } from '#api/flowcontrol/v1beta2/mandatory/fixed.js';
 import { validateAutoUpdate, validateConditions } from '#api/flowcontrol/v1beta2/mandatory/metadata-validation.js';
+import { declaration as schema } from '#api/flowcontrol/v1beta2/prioritylevelconfiguration.js';
 import { prioritylevelconfigurations } from '#api/flowcontrol/v1beta2/resources.gen.js';
 import type {
   LimitedPriorityLevelConfiguration,
@@ -75,7 +76,7 @@ function validateSpec(spec: PriorityLevelConfigurationSpec, name: string): Field
       if (limited === undefined) return [...failures, required(at, 'must not be empty when type is Limited')];
       return [...failures, ...validateLimited(limited, at)];
     default:
-      return [...failures, notSupported(specPath.child('type'), type, ['Exempt', 'Limited'])];
+      return [...failures, notSupported(specPath.child('type'), type, schema.enums.PriorityLevelEnablement)];
   }
 }
 
@@ -98,7 +99,7 @@ function validateLimited(limited: LimitedPriorityLevelConfiguration, path: Field
       if (queuing !== undefined) return [...failures, ...validateQueuing(queuing, at.child('queuing'))];
       return [...failures, required(at.child('queuing'), 'must not be empty if limited.limitResponse.type is Limited')];
     default:
-      return [...failures, notSupported(at.child('type'), type, ['Queue', 'Reject'])];
+      return [...failures, notSupported(at.child('type'), type, schema.enums.LimitResponseType)];
   }
 }
 

@@ -1,4 +1,5 @@
 /** Rules of conditions in their common form (metav1.Condition). */
+import { declaration as schema } from '#api/meta/v1/shared.js';
 import type { Condition } from '#api/meta/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkQualifiedName } from '#apimachinery/validation/checks.js';
@@ -6,7 +7,6 @@ import { addAll, duplicate, invalidValue, notSupported, required, tooLong } from
 import { patternMessage } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
-const states = ['False', 'True', 'Unknown'];
 const maxReasonBytes = 1024;
 const maxMessageBytes = 32 * 1024;
 const reasonPattern = '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?';
@@ -32,7 +32,8 @@ export function validateConditions(conditions: readonly Condition[] | undefined,
 function validateCondition(condition: Condition, path: FieldPath): FieldFailure[] {
   const { status = '', observedGeneration = 0, reason = '', message = '' } = condition;
   const failures: FieldFailure[] = [];
-  if (!states.includes(status)) failures.push(notSupported(path.child('status'), status, states));
+  if (!schema.enums.ConditionStatus.includes(status))
+    failures.push(notSupported(path.child('status'), status, schema.enums.ConditionStatus));
   if (observedGeneration < 0) {
     const text = 'must be greater than or equal to zero';
     failures.push(invalidValue(path.child('observedGeneration'), observedGeneration, text));

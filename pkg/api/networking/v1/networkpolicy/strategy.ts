@@ -1,5 +1,6 @@
 /** What is particular to network policies. */
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
+import { declaration as schema } from '#api/networking/v1/networkpolicy.js';
 import { networkpolicies } from '#api/networking/v1/resources.gen.js';
 import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '#api/networking/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
@@ -62,7 +63,7 @@ function validatePolicy(policy: NetworkPolicy): readonly FieldFailure[] {
   }
   types.forEach((type, i) => {
     if (type !== 'Ingress' && type !== 'Egress') {
-      failures.push(notSupported(typesPath.index(i), type, ['Ingress', 'Egress']));
+      failures.push(notSupported(typesPath.index(i), type, schema.enums.PolicyType));
     }
   });
   return failures;

@@ -2,7 +2,7 @@
 import { procMounts } from '#api/core/v1/pod/validation/security.js';
 import { validateDriverName } from '#api/core/v1/pod/validation/storage-sources.js';
 import { validateSysctlPatterns } from '#api/policy/v1beta1/podsecuritypolicy/sysctls.js';
-import { declaration } from '#api/policy/v1beta1/podsecuritypolicy.js';
+import { declaration, declaration as schema } from '#api/policy/v1beta1/podsecuritypolicy.js';
 import type {
   IDRange,
   PodSecurityPolicySpec,
@@ -21,11 +21,15 @@ const all = '*';
 
 export function validatePolicySpec(spec: PodSecurityPolicySpec): FieldFailure[] {
   return [
-    ...validateRule(spec.runAsUser, ['MustRunAs', 'MustRunAsNonRoot', 'RunAsAny'], path.child('runAsUser')),
+    ...validateRule(spec.runAsUser, schema.enums.RunAsUserStrategy, path.child('runAsUser')),
     ...validateGroups(spec.runAsGroup, path.child('runAsGroup')),
-    ...validateWord(spec.seLinux?.rule, ['MustRunAs', 'RunAsAny'], path.child('seLinux', 'rule')),
-    ...validateRule(spec.supplementalGroups, ['MayRunAs', 'MustRunAs', 'RunAsAny'], path.child('supplementalGroups')),
-    ...validateRule(spec.fsGroup, ['MayRunAs', 'MustRunAs', 'RunAsAny'], path.child('fsGroup')),
+    ...validateWord(spec.seLinux?.rule, schema.enums.SELinuxStrategy, path.child('seLinux', 'rule')),
+    ...validateRule(
+      spec.supplementalGroups,
+      schema.enums.SupplementalGroupsStrategyType,
+      path.child('supplementalGroups'),
+    ),
+    ...validateRule(spec.fsGroup, schema.enums.FSGroupStrategyType, path.child('fsGroup')),
     ...(spec.volumes ?? [])
       .filter((volume) => !volumeTypes.includes(volume))
       .map((volume) => notSupported(path.child('volumes'), volume, volumeTypes)),
@@ -82,7 +86,7 @@ function validateGroups(options: RunAsGroupStrategyOptions | undefined, at: Fiel
         ? [invalidValue(at.child('ranges'), ranges, 'must provide at least one range')]
         : validateRanges(ranges, at.child('ranges'));
     default:
-      return [notSupported(at.child('rule'), rule, ['MustRunAs', 'RunAsAny', 'MayRunAs'])];
+      return [notSupported(at.child('rule'), rule, schema.enums.RunAsGroupStrategy)];
   }
 }
 

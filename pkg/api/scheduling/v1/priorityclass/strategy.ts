@@ -1,4 +1,5 @@
 /** What is particular to priority classes. */
+import { declaration as schema } from '#api/core/v1/pod.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import { priorityclasses } from '#api/scheduling/v1/resources.gen.js';
 import type { PriorityClass } from '#api/scheduling/v1/types.gen.js';
@@ -49,7 +50,7 @@ function validateClass(object: PriorityClass): FieldFailure[] {
   const { preemptionPolicy } = object;
   const failures = validateValue(object);
   if (preemptionPolicy === undefined) return failures;
-  return [...failures, ...checkEnum(preemptionPath, preemptionPolicy, ['PreemptLowerPriority', 'Never'])];
+  return [...failures, ...checkEnum(preemptionPath, preemptionPolicy, schema.enums.PreemptionPolicy)];
 }
 
 function validateValue(object: PriorityClass): FieldFailure[] {

@@ -2,6 +2,7 @@
 import { knownAccessModes } from '#api/core/v1/persistentvolume/access-modes.js';
 import { validateVolumeSpec } from '#api/core/v1/persistentvolume/validation.js';
 import { validateDriverName } from '#api/core/v1/pod/validation/storage-sources.js';
+import { declaration as schema } from '#api/storage/v1/csidriver.js';
 import type {
   CSIDriver,
   CSINode,
@@ -39,23 +40,21 @@ export const specPath = FieldPath.of('spec');
 export const attachPath = specPath.child('attachedRequired');
 const statusPath = FieldPath.of('status');
 
-const lifecycleModes: readonly string[] = ['Persistent', 'Ephemeral'];
 const minTokenSeconds = 600;
 const maxTokenSeconds = 2 ** 32;
 
 export function validateDriver({ metadata, spec }: CSIDriver): FieldFailure[] {
-  const policies = ['File', 'None', 'ReadWriteOnceWithFSType'];
   return [
     ...validateDriverName(metadata.name, FieldPath.of('name')),
     ...(spec.attachRequired === undefined ? [required(attachPath)] : []),
     ...(['podInfoOnMount', 'storageCapacity'] as const).flatMap((field) =>
       spec[field] === undefined ? [required(specPath.child(field))] : [],
     ),
-    ...checkOptionalEnum(specPath.child('fsGroupPolicy'), spec.fsGroupPolicy, policies),
+    ...checkOptionalEnum(specPath.child('fsGroupPolicy'), spec.fsGroupPolicy, schema.enums.FSGroupPolicy),
     ...validateTokenRequests(spec.tokenRequests ?? [], specPath.child('tokenRequests')),
     ...(spec.volumeLifecycleModes ?? [])
-      .filter((mode) => !lifecycleModes.includes(mode))
-      .map((mode) => notSupported(specPath.child('volumeLifecycleModes'), mode, lifecycleModes)),
+      .filter((mode) => !schema.enums.VolumeLifecycleMode.includes(mode))
+      .map((mode) => notSupported(specPath.child('volumeLifecycleModes'), mode, schema.enums.VolumeLifecycleMode)),
   ];
 }
 

@@ -4,6 +4,7 @@ import { nodeKeyWarnings } from '#api/core/v1/node/deprecated-labels.js';
 import type { TopologySelectorTerm } from '#api/core/v1/types.gen.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import { storageclasses } from '#api/storage/v1/resources.gen.js';
+import { declaration as schema } from '#api/storage/v1/storageclass.js';
 import type { StorageClass } from '#api/storage/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy.js';
@@ -70,10 +71,9 @@ function validateClass(object: StorageClass): FieldFailure[] {
   else addAll(failures, validateParameters(parameters, path));
   const policy = object.reclaimPolicy ?? '';
   if (policy !== '') addAll(failures, checkEnum(FieldPath.of('reclaimPolicy'), policy, ['Delete', 'Retain']));
-  const modes = ['Immediate', 'WaitForFirstConsumer'];
   const modePath = FieldPath.of('volumeBindingMode');
   if (object.volumeBindingMode === undefined) failures.push(required(modePath));
-  else addAll(failures, checkOptionalEnum(modePath, object.volumeBindingMode, modes));
+  else addAll(failures, checkOptionalEnum(modePath, object.volumeBindingMode, schema.enums.VolumeBindingMode));
   return [...failures, ...validateTopologies(object.allowedTopologies ?? [], FieldPath.of('allowedTopologies'))];
 }
 

@@ -1,4 +1,5 @@
 /** Rules of containers of all three sorts. */
+import { declaration as schema } from '#api/core/v1/container.js';
 import { addEnv, validateEnvFrom } from '#api/core/v1/pod/validation/env.js';
 import { relativeDescending } from '#api/core/v1/pod/validation/file-paths.js';
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
@@ -148,8 +149,6 @@ function isEmptyObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
-const pullPolicies = ['Always', 'IfNotPresent', 'Never'] as const;
-
 function addContainer(failures: FieldFailure[], container: Container, facts: PodFacts, path: FieldPath): void {
   const { name = '', ports, env, envFrom, volumeMounts: mounts, volumeDevices: devices, resources } = container;
   const context = container.securityContext;
@@ -164,7 +163,7 @@ function addContainer(failures: FieldFailure[], container: Container, facts: Pod
   if (devices !== undefined) {
     addAll(failures, validateVolumeDevices(devices, mounts ?? [], facts, path.child('volumeDevices')));
   }
-  addAll(failures, checkEnum(path.child('imagePullPolicy'), container.imagePullPolicy, pullPolicies));
+  addAll(failures, checkEnum(path.child('imagePullPolicy'), container.imagePullPolicy, schema.enums.PullPolicy));
   addAll(failures, validateResourceRequirements(resources, facts.dialect, path.child('resources'), facts.options));
   addAll(failures, validateSecurityContext(context, facts.options, path.child('securityContext')));
 }
@@ -174,8 +173,6 @@ function validateMessagePolicy(policy: string | undefined, path: FieldPath): rea
   if (policy === 'File' || policy === 'FallbackToLogsOnError') return none;
   return (policy ?? '') === '' ? [required(path, text)] : [invalidValue(path, policy, text)];
 }
-
-const protocols = ['SCTP', 'TCP', 'UDP'] as const;
 
 function addPorts(failures: FieldFailure[], ports: ContainerPort[], path: FieldPath): void {
   const names = new Set<string>();
@@ -191,7 +188,7 @@ function addPorts(failures: FieldFailure[], ports: ContainerPort[], path: FieldP
     if (containerPort === 0) failures.push(required(at.child('containerPort')));
     else addAll(failures, invalidEach(at.child('containerPort'), containerPort, portNumberErrors(containerPort)));
     if (hostPort !== 0) addAll(failures, invalidEach(at.child('hostPort'), hostPort, portNumberErrors(hostPort)));
-    addAll(failures, checkEnum(at.child('protocol'), port.protocol, protocols));
+    addAll(failures, checkEnum(at.child('protocol'), port.protocol, schema.enums.Protocol));
   });
 }
 
@@ -252,8 +249,8 @@ function addVolumeMounts(
 
 function validatePropagation(mode: string | undefined, privileged: boolean, path: FieldPath): readonly FieldFailure[] {
   if (mode === undefined) return none;
-  const modes = ['Bidirectional', 'HostToContainer', 'None'];
-  if (!modes.includes(mode)) return [notSupported(path, mode, modes)];
+  if (!schema.enums.MountPropagationMode.includes(mode))
+    return [notSupported(path, mode, schema.enums.MountPropagationMode)];
   if (mode !== 'Bidirectional' || privileged) return none;
   return [forbiddenField(path, 'Bidirectional mount propagation is available only to privileged containers')];
 }

@@ -1,4 +1,5 @@
 /** Rules of disks that clouds and storage arrays lend, the same in pods and in persistent volumes. */
+import { declaration as schema } from '#api/core/v1/cloud-volumes.js';
 import type {
   AWSElasticBlockStoreVolumeSource,
   AzureDiskVolumeSource,
@@ -131,8 +132,8 @@ export function validateAzureDisk(source: AzureDiskVolumeSource, path: FieldPath
     ...joined(
       checkRequired(path.child('diskName'), source.diskName),
       checkRequired(at, diskURI),
-      checkOptionalEnum(path.child('cachingMode'), cachingMode, ['None', 'ReadOnly', 'ReadWrite']),
-      checkOptionalEnum(path.child('kind'), kind, ['Dedicated', 'Managed', 'Shared']),
+      checkOptionalEnum(path.child('cachingMode'), cachingMode, schema.enums.AzureDataDiskCachingMode),
+      checkOptionalEnum(path.child('kind'), kind, schema.enums.AzureDataDiskKind),
     ),
   ];
   if (kind === 'Managed') {

@@ -1,5 +1,6 @@
 /** Rules of a pod's name resolution. */
 import { type PodOptions, searchLimits } from '#api/core/v1/pod/validation/options.js';
+import { declaration as schema } from '#api/core/v1/pod.js';
 import type { HostAlias, PodDNSConfig, PodSpec } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSSubdomain } from '#apimachinery/validation/checks.js';
@@ -12,7 +13,7 @@ const maxNameservers = 3;
 /** What newer resolvers take. */
 const expandedSearchLimits = { paths: 32, characters: 2048 } as const;
 
-export const dnsPolicies = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'] as const;
+export const dnsPolicies = schema.enums.DNSPolicy;
 
 /** Servers and search domains of the pod's own; without a policy they are all that it has. */
 export function validateDNSConfig(spec: PodSpec, options: PodOptions, path: FieldPath): readonly FieldFailure[] {

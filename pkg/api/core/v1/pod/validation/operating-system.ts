@@ -1,5 +1,6 @@
 /** Rules of which fields a pod may have on which operating system. */
 import { containerLists } from '#api/core/v1/pod/containers.js';
+import { declaration as schema } from '#api/core/v1/pod.js';
 import type { PodSpec } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { forbiddenField, none, notSupported, required } from '#apimachinery/validation/failure.js';
@@ -40,7 +41,7 @@ export function validateOS(spec: PodSpec, path: FieldPath): readonly FieldFailur
     case 'windows':
       return validateWindows(spec, path);
     default:
-      return [notSupported(at, name, ['linux', 'windows'])];
+      return [notSupported(at, name, schema.enums.OSName)];
   }
 }
 

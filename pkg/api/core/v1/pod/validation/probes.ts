@@ -1,4 +1,5 @@
 /** Rules of probes and lifecycle handlers. */
+import { declaration as schema } from '#api/core/v1/probe.js';
 import type { Container, Lifecycle, Probe, ProbeHandler } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import {
@@ -59,8 +60,6 @@ function addLifecycle(failures: FieldFailure[], { postStart, preStop }: Lifecycl
   if (preStop !== undefined) addHandler(failures, preStop, path.child('preStop'));
 }
 
-const schemes = ['HTTP', 'HTTPS'] as const;
-
 function addHandler(failures: FieldFailure[], handler: ProbeHandler, path: FieldPath): void {
   let count = 0;
   /** Only the first handler is looked into: any further one is one too many. */
@@ -77,7 +76,7 @@ function addHandler(failures: FieldFailure[], handler: ProbeHandler, path: Field
     const at = path.child('httpGet');
     addAll(failures, checkRequired(at.child('path'), httpGet.path));
     addAll(failures, checkPortNumberOrName(at.child('port'), httpGet.port));
-    addAll(failures, checkEnum(at.child('scheme'), httpGet.scheme, schemes));
+    addAll(failures, checkEnum(at.child('scheme'), httpGet.scheme, schema.enums.URIScheme));
     for (const { name = '' } of httpGet.httpHeaders ?? []) {
       addAll(failures, invalidEach(at.child('httpHeaders'), name, httpHeaderNameErrors(name)));
     }

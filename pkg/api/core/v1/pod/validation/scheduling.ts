@@ -1,4 +1,6 @@
 /** Rules of what guides scheduling: affinity, tolerations, spreading. */
+import { declaration as podSchema } from '#api/core/v1/pod.js';
+import { declaration as schedulingSchema } from '#api/core/v1/scheduling.js';
 import type {
   Affinity,
   NodeSelector,
@@ -142,7 +144,7 @@ function validatePodAffinityTerm(term: PodAffinityTerm, path: FieldPath): readon
 }
 
 /** Effects of taints and tolerations. */
-export const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
+export const taintEffects = schedulingSchema.enums.TaintEffect;
 
 export function validateTolerations(tolerations: Toleration[] | undefined, path: FieldPath): readonly FieldFailure[] {
   if (tolerations === undefined) return none;
@@ -169,7 +171,7 @@ function addToleration(failures: FieldFailure[], toleration: Toleration, path: F
     const wrong = labelValueErrors(value);
     if (wrong.length > 0) failures.push(invalidValue(path.child('operator'), value, wrong.join(';')));
   } else if (operator !== 'Exists') {
-    failures.push(notSupported(path.child('operator'), operator, ['Equal', 'Exists']));
+    failures.push(notSupported(path.child('operator'), operator, schedulingSchema.enums.TolerationOperator));
   } else if (value !== '') {
     failures.push(invalidValue(path.child('operator'), toleration, "value must be empty when `operator` is 'Exists'"));
   }
@@ -194,8 +196,6 @@ function holdAll(tolerations: readonly Toleration[], old: readonly Toleration[])
   return old.every((before) => present.has(text(before)));
 }
 
-const actions: readonly string[] = ['DoNotSchedule', 'ScheduleAnyway'];
-
 export function validateTopologySpread(
   constraints: TopologySpreadConstraint[] | undefined,
   path: FieldPath,
@@ -209,8 +209,10 @@ export function validateTopologySpread(
     const { maxSkew = 0, topologyKey = '', whenUnsatisfiable = '', minDomains } = constraint;
     if (maxSkew <= 0) failures.push(invalidValue(at.child('maxSkew'), maxSkew, 'must be greater than zero'));
     if (topologyKey === '') failures.push(required(at.child('topologyKey'), 'can not be empty'));
-    if (!actions.includes(whenUnsatisfiable)) {
-      failures.push(notSupported(at.child('whenUnsatisfiable'), whenUnsatisfiable, actions));
+    if (!podSchema.enums.UnsatisfiableConstraintAction.includes(whenUnsatisfiable)) {
+      failures.push(
+        notSupported(at.child('whenUnsatisfiable'), whenUnsatisfiable, podSchema.enums.UnsatisfiableConstraintAction),
+      );
     }
     // Of constraints that are alike, all but the last are the duplicates.
     if (last.get(pairOf(constraint)) !== i) {

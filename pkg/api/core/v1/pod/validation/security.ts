@@ -3,6 +3,7 @@
 import { relativeDescending } from '#api/core/v1/pod/validation/file-paths.js';
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { validateWindowsOptions } from '#api/core/v1/pod/validation/windows.js';
+import { declaration as schema } from '#api/core/v1/securitycontext.js';
 import type { PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Sysctl } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkOptionalEnum, checkRequired } from '#apimachinery/validation/checks.js';
@@ -23,9 +24,7 @@ export const maxSysctlLength = 253;
 const sysctlPattern = '([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
 const sysctlSegment = /^[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
 
-export const procMounts = ['Default', 'Unmasked'] as const;
-const changePolicies = ['Always', 'OnRootMismatch'] as const;
-const profileTypes: readonly string[] = ['Localhost', 'RuntimeDefault', 'Unconfined'];
+export const procMounts = schema.enums.ProcMountType;
 
 /** A container's own context. */
 export function validateSecurityContext(
@@ -73,7 +72,14 @@ export function validatePodSecurityContext(spec: PodSpec, specPath: FieldPath): 
     failures.push(invalidValue(path.child('shareProcessNamespace'), true, text));
   }
   addAll(failures, validateSysctls(context.sysctls, path.child('sysctls')));
-  addAll(failures, checkOptionalEnum(path.child('fsGroupChangePolicy'), context.fsGroupChangePolicy, changePolicies));
+  addAll(
+    failures,
+    checkOptionalEnum(
+      path.child('fsGroupChangePolicy'),
+      context.fsGroupChangePolicy,
+      schema.enums.PodFSGroupChangePolicy,
+    ),
+  );
   addAll(failures, validateSeccomp(context.seccompProfile, path.child('seccompProfile')));
   addAll(failures, validateWindowsOptions(context.windowsOptions, path.child('windowsOptions')));
   return failures;
@@ -118,8 +124,8 @@ function validateSeccomp(profile: SeccompProfile | undefined, path: FieldPath): 
   const failures: FieldFailure[] = [];
   if ((profile.type ?? '') === '') {
     failures.push(required(path.child('type'), 'type is required when seccompProfile is set'));
-  } else if (!profileTypes.includes(profile.type)) {
-    failures.push(notSupported(path.child('type'), profile.type, profileTypes));
+  } else if (!schema.enums.SeccompProfileType.includes(profile.type)) {
+    failures.push(notSupported(path.child('type'), profile.type, schema.enums.SeccompProfileType));
   }
   if (profile.type === 'Localhost') {
     if (local === undefined) {

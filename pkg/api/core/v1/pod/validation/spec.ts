@@ -16,6 +16,7 @@ import {
 import { validatePodSecurityContext } from '#api/core/v1/pod/validation/security.js';
 import { validateVolumes } from '#api/core/v1/pod/validation/volumes.js';
 import { validateHostProcesses } from '#api/core/v1/pod/validation/windows.js';
+import { declaration as schema } from '#api/core/v1/pod.js';
 import type { PodReadinessGate, PodSpec } from '#api/core/v1/types.gen.js';
 import { validateLabels } from '#api/meta/v1/objectmeta/validation.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -34,8 +35,6 @@ export interface PodSpecRules {
   readonly podName: string;
 }
 
-const restartPolicies = ['Always', 'OnFailure', 'Never'] as const;
-const preemptionPolicies = ['PreemptLowerPriority', 'Never'] as const;
 const subdomainFields = ['serviceAccountName', 'nodeName', 'priorityClassName'] as const;
 const labelFields = ['hostname', 'subdomain'] as const;
 
@@ -56,7 +55,7 @@ export function validatePodSpec(spec: PodSpec, rules: PodSpecRules, path: FieldP
       facts,
       path.child('ephemeralContainers'),
     ),
-    checkEnum(path.child('restartPolicy'), spec.restartPolicy, restartPolicies),
+    checkEnum(path.child('restartPolicy'), spec.restartPolicy, schema.enums.RestartPolicy),
     checkEnum(path.child('dnsPolicy'), spec.dnsPolicy, dnsPolicies),
     validateLabels(spec.nodeSelector, path.child('nodeSelector')),
     validatePodSecurityContext(spec, path),
@@ -109,5 +108,5 @@ function validateActiveDeadline(seconds: number | undefined, path: FieldPath): r
 
 function validatePriority(spec: PodSpec, path: FieldPath): readonly FieldFailure[] {
   if (spec.preemptionPolicy === undefined) return none;
-  return checkEnum(path.child('preemptionPolicy'), spec.preemptionPolicy, preemptionPolicies);
+  return checkEnum(path.child('preemptionPolicy'), spec.preemptionPolicy, schema.enums.PreemptionPolicy);
 }

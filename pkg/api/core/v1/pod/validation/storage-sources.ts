@@ -17,6 +17,7 @@ import type {
   StorageOSPersistentVolumeSource,
   StorageOSVolumeSource,
 } from '#api/core/v1/types.gen.js';
+import { declaration as schema } from '#api/core/v1/volume.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkDNSSubdomain, checkOptionalEnum, checkRequired } from '#apimachinery/validation/checks.js';
@@ -45,22 +46,11 @@ export const must =
     return failures;
   };
 
-const hostPathTypes = [
-  '',
-  'BlockDevice',
-  'CharDevice',
-  'Directory',
-  'DirectoryOrCreate',
-  'File',
-  'FileOrCreate',
-  'Socket',
-];
-
 export function validateHostPath(source: HostPathVolumeSource, path: FieldPath): readonly FieldFailure[] {
   if ((source.path ?? '') === '') return [required(path.child('path'))];
   return joined(
     checkNoBacksteps(path.child('path'), source.path),
-    checkOptionalEnum(path.child('type'), source.type, hostPathTypes),
+    checkOptionalEnum(path.child('type'), source.type, schema.enums.HostPathType),
   );
 }
 
