@@ -8,13 +8,13 @@ import type { RestClient } from '#client/rest/rest-client.js';
 import { ServiceAccountToken } from '#client/rest/service-account-token.js';
 import { controllerMetrics } from '#controllers/framework/metrics.js';
 import { ControllerManager, type ControllerManagerDependencies } from '#controllers/manager.js';
-import { serviceAccountOf } from '#controllers/names.js';
 import {
   defaultLeaderMigration,
   type LeaderMigration,
   parseLeaderMigration,
   placementOf,
 } from '#controllers/options/leader-migration.js';
+import { serviceAccountOf } from '#controllers/options/names.js';
 import {
   type ControllerManagerOptionTable,
   controllerManagerOptions,

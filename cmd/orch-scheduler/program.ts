@@ -9,9 +9,9 @@ import { validateOptions } from '#daemon/options/validate.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
 import { formatSchedulerConfig, schedulerConfig } from '#scheduler/config/format.js';
 import { type ResolvedScheduler, resolveScheduler } from '#scheduler/config/resolve.js';
-import { defaultProfile } from '#scheduler/framework/profile.js';
-import { schedulerMetrics } from '#scheduler/metrics.js';
+import { schedulerMetrics } from '#scheduler/metrics/metrics.js';
 import { type SchedulerOptionTable, schedulerOptions, schedulerRules } from '#scheduler/options.js';
+import { defaultProfile } from '#scheduler/plugins/default-profile.js';
 import { Scheduler } from '#scheduler/scheduler.js';
 import { openLeaderLock } from '#storage/etcd/open-leader-lock.js';
 

@@ -30,7 +30,7 @@ import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { NodeAgent } from '#nodeagent/nodeagent.js';
 import { nodeAgentOptionRules, nodeAgentOptionTable } from '#nodeagent/options/options.js';
 import { standardServer } from '#nodeagent/server/standard-server.js';
-import { schedulerMetrics } from '#scheduler/metrics.js';
+import { schedulerMetrics } from '#scheduler/metrics/metrics.js';
 import { Scheduler } from '#scheduler/scheduler.js';
 import type { Store } from '#storage/store.js';
 

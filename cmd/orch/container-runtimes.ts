@@ -1,12 +1,12 @@
 /** The container runtimes of a cluster's nodes, with the first images in them. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ClusterContext } from '#cmd/orch/infrastructure.js';
+import type { ClusterContext } from '#cmd/orch/cluster-context.js';
 import { nodeRange } from '#cmd/orch/network.js';
 import { stopRuntime } from '#cmd/orch/process/runtime.js';
 import { RuntimeKeeper } from '#cmd/orch/process/runtime-keeper.js';
-import { serviceAddressOf } from '#cmd/orch/process/service-address.js';
 import { step } from '#cmd/orch/progress.js';
+import { serviceAddressOf } from '#cmd/orch/service-address.js';
 import { buildImageArchive } from '#nodeagent/images/busybox.js';
 import { loadImageArchive } from '#nodeagent/images/load.js';
 

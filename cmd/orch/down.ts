@@ -12,8 +12,8 @@ import {
   runningProcesses,
   stopProcess,
 } from '#cmd/orch/process/identity.js';
-import { serviceAddressOf } from '#cmd/orch/process/service-address.js';
 import { type ProgressSink, progressPrinter, step } from '#cmd/orch/progress.js';
+import { serviceAddressOf } from '#cmd/orch/service-address.js';
 import { type ClusterSettings, readSettings } from '#cmd/orch/settings.js';
 import { helpText } from '#daemon/options/help.js';
 import { parseOptions } from '#daemon/options/parse.js';

@@ -8,9 +8,9 @@ import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { type ProgressSink, step } from '#cmd/orch/progress.js';
 import { Api, objectPath, withQuery } from '#cmd/orchctl/api/api.js';
-import type { Output } from '#cmd/orchctl/command.js';
-import { parseManifests } from '#cmd/orchctl/manifests.js';
+import { parseManifests } from '#cmd/orchctl/commands/manifests.js';
 import { TablePrinter } from '#cmd/orchctl/print/table.js';
+import type { Output } from '#cmd/orchctl/terminal/terminal.js';
 
 const manifest = fileURLToPath(new URL('../../../examples/web.yaml', import.meta.url));
 const namespace = 'default';

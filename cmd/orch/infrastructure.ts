@@ -2,40 +2,22 @@
 import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { Clock } from '#apimachinery/clock.js';
-import type { Dialect } from '#apimachinery/dialect.js';
 import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
 import type { Closable } from '#cmd/orch/closable.js';
+import type { ClusterContext } from '#cmd/orch/cluster-context.js';
 import type { ContainerRuntimes } from '#cmd/orch/container-runtimes.js';
 import { type EtcdPki, ensureEtcdPki } from '#cmd/orch/etcd-pki.js';
 import type { Layout } from '#cmd/orch/layout.js';
 import { firstServiceAddress, hostAddresses, nodeRange } from '#cmd/orch/network.js';
 import { etcdChild, etcdEndpoint } from '#cmd/orch/process/etcd.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
-import { type ProgressSink, step } from '#cmd/orch/progress.js';
-import type { ClusterSettings } from '#cmd/orch/settings.js';
-import type { ForeignEtcd, StartOptions } from '#cmd/orch/start-options.js';
+import { step } from '#cmd/orch/progress.js';
+import type { ForeignEtcd } from '#cmd/orch/start-options.js';
 import { PartGroup } from '#cmd/orch/stop-parts.js';
-import type { Logger } from '#daemon/log/logger.js';
-import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { type ClusterPki, ensureClusterPki, ensureNodePki, type NodePki } from '#daemon/pki/cluster-pki.js';
 import type { StoredKeyCertificate } from '#daemon/pki/ensure.js';
 import { findNodeAddresses } from '#nodeagent/node/address.js';
 import { hostNetwork } from '#nodeagent/node/host-network.js';
-
-export interface ClusterContext {
-  readonly start: StartOptions;
-  readonly settings: ClusterSettings;
-  readonly layout: Layout;
-  readonly dialect: Dialect;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly progress: ProgressSink;
-  /** What was started, in order. */
-  readonly running: Closable[];
-  /** The process that runs the cluster. */
-  readonly process: ProcessFacts;
-}
 
 export interface NodeInfrastructure {
   readonly name: string;

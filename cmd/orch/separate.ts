@@ -13,7 +13,8 @@ import {
   schedulerArguments,
 } from '#cmd/orch/arguments.js';
 import type { Closable } from '#cmd/orch/closable.js';
-import type { ClusterContext, Infrastructure } from '#cmd/orch/infrastructure.js';
+import type { ClusterContext } from '#cmd/orch/cluster-context.js';
+import type { Infrastructure } from '#cmd/orch/infrastructure.js';
 import { advertisedAddress, podLogsDir } from '#cmd/orch/infrastructure.js';
 import { untilDone } from '#cmd/orch/patience.js';
 import { Child } from '#cmd/orch/process/child.js';

@@ -8,7 +8,8 @@ import {
   nodeAgentArguments,
 } from '#cmd/orch/arguments.js';
 import { ClusterProcess, type NodeOptions } from '#cmd/orch/cluster.js';
-import type { ClusterContext, Infrastructure, NodeInfrastructure } from '#cmd/orch/infrastructure.js';
+import type { ClusterContext } from '#cmd/orch/cluster-context.js';
+import type { Infrastructure, NodeInfrastructure } from '#cmd/orch/infrastructure.js';
 import { advertisedAddress, podLogsDir } from '#cmd/orch/infrastructure.js';
 import { hostAddresses } from '#cmd/orch/network.js';
 import { step } from '#cmd/orch/progress.js';

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import type { Terminal, Values } from '#cmd/orchctl/command.js';
+import type { Values } from '#cmd/orchctl/commands/command.js';
 import { connectionOf } from '#cmd/orchctl/connect.js';
+import type { Terminal } from '#cmd/orchctl/terminal/terminal.js';
 
 const folder = await mkdtemp(join(tmpdir(), 'orchctl-'));
 t.teardown(() => rm(folder, { recursive: true }));

@@ -9,7 +9,9 @@ import { type LoadOptions, loadKubeconfig, loadKubeconfigs } from '#client/kubec
 import type { ClientConfig } from '#client/rest/client-config.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { Api, type WebSocketTarget } from '#cmd/orchctl/api/api.js';
-import { CommandError, type Terminal, type Values } from '#cmd/orchctl/command.js';
+import type { Values } from '#cmd/orchctl/commands/command.js';
+import { CommandError } from '#cmd/orchctl/terminal/errors.js';
+import type { Terminal } from '#cmd/orchctl/terminal/terminal.js';
 
 /** The files of the environment, else the first of the usual ones that exists. */
 function configFiles(env: Terminal['env']): string[] {

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { realClock } from '#apimachinery/clock.js';
-import type { Command } from '#cmd/orchctl/command.js';
 import { apply } from '#cmd/orchctl/commands/apply.js';
 import { codec } from '#cmd/orchctl/commands/codec.js';
+import type { Command } from '#cmd/orchctl/commands/command.js';
 import { create } from '#cmd/orchctl/commands/create.js';
 import { deleteCommand } from '#cmd/orchctl/commands/delete.js';
 import { describe } from '#cmd/orchctl/commands/describe.js';

@@ -1,15 +1,10 @@
 /** Finds the command, parses its options, runs it, and turns what happened into an exit code. */
 import { statusOf } from '#apimachinery/errors/status.js';
-import {
-  type Command,
-  CommandError,
-  type Invocation,
-  type Terminal,
-  UsageError,
-  type Values,
-} from '#cmd/orchctl/command.js';
+import type { Command, Invocation, Values } from '#cmd/orchctl/commands/command.js';
+import { globalOptions } from '#cmd/orchctl/commands/options.js';
 import { apiOf, connectionOf } from '#cmd/orchctl/connect.js';
-import { globalOptions } from '#cmd/orchctl/options.js';
+import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
+import type { Terminal } from '#cmd/orchctl/terminal/terminal.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { helpText } from '#daemon/options/help.js';
 import type { OptionTable } from '#daemon/options/option.js';

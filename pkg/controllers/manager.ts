@@ -11,7 +11,7 @@ import type { InformerFactory } from '#client/informer/informer.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
 import type { Controller, ControllerContext, EventSink } from '#controllers/framework/context.js';
 import { type ControllerMetrics, controllerMetrics } from '#controllers/framework/metrics.js';
-import { selectControllers } from '#controllers/names.js';
+import { selectControllers } from '#controllers/options/names.js';
 import type { ControllerManagerValues } from '#controllers/options/options.js';
 import { controllerFactories } from '#controllers/registry.js';
 import type { Daemon } from '#daemon/daemon.js';

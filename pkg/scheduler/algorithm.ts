@@ -4,8 +4,8 @@ import { FitError } from '#scheduler/framework/fit-error.js';
 import type { NodeInfo } from '#scheduler/framework/node-info.js';
 import type { FilterPlugin, Rejection, ScorePlugin } from '#scheduler/framework/plugin.js';
 import type { PodInfo } from '#scheduler/framework/pod-info.js';
-import type { Profile } from '#scheduler/framework/profile.js';
-import type { ExtensionPoint, PluginRecorder, PluginStatus } from '#scheduler/metrics.js';
+import type { ExtensionPoint, PluginRecorder, PluginStatus } from '#scheduler/metrics/metrics.js';
+import type { Profile } from '#scheduler/plugins/default-profile.js';
 
 /** Clusters up to this size are always looked at whole. */
 const minFeasibleNodes = 100;

@@ -20,8 +20,8 @@ import { SchedulerCache } from '#scheduler/cache/cache.js';
 import { nodeEvents } from '#scheduler/cache/node-events.js';
 import { FitError } from '#scheduler/framework/fit-error.js';
 import type { ClusterEvent } from '#scheduler/framework/plugin.js';
-import { defaultProfile, type Profile } from '#scheduler/framework/profile.js';
-import type { PluginStatus, SchedulerMetrics, SchedulerState } from '#scheduler/metrics.js';
+import type { PluginStatus, SchedulerMetrics, SchedulerState } from '#scheduler/metrics/metrics.js';
+import { defaultProfile, type Profile } from '#scheduler/plugins/default-profile.js';
 import { type QueuedPod, SchedulingQueue } from '#scheduler/queue/scheduling-queue.js';
 
 export interface SchedulingLoopOptions {

@@ -14,7 +14,7 @@ import { strategyFor } from '#api/strategies.js';
 import type { StrategyContext } from '#api/strategy.js';
 import { updateManagedFields } from '#apimachinery/apply/managed-fields.js';
 import { realClock } from '#apimachinery/clock.js';
-import type { JsonObject } from '#apimachinery/codec/json-walk.js';
+import type { JsonObject } from '#apimachinery/codec/json/walk.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { encodeStored, type StorableObject } from '#storage/layout.js';

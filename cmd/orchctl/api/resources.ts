@@ -1,5 +1,5 @@
 /** Which resource a user means: `po`, `pod`, `pods`, `deployments.apps`, `deploy/web`. */
-import { UsageError } from '#cmd/orchctl/command.js';
+import { UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 /** A resource as the API server serves it. */
 export interface ServedResource {

@@ -1,10 +1,10 @@
 /** Objects from one encoding into another, without a server. */
 import { schemeFor } from '#api/scheme.js';
-import { DecodeError } from '#apimachinery/codec/decode-error.js';
-import { decodeEnvelope, hasEnvelope } from '#apimachinery/codec/envelope.js';
-import type { JsonObject } from '#apimachinery/codec/json-walk.js';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import type { JsonObject } from '#apimachinery/codec/json/walk.js';
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
 import { type DecodedObject, ObjectCodec } from '#apimachinery/codec/object-codec.js';
+import { decodeEnvelope, hasEnvelope } from '#apimachinery/codec/protobuf/envelope.js';
 import { parseYAML } from '#apimachinery/codec/yaml.js';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';

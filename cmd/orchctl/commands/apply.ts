@@ -2,9 +2,9 @@ import { isNotFound } from '#apimachinery/errors/status.js';
 import type { ApiObject } from '#client/client.js';
 import { objectPath, withQuery } from '#cmd/orchctl/api/api.js';
 import { objectName } from '#cmd/orchctl/api/resources.js';
-import type { Command } from '#cmd/orchctl/command.js';
-import { type Manifest, readManifests } from '#cmd/orchctl/manifests.js';
-import { filenameOption, outputOption } from '#cmd/orchctl/options.js';
+import type { Command } from '#cmd/orchctl/commands/command.js';
+import { type Manifest, readManifests } from '#cmd/orchctl/commands/manifests.js';
+import { filenameOption, outputOption } from '#cmd/orchctl/commands/options.js';
 
 export const fieldManager = 'orchctl';
 

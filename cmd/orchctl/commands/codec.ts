@@ -1,6 +1,7 @@
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
 import { type DialectName, dialectByName } from '#apimachinery/dialect.js';
-import { type Command, CommandError, type Invocation, UsageError } from '#cmd/orchctl/command.js';
+import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
+import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 const encodings: readonly Encoding[] = ['json', 'yaml', 'protobuf'];
 const dialects: readonly DialectName[] = ['orch', 'kubernetes'];

@@ -1,10 +1,11 @@
 import type { ApiObject } from '#client/client.js';
 import { collectionPath, withQuery } from '#cmd/orchctl/api/api.js';
 import { objectName } from '#cmd/orchctl/api/resources.js';
-import { type Command, UsageError } from '#cmd/orchctl/command.js';
 import { fieldManager } from '#cmd/orchctl/commands/apply.js';
-import { type Manifest, readManifests } from '#cmd/orchctl/manifests.js';
-import { filenameOption } from '#cmd/orchctl/options.js';
+import type { Command } from '#cmd/orchctl/commands/command.js';
+import { type Manifest, readManifests } from '#cmd/orchctl/commands/manifests.js';
+import { filenameOption } from '#cmd/orchctl/commands/options.js';
+import { UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 export const create: Command = {
   name: 'create',

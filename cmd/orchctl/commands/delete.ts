@@ -2,9 +2,10 @@ import { isNotFound } from '#apimachinery/errors/status.js';
 import type { ApiObject } from '#client/client.js';
 import { objectPath } from '#cmd/orchctl/api/api.js';
 import { objectName, parseTargets, type ServedResource } from '#cmd/orchctl/api/resources.js';
-import { type Command, CommandError, type Invocation, UsageError } from '#cmd/orchctl/command.js';
-import { readManifests } from '#cmd/orchctl/manifests.js';
-import { filenameOption, selectorOptions } from '#cmd/orchctl/options.js';
+import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
+import { readManifests } from '#cmd/orchctl/commands/manifests.js';
+import { filenameOption, selectorOptions } from '#cmd/orchctl/commands/options.js';
+import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 interface Victim {
   readonly resource: ServedResource;

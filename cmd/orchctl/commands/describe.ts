@@ -1,12 +1,13 @@
 import type { Event } from '#api/core/v1/types.gen.js';
 import type { ApiObject } from '#client/client.js';
 import { parseTargets, type ServedResource } from '#cmd/orchctl/api/resources.js';
-import { type Command, type Invocation, UsageError } from '#cmd/orchctl/command.js';
-import { readTargets } from '#cmd/orchctl/manifests.js';
-import { allNamespacesOption, filenameOption, selectorOptions } from '#cmd/orchctl/options.js';
+import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
+import { readTargets } from '#cmd/orchctl/commands/manifests.js';
+import { allNamespacesOption, filenameOption, selectorOptions } from '#cmd/orchctl/commands/options.js';
 import { ageOf } from '#cmd/orchctl/print/age.js';
 import { alignColumns } from '#cmd/orchctl/print/columns.js';
 import { descriptionOf } from '#cmd/orchctl/print/description.js';
+import { UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 export const describe: Command = {
   name: 'describe',

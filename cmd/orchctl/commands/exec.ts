@@ -1,7 +1,8 @@
 import { objectPath } from '#cmd/orchctl/api/api.js';
-import { podOf } from '#cmd/orchctl/api/pods.js';
-import { type Command, CommandError, type Invocation, UsageError } from '#cmd/orchctl/command.js';
+import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
+import { podOf } from '#cmd/orchctl/commands/pods.js';
 import { type RemoteStreams, runRemote } from '#cmd/orchctl/streams/remote.js';
+import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 const streamOptions = {
   container: { type: 'string', shorthand: 'c', section: 'Selection', meaning: 'Container; default: the first.' },

@@ -1,11 +1,12 @@
 import type { ApiObject } from '#client/client.js';
 import type { Api, Scope, Selection, Table } from '#cmd/orchctl/api/api.js';
 import { objectName, parseTargets, type Target } from '#cmd/orchctl/api/resources.js';
-import { type Command, type Invocation, UsageError } from '#cmd/orchctl/command.js';
-import { readTargets } from '#cmd/orchctl/manifests.js';
-import { allNamespacesOption, filenameOption, outputOption, selectorOptions } from '#cmd/orchctl/options.js';
+import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
+import { readTargets } from '#cmd/orchctl/commands/manifests.js';
+import { allNamespacesOption, filenameOption, outputOption, selectorOptions } from '#cmd/orchctl/commands/options.js';
 import { asList, objectText, withoutManagedFields } from '#cmd/orchctl/print/object.js';
 import { TablePrinter } from '#cmd/orchctl/print/table.js';
+import { UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 export const get: Command = {
   name: 'get',

@@ -1,7 +1,8 @@
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { objectPath, withQuery } from '#cmd/orchctl/api/api.js';
-import { podOf, podsOf } from '#cmd/orchctl/api/pods.js';
-import { type Command, CommandError, type Invocation, UsageError } from '#cmd/orchctl/command.js';
+import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
+import { podOf, podsOf } from '#cmd/orchctl/commands/pods.js';
+import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 export const logs: Command = {
   name: 'logs',

@@ -1,8 +1,9 @@
 import type { Pod, Service } from '#api/core/v1/types.gen.js';
 import { objectPath } from '#cmd/orchctl/api/api.js';
-import { podOf } from '#cmd/orchctl/api/pods.js';
-import { type Command, CommandError, type Invocation, UsageError } from '#cmd/orchctl/command.js';
+import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
+import { podOf } from '#cmd/orchctl/commands/pods.js';
 import { forwardPort } from '#cmd/orchctl/streams/port-forward.js';
+import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 export const portForward: Command = {
   name: 'port-forward',

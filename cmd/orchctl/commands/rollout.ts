@@ -4,8 +4,9 @@ import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
 import { parseInt64 } from '#apimachinery/int64.js';
 import { objectPath } from '#cmd/orchctl/api/api.js';
 import { objectName, parseTargets, type ServedResource } from '#cmd/orchctl/api/resources.js';
-import { type Command, CommandError, type Invocation, UsageError } from '#cmd/orchctl/command.js';
+import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { alignColumns } from '#cmd/orchctl/print/columns.js';
+import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 interface Chosen {
   readonly resource: ServedResource;

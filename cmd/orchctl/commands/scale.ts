@@ -1,6 +1,7 @@
 import { objectPath } from '#cmd/orchctl/api/api.js';
 import { objectName, parseTargets } from '#cmd/orchctl/api/resources.js';
-import { type Command, CommandError, UsageError } from '#cmd/orchctl/command.js';
+import type { Command } from '#cmd/orchctl/commands/command.js';
+import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 interface Scale {
   spec?: { replicas?: number };

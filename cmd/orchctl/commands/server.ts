@@ -2,7 +2,7 @@
 
 import { orchDialect } from '#apimachinery/dialect.js';
 import { apiVersionOf } from '#cmd/orchctl/api/resources.js';
-import type { Command } from '#cmd/orchctl/command.js';
+import type { Command } from '#cmd/orchctl/commands/command.js';
 import { alignColumns } from '#cmd/orchctl/print/columns.js';
 
 export const apiResources: Command = {

@@ -1,7 +1,7 @@
 /** Prints Tables that the server made. */
 import type { ColumnDefinition, Table } from '#cmd/orchctl/api/api.js';
-import type { Output } from '#cmd/orchctl/command.js';
 import { alignColumns, columnWidths } from '#cmd/orchctl/print/columns.js';
+import type { Output } from '#cmd/orchctl/terminal/terminal.js';
 
 export interface TableOptions {
   readonly wide: boolean;

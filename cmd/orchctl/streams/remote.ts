@@ -7,8 +7,9 @@ import type { WebSocket } from 'ws';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import type { Status } from '#apimachinery/errors/status.js';
 import type { WebSocketTarget } from '#cmd/orchctl/api/api.js';
-import { CommandError, type Output } from '#cmd/orchctl/command.js';
 import { openWebSocket } from '#cmd/orchctl/streams/web-socket.js';
+import { CommandError } from '#cmd/orchctl/terminal/errors.js';
+import type { Output } from '#cmd/orchctl/terminal/terminal.js';
 
 export interface RemoteStreams {
   readonly stdin: NodeJS.ReadStream | undefined;

@@ -14,7 +14,7 @@ import {
   type Structure,
   structOf,
 } from '#apimachinery/apply/structure.js';
-import { checkEntries } from '#apimachinery/codec/size-limit.js';
+import { checkEntries } from '#apimachinery/codec/json/size-limit.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 export interface StepSizes {

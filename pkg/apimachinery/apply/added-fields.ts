@@ -19,7 +19,7 @@ import {
   selfBit,
   structOf,
 } from '#apimachinery/apply/structure.js';
-import { checkEntries } from '#apimachinery/codec/size-limit.js';
+import { checkEntries } from '#apimachinery/codec/json/size-limit.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 

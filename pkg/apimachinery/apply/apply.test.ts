@@ -3,8 +3,8 @@ import { schemeFor } from '#api/scheme.js';
 import { type ApplyRequest, applyPatch } from '#apimachinery/apply/apply.js';
 import { updateManagedFields } from '#apimachinery/apply/managed-fields.js';
 import type { ManagedFieldsEntry } from '#apimachinery/apply/managers.js';
-import { decodeValue } from '#apimachinery/codec/json.js';
-import type { JsonObject } from '#apimachinery/codec/json-walk.js';
+import { decodeValue } from '#apimachinery/codec/json/json.js';
+import type { JsonObject } from '#apimachinery/codec/json/walk.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 

@@ -26,8 +26,8 @@ import {
 import { merge, prune } from '#apimachinery/apply/merge.js';
 import { asObject, type JsonObject } from '#apimachinery/apply/structure.js';
 import { type Changes, changesByVersion, fieldsInVersion } from '#apimachinery/apply/versions.js';
-import { DecodeError } from '#apimachinery/codec/decode-error.js';
-import { JsonWalk } from '#apimachinery/codec/json-walk.js';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { JsonWalk } from '#apimachinery/codec/json/walk.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 

@@ -20,7 +20,7 @@ import {
   sameElement,
   structOf,
 } from '#apimachinery/apply/structure.js';
-import { checkEntries } from '#apimachinery/codec/size-limit.js';
+import { checkEntries } from '#apimachinery/codec/json/size-limit.js';
 import { jsonEqual, member } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 

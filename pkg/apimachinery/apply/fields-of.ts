@@ -10,8 +10,8 @@ import {
   type Structure,
   structureOf,
 } from '#apimachinery/apply/structure.js';
-import { DecodeError } from '#apimachinery/codec/decode-error.js';
-import { checkEntries } from '#apimachinery/codec/size-limit.js';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { checkEntries } from '#apimachinery/codec/json/size-limit.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 class Collector {

@@ -6,7 +6,7 @@ import { updateManagedFields } from '#apimachinery/apply/managed-fields.js';
 import type { ManagedFieldsEntry } from '#apimachinery/apply/managers.js';
 import { changed, withoutDuplicates } from '#apimachinery/apply/random-change.js';
 import { formatTime } from '#apimachinery/clock.js';
-import type { JsonObject } from '#apimachinery/codec/json-walk.js';
+import type { JsonObject } from '#apimachinery/codec/json/walk.js';
 import { RandomObjects, seededRandom } from '#apimachinery/codec/random-object.js';
 import { copyJson } from '#apimachinery/copy.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';

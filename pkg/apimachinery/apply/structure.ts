@@ -2,7 +2,7 @@
 
 import { ElementEdges, fieldEdge } from '#apimachinery/apply/edges.js';
 import { at, emptySet, type FieldSet, isEmptySet, memberOnly } from '#apimachinery/apply/field-set.js';
-import { saysNothing } from '#apimachinery/codec/json-walk.js';
+import { saysNothing } from '#apimachinery/codec/json/walk.js';
 import { oncePer } from '#apimachinery/once-per.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 

@@ -1,5 +1,5 @@
 /** Objects of a scheme in any encoding: what the API server and its clients read and write. */
-import { DecodeError } from '#apimachinery/codec/decode-error.js';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import {
   type Decoded,
   decodeJSON,
@@ -8,9 +8,9 @@ import {
   encodeJSON,
   type FieldValidation,
   parseFor,
-} from '#apimachinery/codec/json.js';
-import { parseJSONText } from '#apimachinery/codec/json-text.js';
-import type { JsonObject } from '#apimachinery/codec/json-walk.js';
+} from '#apimachinery/codec/json/json.js';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import type { JsonObject } from '#apimachinery/codec/json/walk.js';
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
 import { decodeProtobuf, encodeProtobuf, type KindNames } from '#apimachinery/codec/protobuf/protobuf.js';
 import type { SharedParts } from '#apimachinery/codec/protobuf/reader.js';

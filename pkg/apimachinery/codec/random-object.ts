@@ -1,5 +1,5 @@
 /** Random canonical objects of any type, for tests that hold for all of them. */
-import { complete, saysNothing, zeroElement } from '#apimachinery/codec/json-walk.js';
+import { complete, saysNothing, zeroElement } from '#apimachinery/codec/json/walk.js';
 import { formatDurationNanos } from '#apimachinery/duration.js';
 import { canonicalQuantity } from '#apimachinery/quantity.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';

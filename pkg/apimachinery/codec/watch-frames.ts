@@ -2,7 +2,7 @@
  * Watch events as Protobuf streams carry them: frames of a length (32 bits, big-endian) and a WatchEvent message
  * (1 type, 2 object: a message whose field 1 holds the enveloped object).
  */
-import { DecodeError } from '#apimachinery/codec/decode-error.js';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { Reader } from '#apimachinery/codec/protobuf/reader.js';
 import { ReverseWriter, tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 

@@ -22,10 +22,10 @@ import {
   type ToJSOptions,
   type YAMLMap,
 } from 'yaml';
-import { DecodeError } from '#apimachinery/codec/decode-error.js';
-import { duplicateKeys } from '#apimachinery/codec/duplicate-keys.js';
-import { parseJSONText } from '#apimachinery/codec/json-text.js';
-import { checkDepth } from '#apimachinery/codec/json-walk.js';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { duplicateKeys } from '#apimachinery/codec/json/duplicate-keys.js';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { checkDepth } from '#apimachinery/codec/json/walk.js';
 
 /** Tags that make anything but JSON values, and numbers to the base of 60 (`12:30`), which stay texts. */
 const refused = new Set(['binary', 'omap', 'pairs', 'set', 'timestamp'].map((name) => `tag:yaml.org,2002:${name}`));

@@ -1,7 +1,7 @@
 /** Bodies that take long to read are made easy to read before anybody reads them. */
-import { DecodeError } from '#apimachinery/codec/decode-error.js';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { checkSize } from '#apimachinery/codec/json/size-limit.js';
 import { bareMediaType, mediaTypeOf } from '#apimachinery/codec/negotiate.js';
-import { checkSize } from '#apimachinery/codec/size-limit.js';
 import { readsFast } from '#apimachinery/codec/yaml.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';

@@ -4,7 +4,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '#apimachinery/clock.js';
-import { DecodeError } from '#apimachinery/codec/decode-error.js';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { requestEntityTooLarge, serviceUnavailable, tooManyRequests } from '#apimachinery/errors/status.js';
 
 /** What the thread says of a document. */

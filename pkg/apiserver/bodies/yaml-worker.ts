@@ -1,6 +1,6 @@
 /** The thread that turns YAML into JSON: see `YamlReader`. */
 import { parentPort } from 'node:worker_threads';
-import { DecodeError } from '#apimachinery/codec/decode-error.js';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { parseYAML } from '#apimachinery/codec/yaml.js';
 import type { YamlAnswer } from '#apiserver/bodies/yaml-reader.js';
 

@@ -1,6 +1,6 @@
 /** The object in a request's body. */
 import type { ApiObjectShape } from '#api/object.js';
-import type { FieldValidation } from '#apimachinery/codec/json.js';
+import type { FieldValidation } from '#apimachinery/codec/json/json.js';
 import { type Encoding, requestEncoding } from '#apimachinery/codec/negotiate.js';
 import type { NowOrLater } from '#apimachinery/now-or-later.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';

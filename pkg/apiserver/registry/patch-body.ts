@@ -1,7 +1,7 @@
 /** The patch in a request's body and what it makes of an object. */
 
-import { DecodeError } from '#apimachinery/codec/decode-error.js';
-import { parseJSONText } from '#apimachinery/codec/json-text.js';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { bareMediaType } from '#apimachinery/codec/negotiate.js';
 import { parseYAML } from '#apimachinery/codec/yaml.js';
 import { copyJson } from '#apimachinery/copy.js';

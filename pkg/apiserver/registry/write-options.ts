@@ -1,5 +1,5 @@
 /** Query parameters that all writes share. */
-import type { FieldValidation } from '#apimachinery/codec/json.js';
+import type { FieldValidation } from '#apimachinery/codec/json/json.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { invalidValue, notSupported, tooLong } from '#apimachinery/validation/failure.js';

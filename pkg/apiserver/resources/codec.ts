@@ -1,15 +1,15 @@
 /** Objects in and out of bodies, for all kinds of a scheme. */
 import type { ApiObjectShape } from '#api/object.js';
-import { envelopeAround } from '#apimachinery/codec/envelope.js';
-import type { FieldValidation } from '#apimachinery/codec/json.js';
-import { complete, type JsonObject } from '#apimachinery/codec/json-walk.js';
+import type { FieldValidation } from '#apimachinery/codec/json/json.js';
+import { withNullLists } from '#apimachinery/codec/json/null-lists.js';
+import { maxObjects } from '#apimachinery/codec/json/size-limit.js';
+import { complete, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
-import { withNullLists } from '#apimachinery/codec/null-lists.js';
 import { type DecodedObject, ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { encodeMessage } from '#apimachinery/codec/protobuf/encode.js';
+import { envelopeAround } from '#apimachinery/codec/protobuf/envelope.js';
 import { encodeProtobuf, itemsNumber, protobufListEnds } from '#apimachinery/codec/protobuf/protobuf.js';
 import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
-import { maxObjects } from '#apimachinery/codec/size-limit.js';
 import { encodeWatchFrame, watchFrameHead } from '#apimachinery/codec/watch-frames.js';
 import { badRequest, notAcceptable } from '#apimachinery/errors/status.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';

@@ -1,7 +1,7 @@
 /** A resource as the server has it: its declaration with everything that answers requests for it. */
 import type { ApiObjectShape } from '#api/object.js';
 import type { Strategy } from '#api/strategy.js';
-import { withNullLists, withoutNullLists } from '#apimachinery/codec/null-lists.js';
+import { withNullLists, withoutNullLists } from '#apimachinery/codec/json/null-lists.js';
 import { badRequest, type Qualified } from '#apimachinery/errors/status.js';
 import type { NowOrLater } from '#apimachinery/now-or-later.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';

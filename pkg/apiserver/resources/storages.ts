@@ -6,7 +6,7 @@ import { setMaxListeners } from 'node:events';
 import { schemeFor } from '#api/scheme.js';
 import { strategyFor } from '#api/strategies.js';
 import type { Clock } from '#apimachinery/clock.js';
-import { hasNullLists, withoutNullLists } from '#apimachinery/codec/null-lists.js';
+import { hasNullLists, withoutNullLists } from '#apimachinery/codec/json/null-lists.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';

@@ -1,6 +1,6 @@
 /** An object that is answered but not stored: the result of a dry run, or the last state of one just removed. */
 import type { ApiObjectShape } from '#api/object.js';
-import { withoutNullLists } from '#apimachinery/codec/null-lists.js';
+import { withoutNullLists } from '#apimachinery/codec/json/null-lists.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { splice } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';

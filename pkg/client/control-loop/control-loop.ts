@@ -7,7 +7,7 @@ import { deferred } from '#apimachinery/deferred.js';
 import { createElection, type Election, type LockChoice, type OpenEtcdLock } from '#client/control-loop/election.js';
 import type { Leadership } from '#client/control-loop/leader-loop.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
-import { configFromOptions } from '#client/rest/config-from-options.js';
+import { configFromOptions } from '#client/kubeconfig/config-from-options.js';
 import { Connection } from '#client/rest/connection.js';
 import type { RestClient } from '#client/rest/rest-client.js';
 import type { Daemon } from '#daemon/daemon.js';

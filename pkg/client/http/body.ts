@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { ChannelResponse } from '#client/http/channel.js';
-import type { TransportError } from '#client/rest/transport-error.js';
+import type { TransportError } from '#client/http/transport-error.js';
 
 export interface BodyHooks {
   readonly onChunk: (() => void) | undefined;

@@ -2,10 +2,10 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { checkServerIdentity, connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import type { Clock } from '#apimachinery/clock.js';
+import type { TlsMaterial } from '#client/http/credentials.js';
 import { socks5 } from '#client/http/socks5.js';
+import { TransportError } from '#client/http/transport-error.js';
 import { tunnel } from '#client/http/tunnel.js';
-import type { TlsMaterial } from '#client/rest/credentials.js';
-import { TransportError } from '#client/rest/transport-error.js';
 
 export interface DialerOptions {
   readonly server: URL;

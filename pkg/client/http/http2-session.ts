@@ -3,7 +3,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } f
 import type { Socket } from 'node:net';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { type ChannelRequest, type ChannelResponse, flattenHeaders, UnsentError } from '#client/http/channel.js';
-import { TransportError } from '#client/rest/transport-error.js';
+import { TransportError } from '#client/http/transport-error.js';
 
 export interface Http2SessionOptions {
   /** Connected, with HTTP/2 agreed on. */

@@ -3,10 +3,10 @@ import { constants, type ServerHttp2Session } from 'node:http2';
 import { connect, createServer, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { type Clock, realClock } from '#apimachinery/clock.js';
-import { staticTls } from '#client/rest/credentials.js';
+import { staticTls } from '#client/http/credentials.js';
+import { isTransportError } from '#client/http/transport-error.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { readAll } from '#client/rest/response.js';
-import { isTransportError } from '#client/rest/transport-error.js';
 import { http2Server, listening, testAuthority } from '#client/testing/tls-server.js';
 import { settle, VirtualClock } from '#client/testing/virtual-clock.js';
 

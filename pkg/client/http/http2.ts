@@ -9,7 +9,7 @@ import {
   UnsentError,
 } from '#client/http/channel.js';
 import { Http2Session } from '#client/http/http2-session.js';
-import { TransportError } from '#client/rest/transport-error.js';
+import { TransportError } from '#client/http/transport-error.js';
 
 export interface Http2Options {
   readonly origin: string;

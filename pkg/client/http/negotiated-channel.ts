@@ -8,11 +8,11 @@ import {
   orAborted,
   UnsentError,
 } from '#client/http/channel.js';
+import type { TlsMaterial } from '#client/http/credentials.js';
 import { type ApplicationProtocol, Dialer } from '#client/http/dialer.js';
 import { Http1Channel } from '#client/http/http1.js';
 import { Http2Channel } from '#client/http/http2.js';
 import { proxyAuthorization } from '#client/http/tunnel.js';
-import type { TlsMaterial } from '#client/rest/credentials.js';
 
 export interface NegotiatedChannelOptions {
   readonly server: URL;

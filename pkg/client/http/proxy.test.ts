@@ -3,11 +3,11 @@ import { connect, createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
+import { staticTls } from '#client/http/credentials.js';
 import { parseProxy, proxyFromEnvironment } from '#client/http/proxy.js';
-import { staticTls } from '#client/rest/credentials.js';
+import { isTransportError } from '#client/http/transport-error.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { readAll } from '#client/rest/response.js';
-import { isTransportError } from '#client/rest/transport-error.js';
 import { http2Server, listening, testAuthority } from '#client/testing/tls-server.js';
 
 t.test('which proxy the environment wants', async (t) => {

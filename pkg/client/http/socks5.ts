@@ -1,7 +1,7 @@
 /** A way through a SOCKS 5 proxy (RFC 1928), with a user and password where its address names them (RFC 1929). */
 import { isIP, type Socket } from 'node:net';
 import { readExactly } from '#client/http/read-exactly.js';
-import { TransportError } from '#client/rest/transport-error.js';
+import { TransportError } from '#client/http/transport-error.js';
 
 const version = 5;
 const method = { none: 0, password: 2 } as const;

@@ -1,7 +1,7 @@
 /** A way through an HTTP proxy (the CONNECT method, RFC 9110 section 9.3.6). */
 import type { Socket } from 'node:net';
 import { readUntil } from '#client/http/read-exactly.js';
-import { TransportError } from '#client/rest/transport-error.js';
+import { TransportError } from '#client/http/transport-error.js';
 
 /** A proxy that says more than this says nothing useful. */
 const maxHeadBytes = 16 * 1024;

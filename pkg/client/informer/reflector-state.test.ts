@@ -6,6 +6,7 @@ import {
   serviceUnavailable,
   tooLargeResourceVersion,
 } from '#apimachinery/errors/status.js';
+import { TransportError } from '#client/http/transport-error.js';
 import {
   cannotStream,
   initialState,
@@ -14,7 +15,6 @@ import {
   type ReflectorState,
   streaming,
 } from '#client/informer/reflector-state.js';
-import { TransportError } from '#client/rest/transport-error.js';
 
 const watching: ReflectorState = { phase: 'watch', resourceVersion: '5' };
 const fresh: ReflectorState = { phase: 'list', resourceVersion: undefined };

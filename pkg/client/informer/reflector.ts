@@ -3,6 +3,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import { isExpired } from '#apimachinery/errors/status.js';
 import { Backoff } from '#client/backoff.js';
 import type { ApiObject, ListOptions, ResourceClient, WatchEvent } from '#client/client.js';
+import { TransportError } from '#client/http/transport-error.js';
 import type { ReflectorMetrics } from '#client/informer/metrics.js';
 import {
   cannotStream,
@@ -13,7 +14,6 @@ import {
   streaming,
 } from '#client/informer/reflector-state.js';
 import { objectKey } from '#client/informer/store.js';
-import { TransportError } from '#client/rest/transport-error.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 /** Who takes what the reflector learns. All calls are synchronous and in order. */

@@ -5,11 +5,11 @@ import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
 import { formatTime } from '#apimachinery/clock.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
+import { staticTls } from '#client/http/credentials.js';
 import { ExecCredentials, execConfigOf } from '#client/kubeconfig/exec-credentials.js';
 import { execMetrics } from '#client/kubeconfig/exec-metrics.js';
 import { childProcessPlugins, type PluginCall, type PluginResult } from '#client/kubeconfig/exec-plugin.js';
 import type { Cluster, ExecEntry } from '#client/kubeconfig/file.js';
-import { staticTls } from '#client/rest/credentials.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { createAuthority, issueCertificate } from '#daemon/pki/certificate.js';
 

@@ -1,9 +1,9 @@
 import t from 'tap';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { configFromOptions } from '#client/kubeconfig/config-from-options.js';
 import { formatKubeconfig, KubeconfigError, parseKubeconfig, singleContext } from '#client/kubeconfig/file.js';
+import { inClusterConfig, NotInClusterError } from '#client/kubeconfig/in-cluster.js';
 import { loadKubeconfig, loadKubeconfigs } from '#client/kubeconfig/load.js';
-import { configFromOptions } from '#client/rest/config-from-options.js';
-import { inClusterConfig, NotInClusterError } from '#client/rest/in-cluster.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 
 function disk(files: Record<string, string>) {

@@ -2,6 +2,7 @@
 import { dirname } from 'node:path';
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
+import { FileTls, type ReadFile, readFromDisk } from '#client/http/credentials.js';
 import { isLoopback, parseProxy, proxyFromEnvironment } from '#client/http/proxy.js';
 import type { PluginSurroundings } from '#client/kubeconfig/exec-plugin.js';
 import {
@@ -16,7 +17,6 @@ import { inlineOrFile } from '#client/kubeconfig/inline-or-file.js';
 import { mergeKubeconfigs, withAbsolutePaths } from '#client/kubeconfig/merge.js';
 import { credentialsOf } from '#client/kubeconfig/user-credentials.js';
 import type { ClientConfig } from '#client/rest/client-config.js';
-import { FileTls, type ReadFile, readFromDisk } from '#client/rest/credentials.js';
 
 export interface LoadOptions {
   readonly clock: Clock;

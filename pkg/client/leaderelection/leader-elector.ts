@@ -17,6 +17,7 @@ import type { Registry } from 'prom-client';
 import { type Clock, formatMicroTime } from '#apimachinery/clock.js';
 import { formatLeaderFence, leaderFenceHeader } from '#apimachinery/leader-fence.js';
 import { jittered } from '#client/backoff.js';
+import { TransportError } from '#client/http/transport-error.js';
 import type { LeaderLock } from '#client/leaderelection/lock.js';
 import {
   decide,
@@ -26,7 +27,6 @@ import {
   released,
   sameTerm,
 } from '#client/leaderelection/record.js';
-import { TransportError } from '#client/rest/transport-error.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { gauge } from '#daemon/metrics/metric.js';
 import { shared } from '#daemon/shared-signal.js';

@@ -2,7 +2,7 @@
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import type { TlsSource, TokenSource } from '#client/rest/credentials.js';
+import type { TlsSource, TokenSource } from '#client/http/credentials.js';
 import { encodingFor } from '#client/rest/encoding-for.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { requestMetrics } from '#client/rest/metrics.js';

@@ -2,8 +2,8 @@
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { TlsMaterial, TlsSource, TokenSource } from '#client/http/credentials.js';
 import type { ClientConfig } from '#client/rest/client-config.js';
-import type { TlsMaterial, TlsSource, TokenSource } from '#client/rest/credentials.js';
 import { encodingFor } from '#client/rest/encoding-for.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { requestMetrics } from '#client/rest/metrics.js';

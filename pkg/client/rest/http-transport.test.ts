@@ -6,10 +6,10 @@ import type { TLSSocket } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import { staticTls, staticToken, type TlsMaterial, type TokenSource } from '#client/rest/credentials.js';
+import { staticTls, staticToken, type TlsMaterial, type TokenSource } from '#client/http/credentials.js';
+import { isTransportError } from '#client/http/transport-error.js';
 import { HttpTransport, type HttpTransportOptions } from '#client/rest/http-transport.js';
 import { readAll } from '#client/rest/response.js';
-import { isTransportError } from '#client/rest/transport-error.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { createAuthority, issueCertificate } from '#daemon/pki/certificate.js';
 

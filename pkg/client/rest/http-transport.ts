@@ -5,10 +5,10 @@
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { isCompressed, readBody } from '#client/http/body.js';
 import { type ChannelResponse, orAborted, UnsentError } from '#client/http/channel.js';
+import type { TlsMaterial, TlsSource, TokenSource } from '#client/http/credentials.js';
 import { NegotiatedChannel } from '#client/http/negotiated-channel.js';
-import type { TlsMaterial, TlsSource, TokenSource } from '#client/rest/credentials.js';
+import { TransportError, transportErrorFrom } from '#client/http/transport-error.js';
 import type { Transport, TransportRequest, TransportResponse } from '#client/rest/transport.js';
-import { TransportError, transportErrorFrom } from '#client/rest/transport-error.js';
 
 export interface HttpTransportOptions {
   /** `https://host:port`, optionally with a path in front of all requests' paths. */

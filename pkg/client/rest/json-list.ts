@@ -2,7 +2,7 @@
  * Reads lists in JSON. What managers own is often half of the text and the same for all objects of one maker, so it is
  * taken out before the rest is parsed, and each text of it is parsed once.
  */
-import { type SharedValue, SharedValues } from '#apimachinery/codec/shared-values.js';
+import { type SharedValue, SharedValues } from '#apimachinery/codec/json/shared-values.js';
 import { parseJson } from '#client/rest/response.js';
 
 const marker = Buffer.from('"fieldsV1":');

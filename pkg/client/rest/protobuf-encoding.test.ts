@@ -6,6 +6,7 @@ import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { encodeWatchFrame } from '#apimachinery/codec/watch-frames.js';
 import { kubernetesDialect as dialect, orchDialect } from '#apimachinery/dialect.js';
 import { isExpired, isNotFound } from '#apimachinery/errors/status.js';
+import { isTransportError } from '#client/http/transport-error.js';
 import { encodingFor } from '#client/rest/encoding-for.js';
 import {
   type InProcessRequest,
@@ -15,7 +16,6 @@ import {
 import { JsonEncoding } from '#client/rest/object-encoding.js';
 import { ProtobufEncoding } from '#client/rest/protobuf-encoding.js';
 import { RestClient } from '#client/rest/rest-client.js';
-import { isTransportError } from '#client/rest/transport-error.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 
 const codec = new ObjectCodec(schemeFor(dialect));

@@ -1,13 +1,15 @@
 /** Protobuf for the kinds of a scheme, JSON for all others. */
+
+import { SharedValues } from '#apimachinery/codec/json/shared-values.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { ProtobufListReader } from '#apimachinery/codec/protobuf/list-reader.js';
 import type { SharedParts } from '#apimachinery/codec/protobuf/reader.js';
 import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
-import { SharedValues } from '#apimachinery/codec/shared-values.js';
 import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { StatusError } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
+import { TransportError } from '#client/http/transport-error.js';
 import {
   type EncodedObject,
   JsonEncoding,
@@ -15,7 +17,6 @@ import {
   type ObjectEncoding,
   type ObjectNames,
 } from '#client/rest/object-encoding.js';
-import { TransportError } from '#client/rest/transport-error.js';
 import type { WatchMessage } from '#client/rest/watch-stream.js';
 
 /** No object of the API comes near this. */

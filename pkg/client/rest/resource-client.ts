@@ -14,9 +14,9 @@ import type {
   WatchOptions,
   WriteOptions,
 } from '#client/client.js';
+import { TransportError } from '#client/http/transport-error.js';
 import { type QueryValues, queryString, resourcePath } from '#client/rest/paths.js';
 import type { RequestSender } from '#client/rest/request.js';
-import { TransportError } from '#client/rest/transport-error.js';
 import { watchEvent } from '#client/rest/watch-stream.js';
 
 const patchMediaTypes: Readonly<Record<PatchType, string>> = {

@@ -1,8 +1,8 @@
 /** From a response to a value or to the error that the server gave. */
 import { isAscii } from 'node:buffer';
 import { type Status, StatusError, type StatusReason } from '#apimachinery/errors/status.js';
+import { TransportError } from '#client/http/transport-error.js';
 import type { TransportResponse } from '#client/rest/transport.js';
-import { TransportError } from '#client/rest/transport-error.js';
 
 /** The whole body. */
 export async function readAll(body: AsyncIterable<Buffer>): Promise<Buffer> {

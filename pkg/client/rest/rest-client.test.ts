@@ -4,6 +4,7 @@ import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { hasReason, isConflict, isExpired, isNotFound } from '#apimachinery/errors/status.js';
+import { isTransportError, TransportError } from '#client/http/transport-error.js';
 import {
   type InProcessRequest,
   type InProcessResponse,
@@ -11,7 +12,6 @@ import {
 } from '#client/rest/in-process-transport.js';
 import { requestMetrics } from '#client/rest/metrics.js';
 import { RestClient, type RestClientOptions } from '#client/rest/rest-client.js';
-import { isTransportError, TransportError } from '#client/rest/transport-error.js';
 import { settle, VirtualClock } from '#client/testing/virtual-clock.js';
 import { WatchBody } from '#client/testing/watch-body.js';
 

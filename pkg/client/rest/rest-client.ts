@@ -3,6 +3,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client, ResourceClient } from '#client/client.js';
+import { isTransportError, TransportError } from '#client/http/transport-error.js';
 import { noRequestMetrics, type RequestMetrics } from '#client/rest/metrics.js';
 import { JsonEncoding, jsonMediaType, type ObjectEncoding } from '#client/rest/object-encoding.js';
 import type { ClientRequest, RequestSender } from '#client/rest/request.js';
@@ -10,7 +11,6 @@ import { RestResourceClient } from '#client/rest/resource-client.js';
 import { errorFrom, readAll } from '#client/rest/response.js';
 import { errorRetryMs, responseRetryMs } from '#client/rest/retry.js';
 import type { Transport, TransportResponse } from '#client/rest/transport.js';
-import { isTransportError, TransportError } from '#client/rest/transport-error.js';
 import { TokenBucket } from '#client/token-bucket.js';
 
 export interface RestClientOptions {

@@ -1,9 +1,9 @@
 /** The messages of a watch, from the lines of its body. */
 import { StatusError } from '#apimachinery/errors/status.js';
 import type { ApiObject, WatchEvent } from '#client/client.js';
+import { TransportError } from '#client/http/transport-error.js';
 import { readLines } from '#client/rest/lines.js';
 import { isStatus } from '#client/rest/response.js';
-import { TransportError } from '#client/rest/transport-error.js';
 
 /** As the server sends it, not yet looked at. */
 export interface WatchMessage {

@@ -1,8 +1,8 @@
 /** A network and a server that fail in every way that there is, when they are told to. */
 import type { Clock } from '#apimachinery/clock.js';
 import { type Deferred, deferred } from '#apimachinery/deferred.js';
+import { TransportError } from '#client/http/transport-error.js';
 import type { Transport, TransportRequest, TransportResponse } from '#client/rest/transport.js';
-import { TransportError } from '#client/rest/transport-error.js';
 
 export type NetworkState =
   /** Answers come at once. */

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { parseDuration } from '#apimachinery/duration.js';
-import { controllerNames, selectControllers } from '#controllers/names.js';
+import { controllerNames, selectControllers } from '#controllers/options/names.js';
 import {
   controllerManagerOptions,
   controllerManagerRules,

@@ -1,7 +1,7 @@
 /** The controller manager's options, all in one table. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { controlLoopOptions, controlLoopRules } from '#client/control-loop/options.js';
-import { unknownControllers } from '#controllers/names.js';
+import { unknownControllers } from '#controllers/options/names.js';
 import { nodeOptions, nodeRules } from '#controllers/options/nodes.js';
 import { clusterNameOptions, concurrencyOptions, selectionOptions } from '#controllers/options/selection.js';
 import { signingOptions, signingRules } from '#controllers/options/signing.js';

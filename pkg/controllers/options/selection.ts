@@ -1,6 +1,6 @@
 /** Options that choose the controllers and how much they do at once. */
 import type { Dialect } from '#apimachinery/dialect.js';
-import { controllerNames } from '#controllers/names.js';
+import { controllerNames } from '#controllers/options/names.js';
 import type { OptionTable } from '#daemon/options/option.js';
 
 const section = 'Controllers';

@@ -9,7 +9,7 @@ import type { Server as HttpsServer, ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContext, TLSSocket } from 'node:tls';
-import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
+import { type FastifyReply, fastify } from 'fastify';
 import type { Registry } from 'prom-client';
 import {
   forbidden,
@@ -24,6 +24,7 @@ import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { type MetricsView, metricsText } from '#daemon/metrics/registry.js';
 import type { AccessAttributes } from '#daemon/serving/authorizer.js';
+import type { DaemonApp } from '#daemon/serving/daemon-app.js';
 import { addDebugRoutes } from '#daemon/serving/debug-routes.js';
 import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
 import type { HealthChecks, HealthEndpoint } from '#daemon/serving/health.js';
@@ -32,8 +33,6 @@ import { schemaless } from '#daemon/serving/schemaless.js';
 import { contextsOf, type ServingCertificates } from '#daemon/serving/serving-certificate.js';
 import { opensslCipher, secureVersion } from '#daemon/serving/tls-names.js';
 import type { ServingUser } from '#daemon/serving/user.js';
-
-export type DaemonApp = FastifyInstance<HttpsServer>;
 
 /** A connection that its client wants to use for something else, authenticated and authorized. */
 export interface Upgrade {

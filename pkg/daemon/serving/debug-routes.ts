@@ -1,6 +1,6 @@
 /** A daemon's debug endpoints as routes of its server. */
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
-import type { DaemonApp } from '#daemon/serving/daemon-server.js';
+import type { DaemonApp } from '#daemon/serving/daemon-app.js';
 import { queryOf } from '#daemon/serving/request-target.js';
 
 /** Bodies are numbers: nothing longer is read. */

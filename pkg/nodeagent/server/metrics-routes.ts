@@ -1,7 +1,7 @@
 /** What the agent tells of others than itself: `/metrics/cadvisor`, `/metrics/resource`, `/metrics/probes`. */
 import type { FastifyReply } from 'fastify';
 import { expositionText, expositionType, type Family } from '#daemon/metrics/exposition.js';
-import type { DaemonApp } from '#daemon/serving/daemon-server.js';
+import type { DaemonApp } from '#daemon/serving/daemon-app.js';
 import type { ProbeCount } from '#nodeagent/probes/prober.js';
 import type { AgentServerInput } from '#nodeagent/server/agent-server.js';
 import { cadvisorFamilies } from '#nodeagent/stats/cadvisor-metrics.js';

@@ -6,7 +6,7 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { ClusterEvent } from '#scheduler/framework/plugin.js';
 import { type PodInfo, podInfo, podKey } from '#scheduler/framework/pod-info.js';
-import type { QueueName } from '#scheduler/metrics.js';
+import type { QueueName } from '#scheduler/metrics/metrics.js';
 import { KeyedHeap } from '#scheduler/queue/heap.js';
 
 export interface QueuedPod {

@@ -13,7 +13,7 @@ import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import { metricsText } from '#daemon/metrics/registry.js';
-import { schedulerMetrics } from '#scheduler/metrics.js';
+import { schedulerMetrics } from '#scheduler/metrics/metrics.js';
 import { Scheduler } from '#scheduler/scheduler.js';
 import { startServer } from '#test/integration/apiserver/server.js';
 

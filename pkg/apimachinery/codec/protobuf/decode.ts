@@ -1,6 +1,6 @@
 /** Objects out of Protobuf, in the same canonical form that the JSON decoder gives. */
-import { DecodeError } from '#apimachinery/codec/decode-error.js';
-import { maxDepth } from '#apimachinery/codec/json-walk.js';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { maxDepth } from '#apimachinery/codec/json/walk.js';
 import { type MessageOptions, Reader } from '#apimachinery/codec/protobuf/reader.js';
 import { scalarReader } from '#apimachinery/codec/protobuf/scalar-reader.js';
 import {

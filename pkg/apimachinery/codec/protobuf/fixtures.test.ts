@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
-import { decodeEnvelope } from '#apimachinery/codec/envelope.js';
-import { decodeValue } from '#apimachinery/codec/json.js';
+import { decodeValue } from '#apimachinery/codec/json/json.js';
+import { decodeEnvelope } from '#apimachinery/codec/protobuf/envelope.js';
 import { decodeProtobuf, encodeProtobuf } from '#apimachinery/codec/protobuf/protobuf.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 

@@ -2,10 +2,10 @@
  * Reads an enveloped list while it arrives: each item is decoded when its last byte is there, so that a list of any size
  * needs no more memory than its objects, and other work goes on in between.
  */
-import { DecodeError } from '#apimachinery/codec/decode-error.js';
-import { decodeEnvelope, envelopePrefix } from '#apimachinery/codec/envelope.js';
-import type { JsonObject } from '#apimachinery/codec/json-walk.js';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import type { JsonObject } from '#apimachinery/codec/json/walk.js';
 import { readMessage } from '#apimachinery/codec/protobuf/decode.js';
+import { decodeEnvelope, envelopePrefix } from '#apimachinery/codec/protobuf/envelope.js';
 import { rawReader } from '#apimachinery/codec/protobuf/protobuf.js';
 import { type MessageOptions, Reader, type SharedParts } from '#apimachinery/codec/protobuf/reader.js';
 import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';

@@ -1,10 +1,10 @@
 /** Whole objects as Protobuf: enveloped, one by one or as lists of messages that are encoded already. */
 
-import { DecodeError, decodeFailure } from '#apimachinery/codec/decode-error.js';
-import { decodeEnvelope, encodeEnvelope, envelopeAround, hasEnvelope } from '#apimachinery/codec/envelope.js';
-import type { JsonObject } from '#apimachinery/codec/json-walk.js';
+import { DecodeError, decodeFailure } from '#apimachinery/codec/json/decode-error.js';
+import type { JsonObject } from '#apimachinery/codec/json/walk.js';
 import { decodeMessage } from '#apimachinery/codec/protobuf/decode.js';
 import { encodeMessage, writeMessage } from '#apimachinery/codec/protobuf/encode.js';
+import { decodeEnvelope, encodeEnvelope, envelopeAround, hasEnvelope } from '#apimachinery/codec/protobuf/envelope.js';
 import type { RawReader, SharedParts } from '#apimachinery/codec/protobuf/reader.js';
 import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';

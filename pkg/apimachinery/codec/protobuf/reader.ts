@@ -1,10 +1,10 @@
 /** Reads Protobuf with every bound checked. */
-import { DecodeError } from '#apimachinery/codec/decode-error.js';
-import { maxDepth } from '#apimachinery/codec/json-walk.js';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import type { SharedValues } from '#apimachinery/codec/json/shared-values.js';
+import { tooMany } from '#apimachinery/codec/json/size-limit.js';
+import { maxDepth } from '#apimachinery/codec/json/walk.js';
 import type { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { wire } from '#apimachinery/codec/protobuf/writer.js';
-import type { SharedValues } from '#apimachinery/codec/shared-values.js';
-import { tooMany } from '#apimachinery/codec/size-limit.js';
 
 /**
  * Reads what raw fields may hold besides JSON, `depth` messages deep; gives undefined for bytes that it does not know.

@@ -2,10 +2,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
-import { decodeEnvelope } from '#apimachinery/codec/envelope.js';
-import { decodeJSON } from '#apimachinery/codec/json.js';
+import { decodeJSON } from '#apimachinery/codec/json/json.js';
+import { SharedValues } from '#apimachinery/codec/json/shared-values.js';
 import { decodeMessage } from '#apimachinery/codec/protobuf/decode.js';
 import { encodeMessage } from '#apimachinery/codec/protobuf/encode.js';
+import { decodeEnvelope } from '#apimachinery/codec/protobuf/envelope.js';
 import { ProtobufListReader } from '#apimachinery/codec/protobuf/list-reader.js';
 import {
   decodeProtobuf,
@@ -16,7 +17,6 @@ import {
 } from '#apimachinery/codec/protobuf/protobuf.js';
 import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { RandomObjects, seededRandom } from '#apimachinery/codec/random-object.js';
-import { SharedValues } from '#apimachinery/codec/shared-values.js';
 import { encodeWatchFrame, WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 

@@ -1,5 +1,5 @@
 /** How scalars are read. */
-import { DecodeError } from '#apimachinery/codec/decode-error.js';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import type { ReadValue, ValueReader } from '#apimachinery/codec/protobuf/struct-reader.js';
 import { wireTypeOf } from '#apimachinery/codec/protobuf/writer.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';

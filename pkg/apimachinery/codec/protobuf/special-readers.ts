@@ -1,7 +1,7 @@
 /** Reads the messages that are something else than an object of their fields in JSON, up to the reader's end. */
-import { DecodeError } from '#apimachinery/codec/decode-error.js';
-import { parseJSONText } from '#apimachinery/codec/json-text.js';
-import { checkDepth, maxDepth } from '#apimachinery/codec/json-walk.js';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { checkDepth, maxDepth } from '#apimachinery/codec/json/walk.js';
 import type { Reader } from '#apimachinery/codec/protobuf/reader.js';
 import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import { formatDurationNanos } from '#apimachinery/duration.js';

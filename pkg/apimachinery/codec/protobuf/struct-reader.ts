@@ -2,8 +2,8 @@
  * Reads the fields of messages into objects. What reading a type takes is worked out once, from its fields, when the
  * first message of it comes.
  */
-import { DecodeError } from '#apimachinery/codec/decode-error.js';
-import { complete, type JsonObject, saysNothing, zeroElement } from '#apimachinery/codec/json-walk.js';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { complete, type JsonObject, saysNothing, zeroElement } from '#apimachinery/codec/json/walk.js';
 import type { Reader } from '#apimachinery/codec/protobuf/reader.js';
 import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';

@@ -3,7 +3,7 @@ import type { Test } from 'tap';
 import type { ApiObjectShape } from '#api/object.js';
 import { schemeFor } from '#api/scheme.js';
 import { strategyFor } from '#api/strategies.js';
-import { withoutNullLists } from '#apimachinery/codec/null-lists.js';
+import { withoutNullLists } from '#apimachinery/codec/json/null-lists.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { KindInfo } from '#apimachinery/schema/scheme.js';

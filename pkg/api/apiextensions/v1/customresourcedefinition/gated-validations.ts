@@ -3,7 +3,7 @@ import { extensionsOf } from '#api/apiextensions/v1/customresourcedefinition/sch
 import { childrenOf } from '#api/apiextensions/v1/customresourcedefinition/schema-validation.js';
 import type { CustomResourceDefinition, JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { StrategyContext } from '#api/strategy.js';
-import { tooMany } from '#apimachinery/codec/size-limit.js';
+import { tooMany } from '#apimachinery/codec/json/size-limit.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 /** Removes the expressions in place while the gate is off, unless the stored definition has some. */

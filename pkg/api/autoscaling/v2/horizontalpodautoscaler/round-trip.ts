@@ -6,8 +6,8 @@
 import type { HorizontalPodAutoscalerBehavior, HPAScalingRules } from '#api/autoscaling/v2/types.gen.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import { schemeFor } from '#api/scheme.js';
-import { DecodeError } from '#apimachinery/codec/decode-error.js';
-import { JsonWalk } from '#apimachinery/codec/json-walk.js';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { JsonWalk } from '#apimachinery/codec/json/walk.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { perDialect } from '#apimachinery/per-dialect.js';
 

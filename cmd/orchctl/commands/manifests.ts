@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import type { ApiObject } from '#client/client.js';
 import type { ResourceCatalog, ServedResource, Target } from '#cmd/orchctl/api/resources.js';
-import { CommandError, type Invocation, UsageError } from '#cmd/orchctl/command.js';
+import type { Invocation } from '#cmd/orchctl/commands/command.js';
+import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 export interface Manifest {
   readonly object: ApiObject;

@@ -2,7 +2,7 @@
  * What surrounds a Protobuf object: four bytes that tell it from JSON, and a message `Unknown` that says what it is.
  * Fields of `Unknown`: 1 typeMeta (1 apiVersion, 2 kind), 2 raw, 3 contentEncoding, 4 contentType.
  */
-import { DecodeError } from '#apimachinery/codec/decode-error.js';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { Reader } from '#apimachinery/codec/protobuf/reader.js';
 import { ReverseWriter, tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 

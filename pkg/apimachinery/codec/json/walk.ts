@@ -4,8 +4,8 @@
  * fields that are left out when empty) dropped, and members that are always there added, so that the same object always
  * has the same form: that of 1.24, but for nulls.
  */
-import { DecodeError } from '#apimachinery/codec/decode-error.js';
-import { canonicalMicroTime, canonicalTime } from '#apimachinery/codec/times.js';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { canonicalMicroTime, canonicalTime } from '#apimachinery/codec/json/times.js';
 import { formatDurationNanos, parseDurationNanos } from '#apimachinery/duration.js';
 import { canonicalQuantity } from '#apimachinery/quantity.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';

@@ -2,7 +2,7 @@
  * Lists and maps that 1.24 writes as null where they have no elements: those of fields that are never left out of JSON
  * (`rules`, `limits`, `drivers`). In memory such a list is absent, so that nobody has to think of null.
  */
-import type { JsonObject } from '#apimachinery/codec/json-walk.js';
+import type { JsonObject } from '#apimachinery/codec/json/walk.js';
 import { oncePer } from '#apimachinery/once-per.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 

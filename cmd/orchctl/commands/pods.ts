@@ -2,7 +2,8 @@
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 import type { ApiObject } from '#client/client.js';
-import { CommandError, type Invocation, UsageError } from '#cmd/orchctl/command.js';
+import type { Invocation } from '#cmd/orchctl/commands/command.js';
+import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 /** An object that selects pods by a label selector, or (services, replication controllers) by plain labels. */
 type Selecting = ApiObject & { spec?: { selector?: LabelSelector | Record<string, string> } };

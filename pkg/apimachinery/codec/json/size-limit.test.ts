@@ -1,7 +1,7 @@
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
+import { checkSize, maxEntries, maxObjects } from '#apimachinery/codec/json/size-limit.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
-import { checkSize, maxEntries, maxObjects } from '#apimachinery/codec/size-limit.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 
 const list = (element: string, count: number) => Array.from({ length: count }, () => element).join();

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { parseManifests } from '#cmd/orchctl/manifests.js';
+import { parseManifests } from '#cmd/orchctl/commands/manifests.js';
 
 t.test('documents, lists and empty documents', async (t) => {
   const text = `---

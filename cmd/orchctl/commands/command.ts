@@ -1,28 +1,8 @@
 /** What a command of orchctl is, and what it is given to work with. */
 
-import type { Clock } from '#apimachinery/clock.js';
 import type { Api } from '#cmd/orchctl/api/api.js';
+import type { Terminal } from '#cmd/orchctl/terminal/terminal.js';
 import type { OptionTable } from '#daemon/options/option.js';
-
-export interface Output {
-  write(text: string | Buffer): unknown;
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-  readonly rows?: number;
-}
-
-/** The process around the command, so that commands can run in tests. */
-export interface Terminal {
-  readonly stdin: NodeJS.ReadStream;
-  readonly out: Output;
-  readonly err: Output;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly clock: Clock;
-  /** Aborts at SIGINT and SIGTERM. */
-  readonly signal: AbortSignal;
-  /** Called when the terminal's size changes; returns the function that ends that. */
-  onResize(fn: () => void): () => void;
-}
 
 /** Options by name, as the parser gives them. */
 export interface Values {
@@ -56,19 +36,4 @@ export interface Command {
   readonly offline?: true;
   /** Does the work; the exit code is 0 unless it returns another. */
   run(invocation: Invocation): Promise<number | undefined>;
-}
-
-/** The command line is wrong: exit code 2 and a hint. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
-
-/** Ends with a message and that exit code. */
-export class CommandError extends Error {
-  override readonly name = 'CommandError';
-  readonly exitCode: number;
-  constructor(message: string, exitCode = 1) {
-    super(message);
-    this.exitCode = exitCode;
-  }
 }

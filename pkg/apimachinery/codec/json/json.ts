@@ -1,8 +1,8 @@
 /** Objects out of JSON texts. (Into JSON they go by JSON.stringify: in memory they have JSON's shape.) */
-import { DecodeError, decodeFailure } from '#apimachinery/codec/decode-error.js';
-import { countKeys, duplicateKeys } from '#apimachinery/codec/duplicate-keys.js';
-import { parseJSONText } from '#apimachinery/codec/json-text.js';
-import { type JsonObject, JsonWalk } from '#apimachinery/codec/json-walk.js';
+import { DecodeError, decodeFailure } from '#apimachinery/codec/json/decode-error.js';
+import { countKeys, duplicateKeys } from '#apimachinery/codec/json/duplicate-keys.js';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { type JsonObject, JsonWalk } from '#apimachinery/codec/json/walk.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 

@@ -1,9 +1,9 @@
 /** The connection of a program that runs in a pod: its service account's token and the API's in-pod variables. */
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { FileTls, FileToken, type ReadFile, readFromDisk } from '#client/http/credentials.js';
 import { proxyFromEnvironment } from '#client/http/proxy.js';
 import type { ClientConfig } from '#client/rest/client-config.js';
-import { FileTls, FileToken, type ReadFile, readFromDisk } from '#client/rest/credentials.js';
 
 /** This program does not run in a pod of the dialect's cluster. */
 export class NotInClusterError extends Error {

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
-import { decodeJSON, decodeValue, type FieldValidation } from '#apimachinery/codec/json.js';
+import { decodeJSON, decodeValue, type FieldValidation } from '#apimachinery/codec/json/json.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 
 const scheme = schemeFor(orchDialect);

@@ -1,0 +1,16 @@
+/** How a command ends that does not succeed. */
+
+/** The command line is wrong: exit code 2 and a hint. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** Ends with a message and that exit code. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+  readonly exitCode: number;
+  constructor(message: string, exitCode = 1) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
