@@ -25,6 +25,8 @@ export interface GrpcStream extends AsyncIterable<Buffer> {
 }
 
 const nothing = Buffer.alloc(0);
+/** Pieces of a stream that wait to be read, before they are put together. */
+const maxChunks = 256;
 
 /** The status of a call, out of what the stream has brought. */
 class Outcome {
@@ -207,6 +209,8 @@ class Incoming implements StreamHandler {
 
   data(chunk: Buffer): void {
     this.#chunks.push(chunk);
+    // Each keeps alive all that was received with it, which is much more than itself when a server sends crumbs.
+    if (this.#chunks.length > maxChunks) this.#chunks.splice(0, maxChunks + 1, Buffer.concat(this.#chunks));
     this.#wake?.();
   }
 

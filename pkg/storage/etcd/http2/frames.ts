@@ -1,4 +1,5 @@
 /** The layout of HTTP/2's frames (RFC 9113, 4 and 6). */
+import { ConnectionError } from '#storage/etcd/http2/connection-error.js';
 
 export const frameType = {
   DATA: 0,
@@ -27,6 +28,7 @@ export const resetCode = {
   PROTOCOL_ERROR: 1,
   INTERNAL_ERROR: 2,
   FLOW_CONTROL_ERROR: 3,
+  STREAM_CLOSED: 5,
   FRAME_SIZE_ERROR: 6,
   REFUSED_STREAM: 7,
   CANCEL: 8,
@@ -40,6 +42,10 @@ export const frameHeadBytes = 9;
 /** What a frame may hold before the other side allows more. */
 export const defaultFrameBytes = 16_384;
 export const defaultWindowBytes = 65_535;
+/** The largest that a window can grow to. */
+export const maxWindow = 2 ** 31 - 1;
+/** The last number that a stream can have. */
+export const maxStreamId = 2 ** 31 - 1;
 
 export interface FrameHead {
   readonly type: number;
@@ -78,10 +84,24 @@ export function settingsFrame(settings: readonly (readonly [id: number, value: n
   return frame(frameType.SETTINGS, 0, 0, payload);
 }
 
-/** What a HEADERS or DATA frame carries, without its padding and priority; undefined when it is malformed. */
-export function unpadded(payload: Buffer, flags: number, hasPriority: boolean): Buffer | undefined {
+/** What a HEADERS or DATA frame carries, without its padding and priority. Throws ConnectionErrors. */
+export function unpadded(payload: Buffer, flags: number, hasPriority: boolean): Buffer {
   const padded = (flags & frameFlag.PADDED) !== 0;
-  const padding = padded ? (payload[0] ?? payload.length) : 0;
   const start = (padded ? 1 : 0) + (hasPriority && (flags & frameFlag.PRIORITY) !== 0 ? 5 : 0);
-  return start + padding > payload.length ? undefined : payload.subarray(start, payload.length - padding);
+  if (start > payload.length) throw new ConnectionError(resetCode.FRAME_SIZE_ERROR, 'a frame is cut off');
+  const padding = padded ? (payload[0] as number) : 0;
+  if (start + padding > payload.length) {
+    throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a frame has more padding than there is');
+  }
+  return payload.subarray(start, payload.length - padding);
+}
+
+/** Throws a ConnectionError for a frame of another length than its type has. */
+export function requireLength(payload: Buffer, length: number, what: string): void {
+  if (payload.length !== length) throw new ConnectionError(resetCode.FRAME_SIZE_ERROR, `a malformed ${what}`);
+}
+
+/** Throws a ConnectionError for a frame that speaks of the whole connection and names a stream. */
+export function requireNoStream(streamId: number, what: string): void {
+  if (streamId !== 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, `a ${what} for a stream`);
 }

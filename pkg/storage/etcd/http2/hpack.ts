@@ -1,15 +1,23 @@
 /** Header blocks of HTTP/2 (RFC 7541): read in full; written without the table that makes repeated headers short. */
+import { ConnectionError } from '#storage/etcd/http2/connection-error.js';
+import { resetCode } from '#storage/etcd/http2/frames.js';
 import { decodeHuffman } from '#storage/etcd/http2/huffman.js';
 
 export type HeaderField = readonly [name: string, value: string];
 
 /** The bytes are no header block, or one that belongs to another history of the connection. */
-export class HeaderBlockError extends Error {
+export class HeaderBlockError extends ConnectionError {
   override readonly name = 'HeaderBlockError';
+
+  constructor(message: string, code: number = resetCode.COMPRESSION_ERROR) {
+    super(code, message);
+  }
 }
 
 /** The bytes that the peer's table of recent headers may have: the protocol's default. */
 const tableBytes = 4096;
+/** Bytes of all fields of a block, as entries of the table count: a short block may repeat a long entry often. */
+const maxListBytes = 256 * 1024;
 /** What an entry counts for besides its text. */
 const entryOverhead = 32;
 /** Numbers need no more bytes than this; longer ones are an attack. */
@@ -54,14 +62,25 @@ export class HeaderDecoder {
     this.#bytes = block;
     this.#at = 0;
     const fields: HeaderField[] = [];
+    let listBytes = 0;
     while (this.#at < block.length) {
       const first = block[this.#at] as number;
-      if (first & 0x80) fields.push(this.#entry(this.#number(7)));
-      else if (first & 0x40) fields.push(this.#added(this.#literal(6)));
-      else if (first & 0x20) this.#resize(this.#number(5));
-      else fields.push(this.#literal(4));
+      if ((first & 0xe0) === 0x20) {
+        if (fields.length > 0) throw new HeaderBlockError('the table changes within a block');
+        this.#resize(this.#number(5));
+        continue;
+      }
+      const field = this.#field(first);
+      listBytes += sizeOf(field);
+      if (listBytes > maxListBytes) throw new HeaderBlockError('headers are too long', resetCode.ENHANCE_YOUR_CALM);
+      fields.push(field);
     }
     return fields;
+  }
+
+  #field(first: number): HeaderField {
+    if (first & 0x80) return this.#entry(this.#number(7));
+    return first & 0x40 ? this.#added(this.#literal(6)) : this.#literal(4);
   }
 
   #literal(prefixBits: number): HeaderField {

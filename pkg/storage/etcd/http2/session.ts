@@ -9,6 +9,10 @@
  * arrival; data is passed on as views of what was received.
  */
 import type { Duplex } from 'node:stream';
+import { ClosedStreams } from '#storage/etcd/http2/closed-streams.js';
+import { ConnectionError } from '#storage/etcd/http2/connection-error.js';
+import { FrameParser } from '#storage/etcd/http2/frame-parser.js';
+import { FrameWriter } from '#storage/etcd/http2/frame-writer.js';
 import {
   defaultFrameBytes,
   defaultWindowBytes,
@@ -16,15 +20,21 @@ import {
   frameFlag,
   frameHeadBytes,
   frameType,
+  maxStreamId,
+  maxWindow,
   numberFrame,
   preface,
+  requireLength,
+  requireNoStream,
   resetCode,
   setting,
   settingsFrame,
   unpadded,
   writeFrameHead,
 } from '#storage/etcd/http2/frames.js';
-import { HeaderBlockError, HeaderDecoder, type HeaderField } from '#storage/etcd/http2/hpack.js';
+import { HeaderBlock } from '#storage/etcd/http2/header-block.js';
+import { HeaderDecoder } from '#storage/etcd/http2/hpack.js';
+import { readSettings } from '#storage/etcd/http2/peer-settings.js';
 import { Http2Stream, type StreamHandler, type StreamOwner } from '#storage/etcd/http2/stream.js';
 
 export interface SessionHandler {
@@ -45,24 +55,23 @@ export interface SessionOptions {
   readonly sessionWindowBytes: number;
 }
 
-/** Bytes of one block of headers, over all its frames. */
-const maxHeaderBlockBytes = 64 * 1024;
-/** Frames of fewer bytes are put together into one write; copying them costs less than writing them apart. */
-const joinedBytes = 64 * 1024;
-const maxWindow = 2 ** 31 - 1;
-/** The last number that a stream can have. */
-const maxStreamId = 2 ** 31 - 1;
 const nothing = Buffer.alloc(0);
+const pingPayload = Buffer.alloc(8);
 
 export class Http2Session implements StreamOwner {
   readonly #options: SessionOptions;
   readonly #decoder = new HeaderDecoder();
+  readonly #parser: FrameParser;
+  readonly #writer: FrameWriter;
+  readonly #closedStreams = new ClosedStreams();
   readonly #streams = new Map<number, Http2Stream>();
   /** Opened while the peer had as many as it allows. */
   readonly #waiting = new Set<Http2Stream>();
   /** With data that the windows had no room for. */
   readonly #blocked = new Set<Http2Stream>();
   #nextId = 1;
+  /** The last stream that the peer has said it acts on. */
+  #lastId = maxStreamId;
   #ready = false;
   #draining = false;
   #destroyed = false;
@@ -73,36 +82,40 @@ export class Http2Session implements StreamOwner {
   #initialWindow = defaultWindowBytes;
   #window = defaultWindowBytes;
 
-  #out: Buffer[] = [];
   /** Received, and not yet given back to the peer's window. */
   #taken = 0;
-  /** The beginning of a frame. */
-  #rest: Buffer = nothing;
-  /** Bytes that the present DATA frame still has. */
-  #dataLeft = 0;
+  /** Of the present DATA frame. */
   #dataStream: Http2Stream | undefined;
   #dataEnds = false;
   /** The block whose end is still to come. */
-  #block: { readonly streamId: number; readonly ends: boolean; bytes: Buffer } | undefined;
+  #block: HeaderBlock | undefined;
   #ping: (() => void) | undefined;
 
   constructor(options: SessionOptions) {
     this.#options = options;
     const { socket, streamWindowBytes, sessionWindowBytes } = options;
+    this.#writer = new FrameWriter(socket);
+    this.#parser = new FrameParser({
+      stopped: () => this.#destroyed,
+      data: (streamId, flags, length) => this.#data(streamId, flags, length),
+      dataPart: (chunk) => this.#dataStream?.received(chunk),
+      dataOver: () => this.#dataOver(),
+      frame: (type, flags, streamId, payload) => this.#frame(type, flags, streamId, payload),
+    });
     socket.on('data', (chunk: Buffer) => this.#received(chunk));
     socket.on('error', (error: Error) => {
       this.#failure ??= error;
     });
     socket.on('end', () => this.destroy(undefined));
     socket.on('close', () => this.#closed());
-    this.#send(preface);
-    this.#send(
+    this.#writer.send(preface);
+    this.#writer.send(
       settingsFrame([
         [setting.ENABLE_PUSH, 0],
         [setting.INITIAL_WINDOW_SIZE, streamWindowBytes],
       ]),
     );
-    this.#send(numberFrame(frameType.WINDOW_UPDATE, 0, sessionWindowBytes - defaultWindowBytes));
+    this.#writer.send(numberFrame(frameType.WINDOW_UPDATE, 0, sessionWindowBytes - defaultWindowBytes));
   }
 
   /** True when new streams are to be opened elsewhere. */
@@ -124,7 +137,7 @@ export class Http2Session implements StreamOwner {
   /** One at a time; `done` is not called when the session is closed meanwhile. */
   ping(done: () => void): void {
     this.#ping = done;
-    this.#send(frame(frameType.PING, 0, 0, Buffer.alloc(8)));
+    this.#writer.send(frame(frameType.PING, 0, 0, pingPayload));
   }
 
   /** Ends all streams. Idempotent. */
@@ -132,7 +145,7 @@ export class Http2Session implements StreamOwner {
     if (this.#destroyed) return;
     this.#destroyed = true;
     this.#failure ??= cause;
-    this.#flush();
+    this.#writer.end();
     this.#options.socket.destroy();
   }
 
@@ -143,13 +156,14 @@ export class Http2Session implements StreamOwner {
   }
 
   reset(stream: Http2Stream, code: number): void {
-    if (stream.id !== 0 && this.#streams.has(stream.id)) this.#send(numberFrame(frameType.RST_STREAM, stream.id, code));
+    if (stream.id !== 0 && this.#streams.has(stream.id))
+      this.#writer.send(numberFrame(frameType.RST_STREAM, stream.id, code));
     this.#forget(stream);
   }
 
   giveBack(stream: Http2Stream): void {
     if (stream.taken * 2 < this.#options.streamWindowBytes || !this.#streams.has(stream.id)) return;
-    this.#send(numberFrame(frameType.WINDOW_UPDATE, stream.id, stream.taken));
+    this.#writer.send(numberFrame(frameType.WINDOW_UPDATE, stream.id, stream.taken));
     stream.taken = 0;
   }
 
@@ -166,7 +180,7 @@ export class Http2Session implements StreamOwner {
     const { head, pending, ends } = stream;
     const empty = pending.length === 0;
     const flags = frameFlag.END_HEADERS | (empty && ends ? frameFlag.END_STREAM : 0);
-    this.#send(frame(frameType.HEADERS, flags, streamId, head));
+    this.#writer.send(frame(frameType.HEADERS, flags, streamId, head));
     if (empty) stream.done = ends;
     else this.#pump(stream);
     if (this.#nextId > maxStreamId) this.#drain();
@@ -183,8 +197,8 @@ export class Http2Session implements StreamOwner {
       const flags = ends ? frameFlag.END_STREAM : 0;
       const head = Buffer.allocUnsafe(frameHeadBytes);
       writeFrameHead(head, 0, { type: frameType.DATA, flags, streamId: stream.id, length });
-      this.#send(head);
-      this.#send(length === pending.length ? pending : pending.subarray(at, at + length));
+      this.#writer.send(head);
+      this.#writer.send(length === pending.length ? pending : pending.subarray(at, at + length));
       at += length;
       stream.window -= length;
       this.#window -= length;
@@ -202,77 +216,40 @@ export class Http2Session implements StreamOwner {
     }
   }
 
-  /** At the end of the present task, so that calls made together leave together. */
-  #send(bytes: Buffer): void {
-    if (this.#destroyed) return;
-    if (this.#out.length === 0) queueMicrotask(() => this.#flush());
-    this.#out.push(bytes);
-  }
-
-  #flush(): void {
-    const out = this.#out;
-    if (out.length === 0) return;
-    this.#out = [];
-    const { socket } = this.#options;
-    if (!socket.writable) return;
-    let length = 0;
-    for (const part of out) length += part.length;
-    if (length <= joinedBytes) {
-      socket.write(out.length === 1 ? (out[0] as Buffer) : Buffer.concat(out, length));
-      return;
-    }
-    socket.cork();
-    for (const part of out) socket.write(part);
-    socket.uncork();
-  }
-
   #received(chunk: Buffer): void {
-    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
-    this.#rest = nothing;
-    let at = 0;
-    while (!this.#destroyed) {
-      if (this.#dataLeft > 0) {
-        const end = Math.min(bytes.length, at + this.#dataLeft);
-        if (end === at) break;
-        this.#dataLeft -= end - at;
-        this.#dataStream?.received(bytes.subarray(at, end));
-        at = end;
-        if (this.#dataLeft === 0) this.#dataOver();
-        continue;
-      }
-      if (bytes.length - at < frameHeadBytes) break;
-      const length = bytes.readUIntBE(at, 3);
-      if (length > defaultFrameBytes) return this.#refuse(resetCode.FRAME_SIZE_ERROR, 'a frame is too large');
-      const type = bytes[at + 3] as number;
-      const flags = bytes[at + 4] as number;
-      const streamId = bytes.readUInt32BE(at + 5) & maxStreamId;
-      // Data is passed on as it comes, whole frames of it need not be there.
-      if (type === frameType.DATA && (flags & frameFlag.PADDED) === 0 && this.#block === undefined) {
-        at += frameHeadBytes;
-        this.#data(streamId, flags, length);
-        continue;
-      }
-      const end = at + frameHeadBytes + length;
-      if (end > bytes.length) break;
-      this.#frame(type, flags, streamId, bytes.subarray(at + frameHeadBytes, end));
-      at = end;
+    try {
+      this.#parser.push(chunk);
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) throw error;
+      this.#leave(error);
     }
-    if (at < bytes.length) this.#rest = bytes.subarray(at);
   }
 
   #data(streamId: number, flags: number, length: number): void {
-    if (!this.#opened(streamId)) return this.#refuse(resetCode.PROTOCOL_ERROR, 'data for a stream that was not opened');
+    this.#expect(frameType.DATA, streamId);
+    this.#requireOpened(streamId);
     this.#take(length);
     this.#dataStream = this.#streams.get(streamId);
-    this.#dataLeft = length;
+    if (this.#dataStream === undefined) this.#late(streamId);
     this.#dataEnds = (flags & frameFlag.END_STREAM) !== 0;
-    if (length === 0) this.#dataOver();
   }
 
   #dataOver(): void {
     const stream = this.#dataStream;
     this.#dataStream = undefined;
-    if (this.#dataEnds && stream !== undefined) this.#over(stream);
+    if (stream === undefined) return;
+    // Also where it is empty.
+    const fault = this.#dataEnds ? stream.form.dataEnd() : stream.form.data(0);
+    if (fault !== undefined && this.#streams.has(stream.id)) stream.fail(resetCode.PROTOCOL_ERROR, fault);
+    if (this.#dataEnds) this.#over(stream);
+  }
+
+  /** Data or headers for a stream that is over. */
+  #late(streamId: number): void {
+    const how = this.#closedStreams.get(streamId);
+    if (how === 'ended') throw new ConnectionError(resetCode.STREAM_CLOSED, 'more for a stream that had ended');
+    if (how === 'reset') this.#writer.answer(numberFrame(frameType.RST_STREAM, streamId, resetCode.STREAM_CLOSED));
+    // Otherwise it was under way when this side gave the stream up.
   }
 
   /** What has come counts as taken from the connection; only its stream can be held up by a slow reader. */
@@ -280,87 +257,87 @@ export class Http2Session implements StreamOwner {
     const { sessionWindowBytes } = this.#options;
     this.#taken += length;
     if (this.#taken * 2 < sessionWindowBytes) return;
-    this.#send(numberFrame(frameType.WINDOW_UPDATE, 0, this.#taken));
+    this.#writer.send(numberFrame(frameType.WINDOW_UPDATE, 0, this.#taken));
     this.#taken = 0;
   }
 
-  #frame(type: number, flags: number, streamId: number, payload: Buffer): void {
+  /** Throws where no frame of that type may come now. */
+  #expect(type: number, streamId: number): void {
     if (!this.#ready && type !== frameType.SETTINGS) {
-      return this.#refuse(resetCode.PROTOCOL_ERROR, 'the server does not begin as HTTP/2 does');
+      throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'the server does not begin as HTTP/2 does');
     }
     if (this.#block !== undefined && (type !== frameType.CONTINUATION || streamId !== this.#block.streamId)) {
-      return this.#refuse(resetCode.PROTOCOL_ERROR, 'a header block was interrupted');
+      throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a header block was interrupted');
     }
+  }
+
+  #frame(type: number, flags: number, streamId: number, payload: Buffer): void {
+    this.#expect(type, streamId);
     switch (type) {
       case frameType.DATA:
         return this.#paddedData(flags, streamId, payload);
       case frameType.HEADERS:
         return this.#headers(flags, streamId, payload);
+      case frameType.PRIORITY:
+        // Means nothing here, but must be well-formed.
+        if (streamId === 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a priority of no stream');
+        return requireLength(payload, 5, 'priority');
       case frameType.CONTINUATION:
         return this.#continuation(flags, payload);
       case frameType.RST_STREAM:
         return this.#resetByPeer(streamId, payload);
       case frameType.SETTINGS:
+        requireNoStream(streamId, 'settings');
         return this.#settings(flags, payload);
       case frameType.PING:
+        requireNoStream(streamId, 'ping');
         return this.#pinged(flags, payload);
       case frameType.GOAWAY:
+        requireNoStream(streamId, 'farewell');
         return this.#goAway(payload);
       case frameType.WINDOW_UPDATE:
         return this.#windowUpdate(streamId, payload);
       case frameType.PUSH_PROMISE:
-        return this.#refuse(resetCode.PROTOCOL_ERROR, 'a push that was ruled out');
+        throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a push that was ruled out');
       default:
-        // PRIORITY, and what is not known, means nothing here.
+        // What is not known means nothing here.
         return undefined;
     }
   }
 
   #paddedData(flags: number, streamId: number, payload: Buffer): void {
     const content = unpadded(payload, flags, false);
-    if (content === undefined) return this.#refuse(resetCode.PROTOCOL_ERROR, 'more padding than data');
     this.#data(streamId, flags, payload.length);
     const stream = this.#dataStream;
-    this.#dataLeft = 0;
-    // Padding is taken at once.
-    if (stream !== undefined) stream.taken += payload.length - content.length;
     if (content.length > 0) stream?.received(content);
-    if (payload.length > 0) this.#dataOver();
+    stream?.padded(payload.length - content.length);
+    this.#dataOver();
   }
 
   #headers(flags: number, streamId: number, payload: Buffer): void {
     const bytes = unpadded(payload, flags, true);
-    if (bytes === undefined || !this.#opened(streamId)) {
-      return this.#refuse(resetCode.PROTOCOL_ERROR, 'headers that are malformed, or for a stream that was not opened');
-    }
+    this.#requireOpened(streamId);
     const ends = (flags & frameFlag.END_STREAM) !== 0;
     if ((flags & frameFlag.END_HEADERS) !== 0) return this.#headersOver(streamId, bytes, ends);
-    this.#block = { streamId, ends, bytes };
+    this.#block = new HeaderBlock(streamId, ends, bytes);
   }
 
   #continuation(flags: number, payload: Buffer): void {
     const block = this.#block;
-    if (block === undefined) return this.#refuse(resetCode.PROTOCOL_ERROR, 'headers that continue nothing');
-    block.bytes = Buffer.concat([block.bytes, payload]);
-    if (block.bytes.length > maxHeaderBlockBytes) {
-      return this.#refuse(resetCode.ENHANCE_YOUR_CALM, 'headers are too long');
-    }
+    if (block === undefined) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'headers that continue nothing');
+    block.add(payload);
     if ((flags & frameFlag.END_HEADERS) === 0) return;
     this.#block = undefined;
     this.#headersOver(block.streamId, block.bytes, block.ends);
   }
 
   #headersOver(streamId: number, block: Buffer, ends: boolean): void {
-    let fields: HeaderField[];
-    try {
-      // Also for a stream that is over: later blocks build upon this one.
-      fields = this.#decoder.decode(block);
-    } catch (error) {
-      if (!(error instanceof HeaderBlockError)) throw error;
-      return this.#refuse(resetCode.COMPRESSION_ERROR, error.message);
-    }
+    // Also for a stream that is over: later blocks build upon this one.
+    const fields = this.#decoder.decode(block);
     const stream = this.#streams.get(streamId);
-    if (stream === undefined) return;
+    if (stream === undefined) return this.#late(streamId);
+    const fault = stream.form.headers(fields, ends);
+    if (fault !== undefined) return stream.fail(resetCode.PROTOCOL_ERROR, fault);
     stream.handler.headers(fields);
     if (ends) this.#over(stream);
   }
@@ -368,40 +345,35 @@ export class Http2Session implements StreamOwner {
   /** The peer has ended its side. What has not been sent by now is not wanted any more. */
   #over(stream: Http2Stream): void {
     if (!this.#streams.has(stream.id)) return;
-    if (!stream.done) this.#send(numberFrame(frameType.RST_STREAM, stream.id, resetCode.CANCEL));
+    this.#closedStreams.add(stream.id, 'ended');
+    if (!stream.done) this.#writer.send(numberFrame(frameType.RST_STREAM, stream.id, resetCode.CANCEL));
     this.#forget(stream);
     stream.finish(undefined);
   }
 
   #resetByPeer(streamId: number, payload: Buffer): void {
-    if (payload.length !== 4) return this.#refuse(resetCode.FRAME_SIZE_ERROR, 'a malformed reset');
+    requireLength(payload, 4, 'reset');
+    this.#requireOpened(streamId);
     const stream = this.#streams.get(streamId);
     if (stream === undefined) return;
+    this.#closedStreams.add(streamId, 'reset');
     this.#forget(stream);
     const code = payload.readUInt32BE(0);
     stream.finish({ code, sent: code !== resetCode.REFUSED_STREAM, cause: undefined });
   }
 
   #settings(flags: number, payload: Buffer): void {
-    if ((flags & frameFlag.ACK) !== 0) return;
-    if (payload.length % 6 !== 0) return this.#refuse(resetCode.FRAME_SIZE_ERROR, 'malformed settings');
-    for (let at = 0; at < payload.length; at += 6) {
-      const value = payload.readUInt32BE(at + 2);
-      switch (payload.readUInt16BE(at)) {
-        case setting.MAX_CONCURRENT_STREAMS:
-          this.#maxStreams = value;
-          break;
-        case setting.MAX_FRAME_SIZE:
-          this.#frameBytes = Math.max(value, defaultFrameBytes);
-          break;
-        case setting.INITIAL_WINDOW_SIZE:
-          if (value > maxWindow) return this.#refuse(resetCode.FLOW_CONTROL_ERROR, 'a window is too large');
-          for (const stream of this.#streams.values()) stream.window += value - this.#initialWindow;
-          this.#initialWindow = value;
-          break;
-      }
+    if ((flags & frameFlag.ACK) !== 0) {
+      requireLength(payload, 0, 'acknowledgement');
+      if (!this.#ready)
+        throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a server that begins with an acknowledgement');
+      return;
     }
-    this.#send(frame(frameType.SETTINGS, frameFlag.ACK, 0, nothing));
+    const { maxStreams, frameBytes, initialWindow } = readSettings(payload);
+    this.#maxStreams = maxStreams ?? this.#maxStreams;
+    this.#frameBytes = frameBytes ?? this.#frameBytes;
+    if (initialWindow !== undefined) this.#resizeWindows(initialWindow);
+    this.#writer.answer(frame(frameType.SETTINGS, frameFlag.ACK, 0, nothing));
     if (!this.#ready) {
       this.#ready = true;
       this.#options.handler.ready();
@@ -410,18 +382,30 @@ export class Http2Session implements StreamOwner {
     this.#pumpBlocked();
   }
 
+  #resizeWindows(initialWindow: number): void {
+    for (const stream of this.#streams.values()) {
+      stream.window += initialWindow - this.#initialWindow;
+      if (stream.window > maxWindow) throw new ConnectionError(resetCode.FLOW_CONTROL_ERROR, 'a window is too large');
+    }
+    this.#initialWindow = initialWindow;
+  }
+
   #pinged(flags: number, payload: Buffer): void {
-    if (payload.length !== 8) return this.#refuse(resetCode.FRAME_SIZE_ERROR, 'a malformed ping');
-    if ((flags & frameFlag.ACK) === 0) return this.#send(frame(frameType.PING, frameFlag.ACK, 0, payload));
+    requireLength(payload, pingPayload.length, 'ping');
+    if ((flags & frameFlag.ACK) === 0) return this.#writer.answer(frame(frameType.PING, frameFlag.ACK, 0, payload));
+    if (!payload.equals(pingPayload)) return;
     const done = this.#ping;
     this.#ping = undefined;
     done?.();
   }
 
   #goAway(payload: Buffer): void {
-    if (payload.length < 8) return this.#refuse(resetCode.FRAME_SIZE_ERROR, 'a malformed farewell');
+    if (payload.length < 8) throw new ConnectionError(resetCode.FRAME_SIZE_ERROR, 'a malformed farewell');
     const last = payload.readUInt32BE(0) & maxStreamId;
     const code = payload.readUInt32BE(4);
+    // Streams beyond the first one may already be tried elsewhere.
+    if (last > this.#lastId) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a farewell that takes one back');
+    this.#lastId = last;
     const failure = {
       code: code === resetCode.NO_ERROR ? resetCode.REFUSED_STREAM : code,
       sent: false,
@@ -438,22 +422,26 @@ export class Http2Session implements StreamOwner {
   }
 
   #windowUpdate(streamId: number, payload: Buffer): void {
-    if (payload.length !== 4) return this.#refuse(resetCode.FRAME_SIZE_ERROR, 'a malformed window');
+    requireLength(payload, 4, 'window');
     const increment = payload.readUInt32BE(0) & maxWindow;
     if (streamId === 0) {
+      if (increment === 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a window that does not grow');
       this.#window += increment;
-      if (this.#window > maxWindow) return this.#refuse(resetCode.FLOW_CONTROL_ERROR, 'a window is too large');
+      if (this.#window > maxWindow) throw new ConnectionError(resetCode.FLOW_CONTROL_ERROR, 'a window is too large');
       return this.#pumpBlocked();
     }
+    this.#requireOpened(streamId);
     const stream = this.#streams.get(streamId);
     if (stream === undefined) return;
+    if (increment === 0) return stream.fail(resetCode.PROTOCOL_ERROR, 'a window that does not grow');
     stream.window += increment;
-    if (stream.window > maxWindow) return this.#refuse(resetCode.FLOW_CONTROL_ERROR, 'a window is too large');
+    if (stream.window > maxWindow) return stream.fail(resetCode.FLOW_CONTROL_ERROR, 'a window is too large');
     if (this.#blocked.has(stream)) this.#pump(stream);
   }
 
-  #opened(streamId: number): boolean {
-    return streamId % 2 === 1 && streamId < this.#nextId;
+  #requireOpened(streamId: number): void {
+    if (streamId % 2 === 1 && streamId < this.#nextId) return;
+    throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a frame for a stream that was not opened');
   }
 
   #forget(stream: Http2Stream): void {
@@ -486,12 +474,11 @@ export class Http2Session implements StreamOwner {
     if (this.#streams.size === 0) this.destroy(undefined);
   }
 
-  /** The peer breaks the protocol: nothing that it says can be relied upon. */
-  #refuse(code: number, why: string): void {
+  #leave({ code, message }: ConnectionError): void {
     const payload = Buffer.alloc(8);
     payload.writeUInt32BE(code, 4);
-    this.#send(frame(frameType.GOAWAY, 0, 0, payload));
-    this.destroy(new Error(`HTTP/2: ${why}`));
+    this.#writer.send(frame(frameType.GOAWAY, 0, 0, payload));
+    this.destroy(new Error(`HTTP/2: ${message}`));
   }
 
   #closed(): void {

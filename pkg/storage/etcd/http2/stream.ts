@@ -1,6 +1,7 @@
 /** One request and its answer, as a stream of an HTTP/2 connection. */
 import { resetCode } from '#storage/etcd/http2/frames.js';
 import type { HeaderField } from '#storage/etcd/http2/hpack.js';
+import { ResponseForm } from '#storage/etcd/http2/response-form.js';
 
 /** How a stream ended that the peer did not end properly. */
 export interface StreamFailure {
@@ -47,6 +48,7 @@ export class Http2Stream {
   unread = 0;
   /** Bytes taken and not yet given back to the peer's window. */
   taken = 0;
+  readonly form = new ResponseForm();
   readonly #session: StreamOwner;
   #over = false;
 
@@ -78,10 +80,23 @@ export class Http2Stream {
   /** For the session: data has come. */
   received(chunk: Buffer): void {
     if (this.#over) return;
+    const fault = this.form.data(chunk.length);
+    if (fault !== undefined) return this.fail(resetCode.PROTOCOL_ERROR, fault);
     this.unread += chunk.length;
     if (this.#session.withinWindow(this)) return this.handler.data(chunk);
-    this.#session.reset(this, resetCode.FLOW_CONTROL_ERROR);
-    this.finish({ code: resetCode.FLOW_CONTROL_ERROR, sent: true, cause: undefined });
+    this.fail(resetCode.FLOW_CONTROL_ERROR, 'more data than there was room for');
+  }
+
+  /** For the session: what came breaks the rules for streams, the connection goes on (RFC 9113, 5.4.2). */
+  fail(code: number, why: string): void {
+    this.#session.reset(this, code);
+    this.finish({ code, sent: true, cause: new Error(`HTTP/2: ${why}`) });
+  }
+
+  /** For the session: padding is taken at once. */
+  padded(length: number): void {
+    this.taken += length;
+    this.#session.giveBack(this);
   }
 
   /** For the session: nothing more comes. */
