@@ -123,25 +123,29 @@ function column(name: string): ColumnDeclaration {
 }
 
 /** What one file declares, with all that goes without saying filled in. Rules take enums from here. */
-export function defineTypes<E extends string = never>({
+export function defineTypes<T extends string, E extends string = never>({
   types,
   enums,
   resources = [],
 }: {
-  readonly types: KindDeclaration['types'];
+  readonly types: Readonly<Record<T, MessageDeclaration>>;
   /** Values in the order in which messages list them. */
   readonly enums?: Readonly<Record<E, readonly string[]>>;
   readonly resources?: readonly ServedResource[];
-}): KindDeclaration & { readonly enums: Readonly<Record<E, readonly string[]>> } {
+}): KindDeclaration & {
+  readonly types: Readonly<Record<T, MessageDeclaration>>;
+  readonly enums: Readonly<Record<E, readonly string[]>>;
+} {
   const full = resources.map(fullResource);
   const listed = new Set(full.filter(({ verbs }) => verbs.includes('list')).map(({ kind }) => kind));
-  const withLists = Object.entries(types).flatMap(([name, type]) =>
+  const declared: KindDeclaration['types'] = types;
+  const withLists = Object.entries(declared).flatMap(([name, type]) =>
     listed.has(name)
-      ? [[name, type] as const, [`${name}List`, types[`${name}List`] ?? listOf(name)] as const]
+      ? [[name, type] as const, [`${name}List`, declared[`${name}List`] ?? listOf(name)] as const]
       : [[name, type] as const],
   );
   return {
-    types: Object.fromEntries(withLists),
+    types: Object.fromEntries(withLists) as Record<T, MessageDeclaration>,
     enums: enums ?? ({} as Readonly<Record<E, readonly string[]>>),
     ...(full.length > 0 && { resources: full }),
   };

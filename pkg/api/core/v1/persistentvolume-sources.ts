@@ -1,3 +1,4 @@
+import { declaration as networkVolumes } from '#api/core/v1/network-volumes.js';
 import { defineTypes, message, optional, pointer, required } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
@@ -20,12 +21,8 @@ export const declaration = defineTypes({
       controllerExpandSecretRef: pointer(9, 'SecretReference', 'Secret that the driver gets to enlarge the volume.'),
     }),
     CephFSPersistentVolumeSource: message('A Ceph file system.', {
-      monitors: required(1, 'string[]', 'Addresses of the Ceph monitors. At least one.'),
-      path: optional(2, 'string', 'Directory to mount. Default `/`.'),
-      user: optional(3, 'string', 'User to act as. Default `admin`.'),
-      secretFile: optional(4, 'string', "Path on the node of the user's key ring. Default `/etc/ceph/user.secret`."),
+      ...networkVolumes.types.CephFSVolumeSource.fields,
       secretRef: pointer(5, 'SecretReference', "Secret with the user's key; wins over `secretFile`."),
-      readOnly: optional(6, 'bool', 'Mounts the volume read-only. Default false.'),
     }),
     CinderPersistentVolumeSource: message('An OpenStack Cinder volume.', {
       volumeID: required(1, 'string', 'Identity of the volume in Cinder.'),
@@ -34,11 +31,8 @@ export const declaration = defineTypes({
       secretRef: pointer(4, 'SecretReference', 'Secret with parameters to reach OpenStack.'),
     }),
     FlexPersistentVolumeSource: message('A volume of a FlexVolume driver. Deprecated.', {
-      driver: required(1, 'string', 'Name of the driver.'),
-      fsType: optional(2, 'string', "File system to mount. Default: the driver's choice."),
+      ...networkVolumes.types.FlexVolumeSource.fields,
       secretRef: pointer(3, 'SecretReference', 'Secret with confidential data for the driver.'),
-      readOnly: optional(4, 'bool', 'Mounts the volume read-only. Default false.'),
-      options: optional(5, 'map<string, string>', 'Further options for the driver.'),
     }),
     GlusterfsPersistentVolumeSource: message('A Gluster volume.', {
       endpoints: required(1, 'string', 'Name of the Endpoints object that lists the Gluster servers.'),
@@ -47,49 +41,23 @@ export const declaration = defineTypes({
       endpointsNamespace: pointer(4, 'string', 'Namespace of the Endpoints object. Default: that of the claim.'),
     }),
     ISCSIPersistentVolumeSource: message('A disk reached over iSCSI.', {
-      targetPortal: required(1, 'string', 'Address of the target, with its port unless it is 3260.'),
-      iqn: required(2, 'string', 'Qualified name of the target.'),
-      lun: required(3, 'int32', 'Number of the logical unit at the target.'),
-      iscsiInterface: optional(4, 'string', 'Name of the initiator interface. Default `default` (TCP).'),
-      fsType: optional(5, 'string', 'File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`.'),
-      readOnly: optional(6, 'bool', 'Mounts the volume read-only. Default false.'),
-      portals: optional(7, 'string[]', 'Further addresses of the target, for several paths.'),
-      chapAuthDiscovery: optional(8, 'bool', 'Uses CHAP authentication for discovery. Default false.'),
-      chapAuthSession: optional(11, 'bool', 'Uses CHAP authentication for sessions. Default false.'),
+      ...networkVolumes.types.ISCSIVolumeSource.fields,
       secretRef: pointer(10, 'SecretReference', 'Secret with the CHAP credentials.'),
-      initiatorName: pointer(12, 'string', "Name of the initiator. Default: the node's."),
     }),
     LocalVolumeSource: message('A disk, partition or directory of one node. Needs a node affinity.', {
       path: required(1, 'string', 'Path on the node of a directory or block device.'),
       fsType: pointer(2, 'string', 'File system to mount where the path is a block device. Default: detected.'),
     }),
     RBDPersistentVolumeSource: message('A Ceph RADOS block device.', {
-      monitors: required(1, 'string[]', 'Addresses of the Ceph monitors. At least one.'),
-      image: required(2, 'string', 'Name of the image.'),
-      fsType: optional(3, 'string', 'File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`.'),
-      pool: optional(4, 'string', 'Pool of the image. Default `rbd`.'),
-      user: optional(5, 'string', 'User to act as. Default `admin`.'),
-      keyring: optional(6, 'string', 'Path on the node of the key ring. Default `/etc/ceph/keyring`.'),
+      ...networkVolumes.types.RBDVolumeSource.fields,
       secretRef: pointer(7, 'SecretReference', "Secret with the user's key; wins over `keyring`."),
-      readOnly: optional(8, 'bool', 'Mounts the volume read-only. Default false.'),
     }),
     ScaleIOPersistentVolumeSource: message('A ScaleIO volume.', {
-      gateway: required(1, 'string', 'Address of the ScaleIO gateway.'),
-      system: required(2, 'string', 'Name of the storage system.'),
+      ...networkVolumes.types.ScaleIOVolumeSource.fields,
       secretRef: required(3, 'SecretReference', { pointer: true }, 'Secret with the credentials.'),
-      sslEnabled: optional(4, 'bool', 'Talks TLS to the gateway. Default false.'),
-      protectionDomain: optional(5, 'string', 'Protection domain of the storage.'),
-      storagePool: optional(6, 'string', 'Storage pool of that domain.'),
-      storageMode: optional(7, 'string', '`ThickProvisioned` or `ThinProvisioned`. Default `ThinProvisioned`.'),
-      volumeName: optional(8, 'string', 'Name of an existing volume.'),
-      fsType: optional(9, 'string', 'File system to mount: `ext4`, `xfs` or `ntfs`. Default `xfs`.'),
-      readOnly: optional(10, 'bool', 'Mounts the volume read-only. Default false.'),
     }),
     StorageOSPersistentVolumeSource: message('A StorageOS volume.', {
-      volumeName: optional(1, 'string', 'Name of the volume.'),
-      volumeNamespace: optional(2, 'string', 'Namespace of the volume in StorageOS. Default: that of the pod.'),
-      fsType: optional(3, 'string', 'File system to mount. Default `ext4`.'),
-      readOnly: optional(4, 'bool', 'Mounts the volume read-only. Default false.'),
+      ...networkVolumes.types.StorageOSVolumeSource.fields,
       secretRef: pointer(5, 'ObjectReference', 'Secret with the credentials.'),
     }),
   },

@@ -1,3 +1,4 @@
+import { declaration as replicaSets } from '#api/apps/v1/replicaset.js';
 import { defineTypes, message, object, optional, pointer, required, scale, wide } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
@@ -20,11 +21,7 @@ export const declaration = defineTypes({
       template: pointer(3, 'PodTemplateSpec', 'The pods to make when there are too few.'),
     }),
     ReplicationControllerStatus: message('What was last observed of a ReplicationController.', {
-      replicas: required(1, 'int32', 'Number of pods.'),
-      fullyLabeledReplicas: optional(2, 'int32', 'Pods that have all labels of the template.'),
-      readyReplicas: optional(4, 'int32', 'Pods that are ready.'),
-      availableReplicas: optional(5, 'int32', 'Pods that have been ready for `minReadySeconds`.'),
-      observedGeneration: optional(3, 'int64', 'Generation of the spec that this status describes.'),
+      ...replicaSets.types.ReplicaSetStatus.fields,
       conditions: optional(6, 'ReplicationControllerCondition[]', { patchMergeKey: 'type' }, 'Latest observations of single aspects of the state, one per condition type.'),
     }),
   },
