@@ -1,0 +1,13 @@
+/** A second or two of what `make fuzz` does to the client of etcd for as long as one likes. */
+import t from 'tap';
+import { resetCode } from '#storage/etcd/http2/frames.js';
+import { fuzzHttp2 } from '#test/fuzz/http2/http2.js';
+import { recordEtcd } from '#test/fuzz/http2/recording.js';
+
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+t.test('frames of a broken server', async (t) => {
+  t.comment(`SEED=${seed}`);
+  const { left, answered } = await fuzzHttp2(seed, await recordEtcd(), (inputs) => inputs < 400);
+  t.ok(answered > 0, 'some streams are answered in spite of it');
+  for (const code of ['PROTOCOL_ERROR', 'FRAME_SIZE_ERROR'] as const) t.ok(left.has(resetCode[code]), code);
+});

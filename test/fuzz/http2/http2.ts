@@ -1,0 +1,132 @@
+/**
+ * Feeds the client of etcd what a broken server might send: a real one's frames, changed. Whatever they are, the session
+ * throws nothing, tells of the end of each stream once and of nothing behind it, says well-formed frames itself, and ends
+ * when the connection does.
+ */
+import { type Duplex, duplexPair } from 'node:stream';
+import { seededRandom } from '#apimachinery/codec/random-object.js';
+import { callStream } from '#storage/etcd/grpc/call.js';
+import { GrpcError } from '#storage/etcd/grpc/status.js';
+import { frameType, preface, resetCode } from '#storage/etcd/http2/frames.js';
+import { encodeHeaders } from '#storage/etcd/http2/hpack.js';
+import { Http2Session } from '#storage/etcd/http2/session.js';
+import { bytesOf, framesOf, mutateFrames } from '#test/fuzz/http2/mutate.js';
+import { below, pick, type Random } from '#test/fuzz/mutate.js';
+
+export interface Http2FuzzResult {
+  readonly inputs: number;
+  /** Inputs after which the client left, by the code that it gave. */
+  readonly left: ReadonlyMap<number, number>;
+  /** Streams that were answered in full. */
+  readonly answered: number;
+}
+
+/** Streams that the recording of a connection answers at most; more would only wait. */
+const streamsPerInput = 6;
+const knownCodes = new Set<number>(Object.values(resetCode));
+const head = encodeHeaders([
+  [':method', 'POST'],
+  [':path', '/etcdserverpb.KV/Range'],
+]);
+
+/** Throws an Error with the input for the first that breaks a promise. `more`: whether to go on after so many inputs. */
+export async function fuzzHttp2(
+  seed: number,
+  recordings: readonly Buffer[],
+  more: (inputs: number) => boolean,
+): Promise<Http2FuzzResult> {
+  const random = seededRandom(seed);
+  const seeds = recordings.map(framesOf).filter((frames) => frames.length > 0);
+  const [first, ...others] = seeds;
+  if (first === undefined) throw new TypeError('nothing was recorded');
+  const left = new Map<number, number>();
+  let inputs = 0;
+  let answered = 0;
+  for (; more(inputs); inputs++) {
+    const frames = pick(random, [first, ...others]);
+    // From its beginning, so that most are a connection that goes wrong after a while.
+    const input = bytesOf(mutateFrames(frames.slice(0, 2 + below(random, 80)), random));
+    try {
+      const outcome = await feed(input, random);
+      answered += outcome.answered;
+      if (outcome.code !== undefined) left.set(outcome.code, (left.get(outcome.code) ?? 0) + 1);
+    } catch (error) {
+      throw new Error(`after ${inputs} inputs: ${String(error)}\n${input.toString('base64')}`, { cause: error });
+    }
+  }
+  return { inputs, left, answered };
+}
+
+async function feed(input: Buffer, random: Random): Promise<{ answered: number; code: number | undefined }> {
+  const [socket, peer] = duplexPair();
+  const said: Buffer[] = [];
+  peer.on('data', (chunk: Buffer) => said.push(chunk));
+  const problems: string[] = [];
+  let answered = 0;
+  let closed = 0;
+  const session = new Http2Session({
+    socket,
+    streamWindowBytes: 2 ** 16,
+    sessionWindowBytes: 2 ** 17,
+    handler: { ready() {}, draining() {}, closed: () => closed++ },
+  });
+  const ends = Array.from({ length: streamsPerInput }, () => 0);
+  for (let i = 0; i < streamsPerInput; i++) {
+    const stream = session.open(head, Buffer.alloc(below(random, 3000)), random() < 0.7, {
+      headers: () => ends[i] !== 0 && problems.push('headers behind the end'),
+      data(chunk) {
+        if (ends[i] !== 0) problems.push('data behind the end');
+        if (i % 2 === 0) stream.took(chunk.length);
+      },
+      ended(failure) {
+        ends[i] = (ends[i] ?? 0) + 1;
+        if (failure === undefined) answered++;
+      },
+    });
+  }
+  const called = read(session);
+  await play(peer, session, input, random);
+  peer.end();
+  session.destroy(undefined);
+  await called;
+  await new Promise(setImmediate);
+  if (closed !== 1) problems.push(`told ${closed} times of its end`);
+  for (const [i, count] of ends.entries()) if (count !== 1) problems.push(`stream ${i} ended ${count} times`);
+  const code = farewell(Buffer.concat(said), problems);
+  if (problems.length > 0) throw new Error(problems.join('; '));
+  return { answered, code };
+}
+
+/** A call that reads messages, to its end. */
+async function read(session: Http2Session): Promise<void> {
+  try {
+    for await (const message of callStream(session, head)) void message;
+  } catch (error) {
+    if (!(error instanceof GrpcError)) throw error;
+  }
+}
+
+async function play(peer: Duplex, session: Http2Session, input: Buffer, random: Random): Promise<void> {
+  await new Promise(setImmediate);
+  const crumbs = random() < 0.3;
+  for (let at = 0; at < input.length && !session.closed; ) {
+    const size = 1 + below(random, crumbs ? 40 : 8000);
+    peer.write(input.subarray(at, at + size));
+    at += size;
+    await new Promise(setImmediate);
+  }
+}
+
+/** The code with which the client left, if it did. */
+function farewell(said: Buffer, problems: string[]): number | undefined {
+  if (!said.subarray(0, preface.length).equals(preface)) problems.push('no preface');
+  let code: number | undefined;
+  for (const { length, type, payload } of framesOf(said.subarray(preface.length))) {
+    if (payload.length !== length) problems.push('a frame that is cut off');
+    else if (type === frameType.GOAWAY) code = payload.readUInt32BE(4);
+    else if (type === frameType.RST_STREAM && !knownCodes.has(payload.readUInt32BE(0)))
+      problems.push('an unknown code');
+  }
+  if (code !== undefined && !knownCodes.has(code)) problems.push(`an unknown code ${code}`);
+  return code;
+}
