@@ -1,11 +1,25 @@
 /** Runs the admission plugins of a write. */
 import type { ApiObjectShape } from '#api/object.js';
+import type { Clock } from '#apimachinery/clock.js';
 import { badRequest } from '#apimachinery/errors/status.js';
-import type { AdmissionAttributes, AdmissionOperation } from '#apiserver/admission/admission.js';
-import type { AdmissionStep } from '#apiserver/admission/metrics.js';
+import type { AdmissionAttributes, AdmissionOperation, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import type { AdmissionMetrics, AdmissionStep } from '#apiserver/admission/metrics.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
+
+/** The plugins, in the order in which they run, and what counts them. */
+export interface Admission {
+  readonly admission: readonly AdmissionPlugin[];
+  readonly admissionMetrics: AdmissionMetrics;
+  readonly clock: Clock;
+}
+
+/** The part of an operation that admission looks at. */
+export interface AdmissionSubject {
+  readonly registry: Admission;
+  readonly context: Pick<RequestContext, 'user' | 'warnings'>;
+  readonly resource: Pick<ServedResource, 'declaration'>;
+}
 
 export interface AdmissionCall {
   readonly operation: AdmissionOperation;
@@ -17,35 +31,17 @@ export interface AdmissionCall {
   readonly oldObject?: ApiObjectShape;
 }
 
-function attributesOf(context: RequestContext, resource: ServedResource, call: AdmissionCall): AdmissionAttributes {
+function attributesOf({ context, resource }: AdmissionSubject, call: AdmissionCall): AdmissionAttributes {
   return { ...call, resource: resource.declaration, user: context.user, warn: (text) => warn(context, text) };
 }
 
-/** First pass, in the plugins' order; they may change `call.object`. Throws 400 for dry runs of plugins with side effects. */
-export function mutatingAdmission(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-  call: AdmissionCall,
-): Promise<void> {
-  return runStep('admit', registry, attributesOf(context, resource, call));
-}
-
-/** Second pass: sees the final object. */
-export function validatingAdmission(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-  call: AdmissionCall,
-): Promise<void> {
-  return runStep('validate', registry, attributesOf(context, resource, call));
-}
-
-async function runStep(
-  type: AdmissionStep,
-  { admission, admissionMetrics: metrics, clock }: RegistryContext,
-  attributes: AdmissionAttributes,
-): Promise<void> {
+/**
+ * One pass over the plugins, in their order: the first (`admit`) may change `call.object`, the second (`validate`) sees
+ * the final object. Throws 400 for dry runs of plugins with side effects, and what they refuse.
+ */
+export async function runAdmission(type: AdmissionStep, subject: AdmissionSubject, call: AdmissionCall): Promise<void> {
+  const { admission, admissionMetrics: metrics, clock } = subject.registry;
+  const attributes = attributesOf(subject, call);
   const { operation } = attributes;
   const startedMs = clock.monotonic();
   let atMs = startedMs;

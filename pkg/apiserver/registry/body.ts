@@ -2,15 +2,20 @@
 import type { ApiObjectShape } from '#api/object.js';
 import type { FieldValidation } from '#apimachinery/codec/json/json.js';
 import { type Encoding, requestEncoding } from '#apimachinery/codec/negotiate.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import type { NowOrLater } from '#apimachinery/now-or-later.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { betweenSteps, inSteps, isLarge } from '#apiserver/registry/steps.js';
-import type { Decoded, TypeRef } from '#apiserver/resources/codec.js';
+import type { Codec, Decoded, TypeRef } from '#apiserver/resources/codec.js';
+
+export interface BodyReader {
+  readonly dialect: Dialect;
+  readonly codec: Codec;
+}
 
 /** The body's encoding; JSON where the request does not say. Throws 415. */
-export function bodyEncoding(registry: RegistryContext, context: RequestContext): Encoding {
-  return requestEncoding(context.request.headers['content-type'], registry.dialect);
+export function bodyEncoding({ dialect }: Pick<BodyReader, 'dialect'>, context: RequestContext): Encoding {
+  return requestEncoding(context.request.headers['content-type'], dialect);
 }
 
 /**
@@ -18,18 +23,18 @@ export function bodyEncoding(registry: RegistryContext, context: RequestContext)
  * and (with fieldValidation=Strict) for unknown fields, which otherwise become warnings.
  */
 export function readBody(
-  registry: RegistryContext,
+  reader: BodyReader,
   context: RequestContext,
   expected: TypeRef,
   fieldValidation: FieldValidation,
 ): NowOrLater<ApiObjectShape> {
-  const encoding = bodyEncoding(registry, context);
+  const encoding = bodyEncoding(reader, context);
   const { body } = context.request;
   const read = ({ object, warnings }: Decoded): ApiObjectShape => {
     for (const text of warnings) warn(context, text);
     return object;
   };
-  if (!isLarge(context)) return read(registry.codec.decode(body, encoding, expected, fieldValidation));
-  const steps = registry.codec.decodeSteps(body, encoding, expected, fieldValidation);
+  if (!isLarge(context)) return read(reader.codec.decode(body, encoding, expected, fieldValidation));
+  const steps = reader.codec.decodeSteps(body, encoding, expected, fieldValidation);
   return inSteps(steps, () => betweenSteps(context)).then(read);
 }

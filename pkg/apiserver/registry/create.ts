@@ -5,10 +5,11 @@ import { alreadyExists, badRequest, conflict, invalid, StatusError } from '#apim
 import { attributesOf, authorize } from '#apiserver/authorization/authorize.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { mutatingAdmission, validatingAdmission } from '#apiserver/registry/admit.js';
+import { runAdmission } from '#apiserver/registry/admit.js';
 import { readBody } from '#apiserver/registry/body.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
+import type { Operation } from '#apiserver/registry/operation.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { settle } from '#apiserver/registry/starting-point.js';
@@ -26,32 +27,25 @@ import type { Entry } from '#storage/resource-storage.js';
 const nameAttempts = 8;
 
 /** POST to a collection. */
-export async function createObject(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-): Promise<ApiResponse> {
-  const form = negotiateObject(registry, context, resource);
+export async function createObject(operation: Operation): Promise<ApiResponse> {
+  const { registry, context, resource } = operation;
+  const form = negotiateObject(operation);
   const options = writeOptions(registry.dialect, context, 'CreateOptions');
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const body = readBody(registry, context, type, options.fieldValidation);
   const object = body instanceof Promise ? await body : body;
   await betweenSteps(context);
-  const entry = await insert(registry, context, resource, { object, options, namespace: context.info.namespace });
+  const entry = await insert(operation, { object, options, namespace: context.info.namespace });
   await betweenSteps(context);
-  return entryResponse(registry, context, { resource, entry, form, status: 201 });
+  return entryResponse(operation, { entry, form, status: 201 });
 }
 
 /**
  * A new object by way of an update or an apply, which takes the right to create it; undefined when it is there. Throws 403,
  * and 409 where a certain object is meant that is gone: another one must not take its place unnoticed.
  */
-export async function createInstead(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-  insertion: Insertion,
-): Promise<Entry | undefined> {
+export async function createInstead(operation: Operation, insertion: Insertion): Promise<Entry | undefined> {
+  const { registry, context, resource } = operation;
   await authorize(registry.authorizer, { ...attributesOf(context.info, context.user), verb: 'create' });
   const { metadata } = insertion.object;
   if ((metadata.uid ?? '') !== '') {
@@ -60,7 +54,7 @@ export async function createInstead(
   }
   // A version alone does not keep 1.24 from creating.
   delete metadata.resourceVersion;
-  const outcome = await tryInsert(registry, context, resource, insertion);
+  const outcome = await tryInsert(operation, insertion);
   return 'entry' in outcome ? outcome.entry : undefined;
 }
 
@@ -74,23 +68,17 @@ export interface Insertion {
 }
 
 /** Puts a new object through admission, defaults, validation and into the store. Throws 409 when its name is taken. */
-export async function insert(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-  insertion: Insertion,
-): Promise<Entry> {
-  const outcome = await tryInsert(registry, context, resource, insertion);
+export async function insert(operation: Operation, insertion: Insertion): Promise<Entry> {
+  const outcome = await tryInsert(operation, insertion);
   if ('taken' in outcome) throw outcome.taken;
   return outcome.entry;
 }
 
 async function tryInsert(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
+  operation: Operation,
   insertion: Insertion,
 ): Promise<{ readonly entry: Entry } | { readonly taken: StatusError }> {
+  const { registry, context, resource } = operation;
   const { object, options } = insertion;
   requireNamespace(resource, object, insertion.namespace);
   if ((object.metadata.resourceVersion ?? '') !== '') {
@@ -111,7 +99,7 @@ async function tryInsert(
     dryRun: options.dryRun,
   } as const;
   dropRepeatedOwners(context, object, 'received');
-  await mutatingAdmission(registry, context, resource, { ...call, name: object.metadata.name ?? '', object });
+  await runAdmission('admit', operation, { ...call, name: object.metadata.name ?? '', object });
   dropRepeatedOwners(context, object, 'admitted');
   await betweenSteps(context);
   strategy.prepareForCreate?.(object, asked);
@@ -133,9 +121,9 @@ async function tryInsert(
       validate(context, resource, object, asked);
       if (tooLarge !== undefined) throw tooLarge;
       await betweenSteps(context);
-      await validatingAdmission(registry, context, resource, { ...call, name: object.metadata.name ?? '', object });
+      await runAdmission('validate', operation, { ...call, name: object.metadata.name ?? '', object });
       await betweenSteps(context);
-      const entry = await write(registry, context, resource, { object, dryRun: options.dryRun });
+      const entry = await write(operation, { object, dryRun: options.dryRun });
       if (entry !== undefined) {
         if (options.dryRun) await undoAll(registry, undo);
         return { entry };
@@ -151,11 +139,10 @@ async function tryInsert(
 
 /** Undefined when the name is taken. */
 async function write(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
+  operation: Operation,
   { object, dryRun }: { readonly object: ApiObjectShape; readonly dryRun: boolean },
 ): Promise<Entry | undefined> {
+  const { registry, context, resource } = operation;
   const { signal } = context;
   const key = keyOf(resource, object.metadata.namespace ?? '', object.metadata.name ?? '');
   const made = formOf(resource, object, context);
@@ -213,7 +200,7 @@ export function requireNamespace(resource: ServedResource, object: ApiObjectShap
   }
 }
 
-function setSystemFields(registry: RegistryContext, object: ApiObjectShape): void {
+function setSystemFields(registry: Pick<RegistryContext, 'clock' | 'newUID'>, object: ApiObjectShape): void {
   const { metadata } = object;
   metadata.uid = registry.newUID();
   metadata.creationTimestamp = formatTime(registry.clock.now());

@@ -1,27 +1,23 @@
 import type { ApiObjectShape } from '#api/object.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
-import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { remove } from '#apiserver/registry/delete.js';
 import { type DeleteOptions, deleteOptions } from '#apiserver/registry/delete-options.js';
 import { listResponse, negotiateList } from '#apiserver/registry/list.js';
 import { listRequest } from '#apiserver/registry/list-options.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import type { Operation } from '#apiserver/registry/operation.js';
 import { selection } from '#apiserver/registry/selection.js';
-import { type ServedResource, scopeOf } from '#apiserver/resources/served-resource.js';
+import { scopeOf } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 /** Deletions that one request runs side by side. */
 const parallel = 8;
 
 /** DELETE of a collection: what the selectors select, as it was when the request came. */
-export async function deleteCollection(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-): Promise<ApiResponse> {
+export async function deleteCollection(operation: Operation): Promise<ApiResponse> {
+  const { registry, context, resource } = operation;
   const { query, namespace } = context.info;
-  const form = negotiateList(registry, context, resource);
+  const form = negotiateList(operation);
   const options = deleteOptions(registry, context);
   const match = selection(resource, context.info);
   const { version, limit, token } = listRequest(registry.dialect, query, scopeOf(resource, namespace));
@@ -33,18 +29,16 @@ export async function deleteCollection(
     ...(token === undefined ? {} : { startKey: token.startKey }),
     ...(match === undefined ? {} : { match }),
   });
-  await removeAll(registry, context, resource, { entries: result.entries, options });
+  await removeAll(operation, { entries: result.entries, options });
   if (resource.strategy.collectionDeletionAnswer !== 'status')
-    return listResponse(registry, context, resource, { result, form, whole: false });
+    return listResponse(operation, { result, form, whole: false });
   const details = { ...(resource.group === '' ? {} : { group: resource.group }), kind: resource.declaration.resource };
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
   return registry.responder.object(context, status);
 }
 
 async function removeAll(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
+  operation: Operation,
   { entries, options }: { entries: readonly Entry[]; options: DeleteOptions },
 ): Promise<void> {
   const waiting = entries.values();
@@ -52,7 +46,7 @@ async function removeAll(
     for (const entry of waiting) {
       const { name = '', namespace = '' } = (entry.object() as ApiObjectShape).metadata;
       try {
-        await remove(registry, context, resource, { name: { namespace, name }, options });
+        await remove(operation, { name: { namespace, name }, options });
       } catch (error) {
         // Gone already: that is what was asked for.
         if (!isNotFound(error)) throw error;

@@ -4,8 +4,7 @@ import { addAll, invalidValue, notSupported } from '#apimachinery/validation/fai
 import { FieldPath } from '#apimachinery/validation/path.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import { flag, integer } from '#apiserver/http/request-info.js';
-import { bodyEncoding } from '#apiserver/registry/body.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import { type BodyReader, bodyEncoding } from '#apiserver/registry/body.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
 import { dryRunFailures } from '#apiserver/registry/write-options.js';
 
@@ -24,8 +23,8 @@ const kind = 'DeleteOptions';
 const policies = ['Foreground', 'Background', 'Orphan'] as const satisfies readonly PropagationPolicy[];
 
 /** Throws 400 and 422. */
-export function deleteOptions(registry: RegistryContext, context: RequestContext): DeleteOptions {
-  const raw = context.request.body.length > 0 ? fromBody(registry, context) : fromQuery(context.info.query);
+export function deleteOptions(reader: BodyReader, context: RequestContext): DeleteOptions {
+  const raw = context.request.body.length > 0 ? fromBody(reader, context) : fromQuery(context.info.query);
   const grace = raw['gracePeriodSeconds'];
   const policy = raw['propagationPolicy'];
   const orphan = raw['orphanDependents'];
@@ -41,7 +40,7 @@ export function deleteOptions(registry: RegistryContext, context: RequestContext
   }
   if (policy !== undefined && known === undefined) failures.push(notSupported(path, policy, [...policies, 'nil']));
   addAll(failures, dryRunFailures(dryRuns));
-  if (failures.length > 0) throw invalidOptions(registry.dialect, kind, failures);
+  if (failures.length > 0) throw invalidOptions(reader.dialect, kind, failures);
   const preconditions = raw['preconditions'];
   return {
     dryRun: dryRuns.includes('All'),
@@ -57,9 +56,9 @@ function stringsOf(value: unknown, query: URLSearchParams): string[] {
   return [...own, ...query.getAll('dryRun')];
 }
 
-function fromBody(registry: RegistryContext, context: RequestContext): Record<string, unknown> {
-  const encoding = bodyEncoding(registry, context);
-  const { object } = registry.codec.decode(context.request.body, encoding, { apiVersion: 'v1', kind }, 'Ignore');
+function fromBody(reader: BodyReader, context: RequestContext): Record<string, unknown> {
+  const encoding = bodyEncoding(reader, context);
+  const { object } = reader.codec.decode(context.request.body, encoding, { apiVersion: 'v1', kind }, 'Ignore');
   return object as unknown as Record<string, unknown>;
 }
 

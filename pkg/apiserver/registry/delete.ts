@@ -1,14 +1,13 @@
 import type { ApiObjectShape } from '#api/object.js';
 import { badRequest, conflict, type Status } from '#apimachinery/errors/status.js';
-import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { mutatingAdmission, validatingAdmission } from '#apiserver/registry/admit.js';
+import { runAdmission } from '#apiserver/registry/admit.js';
 import { type DeleteOptions, deleteOptions } from '#apiserver/registry/delete-options.js';
 import { planDeletion } from '#apiserver/registry/deletion-plan.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { type ObjectName, readEntry } from '#apiserver/registry/get.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import type { Operation } from '#apiserver/registry/operation.js';
 import { deleted } from '#apiserver/registry/write-hooks.js';
 import { converted, formOf, keyOf, objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
@@ -16,18 +15,15 @@ import { TransientEntry } from '#apiserver/resources/transient-entry.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 /** DELETE of one object. */
-export async function deleteObject(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-): Promise<ApiResponse> {
-  const form = negotiateObject(registry, context, resource);
+export async function deleteObject(operation: Operation): Promise<ApiResponse> {
+  const { registry, context, resource } = operation;
+  const form = negotiateObject(operation);
   const options = deleteOptions(registry, context);
-  const { entry, removed } = await remove(registry, context, resource, { name: context.info, options });
+  const { entry, removed } = await remove(operation, { name: context.info, options });
   if (!removed || resource.strategy.deletionAnswer === 'object') {
     // 1.24 says "accepted" only to clients that asked in the oldest way for dependents to go first.
     const status = !removed && options.orphanDependents === false ? 202 : 200;
-    return entryResponse(registry, context, { resource, entry, form, status });
+    return entryResponse(operation, { entry, form, status });
   }
   return registry.responder.object(context, successStatus(resource, entry.object() as ApiObjectShape));
 }
@@ -60,12 +56,8 @@ export interface Removed {
 }
 
 /** Deletes as far as finalizers and grace period let it. Throws 404, 409 for preconditions, and what admission throws. */
-export async function remove(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-  { name, options: given }: Removal,
-): Promise<Removed> {
+export async function remove(operation: Operation, { name, options: given }: Removal): Promise<Removed> {
+  const { context, resource } = operation;
   // Less than nothing means one second.
   const options = (given.gracePeriodSeconds ?? 0) < 0 ? { ...given, gracePeriodSeconds: 1 } : given;
   const key = keyOf(resource, name.namespace, name.name);
@@ -82,9 +74,9 @@ export async function remove(
       dryRun: options.dryRun,
       oldObject: object,
     } as const;
-    await mutatingAdmission(registry, context, resource, attributes);
-    await validatingAdmission(registry, context, resource, attributes);
-    const outcome = await step(registry, context, resource, { key, entry, object, options });
+    await runAdmission('admit', operation, attributes);
+    await runAdmission('validate', operation, attributes);
+    const outcome = await step(operation, { key, entry, object, options });
     if ('done' in outcome) return outcome.done;
     entry = outcome.raced ?? (await readEntry(resource, name, { kind: 'latest' }, context.signal));
   }
@@ -97,12 +89,11 @@ function pick({ namespace, name }: ObjectName): ObjectName {
 type Step = { readonly done: Removed } | { readonly raced: Entry | undefined };
 
 async function step(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
+  operation: Operation,
   { key, entry, object, options }: { key: string; entry: Entry; object: ApiObjectShape; options: DeleteOptions },
 ): Promise<Step> {
-  const graceSeconds = graceOf(registry, resource, object, options);
+  const { registry, context, resource } = operation;
+  const graceSeconds = graceOf(operation, object, options);
   const now = registry.clock.now();
   const plan = planDeletion({ resource, object, options, dialect: registry.dialect, now, graceSeconds });
   if (plan.action === 'pending') return { done: { entry, removed: false } };
@@ -125,8 +116,7 @@ async function step(
 }
 
 function graceOf(
-  registry: RegistryContext,
-  resource: ServedResource,
+  { registry, resource }: Operation,
   object: ApiObjectShape,
   options: DeleteOptions,
 ): number | undefined {

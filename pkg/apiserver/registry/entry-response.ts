@@ -1,12 +1,12 @@
 /** One stored object as an answer, in the form that the request asks for. */
+
 import type { NowOrLater } from '#apimachinery/now-or-later.js';
-import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { Negotiated, Transform } from '#apiserver/http/media-type.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import type { Operation } from '#apiserver/registry/operation.js';
 import { partialJson } from '#apiserver/representation/partial.js';
 import { includeObject, rowJson, tableHead } from '#apiserver/representation/table.js';
-import { converted, jsonOf, objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
+import { converted, jsonOf, objectOf } from '#apiserver/resources/served-resource.js';
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
 import type { Entry } from '#storage/resource-storage.js';
 
@@ -15,11 +15,8 @@ const objectTransforms: readonly Transform['kind'][] = ['Table', 'PartialObjectM
 const newline = Buffer.from('\n');
 
 /** The form asked for; settled before any work is done, so that 406 has no side effects. */
-export function negotiateObject(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-): Negotiated {
+export function negotiateObject(operation: Operation): Negotiated {
+  const { registry, context, resource } = operation;
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const formats = registry.codec.hasProtobuf(type)
     ? (['json', 'yaml', 'protobuf'] as const)
@@ -28,54 +25,37 @@ export function negotiateObject(
 }
 
 export interface EntryAnswer {
-  readonly resource: ServedResource;
   readonly entry: Entry;
   readonly form: Negotiated;
   readonly status?: number;
 }
 
-export function entryResponse(
-  registry: RegistryContext,
-  context: RequestContext,
-  answer: EntryAnswer,
-): NowOrLater<ApiResponse> {
-  const later = converted(answer.resource, [answer.entry], context);
-  return later === undefined
-    ? respond(registry, context, answer)
-    : later.then(() => respond(registry, context, answer));
+export function entryResponse(operation: Operation, answer: EntryAnswer): NowOrLater<ApiResponse> {
+  const { context, resource } = operation;
+  const later = converted(resource, [answer.entry], context);
+  return later === undefined ? respond(operation, answer) : later.then(() => respond(operation, answer));
 }
 
-function respond(
-  registry: RegistryContext,
-  context: RequestContext,
-  { resource, entry, form, status = 200 }: EntryAnswer,
-): NowOrLater<ApiResponse> {
-  const { responder } = registry;
+function respond(operation: Operation, { entry, form, status = 200 }: EntryAnswer): NowOrLater<ApiResponse> {
+  const { context, resource } = operation;
+  const { responder } = operation.registry;
   const { format, pretty, transform } = form;
   if (format === 'json' && !pretty) {
     if (transform === undefined && resource.conversion === undefined) {
       return responder.bytes(context, entry.line(), 'json', status);
     }
-    const json =
-      transform === undefined
-        ? jsonOf(resource, entry)
-        : transformedJson(registry, context, resource, entry, transform);
+    const json = transform === undefined ? jsonOf(resource, entry) : transformedJson(operation, entry, transform);
     return responder.bytes(context, Buffer.concat([json, newline]), 'json', status);
   }
   const object: object =
     transform === undefined
       ? objectOf(resource, entry)
-      : (JSON.parse(transformedJson(registry, context, resource, entry, transform).toString()) as object);
+      : (JSON.parse(transformedJson(operation, entry, transform).toString()) as object);
   return responder.object(context, object, status, form);
 }
 
-function transformedJson(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-  entry: Entry,
-  transform: Transform,
-): Buffer {
+function transformedJson(operation: Operation, entry: Entry, transform: Transform): Buffer {
+  const { registry, context, resource } = operation;
   if (transform.kind !== 'Table') return partialJson(resource, entry, transform);
   const options = {
     transform,

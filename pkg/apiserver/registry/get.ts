@@ -1,10 +1,9 @@
 import { notFound } from '#apimachinery/errors/status.js';
 import type { NowOrLater } from '#apimachinery/now-or-later.js';
-import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { getVersion } from '#apiserver/registry/list-options.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import type { Operation } from '#apiserver/registry/operation.js';
 import { keyOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry, ReadVersion } from '#storage/resource-storage.js';
 
@@ -14,17 +13,14 @@ export interface ObjectName {
 }
 
 /** GET of one object. */
-export async function getObject(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-): Promise<ApiResponse> {
-  const form = negotiateObject(registry, context, resource);
+export async function getObject(operation: Operation): Promise<ApiResponse> {
+  const { context, resource } = operation;
+  const form = negotiateObject(operation);
   const version = getVersion(context.info.query);
   // Without the request's signal, which is not free: what a get waits for is shared with others, and is not long.
   const found = readEntry(resource, context.info, version, undefined);
   const entry = found instanceof Promise ? await found : found;
-  return entryResponse(registry, context, { resource, entry, form });
+  return entryResponse(operation, { entry, form });
 }
 
 /** The stored object; throws 404 where there is none. */

@@ -1,4 +1,6 @@
 /** Lets a write that names a term of leading happen only while that term lasts. */
+
+import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest, conflict, type Qualified } from '#apimachinery/errors/status.js';
 import {
   type LeaderFence,
@@ -9,23 +11,29 @@ import {
   termIsOver,
 } from '#apimachinery/leader-fence.js';
 import type { RequestContext } from '#apiserver/http/context.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 import { electionKey } from '#storage/election-key.js';
 import type { ReadVersion, ResourceStorage, WriteCondition } from '#storage/resource-storage.js';
 import type { Guard } from '#storage/store.js';
+
+/** Where the leases are. */
+export interface LeaseServer {
+  readonly dialect: Dialect;
+  readonly resources: ResourceTable;
+}
 
 /**
  * The condition that the request's header names; undefined without one. Throws 400 for a header that no leader writes;
  * the condition rejects with 409 once the term is over.
  */
-export function leaderCondition(registry: RegistryContext, context: RequestContext): WriteCondition | undefined {
+export function leaderCondition(server: LeaseServer, context: RequestContext): WriteCondition | undefined {
   const text = context.request.headers[leaderFenceHeader];
   if (text === undefined) return undefined;
   const fence = parsed(text);
-  const group = registry.dialect.groupName('coordination');
+  const group = server.dialect.groupName('coordination');
   const resource = { group, resource: 'leases' };
   if (fence.lock === 'etcdleases') return new UnchangedKey(fence, resource);
-  const leases = registry.resources.find(group, 'v1', 'leases');
+  const leases = server.resources.find(group, 'v1', 'leases');
   if (leases === undefined) throw badRequest(`${leaderFenceHeader}: no leases are served`);
   return new LeaseHeld(fence, resource, leases.storage);
 }

@@ -1,11 +1,10 @@
 import { mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { expired, isExpired } from '#apimachinery/errors/status.js';
-import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { Negotiated, Transform } from '#apiserver/http/media-type.js';
 import { encodeContinue } from '#apiserver/registry/continue-token.js';
 import { type ListRequest, listRequest } from '#apiserver/registry/list-options.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import type { Operation } from '#apiserver/registry/operation.js';
 import { selection } from '#apiserver/registry/selection.js';
 import { compactParts, type ListDocument, prettyParts, yamlParts } from '#apiserver/representation/list-document.js';
 import { itemRests, itemStart } from '#apiserver/representation/list-item.js';
@@ -24,27 +23,21 @@ import type { Entry, ListResult } from '#storage/resource-storage.js';
 const listTransforms: readonly Transform['kind'][] = ['Table', 'PartialObjectMetadataList'];
 
 /** GET of a collection: the whole matrix of specification 1, 4.6. */
-export async function listObjects(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-): Promise<ApiResponse> {
-  const form = negotiateList(registry, context, resource);
+export async function listObjects(operation: Operation): Promise<ApiResponse> {
+  const { registry, context, resource } = operation;
+  const form = negotiateList(operation);
   const { query, namespace } = context.info;
   const scope = scopeOf(resource, namespace);
   const match = selection(resource, context.info);
   const request = listRequest(registry.dialect, query, scope);
   const result = await readPage(resource, scope, request, match, context.signal);
-  return listResponse(registry, context, resource, { result, form, whole: match === undefined });
+  return listResponse(operation, { result, form, whole: match === undefined });
 }
 
 /** The form that a list is wanted in; 406 when there is none. */
-export function negotiateList(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-): Negotiated {
-  const formats = isBuiltIn(registry, resource) ? (['json', 'yaml', 'protobuf'] as const) : (['json', 'yaml'] as const);
+export function negotiateList(operation: Operation): Negotiated {
+  const { registry, context } = operation;
+  const formats = isBuiltIn(operation) ? (['json', 'yaml', 'protobuf'] as const) : (['json', 'yaml'] as const);
   return registry.responder.negotiate(context, listTransforms, formats);
 }
 
@@ -97,12 +90,8 @@ export interface ListAnswer {
 }
 
 /** One page as an answer. */
-export async function listResponse(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-  { result, form, whole }: ListAnswer,
-): Promise<ApiResponse> {
+export async function listResponse(operation: Operation, { result, form, whole }: ListAnswer): Promise<ApiResponse> {
+  const { registry, context, resource } = operation;
   const { format, transform, pretty } = form;
   const later = converted(resource, result.entries, context);
   if (later !== undefined) await later;
@@ -111,13 +100,13 @@ export async function listResponse(
   const compressed = gzip && whole ? registry.compressed : undefined;
   const yieldTurn = yielding(registry.clock);
   if (format === 'protobuf') {
-    const list = await protobufList(registry, resource, { result, transform, yieldTurn });
+    const list = await protobufList(operation, { result, transform, yieldTurn });
     return readyListResponse(list, { contentType, compressed, yieldTurn });
   }
   if (format === 'json' && !pretty && transform === undefined) {
-    return readyListResponse(jsonList(registry, resource, result), { contentType, compressed, yieldTurn });
+    return readyListResponse(jsonList(operation, result), { contentType, compressed, yieldTurn });
   }
-  const document = listDocument(registry, context, resource, result, transform);
+  const document = listDocument(operation, result, transform);
   const render = format === 'yaml' ? yamlParts : pretty ? prettyParts : compactParts;
   return partsResponse(render(document), contentType, gzip);
 }
@@ -130,18 +119,20 @@ function jsonHead(resource: ServedResource, result: ListResult) {
   return { kind: `${resource.declaration.kind}List`, apiVersion: resource.apiVersion, metadata: listMetadata(result) };
 }
 
-function isBuiltIn(registry: RegistryContext, { apiVersion, declaration: { kind } }: ServedResource): boolean {
-  return registry.codec.hasProtobuf({ apiVersion, kind });
+function isBuiltIn({ registry, resource }: Operation): boolean {
+  const { apiVersion, declaration } = resource;
+  return registry.codec.hasProtobuf({ apiVersion, kind: declaration.kind });
 }
 
-function jsonList(registry: RegistryContext, resource: ServedResource, result: ListResult): ReadyList {
+function jsonList(operation: Operation, result: ListResult): ReadyList {
+  const { resource } = operation;
   const { entries } = result;
   const head = JSON.stringify(jsonHead(resource, result)).slice(0, -1);
   return {
     form: `json ${resource.apiVersion}`,
     head: Buffer.from(`${head},"items":[${entries.length === 0 ? '' : '{'}`),
     entries,
-    bytesOf: itemRests(resource, isBuiltIn(registry, resource)),
+    bytesOf: itemRests(resource, isBuiltIn(operation)),
     separator: nextItem,
     tail: jsonTail,
   };
@@ -155,8 +146,7 @@ interface ProtobufAnswer {
 
 /** The length of the whole comes first, so all items are encoded before anything is sent. */
 async function protobufList(
-  registry: RegistryContext,
-  resource: ServedResource,
+  { registry, resource }: Operation,
   { result, transform, yieldTurn }: ProtobufAnswer,
 ): Promise<ReadyList> {
   const { codec } = registry;
@@ -180,13 +170,8 @@ async function protobufList(
   };
 }
 
-function listDocument(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-  result: ListResult,
-  transform: Transform | undefined,
-): ListDocument {
+function listDocument(operation: Operation, result: ListResult, transform: Transform | undefined): ListDocument {
+  const { registry, context, resource } = operation;
   const metadata = listMetadata(result);
   if (transform?.kind === 'Table') {
     const options = {
@@ -201,7 +186,7 @@ function listDocument(
     const head = { kind: transform.kind, apiVersion: `${transform.group}/${transform.version}`, metadata };
     return { head, itemsName: 'items', items: mapped(result.entries, (e) => partialJson(resource, e, transform)) };
   }
-  const restOf = itemRests(resource, isBuiltIn(registry, resource));
+  const restOf = itemRests(resource, isBuiltIn(operation));
   return {
     head: jsonHead(resource, result),
     itemsName: 'items',

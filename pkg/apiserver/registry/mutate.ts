@@ -1,15 +1,16 @@
 /** The loop under every change of a stored object: read, change, write if nobody was faster, else again. */
+
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiObjectShape } from '#api/object.js';
 import type { PartUpdate } from '#api/strategy.js';
 import { conflict, invalid, notFound, optimisticLockMessage } from '#apimachinery/errors/status.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
-import { type RequestContext, warn } from '#apiserver/http/context.js';
-import { mutatingAdmission, validatingAdmission } from '#apiserver/registry/admit.js';
+import { warn } from '#apiserver/http/context.js';
+import { runAdmission } from '#apiserver/registry/admit.js';
 import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
+import type { Operation } from '#apiserver/registry/operation.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { type StartingPoint, settle, shareUnchanged, startingPoint } from '#apiserver/registry/starting-point.js';
 import { betweenSteps, isLarge, type Pause } from '#apiserver/registry/steps.js';
 import { tooLargeToStore } from '#apiserver/registry/stored-size.js';
@@ -49,12 +50,8 @@ export interface Mutated {
 }
 
 /** Throws 404, 409 (stale version), 422 and whatever admission and `change` throw. */
-export async function mutate(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-  mutation: Mutation,
-): Promise<Mutated> {
+export async function mutate(operation: Operation, mutation: Mutation): Promise<Mutated> {
+  const { context, resource } = operation;
   const key = keyOf(resource, mutation.namespace, mutation.name);
   const { storage } = resource;
   const latest = () => storage.get(key, { kind: 'latest' }, context.signal);
@@ -63,7 +60,7 @@ export async function mutate(
   let fresh = mutation.options.dryRun;
   let known = await storage.get(key, { kind: fresh ? 'latest' : 'any' }, context.signal);
   for (;;) {
-    const outcome = await attempt(registry, context, resource, { mutation, known, key }).catch((error: unknown) => ({
+    const outcome = await attempt(operation, { mutation, known, key }).catch((error: unknown) => ({
       error,
     }));
     if ('written' in outcome) return outcome.written;
@@ -98,12 +95,8 @@ interface Attempt {
   readonly key: string;
 }
 
-async function attempt(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-  { mutation, known, key }: Attempt,
-): Promise<Outcome> {
+async function attempt(operation: Operation, { mutation, known, key }: Attempt): Promise<Outcome> {
+  const { registry, context, resource } = operation;
   const { profile, options } = mutation;
   if (known === undefined) {
     if (mutation.create === undefined) throw notFound(resource.qualified, mutation.name);
@@ -127,7 +120,7 @@ async function attempt(
   strategy.defaults?.(object, asked);
   const call = { operation: 'UPDATE', subresource: profile.subresource, namespace: mutation.namespace } as const;
   const attributes = { ...call, name: mutation.name, dryRun: options.dryRun, object, oldObject: old };
-  await mutatingAdmission(registry, context, resource, attributes);
+  await runAdmission('admit', operation, attributes);
   await betweenSteps(context, known);
   dropRepeatedOwners(context, object, 'admitted');
   profile.prepare(object, old, asked);
@@ -151,9 +144,9 @@ async function attempt(
     }
     if (tooLarge !== undefined) throw tooLarge;
     await betweenSteps(context, known);
-    await validatingAdmission(registry, context, resource, attributes);
+    await runAdmission('validate', operation, attributes);
     await betweenSteps(context, known);
-    const outcome = await write(registry, context, resource, { object, start, known, key, dryRun: options.dryRun });
+    const outcome = await write(operation, { object, start, known, key, dryRun: options.dryRun });
     if (options.dryRun || !('written' in outcome)) await undoAll(registry, undo);
     return outcome;
   } catch (error) {
@@ -170,12 +163,8 @@ interface Write {
   readonly dryRun: boolean;
 }
 
-async function write(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-  { object, start, known, key, dryRun }: Write,
-): Promise<Outcome> {
+async function write(operation: Operation, { object, start, known, key, dryRun }: Write): Promise<Outcome> {
+  const { registry, context, resource } = operation;
   const old = start.object;
   const conditions = { signal: context.signal, condition: leaderCondition(registry, context) };
   if (removesOnUpdate(resource, object, old)) {

@@ -2,39 +2,34 @@ import type { ApiObjectShape } from '#api/object.js';
 import { badRequest, invalid, statusOf } from '#apimachinery/errors/status.js';
 import { forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
-import { type RequestContext, warn } from '#apiserver/http/context.js';
+import { warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { flag } from '#apiserver/http/request-info.js';
 import { createInstead } from '#apiserver/registry/create.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { type Mutated, mutate, type UpdateProfile } from '#apiserver/registry/mutate.js';
+import type { Operation } from '#apiserver/registry/operation.js';
 import { applyPatch, applyPatchSharing, type Patch, readPatch } from '#apiserver/registry/patch-body.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
 import { betweenSteps } from '#apiserver/registry/steps.js';
 import { tooLargeToStore } from '#apiserver/registry/stored-size.js';
 import { requireOwnName } from '#apiserver/registry/update.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
 import type { Decoded } from '#apiserver/resources/codec.js';
-import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 /**
  * PATCH of one object or of a part of it. A patch that names no resourceVersion is applied again to whatever another
  * writer put there meanwhile; one that does gets 409.
  */
-export async function patchObject(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-  profile: UpdateProfile,
-): Promise<ApiResponse> {
-  const form = negotiateObject(registry, context, resource);
+export async function patchObject(operation: Operation, profile: UpdateProfile): Promise<ApiResponse> {
+  const { registry, context } = operation;
+  const form = negotiateObject(operation);
   const options = writeOptions(registry.dialect, context, 'PatchOptions');
   const patch = readPatch(context);
   await betweenSteps(context);
   const run = patch.kind === 'apply' ? apply : change;
-  const { entry, created } = await run(registry, context, resource, { patch, profile, options });
-  return entryResponse(registry, context, { resource, entry, form, status: created ? 201 : 200 });
+  const { entry, created } = await run(operation, { patch, profile, options });
+  return entryResponse(operation, { entry, form, status: created ? 201 : 200 });
 }
 
 interface PatchRun {
@@ -43,12 +38,8 @@ interface PatchRun {
   readonly options: WriteOptions;
 }
 
-function change(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-  { patch, profile, options }: PatchRun,
-): Promise<Mutated> {
+function change(operation: Operation, { patch, profile, options }: PatchRun): Promise<Mutated> {
+  const { registry, context, resource } = operation;
   const { query, namespace, name } = context.info;
   if (query.has('force')) {
     throw invalidOptions(registry.dialect, 'PatchOptions', [
@@ -57,25 +48,21 @@ function change(
   }
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const fields = registry.codec.typeOf(type);
-  return mutate(registry, context, resource, {
+  return mutate(operation, {
     namespace,
     name,
     profile,
     options,
     change(current, { settled }) {
-      if (!settled)
-        return normalized(registry, context, resource, { options, object: applyPatch(patch, current, fields) });
+      if (!settled) return normalized(operation, { options, object: applyPatch(patch, current, fields) });
       const { value, shared } = applyPatchSharing(patch, current, fields);
-      return normalized(registry, context, resource, { options, object: value, canonical: shared });
+      return normalized(operation, { options, object: value, canonical: shared });
     },
   });
 }
 
 /** Who applies, and whether also against others. Throws 422 where nobody is named. */
-export function applyOptions(
-  registry: RegistryContext,
-  context: RequestContext,
-): { readonly manager: string; readonly force: boolean } {
+export function applyOptions({ registry, context }: Operation): { readonly manager: string; readonly force: boolean } {
   const { query } = context.info;
   const manager = query.get('fieldManager') ?? '';
   if (manager === '') {
@@ -86,19 +73,15 @@ export function applyOptions(
   return { manager, force: flag(query, 'force') };
 }
 
-async function apply(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-  { patch, profile, options }: PatchRun,
-): Promise<Mutated> {
+async function apply(operation: Operation, { patch, profile, options }: PatchRun): Promise<Mutated> {
+  const { registry, context, resource } = operation;
   const { namespace, name } = context.info;
-  const { manager, force } = applyOptions(registry, context);
+  const { manager, force } = applyOptions(operation);
   const request = { resource, configuration: patch.body, manager, force, subresource: profile.subresource };
   // All of it will be in the object, and the manager's.
   const tooLarge = tooLargeToStore(context, patch.body as object, { managedAs: resource.type });
   if (tooLarge !== undefined) throw tooLarge;
-  return mutate(registry, context, resource, {
+  return mutate(operation, {
     namespace,
     name,
     profile,
@@ -106,14 +89,14 @@ async function apply(
     trackFields: false,
     change: async (live, _start, pause) => {
       const object = await registry.managedFields.applyInSteps({ ...request, live }, pause);
-      return normalized(registry, context, resource, { options, object });
+      return normalized(operation, { options, object });
     },
     ...(profile.subresource === ''
       ? {
           create: async () => {
             const applied = await registry.managedFields.applyInSteps(request, () => betweenSteps(context));
-            const object = normalized(registry, context, resource, { options, object: applied });
-            return createInstead(registry, context, resource, { object, namespace, options, trackFields: false });
+            const object = normalized(operation, { options, object: applied });
+            return createInstead(operation, { object, namespace, options, trackFields: false });
           },
         }
       : {}),
@@ -125,8 +108,7 @@ async function apply(
  * by itself. An applied configuration has been checked before it was merged.
  */
 function normalize(
-  registry: RegistryContext,
-  resource: ServedResource,
+  { registry, resource }: Operation,
   { options, object, canonical }: Outcome & { readonly object: object },
 ): Decoded {
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
@@ -149,15 +131,11 @@ interface Outcome {
 }
 
 /** What came out of a patch as a proper object of the resource's kind. */
-function normalized(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-  outcome: Outcome,
-): ApiObjectShape {
+function normalized(operation: Operation, outcome: Outcome): ApiObjectShape {
+  const { context, resource } = operation;
   const { object } = outcome;
   if (typeof object !== 'object' || object === null) throw badRequest('the patch does not leave an object');
-  const result = normalize(registry, resource, { ...outcome, object });
+  const result = normalize(operation, { ...outcome, object });
   for (const text of result.warnings) warn(context, text);
   requireOwnName(resource, result.object, context.info);
   return result.object;

@@ -4,7 +4,7 @@ import type { StrategyContext } from '#api/strategy.js';
 import { copyJson } from '#apimachinery/copy.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import type { Codec } from '#apiserver/resources/codec.js';
 import { objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { StorableObject, StoredForm, StoredVersion } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';
@@ -27,7 +27,7 @@ export interface StartingPoint {
  * form first, as 1.24 does with whatever it reads from its store.
  */
 export function startingPoint(
-  registry: RegistryContext,
+  { codec }: { readonly codec: Codec },
   resource: ServedResource,
   entry: Entry,
   strategy: StrategyContext,
@@ -40,7 +40,7 @@ export function startingPoint(
   }
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   try {
-    const settled = registry.codec.normalize(copyJson(object), type, 'Ignore').object;
+    const settled = codec.normalize(copyJson(object), type, 'Ignore').object;
     resource.strategy.defaults?.(settled, strategy);
     return { object: settled, settled: true };
   } catch (error) {

@@ -1,25 +1,20 @@
 import type { ApiObjectShape } from '#api/object.js';
 import { badRequest, conflict } from '#apimachinery/errors/status.js';
-import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { readBody } from '#apiserver/registry/body.js';
 import { createInstead } from '#apiserver/registry/create.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import type { ObjectName } from '#apiserver/registry/get.js';
 import { mutate, type UpdateProfile } from '#apiserver/registry/mutate.js';
+import type { Operation } from '#apiserver/registry/operation.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { writeOptions } from '#apiserver/registry/write-options.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 /** PUT of one object or of a part of it. */
-export async function updateObject(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-  profile: UpdateProfile,
-): Promise<ApiResponse> {
-  const form = negotiateObject(registry, context, resource);
+export async function updateObject(operation: Operation, profile: UpdateProfile): Promise<ApiResponse> {
+  const { registry, context, resource } = operation;
+  const form = negotiateObject(operation);
   const options = writeOptions(registry.dialect, context, 'UpdateOptions');
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const { namespace, name } = context.info;
@@ -38,7 +33,7 @@ export async function updateObject(
     return object;
   };
   const creates = resource.strategy.allowCreateOnUpdate === true && profile.subresource === '';
-  const { entry, created } = await mutate(registry, context, resource, {
+  const { entry, created } = await mutate(operation, {
     namespace,
     name,
     profile,
@@ -48,11 +43,9 @@ export async function updateObject(
       requireUID(resource, object, current);
       return object;
     },
-    ...(creates
-      ? { create: async () => createInstead(registry, context, resource, { object: await take(), namespace, options }) }
-      : {}),
+    ...(creates ? { create: async () => createInstead(operation, { object: await take(), namespace, options }) } : {}),
   });
-  return entryResponse(registry, context, { resource, entry, form, status: created ? 201 : 200 });
+  return entryResponse(operation, { entry, form, status: created ? 201 : 200 });
 }
 
 /** The object must say that it is the one of the path; its namespace may be left out. Throws 400. */

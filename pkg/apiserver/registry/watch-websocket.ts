@@ -1,28 +1,27 @@
 /** Watches over WebSocket: one message per event, of text for JSON and of bytes (a WatchEvent) for Protobuf. */
+
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Timer } from '#apimachinery/clock.js';
 import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { badRequest } from '#apimachinery/errors/status.js';
-import type { RequestContext } from '#apiserver/http/context.js';
 import { tokenSubprotocolPrefix } from '#apiserver/http/token-subprotocol.js';
+import type { Operation } from '#apiserver/registry/operation.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { negotiateWatch, openWatch } from '#apiserver/registry/watch.js';
-import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 /** Largest message that a client may send; it has nothing to say. */
 const maxPayloadBytes = 1024;
 
 /** Throws as a watch does before the connection is upgraded; resolves when it has ended. */
 export async function watchOverWebSocket(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
+  operation: Operation,
   connection: { readonly socket: Duplex; readonly head: Buffer },
 ): Promise<void> {
-  const form = negotiateWatch(registry, context, resource);
-  const frames = await openWatch(registry, context, resource, form);
+  const { registry, context } = operation;
+  const form = negotiateWatch(operation);
+  const frames = await openWatch(operation, form);
   const { method, url, headers } = context.request;
   const prefix = tokenSubprotocolPrefix(registry.dialect);
   const server = new WebSocketServer({

@@ -2,12 +2,12 @@
 
 import { mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { isExpired } from '#apimachinery/errors/status.js';
-import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { Negotiated, Transform } from '#apiserver/http/media-type.js';
 import { pieces } from '#apiserver/http/parts-body.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
 import { watchRequest } from '#apiserver/registry/list-options.js';
+import type { Operation } from '#apiserver/registry/operation.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { onlyField, selection } from '#apiserver/registry/selection.js';
 import { toStatus } from '#apiserver/representation/respond.js';
@@ -26,42 +26,32 @@ const lastBookmarkMs = 2000;
  * The answer to a watch. A server that cannot watch now (429, 504) says so at once; a version that is too old (410) and
  * everything later arrives as an ERROR event behind status 200, as clients of 1.24 expect it.
  */
-export async function watchObjects(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-): Promise<ApiResponse> {
-  const form = negotiateWatch(registry, context, resource);
-  const frames = await openWatch(registry, context, resource, form);
+export async function watchObjects(operation: Operation): Promise<ApiResponse> {
+  const { registry } = operation;
+  const form = negotiateWatch(operation);
+  const frames = await openWatch(operation, form);
   const media = mediaTypeOf(form.format, registry.dialect);
   const contentType = form.format === 'json' ? media : `${media};stream=watch`;
   return { status: 200, headers: { 'content-type': contentType }, body: frames };
 }
 
 /** The form that a watch is wanted in; 406 when there is none. */
-export function negotiateWatch(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-): Negotiated {
+export function negotiateWatch(operation: Operation): Negotiated {
+  const { registry, context, resource } = operation;
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const formats = registry.codec.hasProtobuf(type) ? (['json', 'protobuf'] as const) : (['json'] as const);
   return registry.responder.negotiate(context, watchTransforms, formats);
 }
 
 /** The frames of a watch, one buffer per batch of events. Throws 400 and 422 at once for bad options. */
-export async function openWatch(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-  form: Negotiated,
-): Promise<AsyncIterable<Buffer>> {
+export async function openWatch(operation: Operation, form: Negotiated): Promise<AsyncIterable<Buffer>> {
+  const { registry, context, resource } = operation;
   const { query, namespace } = context.info;
   const asked = watchRequest(registry.dialect, query);
   const { bookmarks, sendInitialEvents, timeoutMs } = asked;
   const match = selection(resource, context.info);
   const only = onlyField(resource, context.info);
-  const encoder = encoderFor(registry, context, resource, form);
+  const encoder = encoderFor(operation, form);
   const lifetimeMs = timeoutMs ?? registry.minWatchTimeoutMs * (1 + registry.random());
   const scope = scopeOf(resource, namespace);
   const version = asked.skipInitialEvents
@@ -111,12 +101,8 @@ async function presentVersion(
   return { kind: 'exact', revision };
 }
 
-function encoderFor(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-  form: Negotiated,
-): FrameEncoder {
+function encoderFor(operation: Operation, form: Negotiated): FrameEncoder {
+  const { registry, context, resource } = operation;
   if (form.format === 'protobuf') return protobufFrames(registry, resource, form.transform);
   const { transform } = form;
   if (transform?.kind === 'Table') {

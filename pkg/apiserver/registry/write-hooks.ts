@@ -1,23 +1,28 @@
 /** Runs the hooks of a write and takes their effects back when the write does not happen. */
 import type { ApiObjectShape } from '#api/object.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
-import type { Undo } from '#apiserver/resources/write-hook.js';
+import type { Undo, WriteHook } from '#apiserver/resources/write-hook.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+export interface WriteHooks {
+  readonly hooks: readonly WriteHook[];
+  readonly log: Logger;
+}
 
 /** The undos, in the order in which the hooks ran. When one hook fails, those before it are undone. */
 async function begin(
-  registry: RegistryContext,
+  server: WriteHooks,
   resource: ServedResource,
-  call: (hook: RegistryContext['hooks'][number]) => Promise<Undo | undefined> | undefined,
+  call: (hook: WriteHook) => Promise<Undo | undefined> | undefined,
 ): Promise<Undo[]> {
   const undos: Undo[] = [];
-  for (const hook of registry.hooks) {
+  for (const hook of server.hooks) {
     if (!hook.handles(resource.declaration)) continue;
     try {
       const undo = await call(hook);
       if (undo !== undefined) undos.push(undo);
     } catch (error) {
-      await undoAll(registry, undos);
+      await undoAll(server, undos);
       throw error;
     }
   }
@@ -25,65 +30,58 @@ async function begin(
 }
 
 export function beginCreate(
-  registry: RegistryContext,
+  server: WriteHooks,
   resource: ServedResource,
   object: ApiObjectShape,
   dryRun: boolean,
 ): Promise<Undo[]> {
-  return begin(registry, resource, (hook) => hook.beforeCreate?.(object, { dryRun }));
+  return begin(server, resource, (hook) => hook.beforeCreate?.(object, { dryRun }));
 }
 
 export function beginUpdate(
-  registry: RegistryContext,
+  server: WriteHooks,
   resource: ServedResource,
   { object, old, dryRun }: { object: ApiObjectShape; old: ApiObjectShape; dryRun: boolean },
 ): Promise<Undo[]> {
-  return begin(registry, resource, (hook) => hook.beforeUpdate?.(object, old, { dryRun }));
+  return begin(server, resource, (hook) => hook.beforeUpdate?.(object, old, { dryRun }));
 }
 
 /** Last first. A failure is logged: what stays claimed by it is found by the claims' own repair. */
-export async function undoAll(registry: RegistryContext, undos: readonly Undo[]): Promise<void> {
+export async function undoAll(server: WriteHooks, undos: readonly Undo[]): Promise<void> {
   for (const undo of [...undos].reverse()) {
     try {
       await undo();
     } catch (err) {
-      registry.log.error({ err }, 'could not undo the effects of a write that did not happen');
+      server.log.error({ err }, 'could not undo the effects of a write that did not happen');
     }
   }
 }
 
 /** Tells the hooks that an update is stored. */
 export async function updated(
-  registry: RegistryContext,
+  server: WriteHooks,
   resource: ServedResource,
   object: ApiObjectShape,
   old: ApiObjectShape,
 ): Promise<void> {
-  for (const hook of registry.hooks) {
+  for (const hook of server.hooks) {
     if (hook.afterUpdate === undefined || !hook.handles(resource.declaration)) continue;
     try {
       await hook.afterUpdate(object, old);
     } catch (err) {
-      registry.log.error(
-        { err, name: object.metadata.name },
-        'could not release what an updated object no longer holds',
-      );
+      server.log.error({ err, name: object.metadata.name }, 'could not release what an updated object no longer holds');
     }
   }
 }
 
 /** Tells the hooks that an object is gone for good. */
-export async function deleted(
-  registry: RegistryContext,
-  resource: ServedResource,
-  object: ApiObjectShape,
-): Promise<void> {
-  for (const hook of registry.hooks) {
+export async function deleted(server: WriteHooks, resource: ServedResource, object: ApiObjectShape): Promise<void> {
+  for (const hook of server.hooks) {
     if (hook.afterDelete === undefined || !hook.handles(resource.declaration)) continue;
     try {
       await hook.afterDelete(object);
     } catch (err) {
-      registry.log.error({ err, name: object.metadata.name }, 'could not release what a deleted object held');
+      server.log.error({ err, name: object.metadata.name }, 'could not release what a deleted object held');
     }
   }
 }

@@ -1,4 +1,5 @@
 /** From what a request asks for to the function that does it. */
+
 import { pathNotFound } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
@@ -7,6 +8,7 @@ import { deleteObject } from '#apiserver/registry/delete.js';
 import { deleteCollection } from '#apiserver/registry/delete-collection.js';
 import { getObject } from '#apiserver/registry/get.js';
 import { listObjects } from '#apiserver/registry/list.js';
+import type { Operation } from '#apiserver/registry/operation.js';
 import { patchObject } from '#apiserver/registry/patch.js';
 import { mainProfile } from '#apiserver/registry/profiles.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
@@ -37,23 +39,23 @@ export class ResourceRouter {
     const resource = this.find(context);
     const { group } = resource.declaration;
     const virtual = this.#virtual.get(endpointKey(group, info.resource, info.subresource));
-    if (virtual !== undefined) return serveVirtual(this.#registry, context, resource, virtual);
+    const operation = { registry: this.#registry, context, resource };
+    if (virtual !== undefined) return serveVirtual(operation, virtual);
     if (info.subresource !== '') {
       const connect = this.connect(context, resource);
       if (connect?.connect !== undefined) return connect.connect(context);
       // What is below an object has a life of its own, unless it is another way to the object itself.
-      if (subresourceKind(resource, info.subresource) === resource.declaration.kind)
-        warnOfDeprecation(this.#registry, context, resource);
-      return serveSubresource(this.#registry, context, resource);
+      if (subresourceKind(resource, info.subresource) === resource.declaration.kind) warnOfDeprecation(operation);
+      return serveSubresource(operation);
     }
-    warnOfDeprecation(this.#registry, context, resource);
+    warnOfDeprecation(operation);
     const nameless = info.name === '' && (info.verb === 'update' || info.verb === 'patch');
     // Across namespaces there is only reading.
     const homeless = resource.declaration.namespaced && info.namespace === '' && !readVerbs.has(info.verb);
     if (nameless || homeless || !resource.declaration.verbs.includes(info.verb)) {
       throw methodNotServed(resource.qualified, info.verb);
     }
-    return this.#verb(context, resource);
+    return this.#verb(operation);
   }
 
   /** The resource that a request names. Throws 404, and 405 for watches by other methods than those that read. */
@@ -78,26 +80,26 @@ export class ResourceRouter {
     return this.#connects.get(endpointKey(resource.declaration.group, info.resource, info.subresource));
   }
 
-  #verb(context: RequestContext, resource: ServedResource): ApiResponse | Promise<ApiResponse> {
-    const registry = this.#registry;
+  #verb(operation: Operation): ApiResponse | Promise<ApiResponse> {
+    const { context, resource } = operation;
     switch (context.info.verb) {
       case 'get':
-        return getObject(registry, context, resource);
+        return getObject(operation);
       case 'list':
-        return listObjects(registry, context, resource);
+        return listObjects(operation);
       case 'watch':
-        return watchObjects(registry, context, resource);
+        return watchObjects(operation);
       case 'create':
         if (context.info.name !== '') throw methodNotServed(resource.qualified, 'POST');
-        return (operationOf(resource, '') ?? createObject)(registry, context, resource);
+        return (operationOf(resource, '') ?? createObject)(operation);
       case 'update':
-        return updateObject(registry, context, resource, mainProfile(resource));
+        return updateObject(operation, mainProfile(resource));
       case 'patch':
-        return patchObject(registry, context, resource, mainProfile(resource));
+        return patchObject(operation, mainProfile(resource));
       case 'delete':
-        return deleteObject(registry, context, resource);
+        return deleteObject(operation);
       case 'deletecollection':
-        return deleteCollection(registry, context, resource);
+        return deleteCollection(operation);
       default:
         throw methodNotServed(resource.qualified, context.request.method);
     }

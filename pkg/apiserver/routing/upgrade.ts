@@ -27,7 +27,7 @@ export function upgradeHandler({ pipeline, router, registry, plain }: UpgradeOpt
         const refusal = await upgrade(context, socket, head);
         if (refusal !== undefined) return refusal;
       } else if (context.info.verb === 'watch' && request.headers['upgrade']?.toLowerCase() === 'websocket') {
-        await watchOverWebSocket(registry, context, resource, { socket, head });
+        await watchOverWebSocket({ registry, context, resource }, { socket, head });
       } else return plain(context);
       return { status: switched, headers: {}, body: undefined };
     });

@@ -1,21 +1,15 @@
-import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { readBody } from '#apiserver/registry/body.js';
 import { requireNamespace } from '#apiserver/registry/create.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import type { Operation } from '#apiserver/registry/operation.js';
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
 import { subresourceType } from '#apiserver/registry/subresource-type.js';
 import { writeOptions } from '#apiserver/registry/write-options.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
-import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 /** POST to an operation. */
-export async function serveVirtual(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-  virtual: VirtualResource,
-): Promise<ApiResponse> {
+export async function serveVirtual(operation: Operation, virtual: VirtualResource): Promise<ApiResponse> {
+  const { registry, context, resource } = operation;
   const { info } = context;
   if (info.verb !== 'create') throw methodNotServed(resource.qualified, info.verb);
   const form = registry.responder.negotiate(context);

@@ -4,25 +4,21 @@ import { boundPod } from '#api/core/v1/pod/binding.js';
 import { validateBinding } from '#api/core/v1/pod/validation/binding.js';
 import type { Binding, Pod } from '#api/core/v1/types.gen.js';
 import { badRequest, invalid } from '#apimachinery/errors/status.js';
-import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { mutatingAdmission, validatingAdmission } from '#apiserver/registry/admit.js';
+import { runAdmission } from '#apiserver/registry/admit.js';
 import { readBody } from '#apiserver/registry/body.js';
 import { requireNamespace } from '#apiserver/registry/create.js';
 import { mutate } from '#apiserver/registry/mutate.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import type { Operation } from '#apiserver/registry/operation.js';
 import { subresourceType } from '#apiserver/registry/subresource-type.js';
 import { writeOptions } from '#apiserver/registry/write-options.js';
-import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 /** Sets the pod's node once and for all. Throws 409 when it has one or is being deleted. */
-export async function bindPod(
-  registry: RegistryContext,
-  context: RequestContext,
-  addressed: ServedResource,
-): Promise<ApiResponse> {
+export async function bindPod(addressed: Operation): Promise<ApiResponse> {
+  const { registry, context } = addressed;
   const options = writeOptions(registry.dialect, context, 'CreateOptions');
-  const resource = registry.resources.find('', 'v1', 'pods') ?? addressed;
+  const resource = registry.resources.find('', 'v1', 'pods') ?? addressed.resource;
+  const operation = { registry, context, resource };
   const type = subresourceType(registry, resource, 'binding');
   const object = await readBody(registry, context, type, options.fieldValidation);
   const { namespace } = context.info;
@@ -41,9 +37,9 @@ export async function bindPod(
     dryRun: options.dryRun,
     object,
   } as const;
-  await mutatingAdmission(registry, context, resource, call);
-  await validatingAdmission(registry, context, resource, call);
-  await mutate(registry, context, resource, {
+  await runAdmission('admit', operation, call);
+  await runAdmission('validate', operation, call);
+  await mutate(operation, {
     namespace,
     name,
     options,

@@ -6,32 +6,28 @@ import { disrupted, isBudgeted } from '#api/policy/v1/poddisruptionbudget/disrup
 import type { PodDisruptionBudget } from '#api/policy/v1/types.gen.js';
 import { badRequest, internalError } from '#apimachinery/errors/status.js';
 import { compileSelector } from '#apimachinery/selectors/labels.js';
-import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { mutatingAdmission, validatingAdmission } from '#apiserver/registry/admit.js';
+import { runAdmission } from '#apiserver/registry/admit.js';
 import { bodyEncoding } from '#apiserver/registry/body.js';
 import { requireNamespace } from '#apiserver/registry/create.js';
 import { remove } from '#apiserver/registry/delete.js';
 import type { DeleteOptions } from '#apiserver/registry/delete-options.js';
 import { readEntry } from '#apiserver/registry/get.js';
 import { mutate } from '#apiserver/registry/mutate.js';
+import type { Operation } from '#apiserver/registry/operation.js';
 import { statusProfile } from '#apiserver/registry/profiles.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
 import { subresourceType } from '#apiserver/registry/subresource-type.js';
 import { dryRunFailures, writeOptions } from '#apiserver/registry/write-options.js';
-import { objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
+import { objectOf } from '#apiserver/resources/served-resource.js';
 
 interface Eviction extends ApiObjectShape {
   deleteOptions?: Omit<DeleteOptions, 'dryRun'> & { dryRun?: readonly string[] };
 }
 
 /** Throws 429 when a budget allows no disruption now. */
-export async function evictPod(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-): Promise<ApiResponse> {
+export async function evictPod(operation: Operation): Promise<ApiResponse> {
+  const { registry, context, resource } = operation;
   const { info } = context;
   const options = writeOptions(registry.dialect, context, 'CreateOptions');
   const encoding = bodyEncoding(registry, context);
@@ -49,18 +45,17 @@ export async function evictPod(
   const { namespace, name } = info;
   const call = { operation: 'CREATE', subresource: 'eviction', namespace, name, dryRun, object: eviction } as const;
   // Before a budget pays for it.
-  await mutatingAdmission(registry, context, resource, call);
-  await validatingAdmission(registry, context, resource, call);
+  await runAdmission('admit', operation, call);
+  await runAdmission('validate', operation, call);
   const pod = objectOf(resource, await readEntry(resource, info, { kind: 'latest' }, context.signal)) as unknown as Pod;
-  if (isBudgeted(pod)) await useBudget(registry, context, { pod, dryRun });
-  await remove(registry, context, resource, { name: info, options: { ...given, dryRun } });
+  if (isBudgeted(pod)) await useBudget(operation, { pod, dryRun });
+  await remove(operation, { name: info, options: { ...given, dryRun } });
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
   return registry.responder.object(context, status, 201);
 }
 
 async function useBudget(
-  registry: RegistryContext,
-  context: RequestContext,
+  { registry, context }: Operation,
   { pod, dryRun }: { pod: Pod; dryRun: boolean },
 ): Promise<void> {
   const [budgets] = ['v1', 'v1beta1'].flatMap(
@@ -85,12 +80,15 @@ async function useBudget(
   }
   const name = matching[0]?.metadata?.name;
   if (name === undefined) return;
-  await mutate(registry, context, budgets, {
-    namespace,
-    name,
-    options: { dryRun, fieldManager: 'eviction', fieldValidation: 'Ignore' },
-    profile: statusProfile(budgets),
-    trackFields: false,
-    change: (current) => disrupted(current as PodDisruptionBudget, pod, registry.clock.now()),
-  });
+  await mutate(
+    { registry, context, resource: budgets },
+    {
+      namespace,
+      name,
+      options: { dryRun, fieldManager: 'eviction', fieldValidation: 'Ignore' },
+      profile: statusProfile(budgets),
+      trackFields: false,
+      change: (current) => disrupted(current as PodDisruptionBudget, pod, registry.clock.now()),
+    },
+  );
 }

@@ -5,16 +5,16 @@ import type { ApiObjectShape } from '#api/object.js';
 import { copyJson } from '#apimachinery/copy.js';
 import { conflict, invalid, optimisticLockMessage } from '#apimachinery/errors/status.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
-import { type RequestContext, warn } from '#apiserver/http/context.js';
+import { warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { readBody } from '#apiserver/registry/body.js';
 import { readEntry } from '#apiserver/registry/get.js';
 import { getVersion } from '#apiserver/registry/list-options.js';
 import { mutate } from '#apiserver/registry/mutate.js';
+import type { Operation } from '#apiserver/registry/operation.js';
 import { applyOptions } from '#apiserver/registry/patch.js';
 import { applyPatch, readPatch } from '#apiserver/registry/patch-body.js';
 import { mainProfile } from '#apiserver/registry/profiles.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
 import type { Pause } from '#apiserver/registry/steps.js';
 import { subresourceType } from '#apiserver/registry/subresource-type.js';
@@ -33,11 +33,8 @@ interface Scale extends ApiObjectShape {
   status?: { replicas: number; selector?: string };
 }
 
-export async function serveScale(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-): Promise<ApiResponse> {
+export async function serveScale(operation: Operation): Promise<ApiResponse> {
+  const { registry, context, resource } = operation;
   const { info } = context;
   const type = subresourceType(registry, resource, 'scale');
   const form = registry.responder.negotiate(context);
@@ -46,9 +43,9 @@ export async function serveScale(
     await converted(resource, [entry], context);
     return registry.responder.object(context, scaleOf(resource, objectOf(resource, entry), type), 200, form);
   }
-  const change = await wantedScale(registry, context, resource, type);
+  const change = await wantedScale(operation, type);
   const { namespace, name } = info;
-  const { entry } = await mutate(registry, context, resource, {
+  const { entry } = await mutate(operation, {
     namespace,
     name,
     options: change.options,
@@ -68,12 +65,8 @@ interface ScaleChange {
   readonly apply: (current: ApiObjectShape, pause: Pause) => ApiObjectShape | Promise<ApiObjectShape>;
 }
 
-async function wantedScale(
-  registry: RegistryContext,
-  context: RequestContext,
-  resource: ServedResource,
-  type: TypeRef,
-): Promise<ScaleChange> {
+async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleChange> {
+  const { registry, context, resource } = operation;
   if (context.info.verb === 'update') {
     const options = writeOptions(registry.dialect, context, 'UpdateOptions');
     const scale: Scale = await readBody(registry, context, type, options.fieldValidation);
@@ -95,7 +88,7 @@ async function wantedScale(
     return object;
   };
   if (patch.kind === 'apply') {
-    const { manager, force } = applyOptions(registry, context);
+    const { manager, force } = applyOptions(operation);
     const wanted = normalized(copyJson(patch.body as object));
     requireOwnName(resource, wanted, context.info);
     const application = {

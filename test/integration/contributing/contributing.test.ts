@@ -1,5 +1,5 @@
 /** Does what CONTRIBUTING.md says, with the code that stands there, in a copy of the checkout. */
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -46,6 +46,13 @@ t.test('every recipe does what it says', { timeout: 600_000 }, async (t) => {
     t.match(answers, { ofPlayers: { spec: { players: ['c', 'd'] }, status: { last: 'b' } }, discovered: true }),
   );
   t.test('a scheduler plugin', async (t) => t.match(answers, { node: 'b', feasibleNodes: 1 }));
+});
+
+t.test('what it names is there', async (t) => {
+  const text = await readFile(join(root, 'CONTRIBUTING.md'), 'utf8');
+  const named = new Set([...text.matchAll(/`((?:cmd|hack|pkg|test)\/[\w./-]+)`/g)].map(([, path = '']) => path));
+  t.ok(named.has('pkg/apiserver/registry/create.ts'));
+  for (const path of named) t.ok(await stat(join(root, path)).catch(() => undefined), path);
 });
 
 interface Recipe {

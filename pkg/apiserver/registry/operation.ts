@@ -1,0 +1,10 @@
+import type { RequestContext } from '#apiserver/http/context.js';
+import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
+
+/** What one request does to one resource: made by the router, and handed on to whoever works on it. */
+export interface Operation {
+  readonly registry: RegistryContext;
+  readonly context: RequestContext;
+  readonly resource: ServedResource;
+}
