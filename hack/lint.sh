@@ -12,4 +12,3 @@ fi
 node_modules/.bin/tsc -p tsconfig.json
 # What the compiled code does not show: imports of types, and folders that import each other.
 node dist/hack/lint/main.js pkg/{apimachinery,apiserver,client,controllers,daemon,nodeagent,scheduler,storage} cmd/{orch,orchctl}
-node_modules/.bin/depcruise --config .dependency-cruiser.cjs dist/cmd dist/pkg

@@ -1,11 +1,12 @@
 /**
- * Fails for cycles of imports among the files or the folders of the packages named (`pkg/nodeagent …`), and for state of
- * modules anywhere in the product.
+ * Fails for cycles of imports among the files or the folders of the packages named (`pkg/nodeagent …`), and for imports
+ * that go up and for state of modules anywhere in the product.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Cycle, fileCycles, folderCycles } from './cycles.js';
 import { readImports } from './imports.js';
+import { upwardImports } from './layers.js';
 import { moduleState } from './module-state.js';
 import { exceptions } from './module-state-exceptions.js';
 
@@ -46,7 +47,11 @@ const cycles = folders.flatMap((folder) => [
   ...fileCycles(folder, imports).map((cycle) => describe('files', cycle)),
   ...folderCycles(folder, imports).map((cycle) => describe('folders', cycle)),
 ]);
+const upward = upwardImports(imports).map(({ from, to }) => `no way up: ${from} → ${to}`);
 const states = await statesOfModules();
-for (const text of [...cycles, ...states]) console.error(text);
-console.log(`${cycles.length} cycles of imports in ${folders.join(', ')}; ${states.length} states of modules`);
-process.exitCode = cycles.length + states.length === 0 ? 0 : 1;
+const failures = [...cycles, ...upward, ...states];
+for (const text of failures) console.error(text);
+console.log(
+  `${imports.length} imports: ${cycles.length} cycles, ${upward.length} upwards; ${states.length} states of modules`,
+);
+process.exitCode = failures.length === 0 ? 0 : 1;

@@ -13,7 +13,7 @@ import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
 import { isServed } from '#apiserver/resources/gated-resource.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { type Decode, jsonDecoder } from '#storage/cache/cache-entry.js';
-import { lookBack } from '#storage/cache/look-back.js';
+import { readHistory } from '#storage/cache/read-history.js';
 import { WatchCache } from '#storage/cache/watch-cache.js';
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
 import type { StorageMetrics } from '#storage/metrics.js';
@@ -132,19 +132,19 @@ export class ResourceStorages {
     else signal.addEventListener('abort', stop, { once: true });
     await Promise.all([
       ...[...this.#stored.values()].map(({ cache }) => cache.start(this.#stop.signal)),
-      this.#lookBack(this.#stop.signal),
+      this.#readHistory(this.#stop.signal),
     ]);
     signal.removeEventListener('abort', stop);
   }
 
   /** Lets watches go on that began at a server before this one. */
-  async #lookBack(signal: AbortSignal): Promise<void> {
+  async #readHistory(signal: AbortSignal): Promise<void> {
     await this.waitReady(signal).catch((err: unknown) => {
       if (!signal.aborted) throw err;
     });
-    const readers = [...this.#stored.values()].map(({ cache }) => cache);
-    const options = { store: this.store, root: this.#root, readers, clock: this.#clock, log: this.#log };
-    await lookBack(options, signal);
+    const receivers = [...this.#stored.values()].map(({ cache }) => cache);
+    const options = { store: this.store, root: this.#root, receivers, clock: this.#clock, log: this.#log };
+    await readHistory(options, signal);
   }
 
   async waitReady(signal: AbortSignal): Promise<void> {

@@ -9,10 +9,10 @@ import type { Clock } from '#apimachinery/clock.js';
 import { deferred } from '#apimachinery/deferred.js';
 import type { CacheEntry } from '#storage/cache/cache-entry.js';
 import { Change, EventRing } from '#storage/cache/event-ring.js';
-import { type Past, pastChanges } from '#storage/cache/past.js';
+import { changesOfHistory, type StoreHistory } from '#storage/cache/history-changes.js';
 import { changesBetween } from '#storage/cache/relist.js';
 import { Snapshots } from '#storage/cache/snapshots.js';
-import { Wakeups } from '#storage/cache/wakeups.js';
+import { WakeQueue } from '#storage/cache/wake-queue.js';
 import type { Watcher } from '#storage/cache/watcher.js';
 import { WatcherSet } from '#storage/cache/watcher-set.js';
 import { watchTooOld } from '#storage/errors.js';
@@ -46,7 +46,7 @@ export class CacheState {
   readonly ring: EventRing;
   readonly snapshots: Snapshots;
   readonly watchers = new WatcherSet();
-  readonly wakeups = new Wakeups();
+  readonly wakes = new WakeQueue();
   readonly #options: CacheStateOptions;
   readonly #ahead = new Map<string, Ahead>();
   readonly #waiting = new Set<{ readonly revision: Revision; readonly done: () => void }>();
@@ -152,11 +152,11 @@ export class CacheState {
   }
 
   /** Puts what happened before the cache was filled before the recent changes, unless those begin later by now. */
-  remember(past: Past): void {
+  remember(past: StoreHistory): void {
     if (!this.#filled || this.ring.floor !== this.#filledAt) return;
     const before = past.events.filter((event) => revisionOf(event) <= this.#filledAt);
     const known = (key: string, revision: Revision) => this.known(key, revision);
-    const { changes, floor } = pastChanges({ ...past, events: before }, known);
+    const { changes, floor } = changesOfHistory({ ...past, events: before }, known);
     if (floor < this.ring.floor) this.ring.prepend(changes, floor);
   }
 

@@ -112,7 +112,7 @@ export class WatchSession implements ResourceWatch {
       seen,
       bufferSize,
       bookmarks,
-      wakeups: state.wakeups,
+      wakes: state.wakes,
     });
     state.watchers.add(watcher);
     metrics.cacheWatchers.inc({ resource });

@@ -3,7 +3,7 @@ import { CacheEntry, type Decode } from '#storage/cache/cache-entry.js';
 import { Change } from '#storage/cache/event-ring.js';
 import { keyOf, type Revision, revisionOf, type StoreEvent } from '#storage/store.js';
 
-export interface Past {
+export interface StoreHistory {
   /** Every write of the resource after this revision is in `events`. */
   readonly since: Revision;
   /** In the order of their revisions, with what was there before (`WatchOptions.previous`). */
@@ -15,8 +15,8 @@ export interface Past {
  * The changes, and the revision after which they are complete: later than `since` where the store has already forgotten
  * what was there before, without which nobody can say what a change means to those who select.
  */
-export function pastChanges(
-  { since, events, decode }: Past,
+export function changesOfHistory(
+  { since, events, decode }: StoreHistory,
   known: (key: string, revision: Revision) => CacheEntry | undefined,
 ): { changes: Change[]; floor: Revision } {
   /** The state of each key that had a change; null: it was gone. */

@@ -3,7 +3,7 @@
 /** Those woken in one turn: what each of them does takes some tens of microseconds. */
 const atOnce = 64;
 
-export class Wakeups {
+export class WakeQueue {
   #woken = 0;
   #waiting: (() => void)[] = [];
   #scheduled = false;

@@ -4,7 +4,7 @@ import { realClock as clock } from '#apimachinery/clock.js';
 import { StatusError } from '#apimachinery/errors/status.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { exact, latest, objectOf, readWatch, runCache, show, thing } from '#storage/cache/cache-fixture.js';
-import { lookBack } from '#storage/cache/look-back.js';
+import { readHistory } from '#storage/cache/read-history.js';
 import type { WatchCache, WatchCacheOptions } from '#storage/cache/watch-cache.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
@@ -25,8 +25,8 @@ async function restarted(
   await cache.waitReady();
   const { maxRevisions } = options;
   const limits = maxRevisions === undefined ? {} : { maxRevisions };
-  const readers = [cache];
-  await lookBack({ store, root, readers, clock, log: silentLogger, ...limits }, new AbortController().signal);
+  const receivers = [cache];
+  await readHistory({ store, root, receivers, clock, log: silentLogger, ...limits }, new AbortController().signal);
   return cache;
 }
 
@@ -128,7 +128,7 @@ void t.test('a watch waits while the history is read', async (t) => {
   const watch = readWatch(t, cache, { version: exact(revision - 1n) });
   const opening = watch.opened();
   const log = silentLogger;
-  await lookBack({ store, root, readers: [cache], clock, log }, new AbortController().signal);
+  await readHistory({ store, root, receivers: [cache], clock, log }, new AbortController().signal);
   await opening;
   t.same((await watch.until((events) => events.length === 1)).map(show), [`ADDED a=1@${revision}`]);
 
@@ -139,6 +139,6 @@ void t.test('a watch waits while the history is read', async (t) => {
     .catch((err: unknown) => err);
   t.ok(refused instanceof StatusError && refused.code === 429, 'it is not told to begin anew');
   await store.compact(revision);
-  await lookBack({ store, root, readers: [other], clock, log }, new AbortController().signal);
+  await readHistory({ store, root, receivers: [other], clock, log }, new AbortController().signal);
   await tooOld(t, other, revision - 1n);
 });

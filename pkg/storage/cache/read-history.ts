@@ -17,21 +17,21 @@ import {
   type StoreEvent,
 } from '#storage/store.js';
 
-export interface HistoryReader {
+export interface HistoryReceiver {
   /** The resource's key prefix: `/registry/pods/`. */
   readonly prefix: string;
   remember(past: { readonly since: Revision; readonly events: readonly StoreEvent[] } | undefined): void;
 }
 
-export interface LookBackOptions {
+export interface ReadHistoryOptions {
   readonly store: Store;
   /** Root of all keys, without a slash at its end: `/registry`. */
   readonly root: string;
   /** Filled caches. */
-  readonly readers: readonly HistoryReader[];
+  readonly receivers: readonly HistoryReceiver[];
   readonly clock: Clock;
   readonly log: Logger;
-  /** How many revisions to look back at most. */
+  /** How many revisions to read back at most. */
   readonly maxRevisions?: number;
 }
 
@@ -43,16 +43,16 @@ const passingCodes: ReadonlySet<StoreErrorCode> = new Set(['unavailable', 'timeo
 const retryMs = 100;
 const maxAttempts = 6;
 
-/** Calls `remember` of every reader once. Never rejects: without history watches begin anew. */
-export async function lookBack(options: LookBackOptions, signal: AbortSignal): Promise<void> {
-  const past = await readPatiently(options, signal);
-  for (const reader of options.readers) {
-    reader.remember(past && { since: past.since, events: past.byPrefix.get(reader.prefix) ?? [] });
+/** Calls `remember` of every receiver once. Never rejects: without history watches begin anew. */
+export async function readHistory(options: ReadHistoryOptions, signal: AbortSignal): Promise<void> {
+  const history = await readPatiently(options, signal);
+  for (const receiver of options.receivers) {
+    receiver.remember(history && { since: history.since, events: history.byPrefix.get(receiver.prefix) ?? [] });
   }
 }
 
 /** Tries again while the store does not answer or moves on, 6 s at most. */
-async function readPatiently(options: LookBackOptions, signal: AbortSignal): Promise<Past | undefined> {
+async function readPatiently(options: ReadHistoryOptions, signal: AbortSignal): Promise<HistoryByPrefix | undefined> {
   const { clock, log } = options;
   for (let attempt = 1; !signal.aborted; attempt++) {
     try {
@@ -70,12 +70,12 @@ async function readPatiently(options: LookBackOptions, signal: AbortSignal): Pro
   return undefined;
 }
 
-interface Past {
+interface HistoryByPrefix {
   readonly since: Revision;
   readonly byPrefix: ReadonlyMap<string, StoreEvent[]>;
 }
 
-async function read(options: LookBackOptions, signal: AbortSignal): Promise<Past> {
+async function read(options: ReadHistoryOptions, signal: AbortSignal): Promise<HistoryByPrefix> {
   const target = await options.store.currentRevision(signal);
   const reach = BigInt(options.maxRevisions ?? defaultMaxRevisions);
   const from = target > reach ? target - reach : 1n;
@@ -89,13 +89,13 @@ async function read(options: LookBackOptions, signal: AbortSignal): Promise<Past
 }
 
 async function follow(
-  { store, root, readers }: LookBackOptions,
+  { store, root, receivers }: ReadHistoryOptions,
   { from, target }: { readonly from: Revision; readonly target: Revision },
   signal: AbortSignal,
-): Promise<Past> {
-  const byPrefix = new Map<string, StoreEvent[]>(readers.map(({ prefix }) => [prefix, []]));
-  const past = { since: from - 1n, byPrefix };
-  if (from > target) return past;
+): Promise<HistoryByPrefix> {
+  const byPrefix = new Map<string, StoreEvent[]>(receivers.map(({ prefix }) => [prefix, []]));
+  const history = { since: from - 1n, byPrefix };
+  if (from > target) return history;
   const start = `${root}/`;
   const stop = new AbortController();
   const watch = { start, end: prefixEnd(start), fromRevision: from, previous: true };
@@ -110,5 +110,5 @@ async function follow(
   }
   stop.abort();
   signal.throwIfAborted();
-  return past;
+  return history;
 }
