@@ -1,6 +1,9 @@
 /**
  * The few parts of ASN.1 DER (X.690) that certificates and certificate requests are made of. Writing is done by
  * nesting calls; reading walks the elements of a buffer without copying.
+ *
+ * Why not @peculiar/x509: loading it takes 48 ms more CPU at the start of each program, and 10 MB more memory, than this
+ * and all that makes certificates with it.
  */
 
 export const tag = {
