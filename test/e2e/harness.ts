@@ -1,6 +1,6 @@
 /** Whole clusters for tests, made and ended by the programs that users run. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { readdir, realpath } from 'node:fs/promises';
 import { get as httpGet } from 'node:http';
 import { networkInterfaces, tmpdir } from 'node:os';
@@ -8,6 +8,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { realClock } from '#apimachinery/clock.js';
 import type { DialectName } from '#apimachinery/dialect.js';
+import { layoutOf } from '#cmd/orch/layout.js';
 import { randomPort } from '#cmd/orch/settings.js';
 
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -77,7 +78,7 @@ export interface TestCluster {
   ctl(...args: string[]): Promise<RunResult>;
   /** Any client that reads KUBECONFIG. */
   client(program: string, args: readonly string[], options?: RunOptions): Promise<RunResult>;
-  /** Stops it and removes its data. */
+  /** Stops it and removes its data; the data stays, and it throws with the program's output, when that fails. */
   destroy(): Promise<void>;
 }
 
@@ -121,31 +122,32 @@ export async function startTestCluster(options: ClusterOptions = {}): Promise<Te
     ...(options.separate === true ? ['--separate'] : []),
     ...(options.args ?? []),
   ];
+  const succeeds = async (...args: string[]): Promise<RunResult> => {
+    const result = await run(orch, args, { timeoutMs: 180_000 });
+    if (result.code === 0) return result;
+    const { code, stdout, stderr } = result;
+    throw new Error(`orch ${args.join(' ')} ended with ${code}\n${stdout}\n${stderr}\n${await logTail(dataDir)}`);
+  };
   const cluster: TestCluster = {
     dataDir,
     config,
-    async up() {
-      const result = await run(orch, upArgs, { timeoutMs: 180_000 });
-      if (result.code !== 0) {
-        throw new Error(
-          `orch up ended with ${result.code}\n${result.stdout}\n${result.stderr}\n${await logTail(dataDir)}`,
-        );
-      }
-      return result;
-    },
+    up: () => succeeds(...upArgs),
     down: () => run(orch, ['down', `--data-dir=${dataDir}`], { timeoutMs: 180_000 }),
     ctl: (...args) => run(join(root, 'bin', 'orchctl'), args, { env: { ORCHCONFIG: config } }),
     client: (program, args, more = {}) =>
       run(program, args, { ...more, env: { KUBECONFIG: config, ORCHCONFIG: config, ...more.env } }),
     async destroy() {
-      await run(orch, ['down', '--delete', `--data-dir=${dataDir}`], { timeoutMs: 180_000 });
-      rmSync(dataDir, { recursive: true, force: true });
+      // Without settings there has been no cluster, and `down` refuses a directory that it does not know.
+      if (existsSync(layoutOf(dataDir).settings)) await succeeds('down', '--delete', `--data-dir=${dataDir}`);
+      else rmSync(dataDir, { recursive: true, force: true });
     },
   };
   try {
     await cluster.up();
   } catch (error) {
-    await cluster.destroy();
+    await cluster.destroy().catch((left: unknown) => {
+      throw new AggregateError([error, left], `${String(error)}\nand then\n${String(left)}`);
+    });
     throw error;
   }
   return cluster;

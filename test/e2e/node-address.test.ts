@@ -39,8 +39,9 @@ t.test('nodes have the address of the default route', { skip }, async (t) => {
       env: { ORCHCONFIG: join(dataDir, 'client.config') },
     });
   t.teardown(async () => {
-    await run(join(root, 'bin', 'orch'), ['down', '--delete', `--data-dir=${dataDir}`]);
+    const down = await run(join(root, 'bin', 'orch'), ['down', '--delete', `--data-dir=${dataDir}`]);
     await run('ip', ['netns', 'delete', namespace]);
+    if (down.code !== 0) throw new Error(`orch down --delete ended with ${down.code}\n${down.stdout}\n${down.stderr}`);
     rmSync(dataDir, { recursive: true, force: true });
   });
   const started = await inside(
