@@ -29,7 +29,7 @@ generate: ## Derive files from the schema declarations
 bench: ## Measure start-up, memory, throughput
 	@hack/bench.sh
 
-fuzz: ## Break bodies, addresses, rights and sizes of requests, and etcd's frames, ten minutes each
+fuzz: ## Break bodies, addresses, rights and sizes of requests, and SPDY and etcd's frames, ten minutes each
 	@hack/fuzz.sh
 
 soak: ## Let clients leave at random moments for ten minutes

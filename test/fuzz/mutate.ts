@@ -171,12 +171,14 @@ const ofJson: readonly [Mutation, ...Mutation[]] = [
   nestJson,
 ];
 
+const mutations = { bytes: everyFormat, json: ofJson, protobuf: ofProtobuf };
+
 /** `bytes` after one to six changes. `other` lends parts. */
-export function mutate(format: 'json' | 'protobuf', bytes: Buffer, random: Random, other: Buffer): Buffer {
+export function mutate(format: keyof typeof mutations, bytes: Buffer, random: Random, other: Buffer): Buffer {
   let result = bytes;
   for (let n = 1 + below(random, 6); n > 0; n--) {
     if (result.length === 0) return other;
-    result = pick(random, format === 'json' ? ofJson : ofProtobuf)(result, random, other).subarray(0, maxBytes);
+    result = pick(random, mutations[format])(result, random, other).subarray(0, maxBytes);
   }
   return result;
 }
