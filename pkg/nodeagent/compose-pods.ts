@@ -12,6 +12,7 @@ import { pullCredentials } from '#nodeagent/images/credentials.js';
 import { ImagePuller } from '#nodeagent/images/puller.js';
 import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
+import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import type { NodeRegistrar } from '#nodeagent/node/registrar.js';
 import { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
@@ -37,6 +38,7 @@ import { TokenManager } from '#nodeagent/volumes/tokens.js';
 export interface PodPartsInput {
   readonly informers: { readonly pods: Informer<Pod>; readonly services: Informer<Service> };
   readonly recorder: EventRecorder;
+  readonly metrics: AgentMetrics;
   readonly labels: RuntimeLabels;
   readonly observer: RuntimeObserver;
   /** Prepared. */
@@ -67,7 +69,7 @@ export async function composePods(
   const { clock, random, log, cri } = deps;
   const { client } = deps.informers;
   const { dialect } = client;
-  const { informers, labels, observer } = input;
+  const { informers, metrics, labels, observer } = input;
   const files = await filesOf(values, deps);
   const events = new PodEvents(input.recorder);
   const objects = deps.objects ?? new ReferencedObjects({ client, clock, random, log });
@@ -79,7 +81,7 @@ export async function composePods(
   const node = () => nodeFacts(deps.nodeName, input.registrar);
   const starters = newStarters(values, deps, { ...input, ...files, objects, events, checker, node });
   const services = {
-    ...{ client, clock, log, cri, events, observer, statuses, prober, volumes, remains, node },
+    ...{ client, clock, log, cri, events, metrics, observer, statuses, prober, volumes, remains, node },
     ...starters,
     ...files,
     runtimeName: input.registrar.runtimeName,
@@ -91,7 +93,7 @@ export async function composePods(
   const manager = new PodManager({
     ...{ log, cri, labels, observer, objects, statuses, remains },
     informer: informers.pods,
-    newWorker: (pod) => new PodWorker({ pod, clock, log, operations: (latest) => podTasks(services, latest) }),
+    newWorker: (pod) => new PodWorker({ pod, clock, log, metrics, operations: (latest) => podTasks(services, latest) }),
   });
   const close = () => {
     prober.close();

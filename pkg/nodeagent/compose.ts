@@ -1,4 +1,5 @@
 /** Puts a node agent together: makes all that it consists of, and ties it. Nothing runs yet. */
+import { Registry } from 'prom-client';
 import { nodes, pods, services } from '#api/core/v1/resources.gen.js';
 import type { Node, Pod, Service } from '#api/core/v1/types.gen.js';
 import { value } from '#apimachinery/quantity.js';
@@ -6,15 +7,17 @@ import { ApiEventRecorder } from '#client/events/recorder.js';
 import type { Informer } from '#client/informer/informer.js';
 import { newLease, newRegistrar } from '#nodeagent/compose-node.js';
 import { composePods } from '#nodeagent/compose-pods.js';
+import { MeasuredCRI } from '#nodeagent/cri/measured-cri.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { LogRotator } from '#nodeagent/logs/rotator.js';
-import { registerAgentMetrics } from '#nodeagent/metrics.js';
+import { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import type { NodeLease } from '#nodeagent/node/lease.js';
 import { LocalMachine } from '#nodeagent/node/machine.js';
 import type { NodeRegistrar } from '#nodeagent/node/registrar.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { type PodManager, podsOfNode } from '#nodeagent/pods/manager.js';
 import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
+import { nodeCounts } from '#nodeagent/runtime/node-counts.js';
 import { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import type { AgentServer } from '#nodeagent/server/agent-server.js';
 import type { StatusManager } from '#nodeagent/status/manager.js';
@@ -44,27 +47,28 @@ export interface AgentParts {
 /** Asks the runtime and the machine who they are. `serverPort`: what the node reports, 0 for none. */
 export async function composeAgent(
   values: NodeAgentOptions,
-  deps: NodeAgentDependencies,
+  given: NodeAgentDependencies,
   serverPort: () => number,
 ): Promise<AgentParts> {
-  const { informers: factory, clock, log, cri, nodeName } = deps;
+  const { informers: factory, clock, log, nodeName } = given;
   const { dialect } = factory.client;
+  const metrics = new AgentMetrics(given.metrics ?? new Registry(), dialect);
+  const cri = new MeasuredCRI(given.cri, { metrics, clock });
+  const deps = { ...given, cri };
   const informers = {
     pods: factory.informer(pods, podsOfNode(nodeName)),
     node: factory.informer(nodes, { fieldSelector: `metadata.name=${nodeName}` }),
     services: factory.informer(services),
   };
   const labels = new RuntimeLabels(dialect);
-  const observer = new RuntimeObserver({ cri, clock, log, labels });
+  const observer = new RuntimeObserver({ cri, clock, log, labels, metrics });
   const machine = deps.machine ?? new LocalMachine('/');
   const registrar = newRegistrar(values, deps, { machine, observer, serverPort });
   await registrar.prepare();
   const recorder = deps.recorder ?? newRecorder(deps);
-  const podParts = await composePods(values, deps, { informers, recorder, labels, observer, registrar });
+  const podParts = await composePods(values, deps, { informers, recorder, metrics, labels, observer, registrar });
   const { manager, statuses, logFiles } = podParts;
-  if (deps.metrics !== undefined) {
-    registerAgentMetrics({ registry: deps.metrics, dialect, nodeName, pods: () => observer.list() });
-  }
+  metrics.observeNode(nodeName, () => nodeCounts(observer.list()));
   const node = {
     ...podParts,
     ...{ clock, log, dialect, cri, observer, nodeName },

@@ -4,7 +4,7 @@
  * Order for every request: what it is for (400) → who asks (401 when a credential is wrong) → whether they may (403) →
  * the route, or the session. All go by the same description of the request.
  */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server as HttpsServer, ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -66,6 +66,8 @@ export interface DaemonServerOptions {
   readonly routes?: (app: DaemonApp) => void;
   /** Called for each new connection, before its handshake. */
   readonly onConnection?: () => void;
+  /** Called for each request, with its method and path as they came; the result when it is over. */
+  readonly onRequest?: (method: string, url: string) => () => void;
   /** Takes an upgraded connection, after authentication and authorization; owns the socket from then on. */
   readonly upgrade?: (upgrade: Upgrade) => void;
 }
@@ -115,6 +117,12 @@ export class DaemonServer {
     if (options.debug !== undefined) addDebugRoutes(this.#app, options.debug);
     options.routes?.(this.#app);
     if (options.onConnection !== undefined) this.#app.server.on('connection', options.onConnection);
+    const { onRequest } = options;
+    if (onRequest !== undefined) {
+      this.#app.server.on('request', ({ method = '', url = '' }: IncomingMessage, response: ServerResponse) => {
+        response.once('close', onRequest(method, url));
+      });
+    }
     this.#app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       this.#onUpgrade(request, socket, head).catch((error) => {
         options.log.error({ err: error }, 'Upgrade failed');
@@ -224,8 +232,9 @@ export class DaemonServer {
   }
 
   async #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const { upgrade } = this.#options;
+    const { upgrade, onRequest } = this.#options;
     socket.on('error', () => socket.destroy());
+    if (onRequest !== undefined) socket.once('close', onRequest(request.method ?? '', request.url ?? ''));
     const refusal = upgrade === undefined ? pathNotFound() : await this.#admit(request);
     const { target, user } = this.#read(request);
     if (refusal !== undefined || upgrade === undefined || user === undefined || target === undefined) {

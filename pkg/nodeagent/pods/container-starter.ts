@@ -6,8 +6,10 @@ import { ContainerConfigError } from '#nodeagent/environment/environment.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import { ImageError, type ImagePuller } from '#nodeagent/images/puller.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
+import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import type { ContainerConfigurator, ContainerToConfigure } from '#nodeagent/pods/container-configurator.js';
 import { defaultGraceSeconds } from '#nodeagent/pods/container-killer.js';
+import type { ContainerKind } from '#nodeagent/pods/plan.js';
 import { StartError, startRetryMs } from '#nodeagent/pods/start-error.js';
 import type { Checker } from '#nodeagent/probes/checker.js';
 import { podIPs } from '#nodeagent/runtime/pod-runtime.js';
@@ -16,6 +18,7 @@ export interface ContainerStarterOptions {
   readonly clock: Clock;
   readonly cri: Pick<RuntimeService, 'createContainer' | 'startContainer' | 'stopContainer'>;
   readonly events: PodEvents;
+  readonly metrics: AgentMetrics;
   readonly checker: Checker;
   readonly puller: Pick<ImagePuller, 'ensure'>;
   readonly logFiles: Pick<LogFiles, 'makeDirectory'>;
@@ -32,6 +35,12 @@ export interface StartOptions extends ContainerToConfigure {
 /** Hooks after the start have no time limit of their own. */
 const postStartLimitMs = 3_600_000;
 
+const containerTypes: Readonly<Record<ContainerKind, string>> = {
+  main: 'container',
+  init: 'init_container',
+  ephemeral: 'ephemeral_container',
+};
+
 export class ContainerStarter {
   readonly #options: ContainerStarterOptions;
 
@@ -41,6 +50,18 @@ export class ContainerStarter {
 
   /** Starts one container and returns its id. Throws StartError; rejects with the signal's reason when it aborts. */
   async start(options: StartOptions): Promise<string> {
+    const { metrics } = this.#options;
+    const type = containerTypes[options.start.kind];
+    metrics.startedContainers.labels(type).inc();
+    try {
+      return await this.#createAndStart(options);
+    } catch (error) {
+      if (error instanceof StartError) metrics.startedContainerErrors.labels(type, error.reason).inc();
+      throw error;
+    }
+  }
+
+  async #createAndStart(options: StartOptions): Promise<string> {
     const { events, cri, clock, logFiles, configurator } = this.#options;
     const { pod, start, sandboxId, sandbox } = options;
     const { container } = start;

@@ -7,6 +7,7 @@ import { type ClusterDNS, podDNS } from '#nodeagent/environment/dns.js';
 import { podHostname } from '#nodeagent/environment/hosts-file.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
+import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import { logDirectoryName, sandboxConfig } from '#nodeagent/pods/runtime-config.js';
 import { StartError, startRetryMs } from '#nodeagent/pods/start-error.js';
 import type { PodCgroups } from '#nodeagent/resources/cgroups.js';
@@ -16,6 +17,7 @@ export interface SandboxStarterOptions {
   readonly clock: Clock;
   readonly cri: Pick<RuntimeService, 'runPodSandbox'>;
   readonly events: PodEvents;
+  readonly metrics: AgentMetrics;
   readonly labels: RuntimeLabels;
   readonly cgroups?: Pick<PodCgroups, 'create' | 'parentOf'>;
   readonly logFiles: Pick<LogFiles, 'makeDirectory'>;
@@ -48,7 +50,8 @@ export class SandboxStarter {
 
   /** Creates and starts the pod's sandbox. Throws StartError after a FailedCreatePodSandBox event. */
   async start(pod: Pod, attempt: number): Promise<void> {
-    const { cri, cgroups, logFiles, events, clock } = this.#options;
+    const { cri, cgroups, logFiles, events, metrics, clock } = this.#options;
+    metrics.startedPods.inc();
     try {
       const config = await this.config(pod, attempt);
       await cgroups?.create(pod);
@@ -57,6 +60,7 @@ export class SandboxStarter {
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
       const message = `Failed to create pod sandbox: ${text}`;
+      metrics.startedPodErrors.inc();
       events.pod(pod, 'Warning', 'FailedCreatePodSandBox', message);
       throw new StartError('CreatePodSandboxError', message, clock.now() + startRetryMs, { cause: error });
     }

@@ -2,6 +2,7 @@
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import type { PodFailure } from '#nodeagent/pods/lifecycle.js';
 import type { NodeFacts } from '#nodeagent/pods/node-facts.js';
 import type { StartBackoff } from '#nodeagent/pods/start-backoff.js';
@@ -16,6 +17,7 @@ import { podStatus } from '#nodeagent/status/pod-status.js';
 export interface ReportServices {
   readonly clock: Clock;
   readonly log: Logger;
+  readonly metrics: AgentMetrics;
   readonly observer: Pick<RuntimeObserver, 'get'>;
   readonly statuses: Pick<StatusManager, 'latest' | 'set'>;
   readonly prober: Pick<Prober, 'isStarted' | 'isReady'>;
@@ -34,6 +36,9 @@ export class StatusReporter {
   #last: Promise<void> = Promise.resolve();
   #failure: PodFailure | undefined;
   #initialized = false;
+  /** Monotonic ms. */
+  readonly #firstSeenMs: number;
+  #wasPending = false;
   /** Once it has ended, what nobody saw end has ended too; once silent, nothing is reported any more. */
   #stage: 'live' | 'ended' | 'silent' = 'live';
 
@@ -41,6 +46,7 @@ export class StatusReporter {
     this.#services = services;
     this.#pod = pod;
     this.#backoff = backoff;
+    this.#firstSeenMs = services.clock.monotonic();
   }
 
   /** Publishes what is now; one report after the other, so that none is overtaken by an older one. Never rejects. */
@@ -103,7 +109,17 @@ export class StatusReporter {
       over: this.#stage === 'ended' && isStopped(runtime),
       ...(this.#failure === undefined ? {} : { failure: this.#failure }),
     });
+    this.#measureStart(status.phase);
     statuses.set(uid, status);
+  }
+
+  /** Of a pod that this agent has seen from its beginning. */
+  #measureStart(phase: string | undefined): void {
+    const { metrics, clock } = this.#services;
+    if (phase === 'Running' && this.#wasPending) {
+      metrics.podStartSeconds.observe((clock.monotonic() - this.#firstSeenMs) / 1000);
+    }
+    this.#wasPending = phase === 'Pending';
   }
 
   /** What the probes say of a main container that runs. */

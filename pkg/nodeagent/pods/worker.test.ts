@@ -1,8 +1,11 @@
+import { Registry } from 'prom-client';
 import t from 'tap';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { type Deferred, deferred } from '#apimachinery/deferred.js';
+import { orchDialect } from '#apimachinery/dialect.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { silentLogger } from '#daemon/log/logger.js';
+import { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import type { Input, Task } from '#nodeagent/pods/lifecycle.js';
 import { type PodOperations, PodWorker } from '#nodeagent/pods/worker.js';
 
@@ -63,9 +66,11 @@ class RecordedOperations implements PodOperations {
 function setUp() {
   const clock = new VirtualClock();
   const operations = new RecordedOperations();
-  const worker = new PodWorker({ pod: pod(), clock, log: silentLogger, operations: () => operations });
+  const registry = new Registry();
+  const metrics = new AgentMetrics(registry, orchDialect);
+  const worker = new PodWorker({ pod: pod(), clock, log: silentLogger, metrics, operations: () => operations });
   worker.start();
-  return { clock, operations, worker };
+  return { clock, operations, worker, registry };
 }
 
 t.test('syncs, rests, and syncs again when something changes or its time has come', async (t) => {
@@ -151,4 +156,36 @@ t.test('does nothing any more when it is stopped', async (t) => {
   worker.poke();
   await clock.advance(60_000);
   t.same(operations.take(), ['prepare']);
+});
+
+t.test('measures each pass by what it was for', async (t) => {
+  const { clock, operations, worker, registry } = setUp();
+  const pass = async (seconds: number, input: Input) => {
+    await clock.advance(seconds * 1000);
+    await operations.answer(input);
+  };
+  await pass(1, nothingToDo);
+  worker.poke();
+  await pass(2, nothingToDo);
+  worker.update(pod({ labels: { a: 'b' } }));
+  worker.poke();
+  await pass(4, nothingToDo);
+  // The poke during the update makes a pass of its own.
+  await pass(8, nothingToDo);
+  worker.update(pod({ deletionTimestamp: '2022-01-01T00:00:00Z' }));
+  for (const _ of ['stopPod', 'conclude', 'removePod', 'deleteObject']) await pass(4, done);
+  await worker.gone;
+  const text = await registry.metrics();
+  const sums = [...text.matchAll(/^nodeagent_pod_worker_duration_seconds_sum\{operation_type="(\w+)"\} (\S+)$/gm)];
+  t.strictSame(
+    sums.map(([, operation, seconds]) => [operation, Number(seconds)]),
+    [
+      ['create', 1],
+      ['sync', 10],
+      ['update', 4],
+      ['kill', 16],
+    ],
+  );
+  t.match(text, /^nodeagent_pod_worker_start_duration_seconds_count 1$/m);
+  t.match(text, /^nodeagent_containers_per_pod_count_sum 1$/m);
 });

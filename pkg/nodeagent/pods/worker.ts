@@ -4,8 +4,10 @@ import type { Clock, Timer } from '#apimachinery/clock.js';
 import { type Deferred, deferred } from '#apimachinery/deferred.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import { podGraceSeconds } from '#nodeagent/pods/container-killer.js';
 import { type Action, type Input, initialState, type State, step, type Task } from '#nodeagent/pods/lifecycle.js';
+import { PassMeter } from '#nodeagent/pods/pass-meter.js';
 
 /** What a worker needs of its pod's tasks and reports; see `podTasks`. */
 export interface PodOperations {
@@ -25,6 +27,7 @@ export interface PodWorkerOptions {
   readonly pod: Pod;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly metrics: AgentMetrics;
   /** `pod`: as the API had it last. */
   readonly operations: (pod: () => Pod) => PodOperations;
 }
@@ -33,12 +36,15 @@ export interface PodWorkerOptions {
 const stopMs = 1000;
 /** A pod that takes longer than this to start says so in its status. */
 const slowSyncMs = 150;
+/** A task is under way. */
+const workingPhases: ReadonlySet<State['phase']> = new Set(['syncing', 'interrupted', 'finishing', 'terminating']);
 
 export class PodWorker {
   readonly uid: string;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #operations: PodOperations;
+  readonly #passes: PassMeter;
   readonly #interrupt = new AbortController();
   readonly #gone: Deferred<void> = deferred();
   #pod: Pod;
@@ -50,6 +56,7 @@ export class PodWorker {
   constructor(options: PodWorkerOptions) {
     this.#clock = options.clock;
     this.#log = options.log;
+    this.#passes = new PassMeter(options);
     this.#pod = options.pod;
     this.uid = options.pod.metadata.uid ?? '';
     this.#operations = options.operations(() => this.#pod);
@@ -73,6 +80,7 @@ export class PodWorker {
   update(pod: Pod): void {
     const specChanged = pod.spec !== this.#pod.spec && !semanticEqual(pod.spec, this.#pod.spec);
     this.#pod = pod;
+    this.#passes.updated();
     if (specChanged) this.#operations.resetBackoff();
     this.#handle(this.#wanted());
   }
@@ -110,8 +118,16 @@ export class PodWorker {
     const before = this.#state.phase;
     const { state, actions } = step(this.#state, input);
     this.#state = state;
+    this.#measure(before, actions);
     if (state.phase !== before) this.#entered(state.phase);
     for (const action of actions) this.#perform(action);
+  }
+
+  #measure(before: State['phase'], actions: readonly Action[]): void {
+    const works = workingPhases.has(this.#state.phase);
+    const anew = actions.some((action) => action.type === 'run' && action.task.type === 'prepare');
+    if (!works || anew) this.#passes.end(before !== 'syncing');
+    if (works) this.#passes.begin(this.#pod.spec.containers.length);
   }
 
   #entered(phase: State['phase']): void {

@@ -6,6 +6,7 @@ import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Container, CRI, PodSandbox, PodSandboxStatus } from '#nodeagent/cri/cri.js';
 import { isCRIError } from '#nodeagent/cri/errors.js';
+import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import type { PodRuntime, RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 
@@ -14,6 +15,7 @@ export interface RuntimeObserverOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly labels: RuntimeLabels;
+  readonly metrics: AgentMetrics;
 }
 
 /** While events come. */
@@ -34,6 +36,7 @@ export class RuntimeObserver {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #labels: RuntimeLabels;
+  readonly #metrics: AgentMetrics;
   readonly #pods = new Map<string, Entry>();
   readonly #uidOf = new Map<string, string>();
   readonly #handlers = new Set<(uid: string) => void>();
@@ -51,6 +54,7 @@ export class RuntimeObserver {
     this.#clock = options.clock;
     this.#log = options.log;
     this.#labels = options.labels;
+    this.#metrics = options.metrics;
   }
 
   /** Lists once, then follows. Rejects when the runtime cannot be listed. */
@@ -140,6 +144,15 @@ export class RuntimeObserver {
 
   /** Lists everything: one call for sandboxes, one for containers, and one for each that changed. */
   async relist(): Promise<void> {
+    const listed = this.#metrics.relisting(this.#clock.monotonic(), this.#clock.now());
+    try {
+      await this.#relist();
+    } finally {
+      listed(this.#clock.monotonic());
+    }
+  }
+
+  async #relist(): Promise<void> {
     const observation = ++this.#observations;
     let sandboxes: PodSandbox[];
     let containers: Container[];

@@ -110,6 +110,32 @@ t.test('serves pods, logs and sessions of a simulated node', async (t) => {
     t.equal((await get(port, '/nothing')).status, 404);
   });
 
+  await t.test('metrics of its own work', async (t) => {
+    await eventually(
+      async () => /_pod_start_duration_seconds_count 1$/m.test((await get(port, '/metrics')).body),
+      'ran',
+    );
+    const { body } = await get(port, '/metrics');
+    const has = (line: RegExp) => t.match(body, line);
+    has(/^nodeagent_runtime_operations_total\{operation_type="run_podsandbox"\} 2$/m);
+    has(/^nodeagent_runtime_operations_duration_seconds_count\{operation_type="start_container"\} 1$/m);
+    has(/^nodeagent_runtime_operations_duration_seconds_bucket\{le="0.0125",operation_type="start_container"\} 1$/m);
+    has(/^nodeagent_run_podsandbox_duration_seconds_count\{runtime_handler=""\} 2$/m);
+    has(/^nodeagent_pod_worker_duration_seconds_count\{operation_type="create"\} 2$/m);
+    has(/^nodeagent_pod_worker_start_duration_seconds_count 2$/m);
+    has(/^nodeagent_pleg_relist_duration_seconds_count \d+$/m);
+    has(/^nodeagent_pleg_last_seen_seconds \d{10}/m);
+    has(/^nodeagent_started_pods_total 2$/m);
+    has(/^nodeagent_started_containers_total\{container_type="container"\} \d+$/m);
+    has(/^nodeagent_started_containers_errors_total\{container_type="container",code="ErrImagePull"\} 1$/m);
+    has(/^nodeagent_containers_per_pod_count_sum 2$/m);
+    has(
+      /^nodeagent_http_requests_total\{method="GET",path="metrics",server_type="readwrite",long_running="false"\} \d+$/m,
+    );
+    has(/^nodeagent_http_requests_total\{method="GET",path="other",server_type="readwrite",long_running="false"\} 1$/m);
+    has(/^nodeagent_http_inflight_requests\{method="GET",path="metrics",[^}]*\} 1$/m);
+  });
+
   await t.test('what pods use and what their probes say', async (t) => {
     const lines = async (path: string) =>
       (await get(port, path)).body.split('\n').map((line) => line.replace(/ \d{13}$/, ''));

@@ -17,6 +17,7 @@ import type { ServingCertificates } from '#daemon/serving/serving-certificate.js
 import { readLog } from '#nodeagent/logs/reader.js';
 import { isRunning, newestContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { AgentServer, AgentServerInput } from '#nodeagent/server/agent-server.js';
+import { agentHttpMetrics } from '#nodeagent/server/http-metrics.js';
 import { logContainer, parseLogRequest, podOnNode } from '#nodeagent/server/log-route.js';
 import { addMetricsRoutes } from '#nodeagent/server/metrics-routes.js';
 import { Sessions } from '#nodeagent/server/sessions.js';
@@ -79,7 +80,12 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
       addRoutes(app, input, debugging);
       if (debugging) addSessionRoutes(app, sessions);
     },
-    ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
+    ...(options.metrics === undefined
+      ? {}
+      : {
+          metrics: options.metrics,
+          onRequest: agentHttpMetrics({ registry: options.metrics, dialect: node.dialect, clock: options.clock }),
+        }),
     ...(debugging && options.debug !== undefined ? { debug: options.debug } : {}),
     ...(debugging ? { upgrade: (upgrade) => sessions.upgrade(upgrade) } : {}),
   });
