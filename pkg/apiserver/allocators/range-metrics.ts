@@ -19,22 +19,22 @@ export function clusterIPMetrics(registry: Registry, dialect: Dialect, cidr: str
   const labels = { cidr };
   const allocated = gauge(registry, {
     name: `${prefix}_allocated_ips`,
-    help: 'Addresses of the range that Services hold, as far as this server has seen.',
+    help: '[ALPHA] Gauge measuring the number of allocated IPs for Services',
     labelNames,
   });
   const available = gauge(registry, {
     name: `${prefix}_available_ips`,
-    help: 'Addresses of the range that are free, as far as this server has seen.',
+    help: '[ALPHA] Gauge measuring the number of available IPs for Services',
     labelNames,
   });
   const allocations = counter(registry, {
     name: `${prefix}_allocation_total`,
-    help: 'Addresses that this server has handed out.',
+    help: '[ALPHA] Number of Cluster IPs allocations',
     labelNames,
   });
   const errors = counter(registry, {
     name: `${prefix}_allocation_errors_total`,
-    help: 'Addresses that were asked for and could not be had.',
+    help: '[ALPHA] Number of errors trying to allocate Cluster IPs',
     labelNames,
   });
   allocations.inc(labels, 0);

@@ -19,17 +19,17 @@ export class AuthenticationMetrics {
   constructor(registry: Registry) {
     this.#users = new PlainCounter(registry, {
       name: 'authenticated_user_requests',
-      help: 'Authenticated requests by the kind of their user.',
+      help: '[ALPHA] Counter of authenticated requests broken out by username.',
       labelNames: ['username'],
     });
     const attempts = new PlainCounter(registry, {
       name: 'authentication_attempts',
-      help: 'Requests that were asked who they come from, by result.',
+      help: '[ALPHA] Counter of authenticated attempts.',
       labelNames: ['result'],
     });
     const seconds = new PlainHistogram(registry, {
       name: 'authentication_duration_seconds',
-      help: 'Time that it took to find out who asks, by result.',
+      help: '[ALPHA] Authentication duration in seconds broken out by result.',
       labelNames: ['result'],
       buckets: exponentialBuckets(0.001, 2, 15),
     });
@@ -66,18 +66,18 @@ export interface TokenCacheMetrics {
 export function tokenCacheMetrics(registry: Registry): TokenCacheMetrics {
   const requests = new PlainCounter(registry, {
     name: 'authentication_token_cache_request_total',
-    help: 'Tokens looked up in the cache, by whether they were in it.',
+    help: '[ALPHA] Tokens looked up in the cache, by whether they were in it.',
     labelNames: ['status'],
   });
   const seconds = new PlainHistogram(registry, {
     name: 'authentication_token_cache_request_duration_seconds',
-    help: 'Time until it was known who a token belongs to, by whether it was in the cache.',
+    help: '[ALPHA] Time until it was known who a token belongs to, by whether it was in the cache.',
     labelNames: ['status'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   });
   const fetches = new PlainCounter(registry, {
     name: 'authentication_token_cache_fetch_total',
-    help: 'Tokens that were not in the cache, by whether they could be judged.',
+    help: '[ALPHA] Tokens that were not in the cache, by whether they could be judged.',
     labelNames: ['status'],
   });
   const series = {
@@ -87,7 +87,7 @@ export function tokenCacheMetrics(registry: Registry): TokenCacheMetrics {
   let active = 0;
   gauge(registry, {
     name: 'authentication_token_cache_active_fetch_count',
-    help: 'Tokens that are being judged.',
+    help: '[ALPHA] Tokens that are being judged.',
     labelNames: ['status'],
     collect() {
       this.set({ status: 'in_flight' }, active);

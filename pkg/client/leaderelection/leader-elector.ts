@@ -93,7 +93,7 @@ export class LeaderElector {
     else {
       const master = gauge(metrics, {
         name: 'leader_election_master_status',
-        help: 'Whether this process leads (1) or not (0), by lock',
+        help: "[ALPHA] Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. 'name' is the string used to identify the lease. Please make sure to group by name.",
         labelNames: ['name'],
       });
       this.#setMaster = (leading) => master.set({ name }, leading ? 1 : 0);

@@ -16,18 +16,18 @@ const durationBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 export function requestMetrics(registry: Registry, host: string): RequestMetrics {
   const requests = counter(registry, {
     name: 'rest_client_requests_total',
-    help: 'Number of HTTP requests, by status code, method and host',
+    help: '[ALPHA] Number of HTTP requests, partitioned by status code, method, and host.',
     labelNames: ['code', 'host', 'method'],
   });
   const durations = histogram(registry, {
     name: 'rest_client_request_duration_seconds',
-    help: 'Request latency in seconds, by verb and host',
+    help: '[ALPHA] Request latency in seconds. Broken down by verb, and host.',
     labelNames: ['host', 'verb'],
     buckets: durationBuckets,
   });
   const waits = histogram(registry, {
     name: 'rest_client_rate_limiter_duration_seconds',
-    help: 'Seconds that requests wait for the client side rate limiter, by verb and host',
+    help: '[ALPHA] Client side rate limiter latency in seconds. Broken down by verb, and host.',
     labelNames: ['host', 'verb'],
     buckets: durationBuckets,
   });

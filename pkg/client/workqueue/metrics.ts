@@ -44,23 +44,23 @@ export class WorkQueueMetrics {
     if (registry === undefined || name === undefined) return noMetrics;
     const adds = counter(registry, {
       name: 'workqueue_adds_total',
-      help: 'Total number of adds handled by workqueue',
+      help: '[ALPHA] Total number of adds handled by workqueue',
       labelNames: ['name'],
     }).labels(name);
     const retries = counter(registry, {
       name: 'workqueue_retries_total',
-      help: 'Total number of retries handled by workqueue',
+      help: '[ALPHA] Total number of retries handled by workqueue',
       labelNames: ['name'],
     }).labels(name);
     const queued = histogram(registry, {
       name: 'workqueue_queue_duration_seconds',
-      help: 'Seconds an item stays in workqueue before being requested',
+      help: '[ALPHA] How long in seconds an item stays in workqueue before being requested.',
       labelNames: ['name'],
       buckets: bucketsSeconds,
     }).labels(name);
     const worked = histogram(registry, {
       name: 'workqueue_work_duration_seconds',
-      help: 'Seconds that processing an item from workqueue takes',
+      help: '[ALPHA] How long in seconds processing an item from workqueue takes.',
       labelNames: ['name'],
       buckets: bucketsSeconds,
     }).labels(name);
@@ -92,14 +92,16 @@ export class WorkQueueMetrics {
         },
       });
     };
-    declare('workqueue_depth', 'Current depth of workqueue', (state) => state.depth());
+    declare('workqueue_depth', '[ALPHA] Current depth of workqueue', (state) => state.depth());
     declare(
       'workqueue_unfinished_work_seconds',
-      'Seconds of work in progress that no finished item shows yet',
+      "[ALPHA] How many seconds of work has done that is in progress and hasn't been observed by work_duration. Large values indicate stuck threads. One can deduce the number of stuck threads by observing the rate at which this increases.",
       (state) => state.runningSeconds().reduce((sum, seconds) => sum + seconds, 0),
     );
-    declare('workqueue_longest_running_processor_seconds', 'Seconds the longest running processor has taken', (state) =>
-      state.runningSeconds().reduce((max, seconds) => Math.max(max, seconds), 0),
+    declare(
+      'workqueue_longest_running_processor_seconds',
+      '[ALPHA] How many seconds has the longest running processor for workqueue been running.',
+      (state) => state.runningSeconds().reduce((max, seconds) => Math.max(max, seconds), 0),
     );
   }
 }

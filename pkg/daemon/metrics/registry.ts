@@ -29,7 +29,7 @@ export function createRegistry(options: CreateRegistryOptions): Registry {
   };
   gauge(registry, {
     name: `${options.dialect.product}_build_info`,
-    help: 'Always 1; the labels tell version and build',
+    help: `[ALPHA] A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree state, build date, Go version, and compiler from which ${options.dialect.displayName} was built, and platform on which it is running.`,
     labelNames: Object.keys(labels),
   }).set(labels, 1);
   if (options.process !== undefined) registerProcessMetrics(registry, options.process);

@@ -48,46 +48,46 @@ export function schedulerMetrics(registry: Registry): SchedulerMetrics {
   const byResult = ['result', 'profile'];
   const attempts = new PlainCounter(registry, {
     name: 'scheduler_schedule_attempts_total',
-    help: 'Tries to schedule pods, by result and profile.',
+    help: "[STABLE] Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be scheduled, while 'error' means an internal scheduler problem.",
     labelNames: byResult,
   });
   const attemptSeconds = new PlainHistogram(registry, {
     name: 'scheduler_scheduling_attempt_duration_seconds',
-    help: 'Time of one try to schedule a pod, binding included.',
+    help: '[STABLE] Scheduling attempt latency in seconds (scheduling algorithm + binding)',
     labelNames: byResult,
     buckets: attemptBuckets,
   });
   const endToEndSeconds = new PlainHistogram(registry, {
     name: 'scheduler_e2e_scheduling_duration_seconds',
-    help: 'The same as scheduler_scheduling_attempt_duration_seconds, under its name up to 1.23.',
+    help: '[ALPHA] (Deprecated since 1.23.0) E2e scheduling latency in seconds (scheduling algorithm + binding). This metric is replaced by scheduling_attempt_duration_seconds.',
     labelNames: byResult,
     buckets: attemptBuckets,
   });
   const algorithmSeconds = new PlainHistogram(registry, {
     name: 'scheduler_scheduling_algorithm_duration_seconds',
-    help: 'Time of one scheduling decision.',
+    help: '[ALPHA] Scheduling algorithm latency in seconds',
     buckets: attemptBuckets,
   }).labels();
   const podSeconds = new PlainHistogram(registry, {
     name: 'scheduler_pod_scheduling_duration_seconds',
-    help: 'Time from the first sight of a pod to its binding, by the number of tries.',
+    help: '[STABLE] E2e latency for a pod being scheduled which may include multiple scheduling attempts.',
     labelNames: ['attempts'],
     buckets: exponentialBuckets(0.01, 4, 10),
   });
   const podAttempts = new PlainHistogram(registry, {
     name: 'scheduler_pod_scheduling_attempts',
-    help: 'Tries that pods took until they were bound.',
+    help: '[STABLE] Number of attempts to successfully schedule a pod.',
     buckets: exponentialBuckets(1, 2, 5),
   }).labels();
   const pointSeconds = new PlainHistogram(registry, {
     name: 'scheduler_framework_extension_point_duration_seconds',
-    help: 'Time that all plugins of an extension point took together.',
+    help: '[STABLE] Latency for running all plugins of a specific extension point.',
     labelNames: ['extension_point', 'status', 'profile'],
     buckets: exponentialBuckets(0.0001, 2, 12),
   });
   const incoming = new PlainCounter(registry, {
     name: 'scheduler_queue_incoming_pods_total',
-    help: 'Pods that came into a queue, by queue and by what brought them there.',
+    help: '[STABLE] Number of pods added to scheduling queues by event and queue type.',
     labelNames: ['queue', 'event'],
   });
   const recorder = new Plugins(registry);
@@ -126,7 +126,7 @@ class Plugins implements PluginRecorder {
   constructor(registry: Registry) {
     this.#seconds = new PlainHistogram(registry, {
       name: 'scheduler_plugin_execution_duration_seconds',
-      help: 'Time of one call of a plugin at an extension point; measured in one of ten cycles.',
+      help: '[ALPHA] Duration for running a plugin at a specific extension point.',
       labelNames: ['plugin', 'extension_point', 'status'],
       buckets: exponentialBuckets(0.00001, 2.25, 10),
     });
@@ -169,24 +169,32 @@ function stateGauges(registry: Registry): SchedulerMetrics['observe'] {
     });
   declare(
     'scheduler_pending_pods',
-    'Pods that wait, by queue: to be tried now (active), after their back-off, or when something happens.',
+    "[STABLE] Number of pending pods, by the queue type. 'active' means number of pods in activeQ; 'backoff' means number of pods in backoffQ; 'unschedulable' means number of pods in unschedulablePods.",
     ['queue'],
     ({ pending }) => Object.entries(pending).map(([queue, pods]) => [{ queue }, pods] as const),
   );
   declare(
     'scheduler_unschedulable_pods',
-    'Waiting pods by each plugin that rejected them.',
+    '[ALPHA] The number of unschedulable pods broken down by plugin name. A pod will increment the gauge for all plugins that caused it to not schedule and so this metric have meaning only when broken down by plugin.',
     ['plugin', 'profile'],
     ({ unschedulable }) => unschedulable.map(({ plugin, profile, pods }) => [{ plugin, profile }, pods] as const),
   );
-  declare('scheduler_scheduler_cache_size', 'Nodes, pods and assumed pods in the cache.', ['type'], ({ cache }) => [
-    [{ type: 'nodes' }, cache.nodes],
-    [{ type: 'pods' }, cache.pods],
-    [{ type: 'assumed_pods' }, cache.assumedPods],
-  ]);
-  declare('scheduler_scheduler_goroutines', 'Work under way, by its kind.', ['operation'], ({ bindings }) => [
-    [{ operation: 'binding' }, bindings],
-  ]);
+  declare(
+    'scheduler_scheduler_cache_size',
+    '[ALPHA] Number of nodes, pods, and assumed (bound) pods in the scheduler cache.',
+    ['type'],
+    ({ cache }) => [
+      [{ type: 'nodes' }, cache.nodes],
+      [{ type: 'pods' }, cache.pods],
+      [{ type: 'assumed_pods' }, cache.assumedPods],
+    ],
+  );
+  declare(
+    'scheduler_scheduler_goroutines',
+    '[ALPHA] Number of running goroutines split by the work they do such as binding.',
+    ['operation'],
+    ({ bindings }) => [[{ operation: 'binding' }, bindings]],
+  );
   return (state) => {
     current = state;
   };

@@ -1,0 +1,116 @@
+/** Every daemon says at `/metrics` what its counterpart of release 1.24 says. */
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { pods } from '#api/core/v1/resources.gen.js';
+import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { simulatedEndpoint } from '#nodeagent/simulated/node.js';
+import { freePort, startApi, until } from '#test/integration/daemons/api.js';
+import { exposition } from '#test/integration/metrics/exposition.js';
+import { readMetrics } from '#test/integration/metrics/read-metrics.js';
+import {
+  apiServerMetrics,
+  controllerManagerMetrics,
+  leftOut,
+  nodeAgentMetrics,
+  type ReleaseMetric,
+  schedulerMetrics,
+} from '#test/integration/metrics/release-metrics.js';
+
+t.setTimeout(120_000);
+
+function fullName(name: string): string {
+  if (name.startsWith('_')) return `${dialect.components.nodeAgent}${name}`;
+  return name.replace('*', dialect.product);
+}
+
+function check(t: Test, text: string, wanted: readonly ReleaseMetric[]): void {
+  const families = exposition(text);
+  for (const { name, type, stability, labels } of wanted) {
+    const family = families.get(fullName(name));
+    t.equal(family?.type, type, name);
+    const prefix = /^\[(\w+)\] /.exec(family?.help ?? '')?.[1] ?? '-';
+    t.equal(prefix, stability, `${name}: stability`);
+    // A series without labels is there from the start; others when there is something to count.
+    if (labels.length === 0 || (family?.series ?? 0) > 0) t.same(family?.labels, labels, `${name}: labels`);
+  }
+  for (const [beginning, why] of Object.entries(leftOut)) {
+    const name = fullName(beginning);
+    t.same(
+      [...families.keys()].filter((found) => found.startsWith(name)),
+      [],
+      `${beginning}: ${why}`,
+    );
+  }
+  for (const [name, { help }] of families) {
+    if (!help.startsWith('[')) continue;
+    t.ok(
+      wanted.some((metric) => fullName(metric.name) === name),
+      `${name}: says that it is of the release`,
+    );
+  }
+}
+
+t.test('the metrics of every daemon', async (t) => {
+  const {
+    config,
+    folder,
+    port: apiPort,
+    start,
+    client,
+  } = await startApi(t, {
+    dialect,
+    args: ['--disable-admission-plugins=ServiceAccount'],
+  });
+  const loop = async (name: string) => {
+    const port = await freePort();
+    start(name, [
+      `--orchconfig=${config}`,
+      '--bind-address=127.0.0.1',
+      `--secure-port=${port}`,
+      '--authorization-always-allow-paths=/metrics',
+    ]);
+    return port;
+  };
+  const agentPort = await freePort();
+  start('nodeagent', [
+    `--kubeconfig=${config}`,
+    `--container-runtime-endpoint=${simulatedEndpoint}`,
+    '--address=127.0.0.1',
+    '--hostname-override=node-1',
+    `--port=${agentPort}`,
+    '--healthz-port=0',
+    '--read-only-port=0',
+    `--root-dir=${join(folder, 'node')}`,
+    `--cert-dir=${join(folder, 'node-pki')}`,
+    '--authorization-mode=AlwaysAllow',
+  ]);
+  const managerPort = await loop('orch-controller-manager');
+  const schedulerPort = await loop('orch-scheduler');
+  await until('a pod runs', async () => {
+    const namespace = 'default';
+    const [pod] = (await client.resource(pods).list({ namespace })).items;
+    const spec = { nodeName: 'node-1', containers: [{ name: 'c', image: 'docker.io/test/app:1' }] };
+    if (pod === undefined) {
+      await client.resource(pods).create({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace }, spec });
+    }
+    return pod?.status?.phase === 'Running';
+  });
+  const rows = [
+    { daemon: 'API server', port: apiPort, wanted: apiServerMetrics },
+    { daemon: 'controller manager', port: managerPort, wanted: controllerManagerMetrics },
+    { daemon: 'scheduler', port: schedulerPort, wanted: schedulerMetrics },
+    { daemon: 'node agent', port: agentPort, wanted: nodeAgentMetrics },
+  ];
+  for (const { daemon, port, wanted } of rows) {
+    await t.test(daemon, async (t) => {
+      const headers = daemon === 'API server' ? { authorization: 'Bearer root' } : {};
+      let text = '';
+      await until(`metrics of the ${daemon}`, async () => {
+        const answer = await readMetrics(port, '/metrics', headers);
+        text = answer.text;
+        return answer.status === 200 && (daemon === 'API server' || text.includes('reflector_lists_total{'));
+      });
+      check(t, text, wanted);
+    });
+  }
+});

@@ -1,0 +1,185 @@
+/**
+ * What the daemons of release 1.24 expose, as far as it can be true here: name, type, stability, labels (those of buckets
+ * and quantiles left out). A name that begins with `_` has the agent's name in front, one with `*` the product's.
+ */
+export interface ReleaseMetric {
+  readonly name: string;
+  readonly type: string;
+  readonly stability: string;
+  /** Sorted. */
+  readonly labels: readonly string[];
+}
+
+function rows(text: string): ReleaseMetric[] {
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [name = '', type = '', stability = '', ...labels] = line.split(' ');
+      return { name, type, stability, labels: labels.sort() };
+    });
+}
+
+const ofAll = rows(`
+*_build_info gauge ALPHA build_date compiler git_commit git_tree_state git_version go_version major minor platform
+process_cpu_seconds_total counter -
+process_max_fds gauge -
+process_open_fds gauge -
+process_resident_memory_bytes gauge -
+process_start_time_seconds gauge -
+process_virtual_memory_bytes gauge -
+process_virtual_memory_max_bytes gauge -`);
+
+const ofClients = rows(`
+rest_client_requests_total counter ALPHA code host method
+rest_client_request_duration_seconds histogram ALPHA host verb
+rest_client_rate_limiter_duration_seconds histogram ALPHA host verb`);
+
+const ofLeaders = rows('leader_election_master_status gauge ALPHA name');
+
+export const apiServerMetrics: readonly ReleaseMetric[] = [
+  ...ofAll,
+  ...rows(`
+apiserver_admission_controller_admission_duration_seconds histogram STABLE name operation rejected type
+apiserver_admission_step_admission_duration_seconds histogram STABLE operation rejected type
+apiserver_admission_step_admission_duration_seconds_summary summary ALPHA operation rejected type
+apiserver_cache_list_fetched_objects_total counter ALPHA index resource_prefix
+apiserver_cache_list_returned_objects_total counter ALPHA resource_prefix
+apiserver_cache_list_total counter ALPHA index resource_prefix
+apiserver_current_inflight_requests gauge STABLE request_kind
+apiserver_dropped_requests_total counter ALPHA request_kind
+apiserver_init_events_total counter ALPHA resource
+apiserver_longrunning_requests gauge ALPHA component group resource scope subresource verb version
+apiserver_request_aborts_total counter ALPHA group resource scope subresource verb version
+apiserver_request_duration_seconds histogram STABLE component dry_run group resource scope subresource verb version
+apiserver_request_filter_duration_seconds histogram ALPHA filter
+apiserver_request_post_timeout_total counter ALPHA source status
+apiserver_request_slo_duration_seconds histogram ALPHA component group resource scope subresource verb version
+apiserver_request_terminations_total counter ALPHA code component group resource scope subresource verb version
+apiserver_request_total counter STABLE code component dry_run group resource scope subresource verb version
+apiserver_requested_deprecated_apis gauge STABLE group removed_release resource subresource version
+apiserver_response_sizes histogram STABLE component group resource scope subresource verb version
+apiserver_selfrequest_total counter ALPHA resource subresource verb
+apiserver_storage_list_evaluated_objects_total counter ALPHA resource
+apiserver_storage_list_fetched_objects_total counter ALPHA resource
+apiserver_storage_list_returned_objects_total counter ALPHA resource
+apiserver_storage_list_total counter ALPHA resource
+apiserver_storage_objects gauge STABLE resource
+apiserver_storage_transformation_duration_seconds histogram ALPHA transformation_type
+apiserver_storage_transformation_operations_total counter ALPHA status transformation_type transformer_prefix
+apiserver_terminated_watchers_total counter ALPHA resource
+apiserver_tls_handshake_errors_total counter ALPHA
+apiserver_watch_cache_events_dispatched_total counter ALPHA resource
+apiserver_watch_cache_watch_cache_initializations_total counter ALPHA resource
+apiserver_watch_events_sizes histogram ALPHA group kind version
+apiserver_watch_events_total counter ALPHA group kind version
+authenticated_user_requests counter ALPHA username
+authentication_attempts counter ALPHA result
+authentication_duration_seconds histogram ALPHA result
+authentication_token_cache_active_fetch_count gauge ALPHA status
+authentication_token_cache_fetch_total counter ALPHA status
+authentication_token_cache_request_duration_seconds histogram ALPHA status
+authentication_token_cache_request_total counter ALPHA status
+etcd_bookmark_counts gauge ALPHA resource
+etcd_db_total_size_in_bytes gauge ALPHA endpoint
+etcd_lease_object_counts histogram ALPHA
+etcd_request_duration_seconds histogram ALPHA operation type
+*_apiserver_clusterip_allocator_allocated_ips gauge ALPHA cidr
+*_apiserver_clusterip_allocator_allocation_errors_total counter ALPHA cidr
+*_apiserver_clusterip_allocator_allocation_total counter ALPHA cidr
+*_apiserver_clusterip_allocator_available_ips gauge ALPHA cidr
+watch_cache_capacity gauge ALPHA resource`),
+];
+
+export const controllerManagerMetrics: readonly ReleaseMetric[] = [
+  ...ofAll,
+  ...ofClients,
+  ...ofLeaders,
+  ...rows(`
+workqueue_adds_total counter ALPHA name
+workqueue_depth gauge ALPHA name
+workqueue_longest_running_processor_seconds gauge ALPHA name
+workqueue_queue_duration_seconds histogram ALPHA name
+workqueue_retries_total counter ALPHA name
+workqueue_unfinished_work_seconds gauge ALPHA name
+workqueue_work_duration_seconds histogram ALPHA name`),
+];
+
+export const schedulerMetrics: readonly ReleaseMetric[] = [
+  ...ofAll,
+  ...ofClients,
+  ...ofLeaders,
+  ...rows(`
+scheduler_framework_extension_point_duration_seconds histogram STABLE extension_point profile status
+scheduler_pending_pods gauge STABLE queue
+scheduler_plugin_execution_duration_seconds histogram ALPHA extension_point plugin status
+scheduler_pod_scheduling_attempts histogram STABLE
+scheduler_pod_scheduling_duration_seconds histogram STABLE attempts
+scheduler_queue_incoming_pods_total counter STABLE event queue
+scheduler_schedule_attempts_total counter STABLE profile result
+scheduler_scheduler_cache_size gauge ALPHA type
+scheduler_scheduler_goroutines gauge ALPHA operation
+scheduler_scheduling_algorithm_duration_seconds histogram ALPHA
+scheduler_scheduling_attempt_duration_seconds histogram STABLE profile result
+scheduler_unschedulable_pods gauge ALPHA plugin profile`),
+];
+
+export const nodeAgentMetrics: readonly ReleaseMetric[] = [
+  ...ofAll,
+  ...ofClients,
+  ...rows(`
+_containers_per_pod_count histogram ALPHA
+_http_inflight_requests gauge ALPHA long_running method path server_type
+_http_requests_duration_seconds histogram ALPHA long_running method path server_type
+_http_requests_total counter ALPHA long_running method path server_type
+_node_name gauge ALPHA node
+_pleg_last_seen_seconds gauge ALPHA
+_pleg_relist_duration_seconds histogram ALPHA
+_pleg_relist_interval_seconds histogram ALPHA
+_pod_start_duration_seconds histogram ALPHA
+_pod_worker_duration_seconds histogram ALPHA operation_type
+_pod_worker_start_duration_seconds histogram ALPHA
+_run_podsandbox_duration_seconds histogram ALPHA runtime_handler
+_run_podsandbox_errors_total counter ALPHA runtime_handler
+_running_containers gauge ALPHA container_state
+_running_pods gauge ALPHA
+_runtime_operations_duration_seconds histogram ALPHA operation_type
+_runtime_operations_errors_total counter ALPHA operation_type
+_runtime_operations_total counter ALPHA operation_type
+_started_containers_errors_total counter ALPHA code container_type
+_started_containers_total counter ALPHA container_type
+_started_pods_errors_total counter ALPHA
+_started_pods_total counter ALPHA`),
+];
+
+/** What the release has besides, by the beginning of the name, and why it is not here. None of them may appear. */
+export const leftOut: Readonly<Record<string, string>> = {
+  aggregator_: 'there is no aggregation of other API servers',
+  apiserver_admission_webhook_: 'no webhook is called',
+  apiserver_audit_: 'there is no audit log',
+  apiserver_client_certificate_expiration_seconds:
+    'how long a certificate still lasts is not looked at for each request',
+  apiserver_current_inqueue_requests: 'requests wait in no queue: they are served or refused',
+  apiserver_egress_dialer_: 'there is no egress proxy',
+  apiserver_envelope_encryption_: 'there is no key management service',
+  apiserver_flowcontrol_: 'priority levels are stored, but requests are limited by their kind only',
+  apiserver_kube_aggregator_: 'there is no aggregation of other API servers',
+  apiserver_longrunning_gauge: 'deprecated since 1.23, and hidden in 1.24',
+  apiserver_registered_watchers: 'deprecated since 1.23, and hidden in 1.24',
+  apiserver_webhooks_: 'no webhook is called',
+  field_validation_request_duration_seconds: 'fields are validated with the decoding, which is not measured apart',
+  go_: 'there is no Go runtime; nodejs_ tells of the one there is',
+  scheduler_e2e_scheduling_duration_seconds: 'deprecated since 1.23, and hidden in 1.24',
+  scheduler_preemption_: 'pods are not preempted',
+  scheduler_scheduler_permit_: 'no plugin makes pods wait',
+  storage_operation_: 'volumes are files: nothing is attached or mounted by an operation of its own',
+  _certificate_manager_: 'certificates of the node are renewed by whoever gives them to it',
+  _cgroup_manager_duration_seconds: 'cgroups are directories that the agent makes itself',
+  _device_plugin_: 'there are no device plugins',
+  _evictions: 'pods are not evicted for want of resources',
+  _pleg_discard_events: 'changes of the runtime wait in no channel, so none can be dropped',
+  _pod_resources_endpoint_: 'there is no such endpoint',
+  _preemptions: 'pods are not preempted by the agent',
+  _started_host_process_containers_: 'of another operating system',
+  _volume_stats_: 'use of volumes is told by /stats/summary only',
+};
