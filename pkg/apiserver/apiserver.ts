@@ -23,7 +23,7 @@ import { ByteBudget } from '#apiserver/http/byte-budget.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiHandler, ApiRequest, ApiResponse, UpgradeHandler } from '#apiserver/http/exchange.js';
 import { RequestMetrics } from '#apiserver/http/metrics.js';
-import { type ConnectionLimits, HttpsServer, type TLSMaterial } from '#apiserver/http/server.js';
+import { HttpsServer, type ServerLimits, type TLSMaterial } from '#apiserver/http/server.js';
 import { ResponseWriter } from '#apiserver/http/write-response.js';
 import { OpenApi } from '#apiserver/openapi/openapi.js';
 import { Pipeline } from '#apiserver/pipeline/pipeline.js';
@@ -87,7 +87,7 @@ export interface ListenOptions {
   /** True for a request whose HTTP/2 connection is to be made anew. */
   readonly goAway?: () => boolean;
   /** Times that connections have; absent: 1.24's. */
-  readonly limits?: Partial<ConnectionLimits>;
+  readonly limits?: Partial<ServerLimits>;
 }
 
 export interface ApiServerOptions {

@@ -8,6 +8,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { Peer } from '#apiserver/http/server-request.js';
+import { tcpKeepAliveMs } from '#daemon/serving/connection-limits.js';
 
 export interface ConnectionsOptions {
   readonly clock: Clock;
@@ -33,8 +34,6 @@ interface Idle {
   sinceMs: number;
 }
 
-/** Silence after which the system asks whether the client is still there. */
-const tcpKeepAliveMs = 30_000;
 /** Looks within the time that a connection may be idle. */
 const looks = 6;
 

@@ -24,6 +24,12 @@ import { BodyTooLargeError, readBody } from '#apiserver/http/request-body.js';
 import { type Peer, ServerRequest } from '#apiserver/http/server-request.js';
 import { ConnectionLostError, type ResponseWriter } from '#apiserver/http/write-response.js';
 import type { Logger } from '#daemon/log/logger.js';
+import {
+  type ConnectionLimits,
+  http1Limits,
+  maxHeaderBytes,
+  standardLimits,
+} from '#daemon/serving/connection-limits.js';
 
 /** PEM texts. Given again to `reloadTLS` when the files change. */
 export interface TLSMaterial {
@@ -53,7 +59,7 @@ export interface ServerOptions {
   readonly clock: Clock;
   readonly maxBodyBytes: number;
   /** Absent: 1.24's. */
-  readonly limits?: Partial<ConnectionLimits>;
+  readonly limits?: Partial<ServerLimits>;
   /** Streams that one HTTP/2 connection may have open; absent or 0: 1.24's 250. */
   readonly maxConcurrentStreams?: number | undefined;
   /** Value of the Strict-Transport-Security header; absent or empty: none. */
@@ -71,31 +77,13 @@ export interface ServerObserver {
   aborted(request: Pick<ApiRequest, 'method' | 'url' | 'headers'>): void;
 }
 
-/** What one connection may take of the server's time. */
-export interface ConnectionLimits {
-  /** Between two requests, or without any. */
-  readonly idleMs: number;
-  /** For the TLS handshake. */
-  readonly handshakeMs: number;
-  /** For the headers of one request. */
-  readonly headersMs: number;
-  /** For a whole request over HTTP/1.1 to arrive; how long its answer takes is not limited here. */
-  readonly requestMs: number;
+export interface ServerLimits extends ConnectionLimits {
   /** For a client to take an answer that came before its body had ended. */
   readonly lingerMs: number;
 }
 
-/** The first three are 1.24's: IdleTimeout, and twice ReadHeaderTimeout. */
-const standardLimits: ConnectionLimits = {
-  idleMs: 90_000,
-  handshakeMs: 32_000,
-  headersMs: 32_000,
-  requestMs: 65_000,
-  lingerMs: 5_000,
-};
+const lingerMs = 5_000;
 
-/** How often Node.js looks for connections that have used up their time. */
-const checkingMs = 2_000;
 /** Bytes of a refused body that are read for the sake of the answer, in terms of the largest body. */
 const lingerBodies = 10;
 
@@ -110,8 +98,6 @@ interface Exchange {
 type AnyRequest = IncomingMessage | Http2ServerRequest;
 type AnyResponse = ServerResponse | Http2ServerResponse;
 
-/** Bytes of all headers: tokens can be long. */
-const maxHeaderBytes = 64 * 1024;
 const defaultConcurrentStreams = 250;
 
 /** Why the work for an answer is stopped of which only the head is wanted. */
@@ -132,14 +118,14 @@ export class HttpsServer {
   readonly #options: ServerOptions;
   #tls: TLSMaterial;
   readonly #server: Http2SecureServer;
-  readonly #limits: ConnectionLimits;
+  readonly #limits: ServerLimits;
   readonly #connections: Connections;
   #closing: Promise<void> | undefined;
 
   constructor(options: ServerOptions) {
     this.#options = options;
     this.#tls = options.tls;
-    this.#limits = { ...standardLimits, ...options.limits };
+    this.#limits = { ...standardLimits, lingerMs, ...options.limits };
     this.#connections = new Connections({
       clock: options.clock,
       idleMs: this.#limits.idleMs,
@@ -227,15 +213,8 @@ export class HttpsServer {
     server.on('checkContinue', (request: AnyRequest, response: AnyResponse) => {
       void this.#serve(request, response, true);
     });
-    const { idleMs, headersMs, requestMs } = this.#limits;
     // These hold for the HTTP/1.1 side; the type of an HTTP/2 server does not mention them.
-    Object.assign(server, {
-      keepAliveTimeout: idleMs,
-      headersTimeout: headersMs,
-      requestTimeout: requestMs,
-      connectionsCheckingInterval: Math.min(checkingMs, headersMs),
-      maxHeaderSize: maxHeaderBytes,
-    });
+    Object.assign(server, { ...http1Limits(this.#limits), maxHeaderSize: maxHeaderBytes });
     server.setTimeout(0);
     server.on('secureConnection', (socket: TLSSocket) => this.#connections.add(socket));
     server.on('session', (session) => this.#connections.addSession(session));

@@ -16,7 +16,7 @@ import { loadServingCertificates } from '#daemon/serving/serving-certificate.js'
 import type { ReviewClient } from '#daemon/serving/user.js';
 
 export interface CreateDaemonServerOptions
-  extends Pick<DaemonServerOptions, 'attributes' | 'routes' | 'upgrade' | 'debug'> {
+  extends Pick<DaemonServerOptions, 'attributes' | 'routes' | 'upgrade' | 'debug' | 'limits'> {
   /** The daemon's name: of the self-signed certificate and its files. */
   readonly name: string;
   readonly values: ServingValues & DelegatedAuthValues & Partial<MetricsValues>;
@@ -33,7 +33,7 @@ export interface CreateDaemonServerOptions
 
 /** The server, not yet listening; undefined when `--secure-port` is 0. Throws OptionsError for unusable files. */
 export async function createDaemonServer(options: CreateDaemonServerOptions): Promise<DaemonServer | undefined> {
-  const { values, name, dialect, clock, log, health, metrics, attributes, routes, upgrade, debug } = options;
+  const { values, name, dialect, clock, log, health, metrics, attributes, routes, upgrade, debug, limits } = options;
   if (options.port === undefined && values['secure-port'] === 0) return undefined;
   const memory = memoryFileStore();
   const certificates = await loadServingCertificates({ values, name, clock, memory });
@@ -71,6 +71,7 @@ export async function createDaemonServer(options: CreateDaemonServerOptions): Pr
     ...(routes === undefined ? {} : { routes }),
     ...(upgrade === undefined ? {} : { upgrade }),
     ...(debug === undefined ? {} : { debug }),
+    ...(limits === undefined ? {} : { limits }),
   });
   return server;
 }

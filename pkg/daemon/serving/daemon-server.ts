@@ -24,6 +24,13 @@ import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { type MetricsView, metricsText } from '#daemon/metrics/registry.js';
 import type { AccessAttributes } from '#daemon/serving/authorizer.js';
+import {
+  type ConnectionLimits,
+  http1Limits,
+  maxHeaderBytes,
+  standardLimits,
+  tcpKeepAliveMs,
+} from '#daemon/serving/connection-limits.js';
 import type { DaemonApp } from '#daemon/serving/daemon-app.js';
 import { addDebugRoutes } from '#daemon/serving/debug-routes.js';
 import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
@@ -60,6 +67,8 @@ export interface DaemonServerOptions {
   /** `/configz`, `/debug/…`. */
   readonly debug?: DebugEndpoints;
   readonly log: Logger;
+  /** Absent: those of the API server. */
+  readonly limits?: Partial<ConnectionLimits> & { readonly connections?: number };
   /** What a request asks for; absent: its path and lower-case method. */
   readonly attributes?: (target: RequestTarget) => AccessAttributes;
   /** Adds the daemon's own routes. */
@@ -71,6 +80,9 @@ export interface DaemonServerOptions {
   /** Takes an upgraded connection, after authentication and authorization; owns the socket from then on. */
   readonly upgrade?: (upgrade: Upgrade) => void;
 }
+
+/** Connections at a time; one more is closed. A node's busiest server has some for each of its pods. */
+const maxConnections = 2_000;
 
 const endpoints: readonly HealthEndpoint[] = ['healthz', 'livez', 'readyz'];
 
@@ -93,13 +105,28 @@ export class DaemonServer {
     this.#contextFor = contextsOf(options.certificates);
     // The callback outlives a change of certificates, unlike everything else that is said of them.
     const SNICallback: ServerOptions['SNICallback'] = (serverName, done) => done(null, this.#contextFor(serverName));
+    const limits = { ...standardLimits, ...options.limits };
+    const timeouts = http1Limits(limits);
     this.#app = fastify<HttpsServer>({
-      https: { ...tlsOptions(options), SNICallback },
+      https: {
+        ...tlsOptions(options),
+        SNICallback,
+        handshakeTimeout: limits.handshakeMs,
+        maxHeaderSize: maxHeaderBytes,
+        connectionsCheckingInterval: timeouts.connectionsCheckingInterval,
+        noDelay: true,
+        keepAlive: true,
+        keepAliveInitialDelay: tcpKeepAliveMs,
+      },
+      keepAliveTimeout: timeouts.keepAliveTimeout,
+      requestTimeout: timeouts.requestTimeout,
       forceCloseConnections: true,
       // The router reads what was authorized, in its one encoding.
       rewriteUrl: (raw) => this.#read(raw as IncomingMessage).target?.url ?? '/',
       schemaController: schemaless,
     });
+    this.#app.server.headersTimeout = timeouts.headersTimeout;
+    this.#app.server.maxConnections = options.limits?.connections ?? maxConnections;
     this.#app.addHook('onRequest', async (request, reply) => {
       const refusal = await this.#admit(request.raw);
       if (refusal === undefined) return;

@@ -5,7 +5,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import type { ApiServer, ApiServerDependencies } from '#apiserver/apiserver.js';
-import type { ConnectionLimits } from '#apiserver/http/server.js';
+import type { ServerLimits } from '#apiserver/http/server.js';
 import { createSelfSigned } from '#daemon/pki/self-signed.js';
 import { WatchCache } from '#storage/cache/watch-cache.js';
 import { call, startServer } from '#test/integration/apiserver/server.js';
@@ -17,7 +17,7 @@ const made = await createSelfSigned({ commonName: 'test', names: ['localhost'], 
 
 function start(
   t: Test,
-  limits: Partial<ConnectionLimits> = {},
+  limits: Partial<ServerLimits> = {},
   options: object = {},
   dependencies: Partial<ApiServerDependencies> = {},
 ): Promise<ApiServer> {
