@@ -22,6 +22,8 @@ async function settleFiles(): Promise<void> {
 export class VirtualClock implements Clock {
   readonly #startMs: number;
   #nowMs: number;
+  /** What the wall clock was set forward. */
+  #setMs = 0;
   #sequence = 0;
   #pending: Pending[] = [];
 
@@ -32,11 +34,16 @@ export class VirtualClock implements Clock {
   }
 
   now(): number {
-    return this.#nowMs;
+    return this.#nowMs + this.#setMs;
   }
 
   monotonic(): number {
     return this.#nowMs - this.#startMs;
+  }
+
+  /** Sets the wall clock forward, or back; no time passes, and timers stay due when they were. */
+  setWallClock(byMs: number): void {
+    this.#setMs += byMs;
   }
 
   /** Timers that have been set and neither fired nor been cancelled. */

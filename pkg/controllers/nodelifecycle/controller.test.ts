@@ -94,6 +94,32 @@ t.test('a silent node is told of, tainted, and emptied when its pods have waited
   t.same(taints('n2'), [], 'heard again');
 });
 
+t.test('a wall clock that is set makes no node silent and hides none', async (t) => {
+  const dayMs = 86_400_000;
+  for (const byMs of [dayMs, -dayMs]) {
+    const { harness, api, alive, pass, readiness, start } = setUp(t, ['n1', 'n2', 'n3']);
+    await start();
+    alive.delete('n2');
+    await pass(30);
+    harness.clock.setWallClock(byMs);
+    // They are looked at before they have renewed.
+    for (const name of ['n1', 'n2']) {
+      api.change<Node>(nodes, name, (node) => {
+        node.metadata.labels = { looked: 'at' };
+      });
+    }
+    await harness.settled();
+    t.equal(readiness('n1'), 'True');
+    await pass(5);
+    t.equal(readiness('n1'), 'True');
+    t.equal(readiness('n2'), 'True', 'within its grace');
+    await pass(15);
+    t.equal(readiness('n1'), 'True');
+    t.equal(readiness('n2'), 'Unknown', 'silent for 50 s');
+    await harness.stop();
+  }
+});
+
 t.test('a node that comes back in time keeps its pods', async (t) => {
   const { harness, api, alive, pass, ready, start } = setUp(t, ['n1', 'n2']);
   await start();

@@ -114,13 +114,15 @@ export class NodeLifecycleController implements Controller {
 
   #note(node: Node, lease: Lease | undefined): void {
     const name = node.metadata.name ?? '';
-    this.#health.set(name, observeHealth(this.#health.get(name), node, lease, this.#context.clock.now()));
+    const { clock } = this.#context;
+    const now = { wallMs: clock.now(), monotonicMs: clock.monotonic() };
+    this.#health.set(name, observeHealth(this.#health.get(name), node, lease, now));
   }
 
   #zoneChanged(change: () => readonly string[]): void {
     const wasDisrupted = this.#zones.allDisrupted;
     const affected = change();
-    const now = this.#context.clock.now();
+    const now = this.#context.clock.monotonic();
     // The first node that is heard again shows that the others could not be heard, not that they were silent.
     if (wasDisrupted && !this.#zones.allDisrupted) {
       for (const [name, health] of this.#health) this.#health.set(name, { ...health, seenMs: now });
@@ -133,7 +135,7 @@ export class NodeLifecycleController implements Controller {
     const node = this.#nodes.get(name);
     const health = this.#health.get(name);
     if (node === undefined || health === undefined) return done;
-    const silentInMs = silentAt(health, node, this.#options.grace) - clock.now();
+    const silentInMs = silentAt(health, node, this.#options.grace) - clock.monotonic();
     if (silentInMs <= 0) {
       const conditions = silentConditions(dialect, node, clock.now());
       // The cache will show the new conditions and call again.

@@ -9,26 +9,33 @@ export type Readiness = 'True' | 'False' | 'Unknown';
 
 /** What is remembered of a node's signs of life. */
 export interface Health {
-  /** When the last sign was seen here: clocks of nodes are not to be trusted. */
+  /** When the last sign was seen here, in monotonic ms: wall clocks are set, and those of nodes not to be trusted. */
   readonly seenMs: number;
   readonly heartbeat: string | undefined;
   readonly renewal: string | undefined;
 }
 
+/** One instant, in milliseconds: since the epoch, and of the clock that is never set. */
+export interface Instant {
+  readonly wallMs: number;
+  readonly monotonicMs: number;
+}
+
 /** The health after another look at what the node says. */
-export function observeHealth(old: Health | undefined, node: Node, lease: Lease | undefined, now: number): Health {
+export function observeHealth(old: Health | undefined, node: Node, lease: Lease | undefined, now: Instant): Health {
   const heartbeat = getNodeCondition(node.status, 'Ready')?.lastHeartbeatTime;
   const renewal = lease?.spec?.renewTime;
   if (old === undefined) return { seenMs: firstSeenMs(node, renewal, now), heartbeat, renewal };
   const alive = heartbeat !== old.heartbeat || (renewal !== undefined && renewal !== old.renewal);
-  return alive ? { seenMs: now, heartbeat, renewal: renewal ?? old.renewal } : old;
+  return alive ? { seenMs: now.monotonicMs, heartbeat, renewal: renewal ?? old.renewal } : old;
 }
 
 /** A node that never said anything has been silent since it was created; any other starts its grace period now. */
-function firstSeenMs(node: Node, renewal: string | undefined, now: number): number {
+function firstSeenMs(node: Node, renewal: string | undefined, now: Instant): number {
   const neverReported = getNodeCondition(node.status, 'Ready') === undefined && renewal === undefined;
   const createdMs = parseTime(node.metadata.creationTimestamp ?? '');
-  return neverReported && !Number.isNaN(createdMs) ? Math.min(now, createdMs) : now;
+  const silentMs = neverReported && !Number.isNaN(createdMs) ? Math.max(0, now.wallMs - createdMs) : 0;
+  return now.monotonicMs - silentMs;
 }
 
 export interface GracePeriods {
@@ -37,7 +44,7 @@ export interface GracePeriods {
   readonly startupMs: number;
 }
 
-/** Until when the node may be silent, in milliseconds since the epoch. */
+/** Until when the node may be silent, in monotonic ms. */
 export function silentAt(health: Health, node: Node, grace: GracePeriods): number {
   const reported = getNodeCondition(node.status, 'Ready') !== undefined;
   return health.seenMs + (reported ? grace.runningMs : grace.startupMs);

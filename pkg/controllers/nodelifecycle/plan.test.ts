@@ -30,25 +30,23 @@ function node(
 t.test('signs of life', (t) => {
   const grace = { runningMs: 40_000, startupMs: 60_000 };
   const lease = (renewTime: string) => ({ metadata: {}, spec: { renewTime } });
-  const first = observeHealth(undefined, node({ Ready: 'True' }), undefined, now);
-  t.equal(silentAt(first, node({ Ready: 'True' }), grace), now + 40_000, 'a known node gets its grace from now');
-  t.equal(observeHealth(first, node({ Ready: 'True' }), undefined, now + 1000), first, 'no news');
+  /** The clock that is never set stood at a million. */
+  const at = (ms: number) => ({ wallMs: now + ms, monotonicMs: 1_000_000 + ms });
+  const first = observeHealth(undefined, node({ Ready: 'True' }), undefined, at(0));
+  t.equal(silentAt(first, node({ Ready: 'True' }), grace), 1_040_000, 'a known node gets its grace from now');
+  t.equal(observeHealth(first, node({ Ready: 'True' }), undefined, at(1000)), first, 'no news');
   t.equal(
-    observeHealth(first, node({ Ready: 'True' }, {}, '2022-05-03T12:00:01Z'), undefined, now + 1000).seenMs,
-    now + 1000,
+    observeHealth(first, node({ Ready: 'True' }, {}, '2022-05-03T12:00:01Z'), undefined, at(1000)).seenMs,
+    1_001_000,
   );
-  const renewed = observeHealth(first, node({ Ready: 'True' }), lease('a'), now + 2000);
-  t.equal(renewed.seenMs, now + 2000);
-  t.equal(observeHealth(renewed, node({ Ready: 'True' }), lease('a'), now + 3000), renewed);
-  t.equal(
-    observeHealth(renewed, node({ Ready: 'True' }), undefined, now + 3000),
-    renewed,
-    'a missing lease is no news',
-  );
-  const mute = observeHealth(undefined, node({}), undefined, now);
+  const renewed = observeHealth(first, node({ Ready: 'True' }), lease('a'), at(2000));
+  t.equal(renewed.seenMs, 1_002_000);
+  t.equal(observeHealth(renewed, node({ Ready: 'True' }), lease('a'), at(3000)), renewed);
+  t.equal(observeHealth(renewed, node({ Ready: 'True' }), undefined, at(3000)), renewed, 'a missing lease is no news');
+  const mute = observeHealth(undefined, node({}), undefined, at(0));
   t.equal(
     silentAt(mute, node({}), grace),
-    Date.parse('2022-05-03T11:01:00Z'),
+    1_000_000 + Date.parse('2022-05-03T11:01:00Z') - now,
     'a node that never spoke counts from its creation',
   );
   t.end();
