@@ -49,6 +49,7 @@ const spamQps = 1 / 300;
 
 interface Aggregate {
   readonly messages: Set<string>;
+  /** Monotonic. */
   lastMs: number;
 }
 
@@ -67,14 +68,13 @@ export class EventCorrelator {
   /** Counts one occurrence. */
   correlate(occurrence: Occurrence): Correlation {
     const { involvedObject, type, reason } = occurrence;
-    const nowMs = this.#clock.now();
     const object = objectId(involvedObject);
     const group = `${object}\0${type}\0${reason}`;
-    const combined = this.#isCombined(group, occurrence.message, nowMs);
+    const combined = this.#isCombined(group, occurrence.message);
     const message = combined ? `(combined from similar events): ${occurrence.message}` : occurrence.message;
     // No message begins with that character.
     const key = combined ? `${group}\0\0` : `${group}\0${message}`;
-    const timestamp = formatTime(nowMs);
+    const timestamp = formatTime(this.#clock.now());
     const known = this.#series.get(key);
     if (known !== undefined) {
       known.count += 1;
@@ -100,7 +100,8 @@ export class EventCorrelator {
     return { series, waitMs: firstOfReason ? 0 : waitMs };
   }
 
-  #isCombined(group: string, message: string, nowMs: number): boolean {
+  #isCombined(group: string, message: string): boolean {
+    const nowMs = this.#clock.monotonic();
     let aggregate = this.#aggregates.get(group);
     if (aggregate === undefined || nowMs - aggregate.lastMs > aggregationMs) {
       aggregate = { messages: new Set(), lastMs: nowMs };

@@ -29,3 +29,14 @@ t.test('big objects leave room for fewer changes', async (t) => {
   ring.prepend([change(0, 5000)], 0n);
   t.same(revisions(ring), [1, 2, 3, 13], 'older ones only as far as there is room');
 });
+
+t.test('a wall clock that is set makes no change old', async (t) => {
+  let setMs = 0;
+  const clock = { ...realClock, now: () => realClock.now() + setMs };
+  const ring = new EventRing({ clock, capacity: 5, maxAgeMs: 3_600_000, maxBytes: 10_000 });
+  ring.reset(0n);
+  ring.add(change(1, 10));
+  setMs = 86_400_000;
+  ring.add(change(2, 10));
+  t.same(revisions(ring), [1, 2]);
+});

@@ -47,6 +47,7 @@ export interface EventRingOptions {
 interface Recorded {
   readonly change: Change;
   readonly bytes: number;
+  /** Monotonic. */
   readonly atMs: number;
 }
 
@@ -80,7 +81,7 @@ export class EventRing {
   }
 
   add(change: Change): void {
-    const now = this.#options.clock.now();
+    const now = this.#options.clock.monotonic();
     this.#record(this.#recorded, change, now);
     this.#trim(now);
   }
@@ -91,7 +92,7 @@ export class EventRing {
    */
   prepend(changes: readonly Change[], floor: Revision): void {
     const room = Math.max(0, this.#options.capacity - this.length);
-    const atMs = this.#options.clock.now();
+    const atMs = this.#options.clock.monotonic();
     const dropped = Math.max(0, changes.length - room);
     const older: Recorded[] = [];
     for (const change of changes.slice(dropped)) this.#record(older, change, atMs);
