@@ -1,6 +1,8 @@
 /** The controller manager as a program of its own. */
+
 import { readFile } from 'node:fs/promises';
 import { deferred } from '#apimachinery/deferred.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { createControlLoop, type Loop, type LoopDependencies } from '#client/control-loop/control-loop.js';
 import type { Leadership } from '#client/control-loop/leader-loop.js';
 import type { Connection } from '#client/rest/connection.js';
@@ -191,6 +193,6 @@ async function textOf(option: string, path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    throw new OptionsError([`--${option}: ${error instanceof Error ? error.message : String(error)}`]);
+    throw new OptionsError([`--${option}: ${messageOf(error)}`]);
   }
 }

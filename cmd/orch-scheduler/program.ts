@@ -1,5 +1,7 @@
 /** The scheduler as a program of its own. */
+
 import { readFile, writeFile } from 'node:fs/promises';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { createControlLoop } from '#client/control-loop/control-loop.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
@@ -87,9 +89,7 @@ async function textOf(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    throw new OptionsError([
-      `--config: cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`,
-    ]);
+    throw new OptionsError([`--config: cannot read ${path}: ${messageOf(error)}`]);
   }
 }
 

@@ -1,8 +1,10 @@
 /** Runs a cluster until it is told to stop: infrastructure first, daemons on top, and back down in reverse order. */
+
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import type { Closable } from '#cmd/orch/closable.js';
 import type { ClusterContext } from '#cmd/orch/cluster-context.js';
 import { startInfrastructure } from '#cmd/orch/infrastructure.js';
@@ -50,7 +52,7 @@ export async function serve(argv: readonly string[], guarded: GuardedProcess): P
       },
     });
   } catch (error) {
-    tell({ state: 'error', message: error instanceof Error ? error.message : String(error) });
+    tell({ state: 'error', message: messageOf(error) });
     throw error;
   }
 }

@@ -1,4 +1,5 @@
 /** Finds the command, parses its options, runs it, and turns what happened into an exit code. */
+import { messageOf } from '#apimachinery/errors/message.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import type { Command, Invocation, Values } from '#cmd/orchctl/commands/command.js';
 import { globalOptions } from '#cmd/orchctl/commands/options.js';
@@ -115,7 +116,7 @@ function report(error: unknown, { err }: Terminal): number {
     err.write(`Error from server (${status.reason}): ${status.message ?? ''}\n`);
     return 1;
   }
-  err.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
+  err.write(`error: ${messageOf(error)}\n`);
   return 1;
 }
 

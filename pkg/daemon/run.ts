@@ -1,6 +1,8 @@
 /** From a command line to a running daemon: the only thing that `cmd/<name>/main.ts` calls. */
+
 import { type Clock, realClock } from '#apimachinery/clock.js';
 import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { createLogger } from '#daemon/log/create-logger.js';
 import { LineBuffer } from '#daemon/log/line-buffer.js';
@@ -103,7 +105,7 @@ function dialectFor(argv: readonly string[]): Dialect {
   try {
     return dialectByName(dialectArgument(argv));
   } catch (error) {
-    throw new OptionsError([error instanceof Error ? error.message : String(error)]);
+    throw new OptionsError([messageOf(error)]);
   }
 }
 

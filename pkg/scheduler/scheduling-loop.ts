@@ -2,11 +2,13 @@
  * The scheduler at work: informers → queue → decision → assume → bind. One pod is decided at a time; bindings run
  * beside it. A loop runs once: whoever leads again begins with a new one, which knows nothing of the old.
  */
+
 import type { Registry } from 'prom-client';
 import { nodes, pods } from '#api/core/v1/resources.gen.js';
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import { type Clock, formatTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import type { Client } from '#client/client.js';
 import type { EventRecorder } from '#client/events/recorder.js';
@@ -289,8 +291,4 @@ export class SchedulingLoop {
 
 function isFinished(pod: Pod): boolean {
   return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,5 @@
 /** Objects from one encoding into another, without a server. */
+
 import { schemeFor } from '#api/scheme.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import type { JsonObject } from '#apimachinery/codec/json/walk.js';
@@ -7,6 +8,7 @@ import { type DecodedObject, ObjectCodec } from '#apimachinery/codec/object-code
 import { decodeEnvelope, hasEnvelope } from '#apimachinery/codec/protobuf/envelope.js';
 import { parseYAML } from '#apimachinery/codec/yaml.js';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { KindInfo } from '#apimachinery/schema/scheme.js';
 import { splitDocuments } from '#cmd/orchctl/codec/documents.js';
@@ -166,8 +168,4 @@ function writeProtobuf(objects: readonly ReadObject[]): Buffer {
   if (list === undefined) throw new ConversionError('Protobuf holds one object only, and there is no kind for several');
   const items = objects.map((object) => object.decoded.object);
   return codec.encode({ metadata: {}, items }, list, 'protobuf');
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '#apimachinery/errors/message.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import type { ApiObject } from '#client/client.js';
 import { objectPath } from '#cmd/orchctl/api/api.js';
@@ -58,7 +59,7 @@ export const deleteCommand: Command = {
       } catch (error) {
         if (isNotFound(error) && values.bool('ignore-not-found')) continue;
         // The others are still to be deleted: every failure is told, the exit code tells that there were some.
-        err.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
+        err.write(`error: ${messageOf(error)}\n`);
         failures++;
       }
     }

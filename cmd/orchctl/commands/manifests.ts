@@ -1,7 +1,9 @@
 /** Reads objects that users wrote: files, folders and standard input, YAML or JSON, several to a file. */
+
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
+import { messageOf } from '#apimachinery/errors/message.js';
 import type { ApiObject } from '#client/client.js';
 import type { ResourceCatalog, ServedResource, Target } from '#cmd/orchctl/api/resources.js';
 import type { Invocation } from '#cmd/orchctl/commands/command.js';
@@ -85,7 +87,7 @@ function expand(path: string): string[] {
   try {
     isFolder = statSync(path).isDirectory();
   } catch (error) {
-    throw new CommandError(`cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CommandError(`cannot read ${path}: ${messageOf(error)}`);
   }
   if (!isFolder) return [path];
   return readdirSync(path)

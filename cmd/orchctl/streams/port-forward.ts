@@ -2,11 +2,13 @@
  * Port forwarding: a SPDY session inside a WebSocket (KEP-4006), and in it a pair of streams (data and error) for each
  * local connection.
  */
+
 import type { ClientRequest } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { createWebSocketStream } from 'ws';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import type { WebSocketTarget } from '#cmd/orchctl/api/api.js';
 import { opened } from '#cmd/orchctl/streams/remote.js';
 import { openWebSocket } from '#cmd/orchctl/streams/web-socket.js';
@@ -105,7 +107,7 @@ function handle(session: SpdySession, connection: Socket, forward: PortForward, 
     pipeline(connection, data, () => undefined);
     pipeline(data, connection, () => undefined);
   } catch (error) {
-    forward.failed(error instanceof Error ? error.message : String(error));
+    forward.failed(messageOf(error));
     connection.destroy();
   }
 }

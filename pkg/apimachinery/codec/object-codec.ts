@@ -1,4 +1,5 @@
 /** Objects of a scheme in any encoding: what the API server and its clients read and write. */
+
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import {
   type Decoded,
@@ -16,6 +17,7 @@ import { decodeProtobuf, encodeProtobuf, type KindNames } from '#apimachinery/co
 import type { SharedParts } from '#apimachinery/codec/protobuf/reader.js';
 import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { encodeYAML, parseYAML } from '#apimachinery/codec/yaml.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
 
@@ -161,7 +163,7 @@ function parseJSON(text: string): unknown {
   try {
     return parseJSONText(text);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw badRequest(`couldn't get version/kind; json parse error: ${reason}`, error);
   }
 }

@@ -1,4 +1,5 @@
 /** YAML as clients write it: the types of YAML 1.1 that JSON has too, aliases only in moderation. */
+
 import {
   Composer,
   type CreateNodeOptions,
@@ -26,6 +27,7 @@ import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { duplicateKeys } from '#apimachinery/codec/json/duplicate-keys.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { checkDepth } from '#apimachinery/codec/json/walk.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 
 /** Tags that make anything but JSON values, and numbers to the base of 60 (`12:30`), which stay texts. */
 const refused = new Set(['binary', 'omap', 'pairs', 'set', 'timestamp'].map((name) => `tag:yaml.org,2002:${name}`));
@@ -196,7 +198,7 @@ export function parseYAML(text: string): unknown {
     return plain(document?.toJS(options), { depth: 0, left: 16 * text.length + 4096 });
   } catch (error) {
     if (error instanceof DecodeError) throw error;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     throw new DecodeError(`yaml: ${message}`, { cause: error });
   }
 }

@@ -1,4 +1,5 @@
 /** Every failure of the API is one of these: a metav1.Status that can be thrown. */
+import { messageOf } from '#apimachinery/errors/message.js';
 import { cut } from '#apimachinery/errors/shown.js';
 
 export interface StatusCause {
@@ -285,7 +286,7 @@ export function serviceUnavailable(message: string, retryAfterSeconds = 1): Stat
 
 /** 500 InternalError. The cause goes to the log; its message to the client, as in 1.24. */
 export function internalError(cause: unknown): StatusError {
-  const message = cause instanceof Error ? cause.message : String(cause);
+  const message = messageOf(cause);
   return failure(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] }, cause);
 }
 

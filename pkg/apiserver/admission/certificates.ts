@@ -1,8 +1,10 @@
 /** Guards certificate signing requests: who may approve and sign for which signer, and what may not be asked for. */
+
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
 import { children, readOne } from '#apimachinery/asn1/der.js';
 import { decodePem } from '#apimachinery/asn1/pem.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
@@ -113,11 +115,7 @@ export class CertificateSubjectRestriction implements AdmissionPlugin {
     try {
       subject = requestSubject(spec.request);
     } catch (error) {
-      throw refusal(
-        attributes,
-        this.#dialect,
-        `unable to parse request: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      throw refusal(attributes, this.#dialect, `unable to parse request: ${messageOf(error)}`);
     }
     const { masters } = this.#dialect.groups;
     if (subject.organizations.includes(masters))

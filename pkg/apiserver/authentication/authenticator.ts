@@ -1,4 +1,4 @@
-import type { NowOrLater } from '#apimachinery/now-or-later.js';
+import type { MaybePromise } from '#apimachinery/maybe-promise.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
 
 /** Finds out who asks. */
@@ -7,5 +7,5 @@ export interface Authenticator {
    * The user, or undefined when the request carries no credentials this authenticator knows. Throws a 401 StatusError
    * for credentials that are there but wrong.
    */
-  authenticate(request: ApiRequest): NowOrLater<UserInfo | undefined>;
+  authenticate(request: ApiRequest): MaybePromise<UserInfo | undefined>;
 }

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { unauthorized } from '#apimachinery/errors/status.js';
-import type { NowOrLater } from '#apimachinery/now-or-later.js';
+import type { MaybePromise } from '#apimachinery/maybe-promise.js';
 import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import type { TokenCacheMetrics } from '#apiserver/authentication/metrics.js';
 import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
@@ -44,7 +44,7 @@ export class BearerTokenAuthenticator implements Authenticator, TokenAuthenticat
     this.#cache = new BoundedCache({ clock: options.clock, size: 4096, ttlMs: this.#ttlMs });
   }
 
-  authenticate(request: ApiRequest): NowOrLater<UserInfo | undefined> {
+  authenticate(request: ApiRequest): MaybePromise<UserInfo | undefined> {
     const header = request.headers['authorization'];
     const recent = request.peer === undefined ? undefined : this.#recent.get(request.peer);
     if (recent !== undefined && recent.header === header && this.#options.clock.monotonic() < recent.untilMs) {

@@ -1,7 +1,9 @@
 /** Certificate authorities, and whether they vouch for a client certificate. */
+
 import { hash, X509Certificate } from 'node:crypto';
 import { certificatesInPem } from '#apimachinery/asn1/pem.js';
 import type { Clock } from '#apimachinery/clock.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { BoundedCache } from '#apiserver/objects/bounded-cache.js';
 import { certificateTimes, clientAuthOid } from '#daemon/pki/certificate.js';
 import type { DistinguishedName } from '#daemon/pki/distinguished-name.js';
@@ -84,7 +86,7 @@ export class CertificatePool {
       if (!this.#issued(certificate)) return refused('the certificate is signed by an unknown authority');
       return { verdict: { ok: true, subject: certificateSubject(der) }, ...certificateTimes(der) };
     } catch (error) {
-      return refused(`the certificate cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+      return refused(`the certificate cannot be read: ${messageOf(error)}`);
     }
   }
 

@@ -1,4 +1,4 @@
-import type { NowOrLater } from '#apimachinery/now-or-later.js';
+import type { MaybePromise } from '#apimachinery/maybe-promise.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 
 /** What is asked for: a resource request, or a path that is no resource. */
@@ -25,5 +25,5 @@ export type AuthorizationDecision =
 
 export interface Authorizer {
   readonly mode: string;
-  authorize(attributes: AuthorizationAttributes): NowOrLater<AuthorizationDecision>;
+  authorize(attributes: AuthorizationAttributes): MaybePromise<AuthorizationDecision>;
 }

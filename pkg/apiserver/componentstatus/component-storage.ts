@@ -1,6 +1,8 @@
 /** The storage of `componentstatuses`: every read asks the components, and nothing is kept. */
+
 import { componentstatuses } from '#api/core/v1/resources.gen.js';
 import type { ComponentStatus } from '#api/core/v1/types.gen.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import type { Component } from '#apiserver/componentstatus/component.js';
 import { EmptyStorage } from '#apiserver/resources/empty-storage.js';
 import { TransientEntry } from '#apiserver/resources/transient-entry.js';
@@ -43,6 +45,6 @@ async function condition(component: Component, signal: AbortSignal): Promise<{ s
     return { status: 'True', message: await component.check(signal) };
   } catch (error) {
     if (signal.aborted) throw error;
-    return { status: 'False', message: error instanceof Error ? error.message : String(error) };
+    return { status: 'False', message: messageOf(error) };
   }
 }

@@ -1,5 +1,7 @@
 /** Files that options name. */
+
 import { readFile } from 'node:fs/promises';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { OptionsError } from '#daemon/options/errors.js';
 
 /** The file's text. Throws OptionsError that names the option. */
@@ -7,7 +9,7 @@ export async function readOptionFile(option: string, path: string): Promise<stri
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    throw new OptionsError([`--${option}: ${error instanceof Error ? error.message : String(error)}`]);
+    throw new OptionsError([`--${option}: ${messageOf(error)}`]);
   }
 }
 
@@ -21,6 +23,6 @@ export function forOption<T>(option: string, make: () => T): T {
   try {
     return make();
   } catch (error) {
-    throw new OptionsError([`--${option}: ${error instanceof Error ? error.message : String(error)}`]);
+    throw new OptionsError([`--${option}: ${messageOf(error)}`]);
   }
 }

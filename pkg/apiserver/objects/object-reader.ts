@@ -3,7 +3,7 @@
  * the same caches that requests are served from, without a request. Objects are shared and must not be changed.
  */
 import type { ApiObjectShape } from '#api/object.js';
-import type { NowOrLater } from '#apimachinery/now-or-later.js';
+import type { MaybePromise } from '#apimachinery/maybe-promise.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 
 /** `cached`: what this server knows by now. `latest`: consistent with the store at the time of the call. */
@@ -30,13 +30,13 @@ export interface ObjectReader {
     namespace: string,
     name: string,
     freshness?: Freshness,
-  ): NowOrLater<T | undefined>;
+  ): MaybePromise<T | undefined>;
   /** An empty or absent namespace means all. */
   list<T extends ApiObjectShape>(
     type: ResourceType<T>,
     namespace?: string,
     freshness?: Freshness,
-  ): NowOrLater<readonly T[]>;
+  ): MaybePromise<readonly T[]>;
   /** Keeps the follower told until `signal` aborts. Resolves once it has the first state. */
   follow<T extends ApiObjectShape>(type: ResourceType<T>, follower: Follower<T>, signal: AbortSignal): Promise<void>;
 }

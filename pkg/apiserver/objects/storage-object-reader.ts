@@ -1,7 +1,7 @@
 /** The reader over the cached storages of the server itself. */
 import type { ApiObjectShape } from '#api/object.js';
 import type { Clock } from '#apimachinery/clock.js';
-import type { NowOrLater } from '#apimachinery/now-or-later.js';
+import type { MaybePromise } from '#apimachinery/maybe-promise.js';
 import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
 import { type Follower, type Freshness, type ObjectReader, objectKey } from '#apiserver/objects/object-reader.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -30,7 +30,7 @@ export class StorageObjectReader implements ObjectReader {
     namespace: string,
     name: string,
     freshness: Freshness = 'cached',
-  ): NowOrLater<T | undefined> {
+  ): MaybePromise<T | undefined> {
     const storage = this.#storage(type);
     const key = objectKey(namespace, name);
     if (freshness === 'cached' && storage.ready()) return storage.cached(key)?.object() as T | undefined;
@@ -41,7 +41,7 @@ export class StorageObjectReader implements ObjectReader {
     type: ResourceType<T>,
     namespace = '',
     freshness: Freshness = 'cached',
-  ): NowOrLater<readonly T[]> {
+  ): MaybePromise<readonly T[]> {
     const storage = this.#storage(type);
     const scope = namespace === '' ? '' : `${namespace}/`;
     if (freshness === 'cached' && storage.ready()) return objectsOf(storage.cachedIn(scope));

@@ -4,7 +4,7 @@
  */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
-import type { NowOrLater } from '#apimachinery/now-or-later.js';
+import type { MaybePromise } from '#apimachinery/maybe-promise.js';
 import { authorize } from '#apiserver/authorization/authorize.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
@@ -28,7 +28,7 @@ export function impersonate(
   user: UserInfo,
   authorizer: Authorizer,
   dialect: Dialect,
-): NowOrLater<UserInfo> {
+): MaybePromise<UserInfo> {
   const wanted = wantedUser(request);
   return wanted === undefined ? user : become(wanted, { request, user, authorizer, dialect });
 }

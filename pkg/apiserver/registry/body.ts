@@ -3,7 +3,7 @@ import type { ApiObjectShape } from '#api/object.js';
 import type { FieldValidation } from '#apimachinery/codec/json/json.js';
 import { type Encoding, requestEncoding } from '#apimachinery/codec/negotiate.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import type { NowOrLater } from '#apimachinery/now-or-later.js';
+import type { MaybePromise } from '#apimachinery/maybe-promise.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import { betweenSteps, inSteps, isLarge } from '#apiserver/registry/steps.js';
 import type { Codec, Decoded, TypeRef } from '#apiserver/resources/codec.js';
@@ -27,7 +27,7 @@ export function readBody(
   context: RequestContext,
   expected: TypeRef,
   fieldValidation: FieldValidation,
-): NowOrLater<ApiObjectShape> {
+): MaybePromise<ApiObjectShape> {
   const encoding = bodyEncoding(reader, context);
   const { body } = context.request;
   const read = ({ object, warnings }: Decoded): ApiObjectShape => {

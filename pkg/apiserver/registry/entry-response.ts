@@ -1,6 +1,6 @@
 /** One stored object as an answer, in the form that the request asks for. */
 
-import type { NowOrLater } from '#apimachinery/now-or-later.js';
+import type { MaybePromise } from '#apimachinery/maybe-promise.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { Negotiated, Transform } from '#apiserver/http/media-type.js';
 import type { Operation } from '#apiserver/registry/operation.js';
@@ -30,13 +30,13 @@ export interface EntryAnswer {
   readonly status?: number;
 }
 
-export function entryResponse(operation: Operation, answer: EntryAnswer): NowOrLater<ApiResponse> {
+export function entryResponse(operation: Operation, answer: EntryAnswer): MaybePromise<ApiResponse> {
   const { context, resource } = operation;
   const later = converted(resource, [answer.entry], context);
   return later === undefined ? respond(operation, answer) : later.then(() => respond(operation, answer));
 }
 
-function respond(operation: Operation, { entry, form, status = 200 }: EntryAnswer): NowOrLater<ApiResponse> {
+function respond(operation: Operation, { entry, form, status = 200 }: EntryAnswer): MaybePromise<ApiResponse> {
   const { context, resource } = operation;
   const { responder } = operation.registry;
   const { format, pretty, transform } = form;

@@ -1,5 +1,5 @@
 import { notFound } from '#apimachinery/errors/status.js';
-import type { NowOrLater } from '#apimachinery/now-or-later.js';
+import type { MaybePromise } from '#apimachinery/maybe-promise.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { getVersion } from '#apiserver/registry/list-options.js';
@@ -29,7 +29,7 @@ export function readEntry(
   { namespace, name }: ObjectName,
   version: ReadVersion,
   signal: AbortSignal | undefined,
-): NowOrLater<Entry> {
+): MaybePromise<Entry> {
   const { storage } = resource;
   const key = keyOf(resource, namespace, name);
   const found = (entry: Entry | undefined): Entry => {

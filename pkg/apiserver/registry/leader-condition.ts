@@ -1,6 +1,7 @@
 /** Lets a write that names a term of leading happen only while that term lasts. */
 
 import type { Dialect } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, conflict, type Qualified } from '#apimachinery/errors/status.js';
 import {
   type LeaderFence,
@@ -42,7 +43,7 @@ function parsed(text: string): LeaderFence {
   try {
     return parseLeaderFence(text);
   } catch (error) {
-    throw badRequest(`${leaderFenceHeader}: ${error instanceof Error ? error.message : String(error)}`, error);
+    throw badRequest(`${leaderFenceHeader}: ${messageOf(error)}`, error);
   }
 }
 

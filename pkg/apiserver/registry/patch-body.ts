@@ -5,6 +5,7 @@ import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { bareMediaType } from '#apimachinery/codec/negotiate.js';
 import { parseYAML } from '#apimachinery/codec/yaml.js';
 import { copyJson } from '#apimachinery/copy.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, unsupportedMediaType } from '#apimachinery/errors/status.js';
 import { jsonPatch } from '#apimachinery/patch/json-patch.js';
 import { isObject, type JsonObject, setMember } from '#apimachinery/patch/json-values.js';
@@ -42,7 +43,7 @@ function json(body: Buffer): unknown {
   try {
     return parseJSONText(body.toString());
   } catch (error) {
-    throw badRequest(`error decoding patch: ${error instanceof Error ? error.message : String(error)}`, error);
+    throw badRequest(`error decoding patch: ${messageOf(error)}`, error);
   }
 }
 

@@ -5,7 +5,7 @@ import { type Encoding, mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { encodeYAMLFast } from '#apimachinery/codec/yaml.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { internalError, type Status, StatusError, statusOf } from '#apimachinery/errors/status.js';
-import type { NowOrLater } from '#apimachinery/now-or-later.js';
+import type { MaybePromise } from '#apimachinery/maybe-promise.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import { type Negotiated, negotiate, type Transform } from '#apiserver/http/media-type.js';
@@ -67,7 +67,7 @@ export class Responder {
   }
 
   /** Ready-made bytes of that format as the whole answer. */
-  bytes(context: RequestContext, body: Buffer, format: Encoding, status = 200): NowOrLater<ApiResponse> {
+  bytes(context: RequestContext, body: Buffer, format: Encoding, status = 200): MaybePromise<ApiResponse> {
     const headers: Record<string, string> = { 'content-type': mediaTypeOf(format, this.#dialect) };
     if (body.length < gzipThresholdBytes || !acceptsGzip(context.request)) return { status, headers, body };
     headers['content-encoding'] = 'gzip';

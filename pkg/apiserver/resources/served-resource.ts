@@ -3,7 +3,7 @@ import type { ApiObjectShape } from '#api/object.js';
 import type { Strategy } from '#api/strategy.js';
 import { withNullLists, withoutNullLists } from '#apimachinery/codec/json/null-lists.js';
 import { badRequest, type Qualified } from '#apimachinery/errors/status.js';
-import type { NowOrLater } from '#apimachinery/now-or-later.js';
+import type { MaybePromise } from '#apimachinery/maybe-promise.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
@@ -70,7 +70,7 @@ export function converted(
   resource: ServedResource,
   entries: readonly Entry[],
   request: Cancellable,
-): NowOrLater<undefined> {
+): MaybePromise<undefined> {
   const { conversion, apiVersion } = resource;
   if (conversion?.kind !== 'remote') return undefined;
   const view = viewOf(apiVersion);
@@ -112,7 +112,7 @@ export function formOf(
   object: ApiObjectShape,
   request: Cancellable,
   before?: StoredVersion,
-): NowOrLater<StoredForm> {
+): MaybePromise<StoredForm> {
   const { conversion, stored } = resource;
   const form = (wanted: ApiObjectShape, version?: StoredVersion) =>
     storedForm(withNullLists(stored.type, wanted) as StorableObject, version);

@@ -1,8 +1,10 @@
 /** One plain HTTP request to a backend; the answer is streamed. */
+
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { type Backend, dialTarget, tlsOptions } from '#apiserver/streaming/backend.js';
@@ -61,7 +63,7 @@ export async function openRequest(request: BackendRequest): Promise<IncomingMess
 /** Passes the request on, and the answer back. Throws 503 when the backend cannot be reached. */
 export async function proxyRequest(request: ProxyRequest): Promise<ApiResponse> {
   const response = await openRequest(request).catch((error: unknown) => {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     // No time to wait is named: clients would only hide the failure behind their retries.
     throw serviceUnavailable(`error trying to reach service: ${why}`, 0);
   });

@@ -1,6 +1,7 @@
 /** `pods/log`: the container's output, streamed from the node agent. */
 
 import type { Dialect } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, type FieldFailure, internalError, invalid, StatusError } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
@@ -56,7 +57,7 @@ async function openLog({ reader, nodeAgents }: PodStreamOptions, context: Reques
   const backend = await nodeAgents.backend(pod.spec.nodeName ?? '', { insecure });
   const path = `/containerLogs/${encodeURIComponent(info.namespace)}/${encodeURIComponent(info.name)}/${encodeURIComponent(container)}${query}`;
   const response = await openRequest({ backend, method: 'GET', path, headers: {}, signal }).catch((error: unknown) => {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw internalError(new Error(`Get "https://${authority(backend)}${path}": ${why}`, { cause: error }));
   });
   const { statusCode = 500 } = response;

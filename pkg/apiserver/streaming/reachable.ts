@@ -2,8 +2,10 @@
  * Which addresses this server may be led to by what others wrote into a status: names are resolved once, every address
  * is judged, and the judged ones are dialled, so that no second answer of a name server can lead elsewhere.
  */
+
 import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import { isProxyable, specialRange } from '#apimachinery/validation/special-ip.js';
 
@@ -43,7 +45,7 @@ async function reachable(host: string, resolve: ResolveName, good: (ip: string) 
     return { host };
   }
   const addresses = await resolve(host).catch((error: unknown) => {
-    throw badRequest(error instanceof Error ? error.message : String(error), error);
+    throw badRequest(messageOf(error), error);
   });
   if (addresses.length === 0) throw badRequest('no addresses for hostname');
   if (!addresses.every(({ address }) => good(address))) throw notAllowed();

@@ -1,5 +1,7 @@
 /** The client config file (kind Config, v1) that every client of the API knows: what is in it, read and written. */
+
 import { parse, stringify } from 'yaml';
+import { messageOf } from '#apimachinery/errors/message.js';
 
 /** The file is missing, unreadable, or does not say what is asked of it. */
 export class KubeconfigError extends Error {
@@ -202,8 +204,4 @@ function isOf(type: FieldType, value: unknown): boolean {
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -2,17 +2,11 @@
 import { dirname } from 'node:path';
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { FileTls, type ReadFile, readFromDisk } from '#client/http/credentials.js';
 import { isLoopback, parseProxy, proxyFromEnvironment } from '#client/http/proxy.js';
 import type { PluginSurroundings } from '#client/kubeconfig/exec-plugin.js';
-import {
-  type Cluster,
-  type Kubeconfig,
-  KubeconfigError,
-  messageOf,
-  parseKubeconfig,
-  type User,
-} from '#client/kubeconfig/file.js';
+import { type Cluster, type Kubeconfig, KubeconfigError, parseKubeconfig, type User } from '#client/kubeconfig/file.js';
 import { inlineOrFile } from '#client/kubeconfig/inline-or-file.js';
 import { mergeKubeconfigs, withAbsolutePaths } from '#client/kubeconfig/merge.js';
 import { credentialsOf } from '#client/kubeconfig/user-credentials.js';

@@ -6,9 +6,10 @@ import { randomUUID } from 'node:crypto';
 import { rename, stat, writeFile } from 'node:fs/promises';
 import { isMap, isSeq, parseDocument } from 'yaml';
 import type { Clock } from '#apimachinery/clock.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { FileTls, type ReadFile, type TokenSource } from '#client/http/credentials.js';
 import { CredentialError } from '#client/kubeconfig/exec-credentials.js';
-import { isRecord, KubeconfigError, messageOf } from '#client/kubeconfig/file.js';
+import { isRecord, KubeconfigError } from '#client/kubeconfig/file.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { readAll } from '#client/rest/response.js';
 

@@ -6,6 +6,7 @@ import { ProtobufListReader } from '#apimachinery/codec/protobuf/list-reader.js'
 import type { SharedParts } from '#apimachinery/codec/protobuf/reader.js';
 import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { StatusError } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
@@ -85,7 +86,7 @@ function translated<R>(decode: () => R): R {
   try {
     return decode();
   } catch (error) {
-    const text = error instanceof StatusError || error instanceof Error ? error.message : String(error);
+    const text = error instanceof StatusError || messageOf(error);
     throw new TransportError('Protocol', `the answer is not Protobuf: ${text}`, { cause: error });
   }
 }

@@ -4,6 +4,7 @@ import type { Deployment, ReplicaSet } from '#api/apps/v1/types.gen.js';
 import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
 import { pods as podType } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
 import type { Informer } from '#client/informer/informer.js';
@@ -13,7 +14,7 @@ import { type DeploymentPlan, planDeployment } from '#controllers/deployment/pla
 import { replicasOf } from '#controllers/deployment/replica-counts.js';
 import { sameTemplate } from '#controllers/deployment/template-hash.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
-import { isNamespaceTerminating, messageOf } from '#controllers/framework/errors.js';
+import { isNamespaceTerminating } from '#controllers/framework/errors.js';
 import { indexByController, ownedBy, ownedOrOrphaned, sharedInformer } from '#controllers/framework/informers.js';
 import { keyFor, keyOf, splitKey } from '#controllers/framework/keys.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';

@@ -1,6 +1,7 @@
 /** Keeps the Endpoints object of each service that selects pods. */
 import { endpoints as endpointsType } from '#api/core/v1/resources.gen.js';
 import type { Endpoints } from '#api/core/v1/types.gen.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, retry } from '#client/workqueue/outcome.js';
@@ -8,7 +9,7 @@ import { selectsPods } from '#controllers/endpoint/members.js';
 import { planEndpoints } from '#controllers/endpoint/plan.js';
 import { ServicesOfPods } from '#controllers/endpoint/services-of-pods.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
-import { isNamespaceTerminating, messageOf } from '#controllers/framework/errors.js';
+import { isNamespaceTerminating } from '#controllers/framework/errors.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { keyOf, splitKey } from '#controllers/framework/keys.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';

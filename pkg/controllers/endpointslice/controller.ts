@@ -3,6 +3,7 @@ import { nodes as nodeType, services as serviceType } from '#api/core/v1/resourc
 import type { Node, Service } from '#api/core/v1/types.gen.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter, retry } from '#client/workqueue/outcome.js';
 import { familiesOf, isHeadless, selectsPods } from '#controllers/endpoint/members.js';
@@ -12,7 +13,7 @@ import { executeSlicePlan } from '#controllers/endpointslice/execute.js';
 import { planSlices } from '#controllers/endpointslice/plan.js';
 import { SliceTracker } from '#controllers/endpointslice/tracker.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
-import { isNamespaceTerminating, messageOf } from '#controllers/framework/errors.js';
+import { isNamespaceTerminating } from '#controllers/framework/errors.js';
 import { indexByNode, podsOfNode, sharedInformer } from '#controllers/framework/informers.js';
 import { keyFor, keyOf, splitKey } from '#controllers/framework/keys.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';

@@ -3,6 +3,7 @@ import { endpoints as endpointsType, services as serviceType } from '#api/core/v
 import type { Endpoints, Service } from '#api/core/v1/types.gen.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter, retry } from '#client/workqueue/outcome.js';
 import type { EndpointGroup } from '#controllers/endpointslice/desired.js';
@@ -11,7 +12,7 @@ import { planSlices } from '#controllers/endpointslice/plan.js';
 import { SliceTracker } from '#controllers/endpointslice/tracker.js';
 import { mirroredGroups, mirrorManager, shouldMirror } from '#controllers/endpointslicemirroring/mirror.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
-import { isNamespaceTerminating, messageOf } from '#controllers/framework/errors.js';
+import { isNamespaceTerminating } from '#controllers/framework/errors.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { keyFor, keyOf } from '#controllers/framework/keys.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';

@@ -5,7 +5,3 @@ import { statusOf } from '#apimachinery/errors/status.js';
 export function isNamespaceTerminating(error: unknown): boolean {
   return statusOf(error)?.details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating') ?? false;
 }
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

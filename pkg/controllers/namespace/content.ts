@@ -1,9 +1,10 @@
 /** Empties a namespace: asks for the deletion of everything in it and counts what is left. */
+
+import { messageOf } from '#apimachinery/errors/message.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client } from '#client/client.js';
 import { discoverResources } from '#controllers/framework/discovery.js';
-import { messageOf } from '#controllers/framework/errors.js';
 import type { Remains } from '#controllers/namespace/plan.js';
 
 /** Resources emptied at once: enough to be quick, few enough to leave others their turn. */

@@ -3,11 +3,12 @@
 import { isPodActive } from '#api/core/v1/pod/conditions.js';
 import { pods as podType } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter, retry } from '#client/workqueue/outcome.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
-import { isNamespaceTerminating, messageOf } from '#controllers/framework/errors.js';
+import { isNamespaceTerminating } from '#controllers/framework/errors.js';
 import { Expectations } from '#controllers/framework/expectations.js';
 import { indexByController, ownedBy, ownedOrOrphaned, sharedInformer } from '#controllers/framework/informers.js';
 import { keyFor, keyOf, splitKey } from '#controllers/framework/keys.js';

@@ -2,6 +2,7 @@
 
 import { parse as parseYaml } from 'yaml';
 import { parseDuration } from '#apimachinery/duration.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { isQuantity } from '#apimachinery/quantity.js';
 import { OptionsError } from '#daemon/options/errors.js';
 
@@ -132,7 +133,7 @@ export function parseConfigText(text: string): Plain {
     // Aliases are not needed in such a file, and can make a short text very large.
     file = parseYaml(text, { maxAliasCount: 0 });
   } catch (error) {
-    throw new OptionsError([error instanceof Error ? error.message : String(error)]);
+    throw new OptionsError([messageOf(error)]);
   }
   if (!isPlain(file)) throw new OptionsError(['must be an object']);
   return file;

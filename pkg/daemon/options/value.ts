@@ -1,5 +1,7 @@
 /** From the text of one option to its value, per type. Errors are worded as Go's flag libraries word them. */
+
 import { formatDuration, parseDuration } from '#apimachinery/duration.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import type { OptionDeclaration, OptionType } from '#daemon/options/option.js';
 
 /** The text is not a value of the option's type. */
@@ -72,7 +74,7 @@ function duration(text: string): number {
   try {
     return parseDuration(text);
   } catch (error) {
-    throw new OptionValueError(error instanceof Error ? error.message : String(error), { cause: error });
+    throw new OptionValueError(messageOf(error), { cause: error });
   }
 }
 

@@ -1,7 +1,9 @@
 /** Builds a daemon's authenticator and authorizer from its options. */
+
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import type { DelegatedAuthValues } from '#daemon/options/groups/authentication.js';
@@ -150,9 +152,7 @@ async function readBundle(option: string, path: string | undefined): Promise<str
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    throw new OptionsError([
-      `--${option}: cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`,
-    ]);
+    throw new OptionsError([`--${option}: cannot read ${path}: ${messageOf(error)}`]);
   }
 }
 
@@ -160,6 +160,6 @@ function authoritiesOf(option: string, pem: string): CertificateAuthorities {
   try {
     return new CertificateAuthorities(pem);
   } catch (error) {
-    throw new OptionsError([`--${option}: ${error instanceof Error ? error.message : String(error)}`]);
+    throw new OptionsError([`--${option}: ${messageOf(error)}`]);
   }
 }

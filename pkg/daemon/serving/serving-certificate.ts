@@ -1,8 +1,10 @@
 /** A daemon's serving certificates: from files, which may be replaced while it runs, or made by itself. */
+
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Clock } from '#apimachinery/clock.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import type { ServingValues } from '#daemon/options/groups/serving.js';
 import { directoryStore, type FileStore, memoryFileStore } from '#daemon/pki/file-store.js';
@@ -100,7 +102,7 @@ async function readPair(certFile: string, keyFile: string, option: string): Prom
     createSecureContext({ cert, key });
     return { cert, key };
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = messageOf(error);
     throw new OptionsError([`${option}: cannot use ${certFile} and ${keyFile}: ${text}`]);
   }
 }

@@ -1,7 +1,9 @@
 /** Brings a container's image to the node, as its pull policy says. Events and errors are those of release 1.24. */
+
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { formatDuration } from '#apimachinery/duration.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { KeyedBackoff } from '#client/keyed-backoff.js';
 import { TokenBucket } from '#client/token-bucket.js';
 import type { Image, ImageAuth, ImageService, PodSandboxConfig } from '#nodeagent/cri/cri.js';
@@ -114,7 +116,7 @@ export class ImagePuller {
     try {
       await this.#shared(pod, name, what.sandbox);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       events.container(pod, container, 'Warning', 'Failed', `Failed to pull image "${image}": ${reason}`);
       this.#backOff.next(key, clock.now());
       const retryAt = clock.now() + this.#backOff.delay(key);

@@ -1,4 +1,5 @@
 /** The kernel settings that a node agent counts on, as release 1.24 has them. */
+import { messageOf } from '#apimachinery/errors/message.js';
 
 /** Below `/proc/sys/` → value. */
 export const expectedKernelSettings: Readonly<Record<string, string>> = {
@@ -16,7 +17,7 @@ export async function kernelSettingErrors(read: (name: string) => Promise<string
     Object.entries(expectedKernelSettings).map(async ([name, expected]) => {
       const actual = await read(name).then(
         (text) => text.trim(),
-        (error: unknown) => (error instanceof Error ? error.message : String(error)),
+        (error: unknown) => messageOf(error),
       );
       const message = `invalid kernel flag: ${name}, expected value: ${expected}, actual value: ${actual}`;
       return actual === expected ? [] : [message];

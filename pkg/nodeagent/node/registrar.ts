@@ -5,6 +5,7 @@ import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node, NodeStatus, Taint } from '#api/core/v1/types.gen.js';
 import { type Clock, formatTime } from '#apimachinery/clock.js';
 import { semanticEqual } from '#apimachinery/equality.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
 import type { Client, ResourceClient } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -84,7 +85,7 @@ export class NodeRegistrar {
       this.#addresses = addresses;
       problem = warning;
     } catch (error) {
-      problem = error instanceof Error ? error.message : String(error);
+      problem = messageOf(error);
     }
     if (problem !== undefined && problem !== this.#addressProblem)
       log.warn({ problem }, 'The node has no address that others can use');
@@ -244,7 +245,7 @@ export class NodeRegistrar {
       }
       images = await cri.listImages();
     } catch (error) {
-      reasons.push(`container runtime is down: ${error instanceof Error ? error.message : String(error)}`);
+      reasons.push(`container runtime is down: ${messageOf(error)}`);
     }
     return nodeStatus({
       dialect: client.dialect,

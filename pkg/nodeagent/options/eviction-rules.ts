@@ -1,5 +1,7 @@
 /** Thresholds of eviction (specification 3, 2.1). */
+
 import { parseDuration } from '#apimachinery/duration.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { isQuantity, quantitySign } from '#apimachinery/quantity.js';
 import type { Rule } from '#daemon/options/validate.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
@@ -66,6 +68,6 @@ function graceErrors(signal: string, text: string): string[] {
   try {
     return parseDuration(text) >= 0 ? [] : [`${name}: ${signal}: ${text} must not be negative`];
   } catch (error) {
-    return [`${name}: ${signal}: ${error instanceof Error ? error.message : String(error)}`];
+    return [`${name}: ${signal}: ${messageOf(error)}`];
   }
 }

@@ -1,6 +1,8 @@
 /** Starts containers: image, configuration, create, start, hook; each failure with its own reason. */
+
 import { join } from 'node:path';
 import type { Clock } from '#apimachinery/clock.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import type { Image, PodSandboxConfig, RuntimeService } from '#nodeagent/cri/cri.js';
 import { ContainerConfigError } from '#nodeagent/environment/environment.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
@@ -72,7 +74,7 @@ export class ContainerStarter {
       await logFiles.makeDirectory(join(sandbox.logDirectory, container.name));
       id = await cri.createContainer(sandboxId, config, sandbox);
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
+      const text = messageOf(error);
       events.container(pod, container, 'Warning', 'Failed', `Error: ${text}`);
       const reason = error instanceof ContainerConfigError ? 'CreateContainerConfigError' : 'CreateContainerError';
       throw new StartError(reason, text, clock.now() + startRetryMs, { cause: error });
@@ -81,7 +83,7 @@ export class ContainerStarter {
     try {
       await cri.startContainer(id);
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
+      const text = messageOf(error);
       events.container(pod, container, 'Warning', 'Failed', `Error: ${text}`);
       throw new StartError('RunContainerError', text, 0, { cause: error });
     }

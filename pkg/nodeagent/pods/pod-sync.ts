@@ -1,6 +1,8 @@
 /** The tasks that bring what runs of one pod to what the API wants. */
+
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { type Clock, parseTime } from '#apimachinery/clock.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import type { PodSandboxStatus, RuntimeService } from '#nodeagent/cri/cri.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
@@ -103,7 +105,7 @@ export class PodSync {
       this.#volumes = mounted.paths;
       return mounted.renewAt ?? never;
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       events.pod(this.#pod(), 'Warning', 'FailedMount', message);
       await this.#reporter.report();
       // What runs goes on with the files it has.

@@ -1,7 +1,9 @@
 /** Configures, creates and starts the sandboxes of pods. */
+
 import { join } from 'node:path';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import type { DNSConfig, PodSandboxConfig, RuntimeService } from '#nodeagent/cri/cri.js';
 import { type ClusterDNS, podDNS } from '#nodeagent/environment/dns.js';
 import { podHostname } from '#nodeagent/environment/hosts-file.js';
@@ -58,7 +60,7 @@ export class SandboxStarter {
       await logFiles.makeDirectory(config.logDirectory);
       await cri.runPodSandbox(config, '');
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
+      const text = messageOf(error);
       const message = `Failed to create pod sandbox: ${text}`;
       metrics.startedPodErrors.inc();
       events.pod(pod, 'Warning', 'FailedCreatePodSandBox', message);

@@ -1,5 +1,7 @@
 /** Runs one check of a probe or a lifecycle hook against a container. */
+
 import type { Container, LifecycleHandler, Pod, ProbeHandler } from '#api/core/v1/types.gen.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import type { IntOrString } from '#apimachinery/intstr.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
 import { isCRIError } from '#nodeagent/cri/errors.js';
@@ -74,7 +76,7 @@ export class RuntimeChecker implements Checker {
       const output = Buffer.concat([stdout, stderr]).toString().slice(0, maxOutput);
       return { success: exitCode === 0, output: exitCode === 0 || output !== '' ? output : `exit code ${exitCode}` };
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
+      const text = messageOf(error);
       const output = isCRIError(error, 'DeadlineExceeded')
         ? `command ${JSON.stringify(cmd.join(' '))} timed out`
         : text;

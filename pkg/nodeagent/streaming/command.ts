@@ -1,5 +1,7 @@
 /** Exec and attach, whatever carries their streams. */
+
 import type { Readable, Writable } from 'node:stream';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, internalError, type Status } from '#apimachinery/errors/status.js';
 import type { SessionStreams, TerminalSize } from '#nodeagent/cri/cri.js';
 
@@ -40,7 +42,7 @@ export function exitStatus(exitCode: number): Status {
 }
 
 function failureStatus(kind: 'exec' | 'attach', error: unknown): Status {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const doing = kind === 'exec' ? 'executing command in' : 'attaching to';
   const {
     kind: _,

@@ -1,7 +1,9 @@
 /** Sets up the volumes of pods: again and again, writing only what changed; and takes them down. */
+
 import { createHash } from 'node:crypto';
 import { chown, mkdir } from 'node:fs/promises';
 import type { Pod, Volume } from '#api/core/v1/types.gen.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { value } from '#apimachinery/quantity.js';
 import type { PodFacts } from '#nodeagent/environment/field-ref.js';
 import { mountTmpfs } from '#nodeagent/files/mounts.js';
@@ -69,7 +71,7 @@ export class PodVolumes {
         renewAt = Math.min(renewAt, payload?.renewAt ?? Number.POSITIVE_INFINITY);
         if (directories !== undefined) paths.set(volume.name, await this.#write(pod, volume, payload, directories));
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = messageOf(error);
         throw new VolumeError(`MountVolume.SetUp failed for volume "${volume.name}" : ${reason}`, { cause: error });
       }
     }

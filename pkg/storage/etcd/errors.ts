@@ -1,4 +1,5 @@
 /** etcd's and gRPC's failures as ours, in one table. Messages are those of etcd's rpctypes. */
+import { messageOf } from '#apimachinery/errors/message.js';
 import { grpcStatus } from '#storage/etcd/grpc/status.js';
 import { StoreError, type StoreErrorCode } from '#storage/store.js';
 
@@ -30,19 +31,19 @@ export function grpcCode(error: unknown): number | undefined {
 export function translateEtcdError(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   const code = grpcCode(error);
-  const message = messageOf(error);
+  const message = detailsOf(error);
   const row = table.find((r) => r.grpc === code && (r.text === undefined || message.includes(r.text)));
   return new StoreError(row?.code ?? 'unavailable', message, { cause: error });
 }
 
-function messageOf(error: unknown): string {
+function detailsOf(error: unknown): string {
   if (typeof error === 'object' && error !== null && 'details' in error && typeof error.details === 'string') {
     return error.details;
   }
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }
 
 /** True when a write named a lease that is gone. */
 export function isLeaseNotFound(error: unknown): boolean {
-  return grpcCode(error) === grpcStatus.NOT_FOUND && messageOf(error).includes('lease not found');
+  return grpcCode(error) === grpcStatus.NOT_FOUND && detailsOf(error).includes('lease not found');
 }

@@ -1,6 +1,8 @@
 /** The leader election's lock in etcd, from a daemon's options. */
+
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '#apimachinery/clock.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import type { LeaderElectionValues } from '#daemon/options/groups/leader-election.js';
 import { EtcdLeaderLock } from '#storage/etcd/leader-lock.js';
@@ -38,6 +40,6 @@ async function bytesOf(
   try {
     return await readFile(path);
   } catch (error) {
-    throw new OptionsError([`--${option}: ${error instanceof Error ? error.message : String(error)}`]);
+    throw new OptionsError([`--${option}: ${messageOf(error)}`]);
   }
 }

@@ -3,8 +3,10 @@
  * streams with it; it writes well-formed frames only; and what it does with frames does not depend on how the network
  * cuts them.
  */
+
 import type { Duplex } from 'node:stream';
 import { seededRandom } from '#apimachinery/codec/random-object.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { duplexPair } from '#daemon/streaming/duplex-pair.js';
 import { FrameReader, frameType, goAwayStatus } from '#daemon/streaming/spdy/frames.js';
 import { HeaderReader, type SpdyHeaders } from '#daemon/streaming/spdy/headers.js';
@@ -66,7 +68,7 @@ export async function fuzzSpdy(seed: number, goOn: (inputs: number) => boolean):
       result.streams += whole.streams.length;
       if (whole.goAway === goAwayStatus.protocolError) result.refused++;
     } catch (error) {
-      throw new FuzzFailure(`as ${role}: ${error instanceof Error ? error.message : String(error)}`, input, error);
+      throw new FuzzFailure(`as ${role}: ${messageOf(error)}`, input, error);
     }
   }
   return result;

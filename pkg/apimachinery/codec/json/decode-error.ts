@@ -1,4 +1,5 @@
 /** What decoders say of input that they refuse, before it is known which request it belongs to. */
+import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, type StatusError } from '#apimachinery/errors/status.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -9,7 +10,7 @@ export class DecodeError extends Error {
 
 /** The 400 that a client of 1.24 sees for a body that cannot be read as an object of the type. */
 export function decodeFailure(type: TypeInfo, reason: unknown): StatusError {
-  const message = reason instanceof Error ? reason.message : String(reason);
+  const message = messageOf(reason);
   const version = type.goName.slice(0, type.goName.indexOf('.'));
   const kind = type.shortName;
   return badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${message}`, reason);

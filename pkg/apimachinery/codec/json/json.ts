@@ -1,8 +1,10 @@
 /** Objects out of JSON texts. (Into JSON they go by JSON.stringify: in memory they have JSON's shape.) */
+
 import { DecodeError, decodeFailure } from '#apimachinery/codec/json/decode-error.js';
 import { countKeys, duplicateKeys } from '#apimachinery/codec/json/duplicate-keys.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { type JsonObject, JsonWalk } from '#apimachinery/codec/json/walk.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -76,10 +78,7 @@ export function parseFor(type: TypeInfo, text: string): unknown {
     return parseJSONText(text);
   } catch (error) {
     // Of the parser's words only those for a text that stops too early are the same as Go's.
-    const reason = (error instanceof Error ? error.message : String(error)).replace(
-      /^Unexpected end/,
-      'unexpected end',
-    );
+    const reason = messageOf(error).replace(/^Unexpected end/, 'unexpected end');
     throw badRequest(
       `the object provided is unrecognized (must be of type ${type.shortName}): couldn't get version/kind; json parse error: ${reason} (${summary(text)})`,
       error,

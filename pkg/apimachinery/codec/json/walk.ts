@@ -4,9 +4,11 @@
  * fields that are left out when empty) dropped, and members that are always there added, so that the same object always
  * has the same form: that of 1.24, but for nulls.
  */
+
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { canonicalMicroTime, canonicalTime } from '#apimachinery/codec/json/times.js';
 import { formatDurationNanos, parseDurationNanos } from '#apimachinery/duration.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { canonicalQuantity } from '#apimachinery/quantity.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -278,7 +280,7 @@ function reword<T>(fn: () => T): T {
   try {
     return fn();
   } catch (error) {
-    throw new DecodeError(error instanceof Error ? error.message : String(error), { cause: error });
+    throw new DecodeError(messageOf(error), { cause: error });
   }
 }
 

@@ -1,10 +1,12 @@
 /** Reads the messages that are something else than an object of their fields in JSON, up to the reader's end. */
+
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { checkDepth, maxDepth } from '#apimachinery/codec/json/walk.js';
 import type { Reader } from '#apimachinery/codec/protobuf/reader.js';
 import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import { formatDurationNanos } from '#apimachinery/duration.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { canonicalQuantity, QuantityError } from '#apimachinery/quantity.js';
 
 export function readDuration(reader: Reader): string {
@@ -93,7 +95,7 @@ function parseRaw(bytes: Buffer): unknown {
     return value ?? undefined;
   } catch (error) {
     if (error instanceof DecodeError) throw error;
-    throw new DecodeError(`raw value is not JSON: ${error instanceof Error ? error.message : String(error)}`, {
+    throw new DecodeError(`raw value is not JSON: ${messageOf(error)}`, {
       cause: error,
     });
   }

@@ -1,7 +1,9 @@
 /** Checks certificate requests of PKCS#10 (RFC 2986): their form, and that who asks has the private key. */
+
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { children, DerError, oidText, readOne, tag } from '#apimachinery/asn1/der.js';
 import { decodePem } from '#apimachinery/asn1/pem.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 
 /** Not a certificate request, or not one that its key has signed. */
 export class CertificateRequestError extends Error {
@@ -60,7 +62,7 @@ function parse(der: Buffer): SignedRequest {
       signature: signature.contents.subarray(1),
     };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new CertificateRequestError(`unable to parse csr: ${why}`, { cause: error });
   }
 }
