@@ -13,10 +13,13 @@ export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
+/** As Node.js names what is under way: reads, writes and the like, and the closing of a file. */
+const isFileWork = (name: string): boolean => name.startsWith('FSReq') || name === 'CloseReq';
+
 /** Work on real files takes no virtual time, however slow the machine is: it ends before the clock moves on. */
 async function settleFiles(): Promise<void> {
   do await settle();
-  while (process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq')));
+  while (process.getActiveResourcesInfo().some(isFileWork));
 }
 
 export class VirtualClock implements Clock {
