@@ -6,6 +6,7 @@ import {
   type FieldSet,
   formOf,
   isEmptySet,
+  type SetForm,
   setsEqual,
   sorted,
   union,
@@ -60,7 +61,12 @@ export function isReset(entries: readonly ManagedFieldsEntry[] | undefined): boo
  * What is written again and again keeps the sets of those who do not write it, which are large and, by then, no longer in
  * the processor's caches.
  */
-const formOfFields = oncePer(formOf);
+const formOfObject = oncePer(formOf);
+
+/** A client may send anything. */
+function formOfFields(fields: unknown): SetForm {
+  return typeof fields === 'object' && fields !== null ? formOfObject(fields) : formOf(fields);
+}
 
 /** Reads the entries; undefined when one of them is not well-formed. */
 export function readManagers(entries: readonly ManagedFieldsEntry[] | undefined): Manager[] | undefined {

@@ -27,6 +27,9 @@ export function tooLargeToStore(
   object: object,
   { stored, managedAs }: Sized = {},
 ): StatusError | undefined {
-  if (!isLarge(context, stored) || leastBytes(object, maxStoredBytes, managedAs) <= maxStoredBytes) return undefined;
-  return requestEntityTooLarge(`limit is ${maxStoredBytes} bytes of a stored object`);
+  if (!isLarge(context, stored)) return undefined;
+  const bytes = leastBytes(object, maxStoredBytes, managedAs);
+  if (bytes <= maxStoredBytes) return undefined;
+  // In the words of 1.24's client of etcd, which has counted to the end.
+  return requestEntityTooLarge(`grpc: trying to send message larger than max (${bytes} vs. ${maxStoredBytes})`);
 }
