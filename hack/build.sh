@@ -5,6 +5,7 @@ cd "$(dirname "$0")/.."
 hack/install-node.sh
 source hack/node.sh
 [ -d node_modules ] || npm install --no-save --no-audit --no-fund --loglevel=error
+hack/generate-types.sh
 node_modules/.bin/tsc -p tsconfig.json
 hack/build-info.sh >dist/build.json
 

@@ -21,7 +21,7 @@ import { kernelSettingErrors } from '#nodeagent/node/kernel-settings.js';
 import { LocalMachine } from '#nodeagent/node/machine.js';
 import { swapRefusal } from '#nodeagent/node/swap.js';
 import { NodeAgent } from '#nodeagent/nodeagent.js';
-import { applyConfigFile } from '#nodeagent/options/config-file.js';
+import { applyConfigFile } from '#nodeagent/options/config/file.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { nodeAgentGates } from '#nodeagent/options/gates.js';
 import {

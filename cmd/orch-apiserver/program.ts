@@ -3,9 +3,9 @@
 import { networkInterfaces, totalmem } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { apiGates } from '#api/strategy/feature-gates.js';
+import { apiGates } from '#api/api-gates.js';
 import { buildApiServer } from '#apiserver/config.js';
-import { apiServerOptions } from '#apiserver/options/api-server-options.js';
+import { apiServerOptions } from '#apiserver/options/options.js';
 import { apiServerProgramRules } from '#apiserver/options/rules.js';
 import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';

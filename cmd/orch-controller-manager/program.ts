@@ -1,13 +1,17 @@
 /** The controller manager as a program of its own. */
 
-import { readFile } from 'node:fs/promises';
-import { deferred } from '#apimachinery/deferred.js';
-import { messageOf } from '#apimachinery/errors/message.js';
-import { createControlLoop, type Loop, type LoopDependencies } from '#client/control-loop/control-loop.js';
-import type { Leadership } from '#client/control-loop/leader-loop.js';
+import { deferred } from '#apimachinery/async/deferred.js';
 import type { Connection } from '#client/rest/connection.js';
 import type { RestClient } from '#client/rest/rest-client.js';
 import { ServiceAccountToken } from '#client/rest/service-account-token.js';
+import {
+  rootCertificates,
+  serviceAccountKey,
+  signingAuthorities,
+  textOf,
+} from '#cmd/orch-controller-manager/key-material.js';
+import { createControlLoop, type Loop, type LoopDependencies } from '#control-loop/control-loop.js';
+import type { Leadership } from '#control-loop/leader-loop.js';
 import { controllerMetrics } from '#controllers/framework/metrics.js';
 import { ControllerManager, type ControllerManagerDependencies } from '#controllers/manager.js';
 import {
@@ -22,6 +26,7 @@ import {
   controllerManagerOptions,
   controllerManagerRules,
 } from '#controllers/options/options.js';
+import { controllerGates } from '#controllers/registry.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { DaemonGroup } from '#daemon/daemon-group.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
@@ -39,7 +44,7 @@ export function controllerManagerProgram(facts: ProcessFacts): Program<Controlle
     description: 'Runs the control loops that move the cluster from the state it is in to the state that is wanted.',
     options: controllerManagerOptions,
     rules: controllerManagerRules,
-    actingGates: () => [],
+    actingGates: () => controllerGates,
     create: (context) => create(context, facts),
   };
 }
@@ -49,6 +54,8 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   const name = dialect.components.controllerManager;
   const metrics = createRegistry({ dialect, process: facts });
   const rootCA = await rootCertificates(values['root-ca-file']);
+  const tokenKey = await serviceAccountKey(values['service-account-private-key-file']);
+  const authorities = await signingAuthorities(values);
   const migration = await leaderMigration(context);
   return createControlLoop({
     context,
@@ -73,6 +80,8 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
           ...(leadership === undefined ? {} : { leadership }),
           ...(owns === undefined ? {} : { owns }),
           ...(rootCA === undefined ? {} : { rootCA }),
+          ...(tokenKey === undefined ? {} : { tokenKey }),
+          authorities,
         });
       if (migration !== undefined) return migrating(context, migration, dependencies, make);
       const manager = make(dependencies);
@@ -169,6 +178,8 @@ function controllerClients({ values, dialect, clock }: Context, connection: Conn
   // Tokens must not wait behind anything else.
   const tokens = connection.client('token-requests');
   const make = (controller: string): RestClient => {
+    // Accounts cannot act before their tokens are signed, and no account may read the secrets of all.
+    if (controller === 'serviceaccount-token') return connection.client(serviceAccountOf(controller));
     if (!values['use-service-account-credentials']) return connection.client(controller);
     const account = { namespace: dialect.namespaces.system, name: serviceAccountOf(controller) };
     return connection.as(new ServiceAccountToken({ client: tokens, clock, ...account })).client(controller);
@@ -178,21 +189,4 @@ function controllerClients({ values, dialect, clock }: Context, connection: Conn
     clients.set(controller, known);
     return known;
   };
-}
-
-async function rootCertificates(file: string | undefined): Promise<string | undefined> {
-  if (file === undefined || file === '') return undefined;
-  const text = await textOf('root-ca-file', file);
-  if (!text.includes('-----BEGIN CERTIFICATE-----')) {
-    throw new OptionsError([`--root-ca-file: ${file} holds no certificate in PEM form`]);
-  }
-  return text;
-}
-
-async function textOf(option: string, path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    throw new OptionsError([`--${option}: ${messageOf(error)}`]);
-  }
 }

@@ -2,17 +2,17 @@
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { createControlLoop } from '#client/control-loop/control-loop.js';
+import { createControlLoop } from '#control-loop/control-loop.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { validateOptions } from '#daemon/options/validate.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
-import { formatSchedulerConfig, schedulerConfig } from '#scheduler/config/format.js';
-import { type ResolvedScheduler, resolveScheduler } from '#scheduler/config/resolve.js';
 import { schedulerMetrics } from '#scheduler/metrics/metrics.js';
-import { type SchedulerOptionTable, schedulerOptions, schedulerRules } from '#scheduler/options.js';
+import { formatSchedulerConfig, schedulerConfig } from '#scheduler/options/config/format.js';
+import { type ResolvedScheduler, resolveScheduler } from '#scheduler/options/config/resolve.js';
+import { type SchedulerOptionTable, schedulerOptions, schedulerRules } from '#scheduler/options/options.js';
 import { defaultProfile } from '#scheduler/plugins/default-profile.js';
 import { Scheduler } from '#scheduler/scheduler.js';
 import { openLeaderLock } from '#storage/etcd/open-leader-lock.js';

@@ -4,13 +4,13 @@
  */
 
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { ClusterPki } from '#cmd/orch/pki/cluster-pki.js';
 import type { ForeignEtcd } from '#cmd/orch/start-options.js';
-import type { ClusterPki } from '#daemon/pki/cluster-pki.js';
 
 /** Options by name; undefined ones are left out. */
 type Arguments = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
-export function commandLine(args: Arguments): string[] {
+function commandLine(args: Arguments): string[] {
   return Object.entries(args).flatMap(([name, value]) => {
     if (value === undefined) return [];
     return [`--${name}=${Array.isArray(value) ? value.join(',') : String(value)}`];
@@ -94,12 +94,18 @@ export function schedulerArguments(options: LoopArguments): string[] {
 }
 
 export function controllerManagerArguments(
-  options: LoopArguments & { rootCaFile: string | undefined; signingKeyFile: string | undefined },
+  options: LoopArguments & {
+    /** Where its keys are; undefined in one process. */
+    readonly files: Pick<ClusterPki, 'authority' | 'serviceAccount'> | undefined;
+  },
 ): string[] {
+  const { files } = options;
   return commandLine({
     ...loopArguments(options),
-    'root-ca-file': options.rootCaFile,
-    'service-account-private-key-file': options.signingKeyFile,
+    'root-ca-file': files?.authority.certificateFile,
+    'service-account-private-key-file': files?.serviceAccount.privateKeyFile,
+    'cluster-signing-cert-file': files?.authority.certificateFile,
+    'cluster-signing-key-file': files?.authority.privateKeyFile,
   });
 }
 

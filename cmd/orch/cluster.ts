@@ -2,15 +2,16 @@
  * A whole cluster in this process: API server, controllers, scheduler and node agents as objects that call each other.
  * `orch up` runs one; `startCluster` gives tests one with its store in memory and simulated nodes.
  */
+import { createPrivateKey } from 'node:crypto';
 import type { Registry } from 'prom-client';
 import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node } from '#api/core/v1/types.gen.js';
+import { deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
-import { deferred } from '#apimachinery/deferred.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { CompleteApiServer } from '#apiserver/complete-api-server.js';
 import { type ApiServerSetup, buildApiServer } from '#apiserver/config.js';
-import { apiServerOptions } from '#apiserver/options/api-server-options.js';
+import { apiServerOptions } from '#apiserver/options/options.js';
 import { apiServerRules } from '#apiserver/options/rules.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
@@ -18,6 +19,8 @@ import { dropManagedFields } from '#client/informer/transforms.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import { takesPods } from '#cmd/orch/nodes-ready.js';
+import type { ClusterPki } from '#cmd/orch/pki/cluster-pki.js';
+import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';
 import { ControllerManager } from '#controllers/manager.js';
 import { controllerManagerOptions } from '#controllers/options/options.js';
 import type { Daemon } from '#daemon/daemon.js';
@@ -30,6 +33,8 @@ import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { NodeAgent } from '#nodeagent/nodeagent.js';
 import { nodeAgentOptionRules, nodeAgentOptionTable } from '#nodeagent/options/options.js';
 import { standardServer } from '#nodeagent/server/standard-server.js';
+import type { KeyCertificate } from '#pki/certificate.js';
+import { jwtSigningKey } from '#pki/jwt.js';
 import { schedulerMetrics } from '#scheduler/metrics/metrics.js';
 import { Scheduler } from '#scheduler/scheduler.js';
 import type { Store } from '#storage/store.js';
@@ -47,8 +52,8 @@ export interface ClusterProcessOptions {
   /** Absent: etcd, as the arguments say. */
   readonly store?: Store;
   readonly newUID?: () => string;
-  /** PEM; published to every namespace. */
-  readonly rootCA: string;
+  /** What the controllers publish and sign with. */
+  readonly pki: Pick<ClusterPki, 'authority' | 'serviceAccount'>;
   readonly machineAddresses?: readonly string[];
 }
 
@@ -120,7 +125,7 @@ export class ClusterProcess {
 
   /** Controllers and scheduler share their informers: one copy of each resource. */
   async startLoops(): Promise<void> {
-    const { dialect, clock, random, log, metrics, rootCA } = this.#options;
+    const { dialect, clock, random, log, metrics, pki } = this.#options;
     const managerClient = this.clientFor(dialect.users.controllerManager, []);
     const informers = this.#informers(managerClient);
     this.#loopInformers = informers;
@@ -134,7 +139,9 @@ export class ClusterProcess {
       log,
       events: this.#recorder(managerClient, dialect.components.controllerManager),
       metrics,
-      rootCA,
+      rootCA: pki.authority.certificate,
+      tokenKey: jwtSigningKey(createPrivateKey(pki.serviceAccount.privateKey)),
+      authorities: signedBy(pki.authority),
     });
     const schedulerClient = this.clientFor(dialect.users.scheduler, []);
     const scheduler = new Scheduler({
@@ -262,4 +269,15 @@ function valuesOf<T extends OptionTable>(
   validateOptions(parsed, rules);
   for (const warning of parsed.warnings) log.debug(warning);
   return parsed.values;
+}
+
+/** Signs whatever the cluster's signers are asked for. */
+function signedBy(authority: KeyCertificate): SigningAuthorities {
+  const current = async () => authority;
+  return {
+    apiServerClient: current,
+    apiServerClientNodeAgent: current,
+    nodeAgentServing: current,
+    legacyUnknown: current,
+  };
 }

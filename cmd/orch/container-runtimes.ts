@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClusterContext } from '#cmd/orch/cluster-context.js';
+import { removeDeadBridges } from '#cmd/orch/dead-bridges.js';
 import { nodeRange } from '#cmd/orch/network.js';
 import { stopRuntime } from '#cmd/orch/process/runtime.js';
 import { RuntimeKeeper } from '#cmd/orch/process/runtime-keeper.js';
@@ -33,6 +34,12 @@ export async function startContainerRuntimes(context: ClusterContext): Promise<C
         const dir = layout.runtime(name);
         mkdirSync(dir, { recursive: true });
         const podCIDR = nodeRange(settings.podRange, index);
+        const removed = await removeDeadBridges(dir, podCIDR);
+        if (removed.length > 0) {
+          const note = `removed ${removed.join(', ')}, which a run that was killed had left in the network of the pods`;
+          log.warn({ node: name, bridges: removed }, 'Removed bridges that a run that was killed had left');
+          progress({ step: 'pod network', state: 'done', note });
+        }
         const keeper = new RuntimeKeeper({
           containerd: { dir, podCIDR, sandboxImage: images.pause, clock },
           clock,
@@ -43,7 +50,7 @@ export async function startContainerRuntimes(context: ClusterContext): Promise<C
           name: `container runtime of ${name}`,
           async close() {
             await keeper.close();
-            await stopRuntime(dir);
+            await stopRuntime(dir, (problem) => log.warn({ node: name, problem }, 'Containers did not end in order'));
           },
         });
         await loadImageArchive(archive, containerd.socket);

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { SetupError } from '#cmd/orch/dispatch.js';
 import { type Layout, layoutOf } from '#cmd/orch/layout.js';
 import { downOptions } from '#cmd/orch/options.js';
@@ -15,6 +16,7 @@ import {
 import { type ProgressSink, progressPrinter, step } from '#cmd/orch/progress.js';
 import { serviceAddressOf } from '#cmd/orch/service-address.js';
 import { type ClusterSettings, readSettings } from '#cmd/orch/settings.js';
+import { LeftBehindError, type RemovalStep, takeEveryStep, takeStepsTogether } from '#containerd/every-step.js';
 import { helpText } from '#daemon/options/help.js';
 import { parseOptions } from '#daemon/options/parse.js';
 
@@ -43,11 +45,26 @@ export async function down(argv: readonly string[]): Promise<number> {
     return 0;
   }
   const sink = progressPrinter(process.stdout, realClock);
-  await step(sink, 'cluster stopped', () => stopCluster(layout, sink));
-  // Whatever outlived a cluster process that was killed.
-  await step(sink, 'nothing left running', () => stopLeftOvers(layout, settings, sink));
-  if (parsed.values.delete) await step(sink, 'data removed', async () => rmSync(layout.root, { recursive: true }));
-  return 0;
+  try {
+    await takeEveryStep([
+      ['the process of the cluster', () => step(sink, 'cluster stopped', () => stopCluster(layout, sink))],
+      // Whatever outlived a cluster process that was killed.
+      ['other processes', () => step(sink, 'nothing left running', () => stopLeftOvers(layout, settings, sink))],
+    ]);
+    if (parsed.values.delete) await step(sink, 'data removed', async () => removeData(layout.root));
+    return 0;
+  } catch (error) {
+    const left = error instanceof LeftBehindError ? error.left : [messageOf(error)];
+    process.stderr.write(`\nThis is left of the cluster, whose data stays where it is:\n`);
+    for (const line of left) process.stderr.write(`  ${line}\n`);
+    process.stderr.write(`Run this once more when the cause is gone: orch ${['down', ...argv].join(' ')}\n`);
+    return 1;
+  }
+}
+
+/** Something in it may still be in use for a moment, by a mount that has been ended or a process that was killed. */
+function removeData(root: string): void {
+  rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }
 
 /** Empty for a file that is not there. */
@@ -82,15 +99,28 @@ async function stopLeftOvers(layout: Layout, settings: ClusterSettings, sink: Pr
       const note = `${name}, process ${identity.pid}`;
       if (waitedMs >= quietMs) sink({ step: 'nothing left running', state: 'waiting', note });
     });
-  await Promise.all([...running].map(([name, identity]) => end(name, identity)));
-  if (settings.runtime === 'containerd') {
-    // Loaded only here: every command begins by loading this file.
-    const { stopRuntime, unmountVolumes } = await import('#cmd/orch/process/runtime.js');
-    await Promise.all(settings.nodes.map((name) => stopRuntime(layout.runtime(name))));
-    await unmountVolumes(layout.root);
-    await serviceAddressOf(settings).close();
-  }
-  // The store goes last: everything else may still write.
-  if (etcd !== undefined) await end('etcd', etcd);
+  await takeEveryStep([
+    ['programs', () => takeStepsTogether([...running].map(([name, identity]) => [name, () => end(name, identity)]))],
+    ...(settings.runtime === 'containerd' ? await containerSteps(layout, settings, sink) : []),
+    // The store goes last: everything else may still write.
+    ['etcd', async () => etcd !== undefined && (await end('etcd', etcd))],
+  ]);
   rmSync(layout.run, { recursive: true, force: true });
+}
+
+async function containerSteps(layout: Layout, settings: ClusterSettings, sink: ProgressSink): Promise<RemovalStep[]> {
+  // Loaded only here: every command begins by loading this file.
+  const { stopRuntime, unmountVolumes } = await import('#cmd/orch/process/runtime.js');
+  const stopNode = (name: string) =>
+    stopRuntime(layout.runtime(name), (why) =>
+      sink({ step: 'nothing left running', state: 'waiting', note: `containers of ${name} are killed, since ${why}` }),
+    );
+  return [
+    [
+      'container runtimes',
+      () => takeStepsTogether(settings.nodes.map((name) => [`container runtime of ${name}`, () => stopNode(name)])),
+    ],
+    ['volumes', () => unmountVolumes(layout.root)],
+    ['rule for the service address', () => serviceAddressOf(settings).close()],
+  ];
 }

@@ -6,18 +6,18 @@ import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
 import type { Closable } from '#cmd/orch/closable.js';
 import type { ClusterContext } from '#cmd/orch/cluster-context.js';
 import type { ContainerRuntimes } from '#cmd/orch/container-runtimes.js';
-import { type EtcdPki, ensureEtcdPki } from '#cmd/orch/etcd-pki.js';
 import type { Layout } from '#cmd/orch/layout.js';
 import { firstServiceAddress, hostAddresses, nodeRange } from '#cmd/orch/network.js';
+import { type ClusterPki, ensureClusterPki, ensureNodePki, type NodePki } from '#cmd/orch/pki/cluster-pki.js';
+import { type EtcdPki, ensureEtcdPki } from '#cmd/orch/pki/etcd-pki.js';
 import { etcdChild, etcdEndpoint } from '#cmd/orch/process/etcd.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
 import { step } from '#cmd/orch/progress.js';
 import type { ForeignEtcd } from '#cmd/orch/start-options.js';
 import { PartGroup } from '#cmd/orch/stop-parts.js';
-import { type ClusterPki, ensureClusterPki, ensureNodePki, type NodePki } from '#daemon/pki/cluster-pki.js';
-import type { StoredKeyCertificate } from '#daemon/pki/ensure.js';
 import { findNodeAddresses } from '#nodeagent/node/address.js';
 import { hostNetwork } from '#nodeagent/node/host-network.js';
+import type { StoredKeyCertificate } from '#pki/ensure.js';
 
 export interface NodeInfrastructure {
   readonly name: string;

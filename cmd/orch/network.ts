@@ -1,5 +1,8 @@
 /** Addresses of a cluster on one machine. */
+import { execFile } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
+import { promisify } from 'node:util';
+import { formatIPv4, parseIPv4Range } from '#apimachinery/net/ipv4-range.js';
 
 /** The machine's own IPv4 addresses, loopback not among them. */
 export function hostAddresses(): string[] {
@@ -9,18 +12,50 @@ export function hostAddresses(): string[] {
     .map((address) => address.address);
 }
 
+/** An address of an interface of this machine, and the network that is reached through it. */
+export interface HostNetwork {
+  /** Name of the interface. */
+  readonly link: string;
+  readonly address: string;
+  /** Prefix length, 0 to 32. */
+  readonly bits: number;
+}
+
+/** The machine's IPv4 networks, also those of links that are down, which the process is not told of: empty bridges are. */
+export async function hostNetworks(): Promise<HostNetwork[]> {
+  try {
+    return parseHostNetworks((await promisify(execFile)('ip', listAddresses)).stdout);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    // Without the program there are no bridges of ours either.
+    return Object.entries(networkInterfaces()).flatMap(([link, addresses = []]) =>
+      addresses
+        .filter(({ family }) => family === 'IPv4')
+        .map(({ address, cidr }) => ({ link, address, bits: Number(cidr?.split('/')[1] ?? 32) })),
+    );
+  }
+}
+
+/** Arguments of ip(8) for what `parseHostNetworks` reads. */
+export const listAddresses = ['-oneline', '-4', 'address', 'show'] as const;
+
+export function parseHostNetworks(text: string): HostNetwork[] {
+  const lines = text.matchAll(/^\d+: ([^\s@]+)\S*\s+inet ([\d.]+)(?: peer [\d.]+)?\/(\d+)/gm);
+  return [...lines].map(([, link = '', address = '', bits]) => ({ link, address, bits: Number(bits) }));
+}
+
 /** The first usable address of an IPv4 range: `10.96.0.1` of `10.96.0.0/16`. Throws RangeError for what is none. */
 export function firstServiceAddress(range: string): string {
-  return formatAddress(parseRange(range).base + 1);
+  return formatIPv4(parseIPv4Range(range).base + 1);
 }
 
 /** The /24 of the node at that place: `10.244.3.0/24`. Throws RangeError when the range has no room for it. */
 export function nodeRange(range: string, index: number): string {
-  const { base, bits } = parseRange(range);
+  const { base, bits } = parseIPv4Range(range);
   if (bits > 24 || index >= 2 ** (24 - bits)) {
     throw new RangeError(`${range} has no room for a /24 for node ${index + 1}; give a larger --cluster-cidr`);
   }
-  return `${formatAddress(base + index * 256)}/24`;
+  return `${formatIPv4(base + index * 256)}/24`;
 }
 
 /**
@@ -28,25 +63,38 @@ export function nodeRange(range: string, index: number): string {
  * pod addresses on one machine would take each other's packets.
  */
 export function unusedRange(preferred: string, taken: readonly string[]): string {
-  const { base, bits } = parseRange(preferred);
-  const size = 2 ** (32 - bits);
+  const { base, bits, size } = parseIPv4Range(preferred);
   for (let candidate = base; candidate < 2 ** 32; candidate += size) {
-    const isTaken = taken.some((address) => parseRange(`${address}/${bits}`).base === candidate);
-    if (!isTaken) return `${formatAddress(candidate)}/${bits}`;
+    const range = `${formatIPv4(candidate)}/${bits}`;
+    if (!taken.some((address) => isInRange(address, range))) return range;
   }
   return preferred;
 }
 
-function parseRange(range: string): { base: number; bits: number } {
-  const match = /^(\d+)\.(\d+)\.(\d+)\.(\d+)\/(\d+)$/.exec(range);
-  const numbers = (match ?? []).slice(1).map(Number);
-  const [a = 256, b = 256, c = 256, d = 256, bits = 33] = numbers;
-  if ([a, b, c, d].some((octet) => octet > 255) || bits > 32) throw new RangeError(`"${range}" is no IPv4 range`);
-  const address = ((a * 256 + b) * 256 + c) * 256 + d;
-  const size = 2 ** (32 - bits);
-  return { base: Math.floor(address / size) * size, bits };
+/** True when a network has addresses of the range. Throws RangeError for what is no IPv4 range. */
+export function overlaps(range: string, { address, bits }: HostNetwork): boolean {
+  const shorter = Math.min(parseIPv4Range(range).bits, bits);
+  const [start = ''] = range.split('/');
+  return isInRange(address, `${start}/${shorter}`);
 }
 
-function formatAddress(address: number): string {
-  return [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join('.');
+/** RFC 1918: for whoever wants them. */
+const privateBlocks = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'];
+
+/** A private range as large as this one that no network of the machine overlaps; undefined when there is none. */
+export function freeRange(like: string, networks: readonly HostNetwork[]): string | undefined {
+  const { bits, size: step } = parseIPv4Range(like);
+  for (const { base, size } of privateBlocks.map(parseIPv4Range)) {
+    for (let candidate = base; candidate + step <= base + size; candidate += step) {
+      const range = `${formatIPv4(candidate)}/${bits}`;
+      if (!networks.some((network) => overlaps(range, network))) return range;
+    }
+  }
+  return undefined;
+}
+
+/** Throws RangeError for what is no IPv4 address or range. */
+export function isInRange(address: string, range: string): boolean {
+  const { base, bits } = parseIPv4Range(range);
+  return parseIPv4Range(`${address}/${bits}`).base === base;
 }

@@ -31,14 +31,18 @@ const apiQuietMs = 60_000;
 const apiLimitMs = 600_000;
 const askMs = 10_000;
 const pollMs = 25;
+const loopback = '127.0.0.1';
+/** Where release 1.24 has them. Another cluster of this machine may have them already. */
+const managerPort = 10_257;
+const schedulerPort = 10_259;
 
 export async function runSeparately(context: ClusterContext, infrastructure: Infrastructure): Promise<RunningCluster> {
   const { dialect, settings, start, layout, clock, progress, running } = context;
   const { pki } = infrastructure;
   if (infrastructure.etcd === undefined) throw new Error('--store memory is within one process; leave --separate out');
   const verbosity = start.verbosity;
-  const apiServer = child(context, 'orch-apiserver', dialect.components.apiServer, [
-    ...apiServerArguments({
+  const apiServer = child(context, 'orch-apiserver', dialect.components.apiServer, () =>
+    apiServerArguments({
       dialect,
       etcd: infrastructure.etcd,
       bindAddress: start.bindAddress,
@@ -48,7 +52,7 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
       verbosity,
       files: apiServerFiles(pki),
     }),
-  ]);
+  );
   await startChild(context, apiServer);
   const config = await loadKubeconfig(layout.clientConfig, { clock });
   const client = connect(config, { dialect, clock });
@@ -59,33 +63,32 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
     () => untilReady(config, context, apiServer),
     () => infrastructure.server,
   );
-  const [managerPort, schedulerPort] = [await choosePort(10_257, '127.0.0.1'), await choosePort(10_259, '127.0.0.1')];
-  const loop = (component: string, port: number) => ({
+  const loop = async (component: string, preferredPort: number) => ({
     dialect,
     config: layout.componentConfig(component),
-    port,
+    port: await choosePort(preferredPort, loopback, Math.random),
     certDir: join(layout.pki, component),
     // There is one of each, which is ended before another is started: its successor need not wait for a lease.
     leaderElect: false,
     verbosity,
   });
-  const manager = child(context, 'orch-controller-manager', dialect.components.controllerManager, [
-    ...controllerManagerArguments({
-      ...loop('controller-manager', managerPort),
-      rootCaFile: pki.authority.certificateFile,
-      signingKeyFile: pki.serviceAccount.privateKeyFile,
+  const { controllerManager, scheduler: schedulerName } = dialect.components;
+  const manager = child(context, 'orch-controller-manager', controllerManager, async () =>
+    controllerManagerArguments({
+      ...(await loop('controller-manager', managerPort)),
+      files: pki,
     }),
-  ]);
-  const scheduler = child(context, 'orch-scheduler', dialect.components.scheduler, [
-    ...schedulerArguments(loop('scheduler', schedulerPort)),
-  ]);
+  );
+  const scheduler = child(context, 'orch-scheduler', schedulerName, async () =>
+    schedulerArguments(await loop('scheduler', schedulerPort)),
+  );
   const nodes = await infrastructure.nodes;
   // They end beside each other; only the API server has to outlast them.
   const daemons = new PartGroup('controllers, scheduler and node agents');
   running.push(daemons);
   const agents = nodes.map((node) =>
-    child(context, 'nodeagent', agentName(context, node.name), [
-      ...nodeAgentArguments({
+    child(context, 'nodeagent', agentName(context, node.name), () =>
+      nodeAgentArguments({
         dialect,
         nodeName: node.name,
         nodeIPs: infrastructure.nodeIPs,
@@ -102,7 +105,7 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
           key: node.pki.serving.privateKeyFile,
         },
       }),
-    ]),
+    ),
   );
   await step(progress, 'controllers and scheduler', () =>
     Promise.all([manager, scheduler].map((each) => startChild({ running: daemons }, each))),
@@ -119,11 +122,16 @@ function agentName({ dialect, settings }: ClusterContext, node: string): string 
   return settings.nodes.length === 1 ? name : `${name}-${node}`;
 }
 
-function child({ layout, clock, log }: ClusterContext, program: string, name: string, args: readonly string[]): Child {
+function child(
+  { layout, clock, log }: ClusterContext,
+  program: string,
+  name: string,
+  args: () => readonly string[] | Promise<readonly string[]>,
+): Child {
   return new Child({
     name,
     command: process.execPath,
-    args: [join(programs, program, 'main.js'), ...args],
+    args: async () => [join(programs, program, 'main.js'), ...(await args())],
     runDir: layout.run,
     logFile: join(layout.logs, `${name}.log`),
     clock,

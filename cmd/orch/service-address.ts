@@ -35,7 +35,7 @@ export function serviceAddressOf({ serviceRange, podRange, apiPort }: ClusterSet
   });
 }
 
-export class ServiceAddress {
+class ServiceAddress {
   readonly name = 'service address';
   readonly #options: ServiceAddressOptions;
 

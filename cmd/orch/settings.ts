@@ -45,11 +45,6 @@ export function portIsFree(port: number, host: string): Promise<boolean> {
   });
 }
 
-/** The preferred port when it is free, else one that the system picks. */
-export async function choosePort(preferred: number, host: string): Promise<number> {
-  return (await portIsFree(preferred, host)) ? preferred : freePort(host);
-}
-
 /** Below the ports that systems give to outgoing connections, which would take one while its listener restarts. */
 const listeningPorts = { first: 20_000, count: 12_000 };
 
@@ -62,6 +57,14 @@ export async function randomPort(host: string, random: () => number): Promise<nu
     const port = listeningPorts.first + Math.floor(random() * listeningPorts.count);
     if (await portIsFree(port, host)) return port;
   }
+}
+
+/**
+ * The preferred port when it is free, else another one as `randomPort` picks it.
+ * @param random Uniform in [0, 1).
+ */
+export async function choosePort(preferred: number, host: string, random: () => number): Promise<number> {
+  return (await portIsFree(preferred, host)) ? preferred : randomPort(host, random);
 }
 
 /** A port that was free a moment ago. */

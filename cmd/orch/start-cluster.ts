@@ -27,10 +27,10 @@ import {
 import { ClusterProcess } from '#cmd/orch/cluster.js';
 import { nodeRange } from '#cmd/orch/network.js';
 import { untilPodsAreAdmitted } from '#cmd/orch/nodes-ready.js';
+import { ensureClusterPki, ensureNodePki } from '#cmd/orch/pki/cluster-pki.js';
 import { freePort } from '#cmd/orch/settings.js';
 import { type Logger, silentLogger } from '#daemon/log/logger.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
-import { ensureClusterPki, ensureNodePki } from '#daemon/pki/cluster-pki.js';
 import { simulatedDependencies } from '#nodeagent/simulated/node.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import type { Store } from '#storage/store.js';
@@ -81,7 +81,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       newUID,
       metrics: createRegistry({ dialect }),
       store: options.store ?? own ?? new MemoryStore({ clock }),
-      rootCA: pki.authority.certificate,
+      pki,
       // Port 0 means none to the API server's options, so the port is chosen here.
       apiServerArguments: apiServerArguments({
         dialect,
@@ -100,8 +100,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
         certDir: undefined,
         leaderElect: false,
         verbosity: 0,
-        rootCaFile: undefined,
-        signingKeyFile: undefined,
+        files: undefined,
       }),
     });
     const close = async () => {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import { settle, VirtualClock } from '#client/testing/virtual-clock.js';
+import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';
 import type { Closable } from '#cmd/orch/closable.js';
 import { untilDone } from '#cmd/orch/patience.js';
 import { identify, isRunning, stopProcess } from '#cmd/orch/process/identity.js';
@@ -30,14 +30,24 @@ t.test('parts stop one after the other, and one that does not holds up none', as
   ];
   const onStopping = (name: string) => seen.push(name);
   const stopped = stopParts(parts, { clock, log: silentLogger, limitMs: 5000, onStopping });
-  await settle();
+  await eventLoopTurn();
   t.same(seen, ['group', 'close a', 'close b'], 'those of a group beside each other');
   await clock.advance(1000);
-  await settle();
+  await eventLoopTurn();
   t.same(seen.slice(3), ['fails', 'close fails', 'hangs', 'close hangs']);
   await clock.advance(5000);
   await stopped;
   t.same(seen.slice(7), ['first', 'close first']);
+});
+
+t.test('parts stop also where their names cannot be written down', async (t) => {
+  let closed = 0;
+  const part: Closable = { name: 'part', close: async () => void closed++ };
+  const onStopping = () => {
+    throw new Error('no space left on device');
+  };
+  await stopParts([part, part], { clock: new VirtualClock(), log: silentLogger, limitMs: 5000, onStopping });
+  t.equal(closed, 2);
 });
 
 t.test('patience lasts as long as something gets on', async (t) => {

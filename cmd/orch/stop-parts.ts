@@ -16,7 +16,11 @@ export interface StopOptions {
 export async function stopParts(parts: readonly Closable[], options: StopOptions): Promise<void> {
   const { clock, log, limitMs, onStopping } = options;
   for (const part of [...parts].reverse()) {
-    onStopping?.(part.name);
+    try {
+      onStopping?.(part.name);
+    } catch (error) {
+      log.warn({ err: error, part: part.name }, 'nobody can be told which part is being stopped');
+    }
     const startedMs = clock.monotonic();
     const over = new AbortController();
     const closed = part

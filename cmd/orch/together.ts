@@ -28,7 +28,7 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
     log,
     random: Math.random,
     metrics: createRegistry({ dialect, process: context.process }),
-    rootCA: pki.authority.certificate,
+    pki,
     // The nodes' is the one by which the machine is known.
     machineAddresses: [...infrastructure.nodeIPs, ...hostAddresses()],
     ...(settings.store === 'memory' ? { store: new MemoryStore({ clock }) } : {}),
@@ -49,8 +49,7 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
       certDir: undefined,
       leaderElect: false,
       verbosity: start.verbosity,
-      rootCaFile: undefined,
-      signingKeyFile: undefined,
+      files: undefined,
     }),
   });
   running.push(process);

@@ -1,4 +1,4 @@
-/** `orch up`: settles what the cluster is, starts it, and shows how it goes. */
+/** `orch up`: resolves what the cluster is, starts it, and shows how it goes. */
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -6,11 +6,12 @@ import { join, resolve } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
 import { SetupError } from '#cmd/orch/dispatch.js';
 import { type Layout, layoutOf } from '#cmd/orch/layout.js';
-import { hostAddresses, unusedRange } from '#cmd/orch/network.js';
+import { type HostNetwork, hostNetworks, unusedRange } from '#cmd/orch/network.js';
 import { upOptions } from '#cmd/orch/options.js';
 import { whyNoContainers, whyNoEtcd } from '#cmd/orch/preflight.js';
 import { readIdentity, runningProcesses } from '#cmd/orch/process/identity.js';
 import { type ProgressSink, progressPrinter, type ServeMessage } from '#cmd/orch/progress.js';
+import { refuseCollisions } from '#cmd/orch/range-collisions.js';
 import {
   type ClusterSettings,
   choosePort,
@@ -49,7 +50,7 @@ export async function up(argv: readonly string[], guarded: GuardedProcess): Prom
   if (readIdentity(join(layout.run, 'orch.pid')) !== undefined) {
     process.stdout.write(`The cluster in ${layout.root} runs already.\n`);
   } else {
-    const settings = await settle(options, parsed.given, layout);
+    const settings = await resolveSettings(options, parsed.given, layout);
     const start: StartOptions = {
       dataDir: layout.root,
       separate: options.separate,
@@ -83,7 +84,11 @@ function checkedNodeIPs(nodeIPs: readonly string[]): readonly string[] {
 }
 
 /** The existing cluster's settings, or those of a new one. Throws a SetupError when the options contradict them. */
-async function settle(options: UpOptions, given: ReadonlySet<string>, layout: Layout): Promise<ClusterSettings> {
+async function resolveSettings(
+  options: UpOptions,
+  given: ReadonlySet<string>,
+  layout: Layout,
+): Promise<ClusterSettings> {
   mkdirSync(layout.root, { recursive: true, mode: 0o700 });
   const existing = readSettings(layout.settings);
   if (existing !== undefined) refuseChanges(existing, options, given);
@@ -108,19 +113,44 @@ async function newSettings(options: UpOptions, given: ReadonlySet<string>): Prom
   if (options['container-runtime-endpoint'] !== undefined && count > 1) {
     throw new SetupError('--container-runtime-endpoint serves one node; leave --nodes out');
   }
+  const networks = await hostNetworks();
+  if (runtime === 'containerd') refuseCollisions(givenRanges(options, given), await withoutDeadBridges(networks));
   return {
     dialect: options.dialect === 'kubernetes' ? 'kubernetes' : 'orch',
     runtime,
     store: options.store === 'memory' ? 'memory' : 'etcd',
     nodes: nodeNames(count),
     apiPort:
-      options['secure-port'] > 0 ? options['secure-port'] : await choosePort(preferredApiPort, options['bind-address']),
+      options['secure-port'] > 0
+        ? options['secure-port']
+        : await choosePort(preferredApiPort, options['bind-address'], Math.random),
     ...(await storePorts()),
     serviceRange: options['service-cluster-ip-range'],
     podRange: given.has('cluster-cidr')
       ? options['cluster-cidr']
-      : unusedRange(options['cluster-cidr'], hostAddresses()),
+      : unusedRange(
+          options['cluster-cidr'],
+          networks.map(({ address }) => address),
+        ),
   };
+}
+
+/** Ranges that the user has chosen. Pods of a runtime that is not ours are in its network, which is there already. */
+function givenRanges(options: UpOptions, given: ReadonlySet<string>): Map<string, string> {
+  const ranges = new Map<string, string>();
+  for (const name of ['service-cluster-ip-range', 'cluster-cidr'] as const) {
+    const foreign = name === 'cluster-cidr' && options['container-runtime-endpoint'] !== undefined;
+    if (given.has(name) && !foreign) ranges.set(name, options[name]);
+  }
+  return ranges;
+}
+
+/** Bridges that were left by runs that were killed make way by themselves. */
+async function withoutDeadBridges(networks: readonly HostNetwork[]): Promise<HostNetwork[]> {
+  // Loaded only here: a cluster without containers does without.
+  const { deadBridges } = await import('#containerd/bridges.js');
+  const dead = new Set((await deadBridges()).map(({ name }) => name));
+  return networks.filter(({ link }) => !dead.has(link));
 }
 
 async function storePorts(): Promise<Pick<ClusterSettings, 'etcdClientPort' | 'etcdPeerPort'>> {

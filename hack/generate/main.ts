@@ -1,10 +1,17 @@
-/** `make generate`: derives files from the schema declarations. Run by hack/generate.sh from the repository's root. */
-import { readFileSync, writeFileSync } from 'node:fs';
+/** Derives files from the schema declarations. Run by hack/generate-types.sh from the repository's root. */
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { readDeclarations } from './declarations.js';
 import { resourcesFile, schemeFile } from './scheme.js';
 import { typesFile } from './types.js';
 
-const declarations = await readDeclarations('pkg/api', 'dist/pkg/api');
+const root = 'pkg/api';
+const declarations = await readDeclarations(root, join('dist', root));
+const stale = new Set(
+  readdirSync(root, { recursive: true })
+    .map((name) => join(root, String(name)))
+    .filter((path) => path.endsWith('.gen.ts')),
+);
 let changed = 0;
 for (const gv of declarations) {
   write(`pkg/api/${gv.folder}/types.gen.ts`, typesFile(gv));
@@ -12,9 +19,12 @@ for (const gv of declarations) {
   if (resources !== undefined) write(`pkg/api/${gv.folder}/resources.gen.ts`, resources);
 }
 write('pkg/api/scheme.gen.ts', schemeFile(declarations));
-console.log(`generated from ${declarations.length} groups and versions, ${changed} files changed`);
+// Those of declarations that are no more, such as of another branch.
+for (const path of stale) rmSync(path);
+if (changed + stale.size > 0) console.log(`${changed} generated files changed, ${stale.size} removed`);
 
 function write(path: string, text: string): void {
+  stale.delete(path);
   if (readOrEmpty(path) === text) return;
   writeFileSync(path, text);
   changed++;

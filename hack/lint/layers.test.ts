@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { upwardImports } from './layers.js';
+import { untangled, upwardImports, wrongSubpaths } from './layers.js';
 
 const refused = (from: string, to: string): boolean => upwardImports([{ from, to }]).length === 1;
 
@@ -19,5 +20,15 @@ t.test('programs stand alone', (t) => {
   t.ok(refused('cmd/orchctl/main.ts', 'cmd/orch/b.ts'));
   t.notOk(refused('cmd/orch/main.ts', 'cmd/orchctl/b.ts'));
   t.ok(refused('cmd/orchctl/main.ts', 'hack/b.ts'));
+  t.end();
+});
+
+t.test('the rooms are those of package.json', (t) => {
+  const { imports } = JSON.parse(readFileSync('package.json', 'utf8'));
+  t.same(wrongSubpaths(imports), []);
+  const { '#client/*.js': client, ...others } = imports;
+  t.same(wrongSubpaths({ ...others, '#attic/*.js': client }), ['#client/*.js', '#attic/*.js']);
+  t.same(untangled(['orch']).slice(-1), ['cmd/orch']);
+  t.ok(untangled([]).includes('pkg/client'));
   t.end();
 });

@@ -1,18 +1,40 @@
 /** The layers of ARCHITECTURE: imports go down only, types included, and the daemons never import each other. */
 import type { Import } from './imports.js';
+import type { Subpaths } from './unused-exports.js';
 
 /** Rooms below `pkg/`, each with those that it may import. */
 const below: Readonly<Record<string, readonly string[]>> = {
   apimachinery: [],
   api: ['apimachinery'],
-  daemon: ['api', 'apimachinery'],
-  client: ['daemon', 'api', 'apimachinery'],
+  pki: ['apimachinery'],
+  quota: ['api', 'apimachinery'],
+  daemon: ['pki', 'api', 'apimachinery'],
+  client: ['daemon', 'pki', 'api', 'apimachinery'],
+  'control-loop': ['client', 'daemon', 'api', 'apimachinery'],
   storage: ['daemon', 'api', 'apimachinery'],
-  apiserver: ['storage', 'client', 'daemon', 'api', 'apimachinery'],
-  controllers: ['client', 'daemon', 'api', 'apimachinery'],
-  scheduler: ['client', 'daemon', 'api', 'apimachinery'],
+  apiserver: ['storage', 'client', 'daemon', 'quota', 'pki', 'api', 'apimachinery'],
+  controllers: ['control-loop', 'client', 'daemon', 'quota', 'pki', 'api', 'apimachinery'],
+  scheduler: ['control-loop', 'client', 'daemon', 'api', 'apimachinery'],
   nodeagent: ['client', 'daemon', 'api', 'apimachinery'],
+  containerd: ['nodeagent', 'client', 'pki', 'api', 'apimachinery'],
 };
+
+/** Folders of which each must be free of cycles: the rooms, and the programs in these folders of `cmd/`. */
+export function untangled(programs: readonly string[]): string[] {
+  return [...Object.keys(below).map((room) => `pkg/${room}`), ...programs.map((program) => `cmd/${program}`)];
+}
+
+/** What package.json says otherwise: each room has its `#room/*`, in sources and compiled. */
+export function wrongSubpaths(subpaths: Subpaths): string[] {
+  const wrong: string[] = [];
+  const wanted = [...Object.keys(below).map((room) => [room, `pkg/${room}`]), ['cmd', 'cmd'], ['test', 'test']];
+  for (const [name, folder] of wanted) {
+    const { source, default: compiled } = subpaths[`#${name}/*.js`] ?? {};
+    if (source !== `./${folder}/*.ts` || compiled !== `./dist/${folder}/*.js`) wrong.push(`#${name}/*.js`);
+  }
+  const known = new Set(wanted.map(([name]) => `#${name}/*.js`));
+  return [...wrong, ...Object.keys(subpaths).filter((name) => !known.has(name))];
+}
 
 /** The program that composes the daemons; the others stand alone. */
 const composer = 'orch';

@@ -1,14 +1,15 @@
 /**
- * Fails for cycles of imports among the files or the folders of the packages named (`pkg/nodeagent …`), and for imports
- * that go up and for state of modules anywhere in the product.
+ * Fails for cycles of imports among the files or the folders of each room and each program, for imports that go up, for
+ * state of modules in the product, and for exports that nobody imports.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Cycle, fileCycles, folderCycles } from './cycles.js';
 import { readImports } from './imports.js';
-import { upwardImports } from './layers.js';
+import { untangled, upwardImports, wrongSubpaths } from './layers.js';
 import { moduleState } from './module-state.js';
 import { exceptions } from './module-state-exceptions.js';
+import { resolver, type Subpaths, unusedExports } from './unused-exports.js';
 
 /** Imports shown of each cycle. */
 const shown = 40;
@@ -19,39 +20,55 @@ function describe(kind: string, { members, imports }: Cycle): string {
   return [`cycle of ${kind}: ${members.join(', ')}`, ...lines].join('\n');
 }
 
-/** Sources of the product; programs' own main files live as long as the process. */
-async function productSources(): Promise<string[]> {
+const roots = ['cmd', 'hack', 'pkg', 'test'];
+
+/** All sources by path; generated ones are among them. */
+async function readSources(): Promise<Map<string, string>> {
   const lists = await Promise.all(
-    ['cmd', 'pkg'].map(async (root) =>
-      (await readdir(root, { recursive: true })).map((name) => join(root, name)).filter((path) => path.endsWith('.ts')),
-    ),
+    roots.map(async (root) => (await readdir(root, { recursive: true })).map((name) => join(root, name))),
   );
-  const isTest = (path: string) => path.endsWith('.test.ts') || path.includes('/testing/');
-  return lists.flat().filter((path) => !isTest(path) && !/^cmd\/[^/]+\/main\.ts$/.test(path));
+  const paths = lists.flat().filter((path) => path.endsWith('.ts'));
+  return new Map(
+    await Promise.all(paths.map(async (path): Promise<[string, string]> => [path, await readFile(path, 'utf8')])),
+  );
 }
 
-async function statesOfModules(): Promise<string[]> {
+/** Of the product; programs' own main files live as long as the process. */
+function isProduct(path: string): boolean {
+  if (!/^(?:cmd|pkg)\//.test(path) || path.endsWith('.test.ts') || path.includes('/testing/')) return false;
+  return !/^cmd\/[^/]+\/main\.ts$/.test(path);
+}
+
+function statesOfModules(sources: ReadonlyMap<string, string>): string[] {
   const unused = new Set(Object.keys(exceptions));
   const found: string[] = [];
-  for (const path of await productSources()) {
-    for (const { name, line } of moduleState(await readFile(path, 'utf8'))) {
+  for (const [path, text] of sources) {
+    if (!isProduct(path)) continue;
+    for (const { name, line } of moduleState(text)) {
       if (!unused.delete(`${path} ${name}`)) found.push(`state of a module: ${name} at ${path}:${line}`);
     }
   }
   return [...found, ...[...unused].map((key) => `exception without its state: ${key}`)];
 }
 
-const folders = process.argv.slice(2);
-const imports = await readImports();
-const cycles = folders.flatMap((folder) => [
+const { imports: subpaths } = JSON.parse(await readFile('package.json', 'utf8')) as { imports: Subpaths };
+const [imports, sources, programs] = await Promise.all([readImports(), readSources(), readdir('cmd')]);
+const cycles = untangled(programs).flatMap((folder) => [
   ...fileCycles(folder, imports).map((cycle) => describe('files', cycle)),
   ...folderCycles(folder, imports).map((cycle) => describe('folders', cycle)),
 ]);
+const rooms = wrongSubpaths(subpaths).map((name) => `imports of package.json: ${name} is not as the rooms are`);
 const upward = upwardImports(imports).map(({ from, to }) => `no way up: ${from} → ${to}`);
-const states = await statesOfModules();
-const failures = [...cycles, ...upward, ...states];
+const states = statesOfModules(sources);
+const unused = unusedExports(sources, {
+  resolve: resolver(subpaths),
+  // Written for whoever may need it.
+  isRoot: (path) => path.endsWith('.gen.ts'),
+}).map(({ path, name }) => `nobody imports ${name} of ${path}`);
+const failures = [...cycles, ...rooms, ...upward, ...states, ...unused];
 for (const text of failures) console.error(text);
 console.log(
-  `${imports.length} imports: ${cycles.length} cycles, ${upward.length} upwards; ${states.length} states of modules`,
+  `${imports.length} imports: ${cycles.length} cycles, ${upward.length} upwards; ${states.length} states of modules; ` +
+    `${unused.length} unused exports`,
 );
 process.exitCode = failures.length === 0 ? 0 : 1;

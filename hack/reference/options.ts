@@ -64,5 +64,6 @@ function meaning({ meaning: text, oneOf, deprecated, inert, configField }: Optio
   if (configField !== undefined) parts.push(`In the configuration file: \`${configField}\`.`);
   if (deprecated !== undefined) parts.push(`**Deprecated**: ${deprecated}.`);
   if (inert === true) parts.push('_No effect yet._');
+  else if (inert !== undefined) parts.push(`_No effect: ${inert}._`);
   return parts.join(' ');
 }

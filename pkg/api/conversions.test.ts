@@ -1,13 +1,15 @@
 /** Whatever is written in one version is read back in it: every version that is converted, with random objects. */
+
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import { schemeFor } from '#api/scheme.js';
 import { strategyFor } from '#api/strategies.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
-import { RandomObjects, seededRandom } from '#apimachinery/codec/random-object.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
+import { RandomObjects } from '#apimachinery/testing/random-object.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 
 const rounds = 200;
 
@@ -42,9 +44,8 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
       const { kind, resource } = declaration;
       const { conversion } = strategyFor(declaration);
       if (conversion === undefined) throw new RangeError(`${apiVersion} ${resource} have no conversion`);
-      const toStored = (object: ApiObjectShape) =>
-        canonical(conversion.toStored(object, dialect), storedOf(info), kind);
-      const back = (object: ApiObjectShape) => canonical(conversion.fromStored(object, dialect), apiVersion, kind);
+      const toStored = (object: ApiObjectShape) => canonical(conversion.toStored(object, scheme), storedOf(info), kind);
+      const back = (object: ApiObjectShape) => canonical(conversion.fromStored(object, scheme), apiVersion, kind);
       const objects = new RandomObjects(seededRandom(24));
       const settling = settles.has(`${declaration.group}/${declaration.version}`);
       await t.test(`${apiVersion} ${resource}`, async (t) => {

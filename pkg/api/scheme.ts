@@ -1,6 +1,6 @@
 /** The scheme of all built-in kinds, in each dialect. */
 import { groupVersions } from '#api/scheme.gen.js';
-import { perDialect } from '#apimachinery/per-dialect.js';
+import { perDialect } from '#apimachinery/memo/per-dialect.js';
 import { Scheme } from '#apimachinery/schema/scheme.js';
 
 /**

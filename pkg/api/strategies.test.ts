@@ -1,10 +1,11 @@
 import { deepStrictEqual } from 'node:assert';
 import t from 'tap';
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import { groupVersions } from '#api/scheme.gen.js';
 import { strategyFor } from '#api/strategies.js';
-import { testContext } from '#api/strategy/strategy-table.js';
+import { testContext } from '#api/testing/strategy-table.js';
 import type { FieldDeclaration, MessageDeclaration, ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 
 const types = new Map<string, MessageDeclaration>();
 const resources: ResourceDeclaration[] = [];
@@ -16,17 +17,6 @@ for (const { group, version, kinds } of groupVersions) {
       resources.push({ group, version, ...resource } as ResourceDeclaration);
     }
   }
-}
-
-/** Small repeatable generator (mulberry32), so that a failing run is repeated from its seed. */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 const strings = [
@@ -148,7 +138,7 @@ const objects = resources.filter(
 
 t.test('no object that decodes makes a strategy throw', (t) => {
   const seed = Number(process.env['SEED'] ?? '20240601');
-  const random = generator(seed);
+  const random = seededRandom(seed);
   t.not(objects.length, 0);
   for (const resource of objects) {
     for (let round = 0; round < 60; round++) {
@@ -169,7 +159,7 @@ t.test('no object that decodes makes a strategy throw', (t) => {
 });
 
 t.test('defaults are stable', (t) => {
-  const random = generator(7);
+  const random = seededRandom(7);
   for (const resource of objects) {
     const strategy = strategyFor(resource);
     const once = anyObject(resource, random);

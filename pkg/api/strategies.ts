@@ -62,7 +62,7 @@ import { csiDriverStrategy, csiNodeStrategy, volumeAttachmentStrategy } from '#a
 import { storageClassStrategy } from '#api/storage/v1/storageclass/strategy.js';
 import { csiStorageCapacityV1beta1Strategy } from '#api/storage/v1beta1/csistoragecapacity/strategy.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 
 function keyOf(resource: ResourceDeclaration): string {

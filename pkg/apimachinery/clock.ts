@@ -2,6 +2,8 @@
  * Time comes in through this interface, so that everything that waits can run under a virtual clock.
  * All instants and durations are milliseconds.
  */
+import type { Cancellation } from '#apimachinery/cancellation.js';
+
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
@@ -10,7 +12,7 @@ export interface Clock {
   /** Calls `fn` once after `ms`; a negative delay counts as zero. The timer does not keep the process alive. */
   setTimer(fn: () => void, ms: number): Timer;
   /** Resolves after `ms`, or at once (without an error) when `signal` aborts. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  sleep(ms: number, signal?: Cancellation): Promise<void>;
 }
 
 export interface Timer {

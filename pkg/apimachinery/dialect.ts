@@ -102,8 +102,8 @@ function makeDialect(w: Words) {
       apiVersion: `${w.schedulerIdentifier}.config.${w.api}/v1beta3`,
       kind: `${w.short.charAt(0).toUpperCase()}${w.short.slice(1)}SchedulerConfiguration`,
     },
-    /** API version of the file that says what is encrypted in the store. */
-    encryptionConfigVersion: `apiserver.config.${w.api}/v1`,
+    /** API version of the files that configure the API server. */
+    apiServerConfigVersion: `apiserver.config.${w.api}/v1`,
     /** What encrypted values in the store begin with: `k8s:enc:`. */
     encryptedPrefix: `${w.api.split('.')[0]}:enc:`,
     apiDomain: w.api,
@@ -161,6 +161,8 @@ function makeDialect(w: Words) {
     /** The API's own Service in the default namespace. */
     apiServiceName: product,
     namespaceFinalizer: product,
+    /** Annotation of jobs whose pods are counted by finalizers, and the finalizer of those pods. */
+    jobTracking: `batch.${w.label}/job-tracking`,
     rootCAConfigMap: `${w.short}-root-ca.crt`,
     /** Prefix of the in-pod variables: `<prefix>_SERVICE_HOST`. */
     serviceEnvPrefix: env,
@@ -186,6 +188,11 @@ function makeDialect(w: Words) {
       skipMirror: `endpointslice.${w.label}/skip-mirror`,
       headlessService: `service.${w.label}/headless`,
       podTemplateHash: 'pod-template-hash',
+      controllerRevisionHash: 'controller-revision-hash',
+      podTemplateGeneration: 'pod-template-generation',
+      /** Of ControllerRevisions: the hash of their data. */
+      revisionHash: `controller.${w.label}/hash`,
+      statefulSetPodName: `statefulset.${w.label}/pod-name`,
       excludeBalancers: `node.${w.label}/exclude-from-external-load-balancers`,
     },
     /** Value of the managed-by label on slices of the endpoint slice controller. */
@@ -200,6 +207,7 @@ function makeDialect(w: Words) {
       defaultContainer: `${w.cli}.${w.label}/default-container`,
       changeCause: `${w.label}/change-cause`,
       podDeletionCost: `controller.${w.label}/pod-deletion-cost`,
+      jobCompletionIndex: `batch.${w.label}/job-completion-index`,
       autoUpdate: `rbac.authorization.${w.label}/autoupdate`,
       description: `${w.label}/description`,
       configSource: `${w.label}/config.source`,
@@ -214,6 +222,17 @@ function makeDialect(w: Words) {
       leader: `control-plane.alpha.${w.label}/leader`,
       controllerAttachDetach: `volumes.${w.label}/controller-managed-attach-detach`,
       enforceMountable: `${w.label}/enforce-mountable-secrets`,
+      /** Of claims: the binding to their volume has been seen through. */
+      bindCompleted: `pv.${w.label}/bind-completed`,
+      /** Of claims and volumes: they were bound by the controller, and not beforehand by whoever made them. */
+      boundByController: `pv.${w.label}/bound-by-controller`,
+      /** Of volumes: who made them for a claim. */
+      provisionedBy: `pv.${w.label}/provisioned-by`,
+      /** Of claims: who is to make a volume. */
+      storageProvisioner: `volume.${w.label}/storage-provisioner`,
+      betaStorageProvisioner: `volume.beta.${w.label}/storage-provisioner`,
+      /** Of claims that wait for a pod: the node that the scheduler chose for it. */
+      selectedNode: `volume.${w.label}/selected-node`,
     },
     taints: {
       notReady: `node.${w.label}/not-ready`,

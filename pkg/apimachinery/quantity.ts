@@ -175,7 +175,7 @@ function formatDecimal(nanos: bigint, format: QuantityFormat): string {
 }
 
 /** The canonical text: no fraction, the largest suffix that leaves a whole number. */
-export function formatQuantity(quantity: ParsedQuantity): string {
+function formatQuantity(quantity: ParsedQuantity): string {
   const { nanos, format } = quantity;
   if (nanos === 0n) return '0';
   const limit = 1024n * nanosPerUnit;
@@ -287,6 +287,30 @@ export function subtractQuantities(a: string, b: string): string {
     nanos: left.nanos - right.nanos,
     format: left.nanos === 0n ? right.format : left.format,
   });
+}
+
+/** Adds up many quantities, in the suffix family of the first that is not zero. */
+export class QuantitySum {
+  #nanos = 0n;
+  #format: QuantityFormat = 'DecimalSI';
+
+  /** Throws a QuantityError. */
+  add(text: string): void {
+    const { nanos, format } = parseQuantity(text);
+    if (this.#nanos === 0n) this.#format = format;
+    this.#nanos += nanos;
+  }
+
+  /** Canonical. */
+  total(): string {
+    return formatQuantity({ nanos: this.#nanos, format: this.#format });
+  }
+}
+
+/** Rounds away from zero to whole units, in the same suffix family: `1500m` → `2`. Throws a QuantityError. */
+export function roundUpToWhole(text: string): string {
+  const { nanos, format } = parseQuantity(text);
+  return formatQuantity({ nanos: divideAwayFromZero(nanos, nanosPerUnit) * nanosPerUnit, format });
 }
 
 /** The quantity of so many whole units: (1073741824, 'BinarySI') → `1Gi`. Throws a RangeError for a fraction. */

@@ -4,8 +4,9 @@ import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { schemeFor } from '#api/scheme.js';
 import { strategyFor } from '#api/strategies.js';
+import { deferred } from '#apimachinery/async/deferred.js';
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
-import { deferred } from '#apimachinery/deferred.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { pathNotFound, serviceUnavailable } from '#apimachinery/errors/status.js';
 import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
@@ -22,11 +23,12 @@ import { versionDocument } from '#apiserver/discovery/version.js';
 import { ByteBudget } from '#apiserver/http/byte-budget.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiHandler, ApiRequest, ApiResponse, UpgradeHandler } from '#apiserver/http/exchange.js';
+import { MessageSender } from '#apiserver/http/message-sender.js';
 import { RequestMetrics } from '#apiserver/http/metrics.js';
 import { HttpsServer, type ServerLimits, type TLSMaterial } from '#apiserver/http/server.js';
 import { ResponseWriter } from '#apiserver/http/write-response.js';
 import { OpenApi } from '#apiserver/openapi/openapi.js';
-import { Pipeline } from '#apiserver/pipeline/pipeline.js';
+import { type Endpoint, Pipeline } from '#apiserver/pipeline/pipeline.js';
 import { ManagedFields } from '#apiserver/registry/managed-fields.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { serveResources } from '#apiserver/registry/serve-resources.js';
@@ -52,6 +54,8 @@ export interface ApiServerDependencies {
   /** Also what authenticator, authorizer and admission read from. Started and closed by the server. */
   readonly storages: ResourceStorages;
   readonly clock: Clock;
+  /** The one that the storages have, too. */
+  readonly turns: TurnQueue;
   readonly log: Logger;
   readonly metrics: Registry;
   /** Uniform in [0, 1). */
@@ -164,7 +168,7 @@ export class ApiServer implements Daemon {
     this.#deps = dependencies;
     // Every cache and every watch listens to it.
     setMaxListeners(0, this.#closing.signal);
-    const { dialect, clock, log, random, newUID } = dependencies;
+    const { dialect, clock, turns, log, random, newUID } = dependencies;
     this.name = dialect.components.apiServer;
     this.scheme = schemeFor(dialect);
     const codec = new Codec(this.scheme);
@@ -179,6 +183,7 @@ export class ApiServer implements Daemon {
     const registry: RegistryContext = {
       dialect,
       clock,
+      turns,
       log,
       random,
       newUID,
@@ -195,7 +200,7 @@ export class ApiServer implements Daemon {
       managedFields: new ManagedFields({ dialect, clock, codec }),
       resources: this.resources,
       minWatchTimeoutMs: this.#options.minRequestTimeoutMs,
-      stallMs: this.#options.stallMs,
+      messages: new MessageSender({ clock, stallMs: this.#options.stallMs }),
       allowPrivileged: this.#options.allowPrivileged,
       closing: this.#closing.signal,
     };
@@ -223,7 +228,7 @@ export class ApiServer implements Daemon {
         readOnly: this.#options.maxRequestsInFlight,
         mutating: this.#options.maxMutatingRequestsInFlight,
       },
-      parseAhead: (request) => parseAhead(request, dialect, this.#yaml),
+      parseAhead: (request) => parseAhead(request, { dialect, turns, yaml: this.#yaml }),
       requestTimeoutMs: this.#options.requestTimeoutMs,
     });
     const router = new ResourceRouter(registry, dependencies.virtualResources ?? [], dependencies.connects ?? []);
@@ -315,16 +320,22 @@ export class ApiServer implements Daemon {
   }
 
   #makeWriter(metrics: RequestMetrics): ResponseWriter {
-    const { clock } = this.#deps;
+    const { clock, turns } = this.#deps;
     const { requestTimeoutMs: limitMs, responseMemoryBytes: bytes, responseWaitMs: maxWaitMs, stallMs } = this.#options;
     let made: ByteBudget | undefined;
     const refused = metrics.responseMemory(() => made);
     const budget = new ByteBudget({ clock, bytes, maxWaiting: maxWaitingResponses, maxWaitMs, refused });
     made = budget;
-    return new ResponseWriter({ clock, budget, limitMs, stallMs });
+    return new ResponseWriter({ clock, turns, budget, limitMs, stallMs });
   }
 
-  #endpoint(router: ResourceRouter): (context: RequestContext) => Promise<ApiResponse> {
+  #endpoint(router: ResourceRouter): Endpoint {
+    const plain = this.#plainEndpoint();
+    return (context) => (context.info.resourceRequest ? router.serve(context) : plain(context));
+  }
+
+  /** Of paths that are no resources. */
+  #plainEndpoint(): Endpoint {
     const { dialect, paths = {}, healthChecks = [], log, metrics } = this.#deps;
     const discovery = new Discovery({
       dialect,
@@ -334,8 +345,7 @@ export class ApiServer implements Daemon {
     });
     const openapi = new OpenApi({ scheme: this.scheme, dialect, resources: this.resources });
     const health = new Health([...this.#ownChecks(), ...healthChecks], log);
-    return async (context) => {
-      if (context.info.resourceRequest) return router.serve(context);
+    return (context) => {
       const { path } = context.info;
       const own = paths[path];
       if (own !== undefined) return own(context);

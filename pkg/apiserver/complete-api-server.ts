@@ -8,9 +8,9 @@
 
 import { setMaxListeners } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { isIPv4 } from 'node:net';
-import { deferred } from '#apimachinery/deferred.js';
+import { deferred } from '#apimachinery/async/deferred.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
+import { ipFamily } from '#apimachinery/net/ip.js';
 import { RangeRepair } from '#apiserver/allocators/repair.js';
 import { ApiServer, type ApiServerDependencies, type ApiServerOptions } from '#apiserver/apiserver.js';
 import { keepAggregated } from '#apiserver/bootstrap/aggregation.js';
@@ -24,7 +24,7 @@ import { followFiles } from '#apiserver/config/serving-files.js';
 import type { ApiHandler } from '#apiserver/http/exchange.js';
 import type { TLSMaterial } from '#apiserver/http/server.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
-import type { ApiServerValues } from '#apiserver/options/api-server-options.js';
+import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { Client } from '#client/client.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
@@ -294,7 +294,7 @@ export class CompleteApiServer implements Daemon {
     const candidates = [
       values['advertise-address'],
       values['bind-address'],
-      ...machineAddresses.filter(isIPv4),
+      ...machineAddresses.filter((ip) => ipFamily(ip) === 4),
       ...machineAddresses,
     ];
     return candidates.find(usable);

@@ -5,9 +5,10 @@ import { lookup } from 'node:dns/promises';
 import type { Registry } from 'prom-client';
 import { componentstatuses } from '#api/core/v1/resources.gen.js';
 import { schemeFor } from '#api/scheme.js';
+import { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { sameAddress, specialRange } from '#apimachinery/validation/special-ip.js';
+import { sameAddress, specialRange } from '#apimachinery/net/special-ip.js';
 import { admissionPlugins, idlePlugins } from '#apiserver/admission/plugins.js';
 import { RbacEscalation } from '#apiserver/admission/rbac-escalation.js';
 import type { ApiServerOptions } from '#apiserver/apiserver.js';
@@ -16,6 +17,7 @@ import { accessReviews } from '#apiserver/authorization/reviews.js';
 import { CompleteApiServer } from '#apiserver/complete-api-server.js';
 import { type Component, localDaemon, storeComponent } from '#apiserver/componentstatus/component.js';
 import { ComponentStorage } from '#apiserver/componentstatus/component-storage.js';
+import { type AdmissionConfig, readAdmissionConfig } from '#apiserver/config/admission.js';
 import { type AuthenticationParts, buildAuthentication } from '#apiserver/config/authentication.js';
 import { type AuthorizationParts, buildAuthorization } from '#apiserver/config/authorization.js';
 import { debugPaths } from '#apiserver/config/debug-paths.js';
@@ -27,7 +29,7 @@ import { loadServing, servingFiles } from '#apiserver/config/serving.js';
 import { openStore } from '#apiserver/config/store.js';
 import { StorageObjectReader } from '#apiserver/objects/storage-object-reader.js';
 import { apiEnablement } from '#apiserver/options/api-enablement.js';
-import type { ApiServerValues } from '#apiserver/options/api-server-options.js';
+import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
 import { ResourceStorages } from '#apiserver/resources/storages.js';
 import { NodeAgents, type NodeAgentsOptions } from '#apiserver/streaming/node-agents.js';
@@ -74,6 +76,8 @@ export interface ApiServerSetup {
 export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApiServer> {
   const { values, dialect, clock, log, random } = setup;
   const isEnabled = apiEnablement(values['runtime-config'], schemeFor(dialect).resources);
+  // One for all that this server does, whatever else runs in the process.
+  const turns = new TurnQueue({ clock, defer: setImmediate });
   const metrics = setup.metrics ?? createRegistry({ dialect });
   const storageMetrics = createStorageMetrics(metrics);
   const store = setup.store ?? (await openStore(values, { clock, random, log, metrics: storageMetrics }));
@@ -85,6 +89,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
     dialect,
     store,
     clock,
+    turns,
     random,
     log,
     metrics: storageMetrics,
@@ -96,12 +101,17 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
     log.warn({ resource }, 'The encryption config names a resource that is not stored here');
   }
   const reader = new StorageObjectReader({ storageOf: (resource) => storages.find(resource), clock, log });
-  const authentication = await buildAuthentication({ values, dialect, clock, reader, metrics });
-  const authorization = buildAuthorization(dialect, reader, values['authorization-mode']);
+  const authentication = await buildAuthentication({ values, dialect, clock, reader, metrics, log });
+  const authorization = buildAuthorization({ dialect, reader, clock }, values['authorization-mode']);
   const network = buildServiceNetwork({ values, store, random, dialect, metrics });
   const { authorizer } = authorization;
   const reviews: VirtualResource[] = accessReviews({ dialect, authorizer, rules: authorization.rbac?.authorizer });
-  const admission = buildAdmission(setup, reader, authorization);
+  const admission = buildAdmission(setup, {
+    reader,
+    storages,
+    authorization,
+    config: await readAdmissionConfig(values, dialect),
+  });
   let server: CompleteApiServer | undefined;
   const isOwn = (address: string, port: number) =>
     port === server?.address?.port && isOfMachine(address, setup.machineAddresses ?? []);
@@ -114,6 +124,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
       dialect,
       storages,
       clock,
+      turns,
       log,
       metrics,
       random,
@@ -163,19 +174,29 @@ function localDaemons(clock: Clock): Component[] {
   return [localDaemon('scheduler', 10259, clock), localDaemon('controller-manager', 10257, clock)];
 }
 
+interface AdmissionParts {
+  readonly reader: StorageObjectReader;
+  readonly storages: ResourceStorages;
+  readonly authorization: AuthorizationParts;
+  readonly config: AdmissionConfig;
+}
+
 function buildAdmission(
-  { values, dialect, log, random }: ApiServerSetup,
-  reader: StorageObjectReader,
-  authorization: AuthorizationParts,
+  { values, dialect, clock, log, random }: ApiServerSetup,
+  { reader, storages, authorization, config }: AdmissionParts,
 ) {
   const { authorizer, rbac } = authorization;
   const [enabled, disabled] = [values['enable-admission-plugins'], values['disable-admission-plugins']];
   for (const { plugin, text } of idlePlugins(enabled)) log.warn({ plugin }, text);
+  for (const plugin of config.unconfigurable) log.warn({ plugin }, 'This admission plugin takes no configuration');
   const plugins = admissionPlugins(
     {
       dialect,
       reader,
       authorizer,
+      clock,
+      storageOf: (resource) => storages.find(resource),
+      limitedByQuota: config.limitedByQuota,
       random,
       notReadySeconds: values['default-not-ready-toleration-seconds'],
       unreachableSeconds: values['default-unreachable-toleration-seconds'],

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { Backoff, exponentialDelayMs } from '#client/backoff.js';
+import { Backoff, exponentialDelayMs } from '#apimachinery/backoff/backoff.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { TokenBucket } from '#client/token-bucket.js';
 

@@ -1,22 +1,25 @@
 /** The controller manager: starts the chosen controllers, while it leads. */
 import { setMaxListeners } from 'node:events';
 import type { Registry } from 'prom-client';
+import { deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
-import { deferred } from '#apimachinery/deferred.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Client } from '#client/client.js';
-import type { Leadership } from '#client/control-loop/leader-loop.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import type { InformerFactory } from '#client/informer/informer.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
+import type { Leadership } from '#control-loop/leader-loop.js';
+import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';
 import type { Controller, ControllerContext, EventSink } from '#controllers/framework/context.js';
 import { type ControllerMetrics, controllerMetrics } from '#controllers/framework/metrics.js';
-import { selectControllers } from '#controllers/options/names.js';
+import { gatedControllers, selectControllers } from '#controllers/options/names.js';
 import type { ControllerManagerValues } from '#controllers/options/options.js';
 import { controllerFactories } from '#controllers/registry.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { HealthCheck } from '#daemon/serving/health.js';
+import type { JwtSigningKey } from '#pki/jwt.js';
 
 export interface ControllerManagerDependencies {
   /** Of the caches, and of all controllers unless `clientFor` is given. */
@@ -40,6 +43,10 @@ export interface ControllerManagerDependencies {
   readonly owns?: (controller: string) => boolean;
   /** PEM bundle that verifies the API server; absent: it is not published. */
   readonly rootCA?: string;
+  /** Of the signers of certificates; absent: none is signed. */
+  readonly authorities?: SigningAuthorities;
+  /** Signs tokens of service accounts; absent: no secrets of tokens are filled in. */
+  readonly tokenKey?: JwtSigningKey;
 }
 
 type ControllerState = 'waiting' | 'running' | 'stopped' | 'failed';
@@ -167,9 +174,12 @@ export class ControllerManager implements Daemon {
   }
 
   #makeControllers(context: ControllerContext): Controller[] {
-    const { selected, named } = selectControllers(this.#values.controllers);
+    const { selected, named } = selectControllers(
+      this.#values.controllers,
+      gatedControllers(new FeatureGates(this.#values['feature-gates'])),
+    );
     const controllers: Controller[] = [];
-    const { owns = () => true } = this.#dependencies;
+    const { owns = () => true, rootCA, authorities = {}, tokenKey } = this.#dependencies;
     for (const name of selected.filter(owns)) {
       const factory = controllerFactories[name];
       if (factory === undefined) {
@@ -178,7 +188,7 @@ export class ControllerManager implements Daemon {
         continue;
       }
       const client = this.#dependencies.clientFor?.(name) ?? context.client;
-      const controller = factory({ ...context, client }, { values: this.#values, rootCA: this.#dependencies.rootCA });
+      const controller = factory({ ...context, client }, { values: this.#values, rootCA, authorities, tokenKey });
       if (controller === undefined) {
         context.log.warn({ controller: name }, 'This controller has nothing to do with these options; not started');
         continue;

@@ -1,35 +1,106 @@
 /** Which controllers there are, and how each is made from the manager's options. */
 
+import { AttachDetachController } from '#controllers/attachdetach/controller.js';
+import { BootstrapSignerController } from '#controllers/bootstrapsigner/controller.js';
 import { ClusterRoleAggregationController } from '#controllers/clusterroleaggregation/controller.js';
+import { CronJobController } from '#controllers/cronjob/controller.js';
+import { CSRApprovingController } from '#controllers/csrapproving/controller.js';
+import { CSRCleanerController } from '#controllers/csrcleaner/controller.js';
+import { CSRSigningController, type SigningAuthorities } from '#controllers/csrsigning/controller.js';
+import { DaemonSetController } from '#controllers/daemonset/controller.js';
 import { DeploymentController } from '#controllers/deployment/controller.js';
+import { DisruptionController } from '#controllers/disruption/controller.js';
 import { EndpointController } from '#controllers/endpoint/controller.js';
 import { EndpointSliceController } from '#controllers/endpointslice/controller.js';
 import { EndpointSliceMirroringController } from '#controllers/endpointslicemirroring/controller.js';
+import { EphemeralVolumeController } from '#controllers/ephemeralvolume/controller.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { GarbageCollector } from '#controllers/garbagecollector/controller.js';
+import { JobController } from '#controllers/job/controller.js';
 import { NamespaceController } from '#controllers/namespace/controller.js';
 import { NodeLifecycleController } from '#controllers/nodelifecycle/controller.js';
 import type { ControllerManagerValues } from '#controllers/options/options.js';
+import { PersistentVolumeBinder } from '#controllers/persistentvolumebinder/controller.js';
+import { PersistentVolumeExpander } from '#controllers/persistentvolumeexpander/controller.js';
 import { PodGCController } from '#controllers/podgc/controller.js';
+import { PVCProtectionController } from '#controllers/pvcprotection/controller.js';
+import { PVProtectionController } from '#controllers/pvprotection/controller.js';
 import { ReplicaSetController } from '#controllers/replicaset/controller.js';
 import { replicaSetKind, replicationControllerKind } from '#controllers/replicaset/replicated.js';
+import { ResourceQuotaController } from '#controllers/resourcequota/controller.js';
 import { RootCAController } from '#controllers/rootca/controller.js';
 import { ServiceAccountController } from '#controllers/serviceaccount/controller.js';
+import { ServiceAccountTokenController } from '#controllers/serviceaccounttoken/controller.js';
+import { StatefulSetController } from '#controllers/statefulset/controller.js';
+import { StorageVersionGC } from '#controllers/storageversiongc/controller.js';
+import { TokenCleanerController } from '#controllers/tokencleaner/controller.js';
+import { TTLAfterFinishedController } from '#controllers/ttlafterfinished/controller.js';
+import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
+import type { JwtSigningKey } from '#pki/jwt.js';
 
 export interface ControllerInputs {
   readonly values: ControllerManagerValues;
   /** PEM bundle that verifies the API server; without it, it is not published. */
   readonly rootCA: string | undefined;
+  /** Of the signers of certificates; none: nothing is signed. */
+  readonly authorities: SigningAuthorities;
+  /** Signs tokens of service accounts; without it, no secrets of tokens are filled in. */
+  readonly tokenKey: JwtSigningKey | undefined;
 }
 
 /** Makes the controller; undefined when the options leave it nothing to do. */
 export type ControllerFactory = (context: ControllerContext, inputs: ControllerInputs) => Controller | undefined;
 
+/** Feature gates that controllers ask for. */
+export const controllerGates: readonly FeatureGateName[] = [
+  'APIServerIdentity',
+  'CronJobTimeZone',
+  'DaemonSetUpdateSurge',
+  'HonorPVReclaimPolicy',
+  'JobReadyPods',
+  'JobTrackingWithFinalizers',
+  'LegacyServiceAccountTokenNoAutoGeneration',
+  'MaxUnavailableStatefulSet',
+  'StatefulSetAutoDeletePVC',
+  'StatefulSetMinReadySeconds',
+  'StorageVersionAPI',
+];
+
+/** As in 1.24, which has no option for it. */
+const daemonSetConcurrency = 2;
+
+/** Keys worked on at once where 1.24 has no option for it. */
+const unspecifiedConcurrency = 5;
+
 /** By name of `--controllers`. Names of 1.24 that are not here are not written yet. */
 export const controllerFactories: Readonly<Record<string, ControllerFactory>> = {
+  attachdetach: (context, { values }) =>
+    new AttachDetachController(context, {
+      syncPeriodMs: values['disable-attach-detach-reconcile-sync'] ? 0 : values['attach-detach-reconcile-sync-period'],
+    }),
+  bootstrapsigner: (context) => new BootstrapSignerController(context),
   'clusterrole-aggregation': (context) => new ClusterRoleAggregationController(context),
+  cronjob: (context, { values }) =>
+    new CronJobController(context, {
+      concurrency: unspecifiedConcurrency,
+      timeZones: new FeatureGates(values['feature-gates']).enabled('CronJobTimeZone'),
+      localZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    }),
+  csrapproving: (context) => new CSRApprovingController(context),
+  csrcleaner: (context) => new CSRCleanerController(context),
+  csrsigning: (context, { values, authorities }) =>
+    Object.keys(authorities).length === 0
+      ? undefined
+      : new CSRSigningController(context, { authorities, maxDurationMs: values['cluster-signing-duration'] }),
+  daemonset: (context, { values }) =>
+    new DaemonSetController(context, {
+      concurrency: daemonSetConcurrency,
+      surgeEnabled: new FeatureGates(values['feature-gates']).enabled('DaemonSetUpdateSurge'),
+    }),
   deployment: (context, { values }) =>
     new DeploymentController(context, { concurrency: values['concurrent-deployment-syncs'] }),
+  disruption: (context) => new DisruptionController(context),
   endpoint: (context, { values }) =>
     new EndpointController(context, {
       concurrency: values['concurrent-endpoint-syncs'],
@@ -47,10 +118,20 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
       batchPeriodMs: values['mirroring-endpointslice-updates-batch-period'],
       maxEndpointsPerSubset: values['mirroring-max-endpoints-per-subset'],
     }),
+  'ephemeral-volume': (context, { values }) =>
+    new EphemeralVolumeController(context, { concurrency: values['concurrent-ephemeralvolume-syncs'] }),
   garbagecollector: (context, { values }) =>
     values['enable-garbage-collector']
       ? new GarbageCollector(context, { concurrency: values['concurrent-gc-syncs'] })
       : undefined,
+  job: (context, { values }) => {
+    const gates = new FeatureGates(values['feature-gates']);
+    return new JobController(context, {
+      concurrency: unspecifiedConcurrency,
+      trackWithFinalizers: gates.enabled('JobTrackingWithFinalizers'),
+      readyPods: gates.enabled('JobReadyPods'),
+    });
+  },
   namespace: (context, { values }) =>
     new NamespaceController(context, { concurrency: values['concurrent-namespace-syncs'] }),
   nodelifecycle: (context, { values }) =>
@@ -65,13 +146,51 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
       },
       taintManager: values['enable-taint-manager'],
     }),
+  'persistentvolume-binder': (context, { values }) =>
+    new PersistentVolumeBinder(context, {
+      syncPeriodMs: values['pvclaimbinder-sync-period'],
+      provisioning: values['enable-dynamic-provisioning'],
+      honorPolicy: new FeatureGates(values['feature-gates']).enabled('HonorPVReclaimPolicy'),
+    }),
+  'persistentvolume-expander': (context) => new PersistentVolumeExpander(context),
   podgc: (context, { values }) =>
     new PodGCController(context, { terminatedThreshold: values['terminated-pod-gc-threshold'] }),
+  'pv-protection': (context) => new PVProtectionController(context),
+  'pvc-protection': (context) => new PVCProtectionController(context),
   replicaset: (context, { values }) =>
     new ReplicaSetController(context, replicaSetKind, { concurrency: values['concurrent-replicaset-syncs'] }),
   replicationcontroller: (context, { values }) =>
     new ReplicaSetController(context, replicationControllerKind, { concurrency: values['concurrent-rc-syncs'] }),
+  resourcequota: (context, { values }) =>
+    new ResourceQuotaController(context, {
+      concurrency: values['concurrent-resource-quota-syncs'],
+      syncPeriodMs: values['resource-quota-sync-period'],
+    }),
   'root-ca-cert-publisher': (context, { rootCA }) =>
     rootCA === undefined ? undefined : new RootCAController(context, { rootCA }),
   serviceaccount: (context) => new ServiceAccountController(context),
+  'serviceaccount-token': (context, { values, rootCA, tokenKey }) =>
+    tokenKey === undefined
+      ? undefined
+      : new ServiceAccountTokenController(context, {
+          concurrency: values['concurrent-serviceaccount-token-syncs'],
+          key: tokenKey,
+          rootCA,
+          generate: !new FeatureGates(values['feature-gates']).enabled('LegacyServiceAccountTokenNoAutoGeneration'),
+        }),
+  statefulset: (context, { values }) => {
+    const gates = new FeatureGates(values['feature-gates']);
+    return new StatefulSetController(context, {
+      concurrency: values['concurrent-statefulset-syncs'],
+      features: {
+        autoDeletePVC: gates.enabled('StatefulSetAutoDeletePVC'),
+        maxUnavailable: gates.enabled('MaxUnavailableStatefulSet'),
+        minReadySeconds: gates.enabled('StatefulSetMinReadySeconds'),
+      },
+    });
+  },
+  tokencleaner: (context) => new TokenCleanerController(context),
+  'storage-version-gc': (context) => new StorageVersionGC(context),
+  'ttl-after-finished': (context, { values }) =>
+    new TTLAfterFinishedController(context, { concurrency: values['concurrent-ttl-after-finished-syncs'] }),
 };

@@ -1,7 +1,8 @@
 /** Runs a daemon until it is told to stop: by the first signal with its work brought to an end, by the second at once. */
+
+import { shared } from '#apimachinery/async/shared-signal.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { shared } from '#daemon/shared-signal.js';
 
 /** What of the process a running daemon touches. */
 export interface ProcessSignals {

@@ -1,7 +1,7 @@
 /** What the programs say about their version. */
 import { readFileSync } from 'node:fs';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { perDialect } from '#apimachinery/per-dialect.js';
+import { perDialect } from '#apimachinery/memo/per-dialect.js';
 
 /** The fields of `/version`. */
 export interface VersionInfo {

@@ -1,10 +1,9 @@
 /** Puts together what runs the pods of a node. */
 import { join } from 'node:path';
 import type { Pod, Service } from '#api/core/v1/types.gen.js';
+import { KeyedBackoff } from '#apimachinery/backoff/keyed-backoff.js';
 import type { EventRecorder } from '#client/events/recorder.js';
 import type { Informer } from '#client/informer/informer.js';
-import { KeyedBackoff } from '#client/keyed-backoff.js';
-import { cgroupVersion } from '#nodeagent/containerd/machine.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { hostDNSReader } from '#nodeagent/environment/host-dns.js';
 import { PodEvents } from '#nodeagent/events/pod-events.js';
@@ -13,6 +12,7 @@ import { ImagePuller } from '#nodeagent/images/puller.js';
 import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
 import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
+import { cgroupVersion } from '#nodeagent/node/prerequisites.js';
 import type { NodeRegistrar } from '#nodeagent/node/registrar.js';
 import { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
@@ -86,7 +86,7 @@ export async function composePods(
     ...files,
     runtimeName: input.registrar.runtimeName,
     hashAnnotation: labels.hash,
-    restarts: new KeyedBackoff({ ...restartBackoffMs, now: () => clock.now() }),
+    restarts: new KeyedBackoff({ ...restartBackoffMs, now: () => clock.monotonic() }),
     messages: new TerminationMessages({ clock, ...files }),
     killer: new ContainerKiller({ clock, cri, events, checker }),
   };

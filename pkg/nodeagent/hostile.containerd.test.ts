@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import t from 'tap';
 import { configmaps, pods } from '#api/core/v1/resources.gen.js';
 import type { Container, ContainerStatus, PodStatus } from '#api/core/v1/types.gen.js';
+import { containerdFixture, skipWithoutContainers } from '#containerd/testing/containerd-fixture.js';
 import { mountsBelow } from '#nodeagent/files/mounts.js';
 import { eventually, testPod } from '#nodeagent/testing/agent-fixture.js';
-import { containerdFixture, skipWithoutContainers } from '#nodeagent/testing/containerd-fixture.js';
 
 const skip = await skipWithoutContainers();
 t.setTimeout(180_000);

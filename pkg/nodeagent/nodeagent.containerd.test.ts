@@ -8,9 +8,9 @@ import { text } from 'node:stream/consumers';
 import t from 'tap';
 import { configmaps, pods, secrets } from '#api/core/v1/resources.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
+import { containerdFixture, skipWithoutContainers } from '#containerd/testing/containerd-fixture.js';
 import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import { eventually, testPod } from '#nodeagent/testing/agent-fixture.js';
-import { containerdFixture, skipWithoutContainers } from '#nodeagent/testing/containerd-fixture.js';
 import { openPortForward, webSocketSession } from '#nodeagent/testing/web-socket-session.js';
 
 interface Summary {

@@ -1,7 +1,7 @@
 /** The node agent: registers the node, runs the pods bound to it, and serves their logs and sessions. */
 
+import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
-import { type Deferred, deferred } from '#apimachinery/deferred.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { type AgentParts, composeAgent } from '#nodeagent/compose.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';

@@ -1,5 +1,5 @@
 /** The scheduler as a daemon: one scheduling loop after another, each as long as this process leads. */
-import { LeaderLoop, type Leadership } from '#client/control-loop/leader-loop.js';
+import { LeaderLoop, type Leadership } from '#control-loop/leader-loop.js';
 import { SchedulingLoop, type SchedulingLoopOptions } from '#scheduler/scheduling-loop.js';
 
 export interface SchedulerOptions extends SchedulingLoopOptions {

@@ -11,7 +11,11 @@ import {
 import { type Revision, StoreError, type StoreErrorCode } from '#storage/store.js';
 
 /** Wording of 1.24 for an exact read of history that is gone. */
-export const exactExpiredMessage = 'The resourceVersion for the provided list is too old.';
+const exactExpiredMessage = 'The resourceVersion for the provided list is too old.';
+
+/** An etcd without space raises an alarm, which stays until somebody ends it. */
+const makeRoom =
+  'deletions are still taken: delete what is not needed, and some minutes later, when history has been compacted, run "etcdctl defrag" and "etcdctl alarm disarm"; or start etcd with a larger --quota-backend-bytes and disarm the alarm';
 
 const byCode: { readonly [code in StoreErrorCode]: (error: StoreError) => StatusError } = {
   compacted: () => expired(exactExpiredMessage),
@@ -19,7 +23,7 @@ const byCode: { readonly [code in StoreErrorCode]: (error: StoreError) => Status
   unavailable: (error) => serviceUnavailable(error.message),
   timeout: (error) => timeout(error.message, 1),
   tooLarge: (error) => requestEntityTooLarge(error.message),
-  noSpace: (error) => serviceUnavailable(error.message),
+  noSpace: (error) => serviceUnavailable(`${error.message}; ${makeRoom}`),
 };
 
 /** The API's error for a store's; any other error unchanged. */

@@ -1,4 +1,5 @@
 /** A store that hands everything to the one below: what stands between a cache and the store overrides what it changes. */
+import type { Cancellation } from '#apimachinery/cancellation.js';
 import type {
   DeleteOptions,
   RangeOptions,
@@ -42,7 +43,7 @@ export abstract class ForwardingStore implements Store {
     this.below.requestProgress(start);
   }
 
-  currentRevision(signal?: AbortSignal): Promise<Revision> {
+  currentRevision(signal?: Cancellation): Promise<Revision> {
     return this.below.currentRevision(signal);
   }
 

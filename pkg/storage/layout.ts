@@ -6,6 +6,7 @@
  * Stored: `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-0",…`
  * Served: `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"17","name":"web-0",…`
  */
+import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { Revision } from '#storage/store.js';
 
 /** An object as the API knows it; only its outermost shape matters here. */
@@ -16,6 +17,8 @@ export interface StorableObject {
 }
 
 const metadataStart = Buffer.from('"metadata":{');
+/** In so many bytes the start of metadata is found by a plain loop, as long as apiVersion and kind are no longer than usual. */
+const headBytes = 256;
 const openingBrace = '{'.charCodeAt(0);
 const closingBrace = '}'.charCodeAt(0);
 const lineFeed = '\n'.charCodeAt(0);
@@ -167,6 +170,9 @@ export function parseParts(json: Buffer, parts: StoredParts, fieldSetOf: (bytes:
   return object;
 }
 
+/** Of sets that are frozen: these are shared by many objects, see `KnownNodes`. */
+const fieldSetBytes = oncePer((set: object) => Buffer.from(JSON.stringify(set)));
+
 /** Puts stored bytes together out of new text and bytes that are there already. */
 class StoredWriter {
   readonly #before: StoredVersion | undefined;
@@ -189,14 +195,14 @@ class StoredWriter {
 
   fieldSet(value: object): void {
     this.#fieldSets++;
-    this.value(value);
+    this.value(value, Object.isFrozen(value) ? fieldSetBytes : undefined);
   }
 
-  /** A large value: where it is will be known. */
-  value(value: object): void {
+  /** A large value: where it is will be known. `bytesOf`: its bytes, if they are known outside of `before`. */
+  value(value: object, bytesOf?: (value: object) => Buffer): void {
     this.#flush();
     this.#ranges.push(this.#size);
-    const known = this.#bytesOf(value);
+    const known = this.#bytesOf(value) ?? bytesOf?.(value);
     if (known === undefined) this.#append(JSON.stringify(value));
     else {
       this.#chunks.push(known);
@@ -242,9 +248,16 @@ export function isStoredLayout(bytes: Buffer): boolean {
 }
 
 /** Where `{` of the object's metadata ends; -1 when the bytes are not in the stored layout. */
-export function spliceOffset(bytes: Buffer): number {
+function spliceOffset(bytes: Buffer): number {
+  const end = Math.min(bytes.length - metadataStart.length, headBytes);
+  for (let at = 1; at <= end; at++) if (isMetadataStart(bytes, at)) return at + metadataStart.length;
   const at = bytes.indexOf(metadataStart);
   return at < 0 ? -1 : at + metadataStart.length;
+}
+
+function isMetadataStart(bytes: Buffer, from: number): boolean {
+  for (let i = 0; i < metadataStart.length; i++) if (bytes[from + i] !== metadataStart[i]) return false;
+  return true;
 }
 
 /**

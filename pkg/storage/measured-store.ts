@@ -50,7 +50,7 @@ export class MeasuredStore extends ForwardingStore {
     try {
       return await call();
     } finally {
-      metrics.requestDuration.observe({ operation, type }, (clock.monotonic() - startedMs) / 1000);
+      metrics.requestDuration.labels(operation, type).observe((clock.monotonic() - startedMs) / 1000);
     }
   }
 }

@@ -1,8 +1,9 @@
 /** The storage's metrics, one set per API server. Names and labels follow 1.24. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { PlainCounter, PlainHistogram } from '#daemon/metrics/plain-series.js';
 
 export interface StorageMetrics {
-  readonly requestDuration: Histogram<'operation' | 'type'>;
+  readonly requestDuration: PlainHistogram;
   readonly objects: Gauge<'resource'>;
   readonly dbTotalSize: Gauge<'endpoint'>;
   readonly bookmarks: Gauge<'resource'>;
@@ -10,7 +11,7 @@ export interface StorageMetrics {
   readonly cacheCapacity: Gauge<'resource'>;
   readonly cacheInits: Counter<'resource'>;
   readonly initEvents: Counter<'resource'>;
-  readonly cacheEvents: Counter<'resource'>;
+  readonly cacheEvents: PlainCounter;
   readonly cacheWatchers: Gauge<'resource'>;
   readonly terminatedWatchers: Counter<'resource'>;
   readonly cacheLists: Counter<'resource_prefix' | 'index'>;
@@ -31,12 +32,11 @@ export function createStorageMetrics(registry: Registry): StorageMetrics {
   const registers = [registry];
   const resource = ['resource'] as const;
   return {
-    requestDuration: new Histogram({
+    requestDuration: new PlainHistogram(registry, {
       name: 'etcd_request_duration_seconds',
       help: '[ALPHA] Etcd request latency in seconds for each operation and object type.',
       labelNames: ['operation', 'type'],
       buckets: [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 15, 30, 60],
-      registers,
     }),
     objects: new Gauge({
       name: 'apiserver_storage_objects',
@@ -80,11 +80,10 @@ export function createStorageMetrics(registry: Registry): StorageMetrics {
       labelNames: resource,
       registers,
     }),
-    cacheEvents: new Counter({
+    cacheEvents: new PlainCounter(registry, {
       name: 'apiserver_watch_cache_events_dispatched_total',
       help: '[ALPHA] Counter of events dispatched in watch cache broken by resource type.',
       labelNames: resource,
-      registers,
     }),
     cacheWatchers: new Gauge({
       name: 'watch_cache_watchers',

@@ -2,6 +2,7 @@
  * One resource's objects, cached: what the API server's registry reads and writes. Implemented over a `Store` by the
  * watch cache; bytes go in and bytes come out.
  */
+import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { StoredParts } from '#storage/layout.js';
 import type { Guard, Revision } from '#storage/store.js';
 
@@ -60,7 +61,7 @@ export interface ListOptions {
   readonly startKey?: string;
   /** Selects entries; absent = all. */
   readonly match?: (entry: Entry) => boolean;
-  readonly signal?: AbortSignal;
+  readonly signal?: Cancellation;
 }
 
 export interface ListResult {
@@ -112,15 +113,28 @@ export interface ResourceWatch extends AsyncIterable<readonly ResourceEvent[]> {
 /** What must hold elsewhere in the store, at the moment of a write, for it to happen. */
 export interface WriteCondition {
   /**
-   * The guard to write under; `failed` is the one given before, which did not hold: something there has changed. Rejects
-   * when the write must not happen any more.
+   * The guards to write under; `failed` are those of the ones given before that did not hold: something there has changed.
+   * Rejects when the write must not happen any more.
    */
-  guard(failed: Guard | undefined, signal: AbortSignal | undefined): Promise<Guard>;
+  guards(failed: readonly Guard[] | undefined, signal: Cancellation | undefined): Promise<readonly Guard[]>;
+  /**
+   * Called once when the write is over, also where `guards` rejected or was not called: the revision, undefined where it did
+   * not happen or nobody knows.
+   */
+  settled?(revision: Revision | undefined): void;
+}
+
+/** An update that happens together with somebody else's write, or not at all. */
+export interface CompanionUpdate {
+  /** To be among that write's guards. */
+  readonly guard: Guard;
+  /** To be called when the write has happened; gives the new version. */
+  written(revision: Revision): Entry;
 }
 
 export interface ConditionalOptions {
-  readonly condition?: WriteCondition | undefined;
-  readonly signal?: AbortSignal;
+  readonly conditions?: readonly WriteCondition[];
+  readonly signal?: Cancellation;
 }
 
 export interface PutOptions extends ConditionalOptions {
@@ -136,7 +150,7 @@ export interface ResourceStorage {
   /** Resolves when the cache is filled. */
   waitReady(signal?: AbortSignal): Promise<void>;
   /** `key` is below the prefix (`default/web-0`). Undefined when there is none. */
-  get(key: string, version: ReadVersion, signal?: AbortSignal): Promise<Entry | undefined>;
+  get(key: string, version: ReadVersion, signal?: Cancellation): Promise<Entry | undefined>;
   list(options: ListOptions): Promise<ListResult>;
   /** What `get` gives for any version, without waiting; to be asked only when `ready`. Throws 500 for an unreadable object. */
   cached(key: string): Entry | undefined;
@@ -151,6 +165,8 @@ export interface ResourceStorage {
   create(key: string, stored: Buffer, options?: PutOptions): Promise<Entry | undefined>;
   /** Replaces the object if its revision is still `expected`; otherwise returns what is there now (or undefined when gone). */
   update(key: string, stored: Buffer, expected: Revision, options?: PutOptions): Promise<ConditionalResult>;
+  /** What `update` would write, for the transaction of another resource's write. */
+  companionUpdate(key: string, stored: Buffer, expected: Revision): CompanionUpdate;
   /** Removes the object if its revision is still `expected`. */
   delete(key: string, expected: Revision, options?: ConditionalOptions): Promise<ConditionalResult>;
 }

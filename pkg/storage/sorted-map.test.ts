@@ -1,19 +1,9 @@
 import t from 'tap';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { SortedMap } from '#storage/sorted-map.js';
 
-/** A small generator of repeatable numbers (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 void t.test('agrees with a plain map through random changes', async (t) => {
-  const random = seeded(7);
+  const random = seededRandom(7);
   const map = new SortedMap<number>();
   const twin = new Map<string, number>();
   const key = () => `ns${Math.floor(random() * 5)}/${Math.floor(random() * 2000)}`;

@@ -19,11 +19,15 @@ export type NewStore = () => Promise<Store> | Store;
 const all = { start: '/registry/', end: prefixEnd('/registry/') };
 const bytes = (text: string): Buffer => Buffer.from(text);
 
+/** The form in which the store keeps a value; the value itself unless it transforms them. */
+export type StoredForm = (value: Buffer, key: string) => Buffer;
+
 /** Runs the suite as subtests of `t`. */
-export async function storeContract(t: Test, newStore: NewStore): Promise<void> {
+export async function storeContract(t: Test, newStore: NewStore, stored: StoredForm = (value) => value): Promise<void> {
   const cases: [string, (t: Test, store: Store) => Promise<void>][] = [
     ['conditional writes', conditionalWrites],
     ['guarded writes', guardedWrites],
+    ['writes with companions', (t, store) => companions(t, store, stored)],
     ['ranges', ranges],
     ['reads at a revision and compaction', history],
     ['a watch delivers each write of its range once, in order', watchOrder],
@@ -72,12 +76,12 @@ async function conditionalWrites(t: Test, store: Store): Promise<void> {
 
 async function guardedWrites(t: Test, store: Store): Promise<void> {
   const held = await written(t, store.create('/registry/lock', bytes('a')));
-  const holds = { guard: { key: '/registry/lock', modRevision: held } };
-  const absent = { guard: { key: '/registry/nothing', modRevision: 0n } };
+  const holds = { guards: [{ key: '/registry/lock', modRevision: held }] };
+  const absent = { guards: [{ key: '/registry/nothing', modRevision: 0n }] };
   const first = await written(t, store.create('/registry/a', bytes('1'), holds));
   const second = await written(t, store.update('/registry/a', bytes('2'), first, absent));
   const stale = await store.update('/registry/a', bytes('3'), first, holds);
-  t.equal(!stale.ok && stale.guardFailed, undefined, 'it was not the guard');
+  t.equal(!stale.ok && stale.failedGuards, undefined, 'it was not the guard');
 
   await written(t, store.update('/registry/lock', bytes('b'), held));
   for (const refused of [
@@ -85,10 +89,11 @@ async function guardedWrites(t: Test, store: Store): Promise<void> {
     await store.update('/registry/a', bytes('3'), second, holds),
     await store.update('/registry/a', bytes('3'), first, holds),
     await store.delete('/registry/a', second, holds),
-    await store.delete('/registry/a', second, { guard: { key: '/registry/nothing', modRevision: held } }),
-    await store.create('/registry/b', bytes('1'), { guard: { key: '/registry/lock', modRevision: 0n } }),
+    await store.delete('/registry/a', second, { guards: [{ key: '/registry/nothing', modRevision: held }] }),
+    await store.create('/registry/b', bytes('1'), { guards: [{ key: '/registry/lock', modRevision: 0n }] }),
+    await store.create('/registry/b', bytes('1'), { guards: [...absent.guards, ...holds.guards] }),
   ]) {
-    t.equal(!refused.ok && refused.guardFailed, true, 'the guard does not hold');
+    t.equal(!refused.ok && refused.failedGuards?.length, 1, 'the guard does not hold');
   }
   const { kvs } = await store.range(all);
   t.same(
@@ -97,6 +102,42 @@ async function guardedWrites(t: Test, store: Store): Promise<void> {
     'nothing of it was written',
   );
   await written(t, store.delete('/registry/a', second, absent));
+}
+
+async function companions(t: Test, store: Store, stored: StoredForm): Promise<void> {
+  const count = '/registry/counts/a';
+  const first = await written(t, store.create(count, bytes('0')));
+  const stop = new AbortController();
+  const watch = store.watch({ ...all, fromRevision: first + 1n, signal: stop.signal });
+  const puts = (modRevision: bigint, value: string) => ({
+    guards: [{ key: count, modRevision, value: stored(bytes(value), count) }],
+  });
+  const made = await written(t, store.create('/registry/things/a', bytes('1'), puts(first, '1')));
+  const stale = puts(first, '2');
+  const refused = await store.create('/registry/things/b', bytes('1'), stale);
+  t.same(!refused.ok && refused.failedGuards, stale.guards, 'the guard that did not hold');
+  const taken = await store.create('/registry/things/a', bytes('1'), puts(made, '2'));
+  t.equal(taken.ok, false, 'a write that does not happen writes nothing else');
+  const gone = await written(t, store.delete('/registry/things/a', made, puts(made, '0')));
+  const { kvs } = await store.range(all);
+  t.same(
+    kvs.map((kv) => [kv.key, kv.value.toString(), kv.modRevision]),
+    [[count, '0', gone]],
+  );
+  const seen: [string, bigint][] = [];
+  for await (const message of watch) {
+    if (message.type !== 'events') continue;
+    for (const event of message.events) seen.push([keyOf(event), revisionOf(event)]);
+    if (message.revision >= gone) stop.abort();
+  }
+  const expected: [string, bigint][] = [
+    ['/registry/things/a', made],
+    [count, made],
+    ['/registry/things/a', gone],
+    [count, gone],
+  ];
+  const sorted = (events: [string, bigint][]) => events.map(([key, revision]) => `${revision} ${key}`).sort();
+  t.same(sorted(seen), sorted(expected), 'both are told of, at one revision');
 }
 
 async function ranges(t: Test, store: Store): Promise<void> {

@@ -5,6 +5,7 @@
  * Guarantees: every write gets a revision greater than all before it; a watch delivers each write of its range once,
  * in revision order; a read without a revision is linearizable.
  */
+import type { Cancellation } from '#apimachinery/cancellation.js';
 
 /** A store revision; 64 bits in etcd, so never a JavaScript number. */
 export type Revision = bigint;
@@ -31,7 +32,7 @@ export interface RangeOptions {
   readonly revision?: Revision;
   /** Leave values empty. */
   readonly keysOnly?: boolean;
-  readonly signal?: AbortSignal;
+  readonly signal?: Cancellation;
 }
 
 export interface RangeResult {
@@ -50,20 +51,25 @@ export type WriteResult =
       readonly ok: false;
       readonly current?: KeyValue;
       readonly revision: Revision;
-      /** It was the guard that did not hold, whatever else did not. */
-      readonly guardFailed?: true;
+      /** The guards that did not hold, whatever else did not; absent: it was none of them. */
+      readonly failedGuards?: readonly Guard[];
     };
 
 /** What some other key must be at the moment of a write: last written at `modRevision` (0: not there). */
 export interface Guard {
   readonly key: string;
   readonly modRevision: Revision;
+  /**
+   * Put there in the same transaction, as it is: only the key's owner knows the form in which its values are stored.
+   * Absent: it stays as it is.
+   */
+  readonly value?: Buffer;
 }
 
 export interface DeleteOptions {
-  readonly signal?: AbortSignal;
-  /** The write happens only if this holds too, in the same transaction. */
-  readonly guard?: Guard;
+  readonly signal?: Cancellation;
+  /** The write happens only if these hold too, in the same transaction. Of different keys, and none of them the written one. */
+  readonly guards?: readonly Guard[];
 }
 
 export interface WriteOptions extends DeleteOptions {
@@ -113,7 +119,7 @@ export interface Store {
   /** Asks for a progress message soon on the open watches whose range begins at `start`; absent = on all. */
   requestProgress(start?: string): void;
   /** The newest revision, by a quorum read. */
-  currentRevision(signal?: AbortSignal): Promise<Revision>;
+  currentRevision(signal?: Cancellation): Promise<Revision>;
   /** Forgets history before `revision`. */
   compact(revision: Revision): Promise<void>;
   /** Resolves when the store answers a quorum read; rejects with the reason. */

@@ -15,6 +15,7 @@ import { row } from '#test/bench/access/report.js';
 import {
   createRow,
   type Field,
+  firstCreatesRow,
   getRows,
   listRows,
   pagesRow,
@@ -118,6 +119,21 @@ async function restarts(sides: readonly Side[]): Promise<void> {
   );
 }
 
+async function first(sides: readonly Side[], field: Field): Promise<void> {
+  for (const side of sides) {
+    await side.server.stop();
+    ({ server: side.server } = await side.peer.start());
+  }
+  const [orch, peer] = sides;
+  if (orch === undefined) return;
+  const bare = await startBare(orch.peer.directory);
+  try {
+    await firstCreatesRow({ ...field, bare, orch: orch.server, peer: peer?.server });
+  } finally {
+    await bare.stop();
+  }
+}
+
 /** Delay of the event loop, in ms, as the server's own metrics have it since they were last read. */
 async function loopDelay(server: RunningServer): Promise<{ p99: number; max: number }> {
   const { body } = await ask(server, 'GET', '/metrics');
@@ -180,6 +196,7 @@ async function measure(sides: readonly Side[], bare: RunningServer, pods: number
     megabytes,
   );
   if (wanted('start')) await restarts(sides);
+  if (wanted('first')) await first(sides, field);
   return growing;
 }
 

@@ -45,7 +45,7 @@ else await bench();
 /** Pods as controllers make them: one that went through the server, under many names, on many nodes. */
 async function serve(): Promise<void> {
   const store = new MemoryStore({ clock });
-  const first = await runServer({ dialect, store });
+  const first = await runServer({ dialect, store, unfrozen: true });
   const url = '/api/v1/namespaces/default/pods';
   const { json } = await call(first.server, 'POST', url, { body: benchPod('web-0') });
   await first.stop();
@@ -57,7 +57,7 @@ async function serve(): Promise<void> {
     await store.create(`/registry/pods/default/${metadata.name}`, encodeStored({ ...pod, metadata }));
     jsonBytes += Buffer.byteLength(JSON.stringify(pod));
   }
-  const { server } = await runServer({ dialect, store, https: true });
+  const { server } = await runServer({ dialect, store, https: true, unfrozen: true });
   process.send?.({ url: `https://127.0.0.1:${server.address?.port}`, jsonBytes } satisfies Served);
 }
 

@@ -4,6 +4,7 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Registry } from 'prom-client';
+import { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { realClock } from '#apimachinery/clock.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { WatchCache } from '#storage/cache/watch-cache.js';
@@ -51,6 +52,7 @@ async function main(): Promise<void> {
     prefix: '/registry/things/',
     resource: 'things',
     clock: realClock,
+    turns: new TurnQueue({ clock: realClock, defer: setImmediate }),
     random: Math.random,
     log: silentLogger,
     metrics: createStorageMetrics(new Registry()),

@@ -15,7 +15,7 @@ import {
 } from '#test/e2e/harness.js';
 import { footprintOf, untilReleased } from '#test/e2e/leaving/footprint.js';
 import { comeAndLeave } from '#test/e2e/leaving/leave.js';
-import { adminClient } from '#test/e2e/observe.js';
+import { adminClient, metricsOf } from '#test/e2e/observe.js';
 import { busybox, namespace, pod, untilPodReady } from '#test/e2e/pods.js';
 
 t.setTimeout(480_000);
@@ -82,8 +82,11 @@ async function leaving(t: Test, mode: Mode): Promise<void> {
     // Garbage that is not collected yet is no leak; a client kept whole would be more.
     t.ok(kiB - (before.residentKiB[daemon] ?? 0) < 250 * 1024, `${daemon} holds ${kiB} KiB`);
   }
-  const metrics = await cluster.ctl('get', '--raw', '/metrics');
-  t.notMatch(metrics.stdout, /^process_stray_failures_total\{.*\} [1-9]/m, 'no failure went past all handlers');
+  t.notMatch(
+    await metricsOf(cluster),
+    /^process_stray_failures_total\{.*\} [1-9]/m,
+    'no failure went past all handlers',
+  );
   if (real) {
     await eventually('no process of theirs is left', async () => {
       const left = processesNaming(mark);
@@ -92,9 +95,9 @@ async function leaving(t: Test, mode: Mode): Promise<void> {
     });
   }
   await eventually('no request of theirs is left', async () => {
-    const { stdout } = await cluster.ctl('get', '--raw', '/metrics');
+    const metrics = await metricsOf(cluster);
     const open = [
-      ...stdout.matchAll(/^apiserver_(?:current_inflight_requests|waiting_responses|response_memory_bytes).*/gm),
+      ...metrics.matchAll(/^apiserver_(?:current_inflight_requests|waiting_responses|response_memory_bytes).*/gm),
     ]
       .map(([line]) => line)
       .filter((line) => !/ 0$/.test(line) && !line.includes('readOnly'));

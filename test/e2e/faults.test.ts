@@ -29,6 +29,7 @@ import {
   processesOf,
   untilNothingIsOrphaned,
 } from '#test/e2e/observe.js';
+import { explained } from '#test/e2e/situation.js';
 
 t.setTimeout(480_000);
 
@@ -159,12 +160,12 @@ async function survive(t: Test, { separate, faults }: Trial): Promise<void> {
       const [old, version] = i % 2 === 0 ? versions : ([versions[1], versions[0]] as const);
       const writes = new AcknowledgedWrites(client);
       await update(client, version);
-      await untilHalfWay(client, version);
+      await explained(cluster, () => untilHalfWay(client, version));
       // And back, and forth again: pods of both versions come and go when it strikes.
       await update(client, old);
       await update(client, version);
       await fault.strike(cluster);
-      const updated = await untilComplete(client, version);
+      const updated = await explained(cluster, () => untilComplete(client, version));
       t.equal(updated.length, replicas, 'the update completes');
       const before = writes.count;
       await eventually('writes are acknowledged again', async () => writes.count > before);
@@ -182,7 +183,8 @@ async function survive(t: Test, { separate, faults }: Trial): Promise<void> {
     t.strictSame([...watch.doubles], [], 'no container ran twice');
   }
   await client.resource(deployments).delete('web', { namespace, propagationPolicy: 'Background' });
-  await eventually('all pods are gone', async () => (await client.resource(pods).list()).items.length === 0);
+  const gone = async () => (await client.resource(pods).list()).items.length === 0;
+  await explained(cluster, () => eventually('all pods are gone', gone));
   if (cri === undefined) return;
   await untilNothingIsOrphaned(client, cri);
   await eventually('no container has left a process', async () => (await shims(cluster)).length === 0);

@@ -1,14 +1,15 @@
 /** Whole clusters for tests, made and ended by the programs that users run. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { readdir, realpath } from 'node:fs/promises';
 import { get as httpGet } from 'node:http';
-import { networkInterfaces, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { realClock } from '#apimachinery/clock.js';
 import type { DialectName } from '#apimachinery/dialect.js';
 import { layoutOf } from '#cmd/orch/layout.js';
+import { listAddresses, parseHostNetworks } from '#cmd/orch/network.js';
 import { randomPort } from '#cmd/orch/settings.js';
 
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -87,12 +88,12 @@ export interface TestCluster {
  * of another, run clusters on this machine at the same time.
  */
 export function ownRanges(): readonly [string, string] {
-  const taken = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses.map(({ address }) => address));
+  const taken = parseHostNetworks(execFileSync('ip', listAddresses, { encoding: 'utf8' }));
   for (;;) {
     const second = 100 + 2 * Math.floor(Math.random() * 70);
     const ranges = [`10.${second}.`, `10.${second + 1}.`] as const;
     // Another cluster, or what is left of one that was killed, may have its bridge there.
-    if (!taken.some((address) => ranges.some((range) => address.startsWith(range)))) return ranges;
+    if (!taken.some(({ address }) => ranges.some((range) => address.startsWith(range)))) return ranges;
   }
 }
 
@@ -139,7 +140,7 @@ export async function startTestCluster(options: ClusterOptions = {}): Promise<Te
     async destroy() {
       // Without settings there has been no cluster, and `down` refuses a directory that it does not know.
       if (existsSync(layoutOf(dataDir).settings)) await succeeds('down', '--delete', `--data-dir=${dataDir}`);
-      else rmSync(dataDir, { recursive: true, force: true });
+      else rmSync(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     },
   };
   try {

@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { layoutOf } from '#cmd/orch/layout.js';
 import { identify, isRunning, type ProcessIdentity, readIdentity } from '#cmd/orch/process/identity.js';
-import { containerdPaths, runningContainerd } from '#nodeagent/containerd/containerd.js';
+import { containerdPaths, runningContainerd } from '#containerd/containerd.js';
 import { eventually } from '#test/e2e/harness.js';
 import { nodeNames } from '#test/e2e/observe.js';
 

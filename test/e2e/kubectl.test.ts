@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { DialectName } from '#apimachinery/dialect.js';
 import { whyNoContainers } from '#cmd/orch/preflight.js';
+import { batchAndBudgets } from '#test/e2e/batch-and-budgets.js';
 import {
   eventually,
   httpBody,
@@ -14,6 +15,8 @@ import {
   startTestCluster,
   type TestCluster,
 } from '#test/e2e/harness.js';
+import { quotas } from '#test/e2e/quotas.js';
+import { explained } from '#test/e2e/situation.js';
 
 t.setTimeout(1_200_000);
 const noContainers = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 });
@@ -70,6 +73,9 @@ async function session(t: Test, cluster: TestCluster, kubectl: string): Promise<
   t.match(await ok('describe', 'pods', '-l', 'app=web'), /Successfully assigned/);
   t.match(await ok('describe', 'nodes'), /Allocatable/);
 
+  await batchAndBudgets(t, await minorVersion(kubectl), (...args) => cluster.client(kubectl, args));
+  await quotas(t, (...args) => cluster.client(kubectl, args));
+
   const following = new Running(kubectl, ['logs', '-f', 'deployment/web'], env);
   await eventually('the log is followed', async () => following.stdout.length > 0);
   await following.stop();
@@ -84,7 +90,8 @@ async function session(t: Test, cluster: TestCluster, kubectl: string): Promise<
   }
 
   t.match(await ok('delete', '-f', join(root, 'examples')), /deleted/);
-  await eventually('all pods are gone', async () => (await ok('get', 'pods', '-o', 'name')).trim() === '');
+  const gone = async () => (await ok('get', 'pods', '-o', 'name')).trim() === '';
+  await explained(cluster, () => eventually('all pods are gone', gone));
 }
 
 /** A terminal is needed for -t: script(1) makes one. */

@@ -4,14 +4,14 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { layoutOf } from '#cmd/orch/layout.js';
-import { containerdPaths } from '#nodeagent/containerd/containerd.js';
+import { containerdPaths } from '#containerd/containerd.js';
 import { mountsBelow } from '#nodeagent/files/mounts.js';
 import { nodeNames, processesOf } from '#test/e2e/observe.js';
 
 const run = promisify(execFile);
 
 /** Names in a folder; none where there is no folder. */
-export function entries(folder: string): Promise<string[]> {
+function entries(folder: string): Promise<string[]> {
   return readdir(folder).catch(() => []);
 }
 

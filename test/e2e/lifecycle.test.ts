@@ -11,6 +11,7 @@ import { apiAccess, limits, variables, volumeUpdates } from '#test/e2e/lifecycle
 import { endings, initialisation } from '#test/e2e/lifecycle/course.js';
 import { crashes, images, liveness, restarts, slowPods } from '#test/e2e/lifecycle/failures.js';
 import { readiness, rollback } from '#test/e2e/lifecycle/service.js';
+import { sets } from '#test/e2e/lifecycle/sets.js';
 import { adminClient, openRuntime } from '#test/e2e/observe.js';
 import { StatusHistory } from '#test/e2e/status-history.js';
 
@@ -41,6 +42,7 @@ t.test('pods', { skip }, async (t) => {
   await t.test('are limited', (t) => limits(t, bench));
   await t.test('serve while they are ready', (t) => readiness(t, bench));
   await t.test('are rolled back', (t) => rollback(t, bench));
+  await t.test('belong to sets', (t) => sets(t, bench));
   await t.test('restart as their policy says', (t) => restarts(t, bench));
   await t.test('are restarted when they are not alive', (t) => liveness(t, bench));
   await t.test('wait when they crash', (t) => crashes(t, bench));

@@ -8,18 +8,34 @@ import { type DialectName, dialectByName } from '#apimachinery/dialect.js';
 import type { Client } from '#client/client.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { connect } from '#client/rest/client-config.js';
+import { readAll } from '#client/rest/response.js';
 import { layoutOf } from '#cmd/orch/layout.js';
 import { readSettings } from '#cmd/orch/settings.js';
-import { containerdPaths } from '#nodeagent/containerd/containerd.js';
+import { containerdPaths } from '#containerd/containerd.js';
 import type { Container } from '#nodeagent/cri/cri.js';
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
 import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import { eventually, type TestCluster } from '#test/e2e/harness.js';
 
 /** With all rights. The caller closes it. */
-export async function adminClient(cluster: TestCluster, dialect: DialectName = 'orch'): Promise<Client> {
+export async function adminClient(
+  cluster: Pick<TestCluster, 'config'>,
+  dialect: DialectName = 'orch',
+): Promise<Client> {
   const config = await loadKubeconfig(cluster.config, { clock: realClock });
   return connect(config, { dialect: dialectByName(dialect), clock: realClock, userAgent: 'e2e' });
+}
+
+/** What the API server tells in its metrics. Throws when it tells nothing. */
+export async function metricsOf(cluster: Pick<TestCluster, 'config'>): Promise<string> {
+  const config = await loadKubeconfig(cluster.config, { clock: realClock });
+  const client = connect(config, { dialect: dialectByName('orch'), clock: realClock, userAgent: 'e2e' });
+  try {
+    const { body } = await client.open({ method: 'GET', path: '/metrics' });
+    return (await readAll(body)).toString();
+  } finally {
+    await client.close();
+  }
 }
 
 /** The names of a cluster's nodes. */
@@ -36,11 +52,11 @@ export function openRuntime(dataDir: string): GrpcCRI {
 const labels = new RuntimeLabels(dialectByName('orch'));
 
 /** `uid/name` of the container's pod and place in it. */
-export function placeOf(container: Container): string {
+function placeOf(container: Container): string {
   return `${container.labels[labels.podUID]}/${container.labels[labels.containerName]}`;
 }
 
-export function podUIDOf(object: { readonly labels: Readonly<Record<string, string>> }): string {
+function podUIDOf(object: { readonly labels: Readonly<Record<string, string>> }): string {
   return object.labels[labels.podUID] ?? '';
 }
 

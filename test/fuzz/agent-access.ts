@@ -3,14 +3,15 @@
  * upgrades. What an answer gives away is told by the answer itself, never by its path; the account must have had the
  * right to exactly that.
  */
+
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { Registry } from 'prom-client';
 import { pods } from '#api/core/v1/resources.gen.js';
 import { type Clock, realClock } from '#apimachinery/clock.js';
-import { seededRandom } from '#apimachinery/codec/random-object.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { unauthorized } from '#apimachinery/errors/status.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { FakeApi } from '#client/testing/fake-api.js';
 import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import { silentLogger } from '#daemon/log/logger.js';
@@ -100,7 +101,7 @@ const fronts = [
   '/healthz',
 ];
 
-export class AccessRequests {
+class AccessRequests {
   readonly #random: () => number;
 
   constructor(seed: number) {

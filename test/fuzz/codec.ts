@@ -3,6 +3,7 @@
  * object that both encodings can carry; it reads no byte beside its input, answers in time, and makes of little input no
  * large object.
  */
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { schemeFor } from '#api/scheme.js';
@@ -10,12 +11,13 @@ import type { Clock } from '#apimachinery/clock.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { encodeEnvelope } from '#apimachinery/codec/protobuf/envelope.js';
 import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
-import { RandomObjects, seededRandom } from '#apimachinery/codec/random-object.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import { isObject } from '#apimachinery/patch/json-values.js';
 import type { KindInfo } from '#apimachinery/schema/scheme.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
+import { RandomObjects } from '#apimachinery/testing/random-object.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { root } from '#test/e2e/harness.js';
 import { below, mutate } from '#test/fuzz/mutate.js';
 

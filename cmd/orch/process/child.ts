@@ -2,10 +2,13 @@
  * A program that belongs to the cluster: started in a session of its own, restarted when it ends by itself. As long as it
  * runs it keeps its supervisor's process running too.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
+import { diskProblem } from '#cmd/orch/process/disk-space.js';
 import { forgetIdentity, identify, readIdentity, stopProcess, writeIdentity } from '#cmd/orch/process/identity.js';
 import type { Logger } from '#daemon/log/logger.js';
 
@@ -13,7 +16,8 @@ export interface ChildOptions {
   /** Names the identity file and the log. */
   readonly name: string;
   readonly command: string;
-  readonly args: readonly string[];
+  /** Asked for at each start: what was free at the last one, such as a port, may not be any more. */
+  readonly args: () => readonly string[] | Promise<readonly string[]>;
   readonly env?: Readonly<Record<string, string>>;
   readonly runDir: string;
   readonly logFile: string;
@@ -69,11 +73,13 @@ export class Child {
 
   async #spawn(): Promise<void> {
     const { command, args, env, logFile, runDir } = this.#options;
+    const given = await args();
+    if (this.#stop.signal.aborted) return;
     mkdirSync(runDir, { recursive: true });
     mkdirSync(dirname(logFile), { recursive: true });
     const output = openSync(logFile, 'a', 0o600);
     try {
-      const child = spawn(command, args, {
+      const child = spawn(command, given, {
         detached: true,
         stdio: ['ignore', output, output],
         env: { ...process.env, ...env },
@@ -84,7 +90,13 @@ export class Child {
         child.once('spawn', resolve);
         child.once('error', reject);
       });
-      writeIdentity(this.#identityFile, child.pid ?? 0);
+      try {
+        writeIdentity(this.#identityFile, child.pid ?? 0);
+      } catch (error) {
+        // Nobody would find it again.
+        child.kill('SIGKILL');
+        throw error;
+      }
     } finally {
       closeSync(output);
     }
@@ -92,16 +104,18 @@ export class Child {
 
   /** Restarts the program with growing delays until `close`. */
   async #supervise(): Promise<void> {
-    const { clock, log, name } = this.#options;
-    let delayMs = firstRestartMs;
+    const { clock, log, name, logFile } = this.#options;
+    const backoff = new Backoff({ initialMs: firstRestartMs, maxMs: maxRestartMs });
     while (!this.#stop.signal.aborted) {
       const started = clock.monotonic();
       await this.#exited;
       if (this.#stop.signal.aborted) return;
-      if (clock.monotonic() - started > healthyAfterMs) delayMs = firstRestartMs;
-      log.warn({ program: name, delayMs }, 'a program of the cluster ended; starting it again');
+      if (clock.monotonic() - started > healthyAfterMs) backoff.reset();
+      const delayMs = backoff.nextMs();
+      const problem = diskProblem(dirname(logFile));
+      const more = problem === undefined ? {} : { problem };
+      log.warn({ program: name, delayMs, ...more }, 'a program of the cluster ended; starting it again');
       await clock.sleep(delayMs, this.#stop.signal);
-      delayMs = Math.min(maxRestartMs, delayMs * 2);
       if (this.#stop.signal.aborted) return;
       await this.#spawn().catch((error: unknown) => log.error({ err: error, program: name }, 'restart failed'));
     }

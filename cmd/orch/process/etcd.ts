@@ -53,7 +53,7 @@ export function etcdChild(options: EtcdOptions): Child {
   return new Child({
     name: 'etcd',
     command: 'etcd',
-    args: Object.entries(args).map(([name, value]) => `--${name}=${value}`),
+    args: () => Object.entries(args).map(([name, value]) => `--${name}=${value}`),
     // Where etcd does not know the processor it refuses to start unless told its name.
     env: process.arch === 'arm64' ? { ETCD_UNSUPPORTED_ARCH: 'arm64' } : {},
     runDir: options.runDir,

@@ -89,7 +89,7 @@ export async function stopProcess(
   }
 }
 
-export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): void {
+function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): void {
   if (!isRunning(identity)) return;
   try {
     process.kill(identity.pid, signal);

@@ -1,8 +1,10 @@
 /** Keeps one node's containerd running: starts it, notices when it goes away, starts it again. */
+
 import { connect } from 'node:net';
+import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
+import { type Containerd, type ContainerdOptions, startContainerd } from '#containerd/containerd.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { type Containerd, type ContainerdOptions, startContainerd } from '#nodeagent/containerd/containerd.js';
 
 const firstRestartMs = 250;
 const maxRestartMs = 10_000;
@@ -38,21 +40,21 @@ export class RuntimeKeeper {
   async #keep(socket: string): Promise<void> {
     const { clock, log, containerd } = this.#options;
     const { signal } = this.#stop;
-    let delayMs = firstRestartMs;
+    const backoff = new Backoff({ initialMs: firstRestartMs, maxMs: maxRestartMs });
     while (!signal.aborted) {
       if (await heldUntilClosed(socket, signal)) {
         // The far side ends connections that say nothing; only a refused one means that it is gone.
-        delayMs = firstRestartMs;
+        backoff.reset();
         continue;
       }
       if (signal.aborted) return;
-      log.warn({ dir: containerd.dir, delayMs }, 'containerd ended; starting it again');
+      log.warn({ dir: containerd.dir }, 'containerd ended; starting it again');
       try {
         await startContainerd({ ...containerd, detached: true });
       } catch (error) {
-        log.error({ err: error, dir: containerd.dir }, 'containerd did not start');
+        const delayMs = backoff.nextMs();
+        log.error({ err: error, dir: containerd.dir, delayMs }, 'containerd did not start');
         await clock.sleep(delayMs, signal);
-        delayMs = Math.min(maxRestartMs, delayMs * 2);
       }
     }
   }

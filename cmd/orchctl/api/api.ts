@@ -1,8 +1,10 @@
 /** The API server as the commands see it: generic requests on any resource it serves. */
+
 import type { Socket } from 'node:net';
 import type { Clock } from '#apimachinery/clock.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { type Status, StatusError, statusOf } from '#apimachinery/errors/status.js';
+import { parseGroupVersion } from '#apimachinery/group-version.js';
 import type { ApiObject } from '#client/client.js';
 import { readLines } from '#client/rest/lines.js';
 import { responseRetryMs } from '#client/rest/retry.js';
@@ -211,14 +213,12 @@ function preferred(group: { preferredVersion?: { groupVersion: string }; version
 }
 
 function servedResources(list: ResourceListDocument): ServedResource[] {
-  const [group = '', version] = list.groupVersion.includes('/')
-    ? list.groupVersion.split('/')
-    : ['', list.groupVersion];
+  const { group, version } = parseGroupVersion(list.groupVersion);
   return list.resources
     .filter((r) => !r.name.includes('/'))
     .map((r) => ({
       group,
-      version: version ?? '',
+      version,
       resource: r.name,
       singular: r.singularName === undefined || r.singularName === '' ? r.kind.toLowerCase() : r.singularName,
       kind: r.kind,
@@ -253,7 +253,7 @@ function selectionQuery(selection: Selection): Record<string, string | undefined
   return { labelSelector: selection.labelSelector, fieldSelector: selection.fieldSelector };
 }
 
-export async function collect(response: TransportResponse): Promise<Buffer> {
+async function collect(response: TransportResponse): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const part of response.body) parts.push(part);
   return Buffer.concat(parts);

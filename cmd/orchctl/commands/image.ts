@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from '#cmd/orchctl/commands/command.js';
 import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
-import { containerdPaths } from '#nodeagent/containerd/containerd.js';
+import { containerdPaths } from '#containerd/containerd.js';
 import { loadImageArchive } from '#nodeagent/images/load.js';
 
 const defaultDataDir = '/var/lib/orch';

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { horizontalPodAutoscalerV1Strategy } from '#api/autoscaling/v1/horizontalpodautoscaler/strategy.js';
 import { horizontalPodAutoscalerStrategy } from '#api/autoscaling/v2/horizontalpodautoscaler/strategy.js';
-import { checkRules, checkStatusRules, type RuleRow } from '#api/strategy/rule-table.js';
-import type { Draft } from '#api/strategy/strategy-table.js';
+import { checkRules, checkStatusRules, type RuleRow } from '#api/testing/rule-table.js';
+import type { Draft } from '#api/testing/strategy-table.js';
 
 t.test('horizontal pod autoscalers of version 1', (t) => {
   const base: Draft = {

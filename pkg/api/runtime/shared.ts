@@ -1,8 +1,8 @@
-import { defineTypes, inlined, message, optional, required } from '#apimachinery/schema/language.js';
+import { defineTypes, inlined, message, optional, required, shaped } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
   types: {
-    RawExtension: message('An object of any kind, or other JSON.', {
+    RawExtension: shaped('rawJSON', 'An object of any kind, or other JSON.', {
       '~raw': required(1, 'bytes'),
     }),
     TypeMeta: message('Kind and version of an object.', {

@@ -3,38 +3,43 @@
  * its internal one: objects are converted, ruled on there, whose names of fields are also those of messages, and
  * converted back. Only defaults are each version's own.
  */
-import { type Conversion, renamed } from '#api/conversion.js';
-import type { ApiObjectShape } from '#api/object.js';
-import type { Strategy, StrategyContext } from '#api/strategy.js';
+
+import type { ApiObjectShape } from '#api/meta/object.js';
+import { type Conversion, renamed } from '#api/strategy/conversion.js';
+import { anyGate } from '#api/strategy/gated-fields.js';
+import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
+import { fillDefaults } from '#apimachinery/schema/defaults.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 
 export interface ConvertedRules<T extends ApiObjectShape, S extends ApiObjectShape> {
   /** The rules of the stored form, where need be with what this version does in another way. */
   readonly stored: Strategy<S>;
   readonly conversion: Conversion<T, S>;
+  /** What depends on more than the field itself: runs after the declared defaults. */
   defaults?(object: T, context: StrategyContext): void;
   /** Selectable fields that have other names than in the stored form: name here → name there. Others are not offered then. */
   readonly fieldLabels?: Readonly<Record<string, string>>;
 }
 
-export function convertedStrategy<T extends ApiObjectShape, S extends ApiObjectShape>({
-  stored,
-  conversion,
-  defaults,
-  fieldLabels,
-}: ConvertedRules<T, S>): Strategy<T> {
+export function convertedStrategy<T extends ApiObjectShape, S extends ApiObjectShape>(
+  resource: ResourceDeclaration,
+  { stored, conversion, defaults, fieldLabels }: ConvertedRules<T, S>,
+): Strategy<T> {
   // No kind of several versions has had a use for these.
   const { partUpdates, heldBySpec, terminating, scaleSelector } = stored;
   if ((partUpdates ?? heldBySpec ?? terminating ?? scaleSelector) !== undefined)
     throw new RangeError('the stored form says of its objects what nobody converts');
-  const to = (object: T, { dialect }: StrategyContext): S => conversion.toStored(object, dialect);
-  const back = (object: T, changed: S, { dialect }: StrategyContext): void =>
-    become(object, conversion.fromStored(changed, dialect));
+  const to = (object: T, { scheme }: StrategyContext): S => conversion.toStored(object, scheme);
+  const back = (object: T, changed: S, { scheme }: StrategyContext): void =>
+    become(object, conversion.fromStored(changed, scheme));
   const { prepareForCreate, completeCreate, prepareForUpdate, prepareForStatusUpdate } = stored;
   const { validateCreate, validateUpdate, validateStatusUpdate, warnings, cells, defaultGracePeriodSeconds } = stored;
   const strategy: Strategy<T> = {
     conversion: conversion as unknown as Conversion,
-    ...(defaults && { defaults }),
+    defaults(object, context) {
+      fillDefaults(context.scheme.resourceOf(resource).type, object, anyGate(context));
+      defaults?.(object, context);
+    },
     ...(fieldLabels && { fieldLabels }),
     ...(prepareForCreate && {
       prepareForCreate(object, context) {
@@ -92,12 +97,13 @@ export function convertedStrategy<T extends ApiObjectShape, S extends ApiObjectS
 
 /** Of a version whose objects differ from the stored ones in nothing but their `apiVersion`. */
 export function renamedStrategy<T extends ApiObjectShape>(
-  { group, version, storedAs }: ResourceDeclaration,
+  resource: ResourceDeclaration,
   stored: Strategy<T>,
 ): Strategy<T> {
+  const { group, version, storedAs } = resource;
   if (storedAs === undefined) throw new RangeError(`${group}/${version} is stored as it is`);
   const { defaults } = stored;
-  return convertedStrategy<T, T>({
+  return convertedStrategy<T, T>(resource, {
     stored,
     conversion: renamed({ group, version }, { group, ...storedAs }),
     ...(defaults && { defaults }),

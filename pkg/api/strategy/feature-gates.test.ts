@@ -1,11 +1,14 @@
 /** Every gate that acts on the API, switched on and off: exactly what is declared changes. */
 import t from 'tap';
-import { appArmorPrefix } from '#api/core/v1/pod/annotations.js';
-import type { ApiObjectShape } from '#api/object.js';
+import { apiGates } from '#api/api-gates.js';
+import { appArmorPrefix } from '#api/core/v1/pod/parts/annotations.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import { groupVersions } from '#api/scheme.gen.js';
+import { schemeFor } from '#api/scheme.js';
 import { strategyFor } from '#api/strategies.js';
-import { apiGates, ruleGates } from '#api/strategy/feature-gates.js';
+import { ruleGates } from '#api/strategy/feature-gates.js';
 import { anyElement, GatedFields, type GatedPath } from '#api/strategy/gated-fields.js';
+import type { StrategyContext } from '#api/strategy/strategy.js';
 import {
   changeFailures,
   created,
@@ -14,8 +17,7 @@ import {
   updateFailures,
   withField,
   withGates,
-} from '#api/strategy/strategy-table.js';
-import type { StrategyContext } from '#api/strategy.js';
+} from '#api/testing/strategy-table.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import type { FieldDeclaration, MessageDeclaration, ResourceDeclaration } from '#apimachinery/schema/schema.js';
 
@@ -27,6 +29,13 @@ for (const { group, version, kinds } of groupVersions) {
     for (const [name, message] of Object.entries(kind.types)) types.set(`${prefix}.${name}`, message);
     for (const resource of kind.resources ?? []) resources.push({ group, version, ...resource } as ResourceDeclaration);
   }
+}
+
+const scheme = schemeFor(orchDialect);
+
+function gatedFieldsOf(resource: ResourceDeclaration): GatedFields {
+  const statusApart = resource.subresources?.some(({ name }) => name === 'status') === true;
+  return new GatedFields(scheme.resourceOf(resource).type, statusApart);
 }
 
 const everyContainer = ['containers[*]', 'initContainers[*]', 'ephemeralContainers[*]'];
@@ -106,7 +115,7 @@ function textOf({ gate, steps, whileOff }: GatedPath): string {
 t.test('fields are gated that release 1.24 gates, and no others', async (t) => {
   for (const resource of resources.filter(({ storedAs }) => storedAs === undefined)) {
     const name = `${resource.group}/${resource.resource}`;
-    const found = [...new GatedFields(resource).byGate.values()].flat().map(textOf);
+    const found = [...gatedFieldsOf(resource).byGate.values()].flat().map(textOf);
     t.strictSame(found.sort(), [...(dropped[name] ?? [])].sort(), name);
   }
 });
@@ -152,7 +161,7 @@ t.test('a gate that is off takes exactly its fields from what is new, and leaves
   let rows = 0;
   for (const resource of resources) {
     const strategy = strategyFor(resource);
-    const fields = new GatedFields(resource);
+    const fields = gatedFieldsOf(resource);
     const object = full(resource.kind, `${resource.group}.${resource.version}`) as ApiObjectShape;
     for (const [gate, paths] of fields.byGate) {
       const on = (name: string): boolean => name !== `${gate}, off`;
@@ -384,7 +393,7 @@ t.test('what rules do about a gate that is on, and off', async (t) => {
 });
 
 t.test('every gate that acts is walked', async (t) => {
-  const ofFields = resources.flatMap((resource) => [...new GatedFields(resource).byGate.keys()]);
+  const ofFields = resources.flatMap((resource) => [...gatedFieldsOf(resource).byGate.keys()]);
   const ofResources = resources.flatMap(({ featureGate }) => featureGate ?? []);
   t.strictSame(apiGates(), [...new Set([...ofFields, ...ofResources, ...Object.keys(cases)])].sort());
   for (const resource of resources.filter(({ featureGate }) => featureGate !== undefined)) {

@@ -2,10 +2,9 @@
  * Fields that exist only while their feature gate is on, as their declarations say. While it is off they are dropped
  * from what clients write, unless the stored object has them already: switching a feature off breaks nobody's objects.
  */
-import type { ApiObjectShape } from '#api/object.js';
-import { groupVersions } from '#api/scheme.gen.js';
-import { typePrefix } from '#apimachinery/schema/compile.js';
-import type { FieldDeclaration, MessageDeclaration, ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
+import type { StrategyContext } from '#api/strategy/strategy.js';
+import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /** The way to a gated field: names of fields, and `anyElement` for what is in a list. */
 export interface GatedPath {
@@ -26,21 +25,22 @@ export interface Dropping {
   readonly part: 'status' | 'main';
 }
 
-/** The gated fields of a resource. */
+/** Rules ask for gates of a list only; declarations may name any. */
+export function anyGate({ gate }: Pick<StrategyContext, 'gate'>): Dropping['gate'] {
+  return gate as Dropping['gate'];
+}
+
+/** The gated fields of a kind. */
 export class GatedFields {
-  readonly #resource: ResourceDeclaration;
-  #byGate: ReadonlyMap<string, readonly GatedPath[]> | undefined;
+  readonly byGate: ReadonlyMap<string, readonly GatedPath[]>;
+  readonly #statusApart: boolean;
   /** What is off, by the function that says so. */
   readonly #disabled = new WeakMap<Dropping['gate'], Branch>();
 
-  constructor(resource: ResourceDeclaration) {
-    this.#resource = resource;
-  }
-
-  /** Looked for when first asked for: most programs write objects of few resources. */
-  get byGate(): ReadonlyMap<string, readonly GatedPath[]> {
-    this.#byGate ??= byGate(gatedPaths(this.#resource));
-    return this.#byGate;
+  /** `statusApart`: the kind has a status that is written by requests of its own. */
+  constructor(type: TypeInfo, statusApart: boolean) {
+    this.byGate = byGate(pathsBelow(type, { steps: [], ungated: [], within: [] }));
+    this.#statusApart = statusApart;
   }
 
   /** Removes, in place, the fields whose gate is off and that the stored object does not use. */
@@ -55,32 +55,18 @@ export class GatedFields {
 
   /** Where nobody writes the status apart, it is written with the rest. */
   #partOf({ steps }: GatedPath): Dropping['part'] {
-    const apart = this.#resource.subresources?.some(({ name }) => name === 'status') === true;
-    return apart && steps[0] === 'status' ? 'status' : 'main';
+    return this.#statusApart && steps[0] === 'status' ? 'status' : 'main';
   }
 
   #disabledBy(gate: Dropping['gate']): Branch {
     let root = this.#disabled.get(gate);
     if (root === undefined) {
       root = new Branch();
-      for (const [name, paths] of this.byGate) if (!gate(name)) for (const { steps } of paths) root.grow(steps);
+      for (const [name, paths] of this.byGate) if (!gate(name)) for (const path of paths) root.grow(path, 0);
       this.#disabled.set(gate, root);
     }
     return root;
   }
-}
-
-/** All messages, by full name. */
-const types: ReadonlyMap<string, MessageDeclaration> = new Map(
-  groupVersions.flatMap((gv) =>
-    gv.kinds.flatMap((kind) =>
-      Object.entries(kind.types).map(([name, message]) => [`${typePrefix(gv)}.${name}`, message] as const),
-    ),
-  ),
-);
-
-function gatedPaths({ group, version, kind }: ResourceDeclaration): GatedPath[] {
-  return pathsBelow(`${group}.${version}.${kind}`, { steps: [], ungated: [], within: [] });
 }
 
 function byGate(paths: readonly GatedPath[]): ReadonlyMap<string, readonly GatedPath[]> {
@@ -92,27 +78,24 @@ interface Place {
   /** Gates that nothing here heeds. */
   readonly ungated: readonly string[];
   /** Types around it: some contain themselves. */
-  readonly within: readonly string[];
+  readonly within: readonly TypeInfo[];
 }
 
-function pathsBelow(type: string, place: Place): GatedPath[] {
-  const message = types.get(type);
-  if (message === undefined || place.within.includes(type)) return [];
-  const prefix = type.slice(0, type.lastIndexOf('.'));
-  return Object.entries(message.fields).flatMap(([name, field]) => {
-    const own = field.inline ? place.steps : [...place.steps, name];
+function pathsBelow(type: TypeInfo, place: Place): GatedPath[] {
+  if (place.within.includes(type)) return [];
+  return type.fields.flatMap((field) => {
+    const own = field.name === '' ? place.steps : [...place.steps, field.name];
     const below: Place = {
-      steps: field.repeated ? [...own, anyElement] : own,
+      steps: field.container === 'list' ? [...own, anyElement] : own,
       ungated: [...place.ungated, ...(field.ungated ?? [])],
       within: [...place.within, type],
     };
-    const target = field.type.includes('.') ? field.type : `${prefix}.${field.type}`;
-    return [...gatedHere(field, own, place.ungated), ...pathsBelow(target, below)];
+    return [...gatedHere(field, own, place.ungated), ...(field.type ? pathsBelow(field.type, below) : [])];
   });
 }
 
 function gatedHere(
-  { featureGate: gate, whileOff }: FieldDeclaration,
+  { featureGate: gate, whileOff }: FieldInfo,
   steps: readonly string[],
   ungated: readonly string[],
 ): GatedPath[] {
@@ -122,30 +105,38 @@ function gatedHere(
 
 /** The paths of all gates that are off as one tree. */
 class Branch {
-  /** A path ends here; others may go on. */
-  isEnd = false;
-  readonly steps = new Map<string, Branch>();
+  /** The path that ends here; others may go on. */
+  end: GatedPath | undefined;
+  /** An array, and not a map: all of them are looked at for each object. */
+  readonly steps: { readonly step: string; readonly below: Branch }[] = [];
 
-  grow([step, ...rest]: readonly string[]): void {
+  /** Adds what is left of the path, of which `at` steps are done. */
+  grow(path: GatedPath, at: number): void {
+    const step = path.steps[at];
     if (step === undefined) {
-      this.isEnd = true;
+      this.end = path;
       return;
     }
-    const next = this.steps.get(step) ?? new Branch();
-    this.steps.set(step, next);
-    next.grow(rest);
+    let next = this.steps.find((known) => known.step === step)?.below;
+    if (next === undefined) {
+      next = new Branch();
+      this.steps.push({ step, below: next });
+    }
+    next.grow(path, at + 1);
   }
 }
 
-/** Whether the value has anything at the end of a path of the tree. */
+/** Whether anything is in use at the end of a path of the tree. */
 function hasAny(value: unknown, { steps }: Branch): boolean {
   if (!isObject(value)) return false;
-  for (const [step, below] of steps) {
+  for (const { step, below } of steps) {
     if (step === anyElement) {
-      if (Array.isArray(value) && value.some((element) => hasAny(element, below))) return true;
+      if (!Array.isArray(value)) continue;
+      for (const element of value) if (hasAny(element, below)) return true;
     } else {
       const member = value[step];
-      if (member !== undefined && (below.isEnd || hasAny(member, below))) return true;
+      if (below.end !== undefined && inUse(member, below.end)) return true;
+      if (hasAny(member, below)) return true;
     }
   }
   return false;
@@ -155,10 +146,14 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
+function inUse(value: unknown, { whileOff }: GatedPath): boolean {
+  return value !== undefined && value !== whileOff;
+}
+
 /** Whether `value` has something at the end of the path, of which `at` steps are done. */
 function uses(value: unknown, path: GatedPath, at: number): boolean {
   const step = path.steps[at];
-  if (step === undefined) return value !== undefined && value !== path.whileOff;
+  if (step === undefined) return inUse(value, path);
   if (step === anyElement) return Array.isArray(value) && value.some((element) => uses(element, path, at + 1));
   return isObject(value) && uses(value[step], path, at + 1);
 }
@@ -169,7 +164,8 @@ function drop(value: unknown, path: GatedPath, at: number): void {
   if (step === anyElement) {
     if (Array.isArray(value)) for (const element of value) drop(element, path, at + 1);
   } else if (at < path.steps.length - 1) drop(value[step], path, at + 1);
-  else if (value[step] === undefined) return;
+  // What nobody uses already may be shared with the stored object, and is not written to.
+  else if (!inUse(value[step], path)) return;
   else if (path.whileOff === undefined) delete value[step];
   else value[step] = path.whileOff;
 }

@@ -4,9 +4,9 @@ import { statefulSetStrategy } from '#api/apps/v1/statefulset/strategy.js';
 import { horizontalPodAutoscalerStrategy } from '#api/autoscaling/v2/horizontalpodautoscaler/strategy.js';
 import { cronJobStrategy } from '#api/batch/v1/cronjob/strategy.js';
 import { jobStrategy } from '#api/batch/v1/job/strategy.js';
-import type { ApiObjectShape } from '#api/object.js';
-import { type Draft, testContext, withField } from '#api/strategy/strategy-table.js';
-import type { Strategy, StrategyContext } from '#api/strategy.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
+import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
+import { type Draft, testContext, withField } from '#api/testing/strategy-table.js';
 
 function contextWith(gate: string, on: boolean): StrategyContext {
   return { ...testContext, gate: (name) => (name === gate ? on : testContext.gate(name)) };

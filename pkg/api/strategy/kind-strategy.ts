@@ -3,13 +3,18 @@
  * separation of status and the rest, and generations.
  */
 
+import type { ApiObjectShape, TableRowCells } from '#api/meta/object.js';
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/v1/objectmeta/validation.js';
-import type { ApiObjectShape, TableRowCells } from '#api/object.js';
-import { type Dropping, GatedFields } from '#api/strategy/gated-fields.js';
-import type { Lifecycle, Strategy, StrategyContext } from '#api/strategy.js';
+import { anyGate, GatedFields } from '#api/strategy/gated-fields.js';
+import { immutablePaths, validateImmutablePaths } from '#api/strategy/immutable-fields.js';
+import type { Lifecycle, Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { oncePer } from '#apimachinery/memo/once-per.js';
+import { fillDefaults } from '#apimachinery/schema/defaults.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import type { Scheme } from '#apimachinery/schema/scheme.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { joined, none } from '#apimachinery/validation/failure.js';
 import { dns1123SubdomainErrors, type NameValidator, pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
@@ -29,6 +34,7 @@ export interface KindRules<T extends ApiObjectShape> extends Lifecycle<T> {
   readonly keepStatusOnCreate?: boolean;
   /** Labels do not change with the status. */
   readonly statusUpdateKeepsLabels?: boolean;
+  /** What depends on more than the field itself: runs after the declared defaults. */
   defaults?(object: T, context: StrategyContext): void;
   /** Runs after status was removed. */
   prepareForCreate?(object: T, context: StrategyContext): void;
@@ -53,13 +59,22 @@ export interface KindRules<T extends ApiObjectShape> extends Lifecycle<T> {
 
 const metadataPath = FieldPath.of('metadata');
 
+type GatedFieldsOf = (scheme: Scheme) => GatedFields;
+
+/** What is declared is looked up when first asked for: most programs write objects of few resources. */
+function typeOfResource(resource: ResourceDeclaration): (scheme: Scheme) => TypeInfo {
+  return oncePer((scheme) => scheme.resourceOf(resource).type);
+}
+
 /** The strategy of a resource. Metadata is validated here, so kinds do not do it themselves. */
 export function kindStrategy<T extends ApiObjectShape>(
   resource: ResourceDeclaration,
   rules: KindRules<T> = {},
 ): Strategy<T> {
   const hasStatus = resource.subresources?.some((subresource) => subresource.name === 'status') ?? false;
-  const gated = new GatedFields(resource);
+  const typeOf = typeOfResource(resource);
+  const immutable = oncePer((scheme: Scheme) => immutablePaths(typeOf(scheme)));
+  const gated: GatedFieldsOf = oncePer((scheme) => new GatedFields(typeOf(scheme), hasStatus));
   const { namespaced } = resource;
   const { name = dns1123SubdomainErrors } = rules;
   const strategy: Strategy<T> = {
@@ -67,12 +82,12 @@ export function kindStrategy<T extends ApiObjectShape>(
     prepareForCreate(object, context) {
       if (hasStatus && !rules.keepStatusOnCreate && 'status' in object) Reflect.deleteProperty(object, 'status');
       if (rules.generationFields !== undefined) object.metadata.generation = 1;
-      gated.drop(object, { gate: context.gate as Dropping['gate'], part: 'main' });
+      gated(context.scheme).drop(object, { gate: anyGate(context), part: 'main' });
       rules.prepareForCreate?.(object, context);
     },
     prepareForUpdate(object, old, context) {
       if (hasStatus) copyField(object, old, 'status');
-      gated.drop(object, { gate: context.gate as Dropping['gate'], old, part: 'main' });
+      gated(context.scheme).drop(object, { gate: anyGate(context), old, part: 'main' });
       rules.prepareForUpdate?.(object, old, context);
       carryGeneration(object, old);
       if (rules.generationFields?.some((field) => changed(object, old, field))) {
@@ -94,7 +109,12 @@ export function kindStrategy<T extends ApiObjectShape>(
         ),
         rules.validate?.(object, context, old) ?? none,
         rules.validateUpdate?.(object, old, context) ?? none,
+        validateImmutablePaths(immutable(context.scheme), object, old),
       ),
+    defaults(object, context) {
+      fillDefaults(typeOf(context.scheme), object, anyGate(context));
+      rules.defaults?.(object, context);
+    },
     ...optional(rules),
   };
   if (hasStatus) Object.assign(strategy, statusStrategy(rules, gated));
@@ -103,7 +123,6 @@ export function kindStrategy<T extends ApiObjectShape>(
 
 function optional<T extends ApiObjectShape>(rules: KindRules<T>): Partial<Strategy<T>> {
   return {
-    ...(rules.defaults && { defaults: rules.defaults }),
     ...(rules.completeCreate && { completeCreate: rules.completeCreate }),
     ...(rules.warnings && { warnings: rules.warnings }),
     ...(rules.selectableFields && { selectableFields: rules.selectableFields }),
@@ -138,14 +157,14 @@ export function keepAllBut<T extends ApiObjectShape>(object: T, old: T, fields: 
 /** What an update of the status may bring; all else stays as it is stored. */
 const ofStatusUpdate: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'status']);
 
-function statusStrategy<T extends ApiObjectShape>(rules: KindRules<T>, gated: GatedFields): Partial<Strategy<T>> {
+function statusStrategy<T extends ApiObjectShape>(rules: KindRules<T>, gated: GatedFieldsOf): Partial<Strategy<T>> {
   return {
     prepareForStatusUpdate(object, old, context) {
       for (const field of Object.keys(object)) if (!ofStatusUpdate.has(field)) copyField(object, old, field);
       for (const field of Object.keys(old)) if (!ofStatusUpdate.has(field)) copyField(object, old, field);
       carryGeneration(object, old);
       if (rules.statusUpdateKeepsLabels) copyField(object.metadata, old.metadata, 'labels');
-      gated.drop(object, { gate: context.gate as Dropping['gate'], old, part: 'status' });
+      gated(context.scheme).drop(object, { gate: anyGate(context), old, part: 'status' });
       rules.prepareForStatusUpdate?.(object, old, context);
     },
     validateStatusUpdate: (object, old, context) =>
@@ -163,9 +182,13 @@ function statusStrategy<T extends ApiObjectShape>(rules: KindRules<T>, gated: Ga
 
 type Fields = Record<string, unknown>;
 
-/** Makes a field of `object` what it is in `old`, absent included. The value is shared, not copied. */
+/**
+ * Makes a field of `object` what it is in `old`, absent included. The value is shared, not copied; an object that has it
+ * already may be shared itself, and is not written to.
+ */
 export function copyField<T extends object>(object: T, old: T, field: string): void {
   const value = (old as Fields)[field];
+  if (value === (object as Fields)[field] && value !== undefined) return;
   if (value !== undefined) (object as Fields)[field] = value;
   // Deleting is slow even where there is nothing, and makes the object slow where there is.
   else if (field in object) delete (object as Fields)[field];

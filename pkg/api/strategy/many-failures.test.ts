@@ -3,7 +3,7 @@ import t from 'tap';
 import { nodes, pods, resourcequotas } from '#api/core/v1/resources.gen.js';
 import { clusterroles } from '#api/rbac/v1/resources.gen.js';
 import { strategyFor } from '#api/strategies.js';
-import { created, type Draft, testContext, withField } from '#api/strategy/strategy-table.js';
+import { created, type Draft, testContext, withField } from '#api/testing/strategy-table.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 
 const count = 200_000;

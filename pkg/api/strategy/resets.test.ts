@@ -1,9 +1,9 @@
 /** What the server resets when objects are created and updated, and what makes a new generation, for every kind with a spec. */
 import t from 'tap';
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import { schemeFor } from '#api/scheme.js';
 import { strategyFor } from '#api/strategies.js';
-import { testContext } from '#api/strategy/strategy-table.js';
+import { testContext } from '#api/testing/strategy-table.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 
 type Loose = ApiObjectShape & { spec?: Record<string, unknown>; status?: Record<string, unknown> };

@@ -5,8 +5,8 @@ import { customResourceDefinitionStrategy } from '#api/apiextensions/v1/customre
 import { cronJobStrategy } from '#api/batch/v1/cronjob/strategy.js';
 import { certificateSigningRequestStrategy } from '#api/certificates/v1/certificatesigningrequest/strategy.js';
 import { ingressStrategy } from '#api/networking/v1/ingress/strategy.js';
-import { created, type Draft, testContext, updateFailures, withField } from '#api/strategy/strategy-table.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
+import { created, type Draft, testContext, updateFailures, withField } from '#api/testing/strategy-table.js';
 
 const metadata = { name: 'a', namespace: 'ns' };
 const labels = { a: 'b' };

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
 import { strategyFor } from '#api/strategies.js';
-import { testContext } from '#api/strategy/strategy-table.js';
+import { testContext } from '#api/testing/strategy-table.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 
 const aged = { name: 'a', creationTimestamp: '2024-05-31T23:00:00Z' };

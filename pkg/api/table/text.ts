@@ -1,5 +1,4 @@
 /** Texts of table cells that several kinds share. */
-import type { Container } from '#api/core/v1/types.gen.js';
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 
 export const none = '<none>';
@@ -39,10 +38,4 @@ export function formatLabelSelector(selector: LabelSelector | undefined): string
   }
   parts.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   return orNone(parts.map((part) => part.text).join(','));
-}
-
-/** Names and images of containers, each as one list: the last columns of most workloads. */
-export function containerCells(containers: readonly Container[] | undefined): [string, string] {
-  const list = containers ?? [];
-  return [list.map((container) => container.name).join(','), list.map((container) => container.image ?? '').join(',')];
 }

@@ -7,13 +7,14 @@ import {
   asObject,
   type ElementsStructure,
   elementOf,
-  isSilent,
   type JsonObject,
   type Members,
   partStructure,
   type Structure,
   structOf,
 } from '#apimachinery/apply/structure.js';
+import { partsPerStep, StepBudget } from '#apimachinery/async/step-budget.js';
+import type { Steps } from '#apimachinery/async/steps.js';
 import { checkEntries } from '#apimachinery/codec/json/size-limit.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -23,10 +24,7 @@ export interface StepSizes {
   readonly partsPerStep: number;
 }
 
-/** A part takes about a microsecond. */
-const usualSizes: StepSizes = { largeParts: 1000, partsPerStep: 8000 };
-
-type Steps<T> = Generator<undefined, T>;
+const usualSizes: StepSizes = { largeParts: 1000, partsPerStep };
 
 /** See `addedFields`. */
 export function* addedFieldsSteps(
@@ -36,10 +34,18 @@ export function* addedFieldsSteps(
   sizes = usualSizes,
 ): Steps<FieldSet> {
   const { members } = structOf(type, unseen);
-  const large = new LargeValues(object, sizes);
+  const large = new LargeValues(object, sizes.largeParts, new StepBudget(sizes.partsPerStep));
   yield;
   yield* large.members(members, asObject(object), false);
   return structNode(members, asObject(object), false, large.nodes) ?? emptySet;
+}
+
+/** See `addedValue`. */
+export function* addedValueSteps(value: unknown, structure: Structure, budget: StepBudget): Steps<FieldSet> {
+  if (typeof value !== 'object' || value === null) return addedValue(value, structure);
+  const large = new LargeValues(value, usualSizes.largeParts, budget);
+  yield;
+  return yield* large.element(value, structure);
 }
 
 type Node = Record<string, FieldSet>;
@@ -47,14 +53,14 @@ type Node = Record<string, FieldSet>;
 /** The nodes of an object's large values, the inner ones first. */
 class LargeValues {
   readonly nodes = new Map<unknown, FieldSet | undefined>();
-  readonly #sizes: StepSizes;
+  readonly #largeParts: number;
+  readonly #budget: StepBudget;
   /** Found out once: even to see that a map is large takes as long as it is large. */
   readonly #large = new Set<unknown>();
-  #left: number;
 
-  constructor(object: unknown, sizes: StepSizes) {
-    this.#sizes = sizes;
-    this.#left = sizes.partsPerStep;
+  constructor(object: unknown, largeParts: number, budget: StepBudget) {
+    this.#largeParts = largeParts;
+    this.#budget = budget;
     this.#count(object);
   }
 
@@ -64,7 +70,7 @@ class LargeValues {
     let parts = 0;
     if (Array.isArray(value)) for (const part of value) parts += 1 + this.#count(part);
     else for (const name in value) parts += 1 + this.#count((value as JsonObject)[name]);
-    if (parts >= this.#sizes.largeParts) this.#large.add(value);
+    if (parts >= this.#largeParts) this.#large.add(value);
     return parts;
   }
 
@@ -73,7 +79,8 @@ class LargeValues {
       const value = object[name];
       if (!this.#large.has(value)) continue;
       const member = members.of(name);
-      if (isSilent(member, value)) continue;
+      // What is large says something: to ask it would take as long as it is large.
+      if (member.unseen) continue;
       const before = isNew ? undefined : member.whenEmpty;
       this.nodes.set(value, yield* this.#node(value, member.structure, before));
     }
@@ -99,7 +106,7 @@ class LargeValues {
     yield;
     for (const name of names) {
       if (object[name] === undefined) continue;
-      node[fieldEdge(name)] = yield* this.#element(object[name], element);
+      node[fieldEdge(name)] = yield* this.element(object[name], element);
     }
   }
 
@@ -110,26 +117,18 @@ class LargeValues {
     const byEdge = new Map<string, unknown>();
     for (const part of list) {
       byEdge.set(elementOf(structure, part), part);
-      if (this.#spend(1)) yield;
+      if (this.#budget.spend(1)) yield;
     }
     const edges = [...byEdge.keys()].sort();
     yield;
-    for (const edge of edges) node[edge] = yield* this.#element(byEdge.get(edge), element);
+    for (const edge of edges) node[edge] = yield* this.element(byEdge.get(edge), element);
   }
 
-  *#element(value: unknown, structure: Structure): Steps<FieldSet> {
+  *element(value: unknown, structure: Structure): Steps<FieldSet> {
     const isLarge = this.#large.has(value);
-    if (this.#spend(isLarge ? 1 : 1 + partsOf(value))) yield;
+    if (this.#budget.spend(isLarge ? 1 : 1 + partsOf(value))) yield;
     if (!isLarge) return addedValue(value, structure);
     return (yield* this.#node(value, structure, undefined)) ?? memberOnly;
-  }
-
-  /** True: it is time for a pause. */
-  #spend(parts: number): boolean {
-    this.#left -= parts;
-    if (this.#left > 0) return false;
-    this.#left = this.#sizes.partsPerStep;
-    return true;
   }
 }
 

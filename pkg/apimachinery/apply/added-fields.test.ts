@@ -4,8 +4,9 @@ import { addedFields } from '#apimachinery/apply/added-fields.js';
 import { addedFieldsSteps } from '#apimachinery/apply/added-fields-steps.js';
 import { compare } from '#apimachinery/apply/compare.js';
 import { isEmptySet, recursiveDifference, setOfFields, setsEqual, sorted } from '#apimachinery/apply/field-set.js';
-import { RandomObjects, seededRandom } from '#apimachinery/codec/random-object.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
+import { RandomObjects } from '#apimachinery/testing/random-object.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 t.comment(`SEED=${seed}`);
@@ -33,6 +34,32 @@ t.test('new objects of every type have the fields that a comparison with nothing
       if (isSame !== isEmptySet(found) || !isEmptySet(removed)) t.fail(`${name} is the same, SEED=${seed}`);
     }
   }
+});
+
+t.test('objects of the same fields have one set, which nobody can change', (t) => {
+  const type = scheme.kind('v1', 'Pod')?.type;
+  if (type === undefined) throw new Error('no pods');
+  const pod = (name: string, image: string, app = 'app') => ({
+    metadata: { name, labels: { [app]: name, tier: 'web' } },
+    spec: {
+      nodeSelector: { disk: 'fast' },
+      containers: ['a', 'b'].map((container) => ({
+        ...{ name: container, image, command: ['x'], env: [{ name: 'A', value: image }] },
+        ports: [{ containerPort: 80, protocol: 'TCP' }],
+      })),
+    },
+  });
+  const set = addedFields(type, pod('x', 'one'));
+  t.equal(addedFields(type, pod('y', 'two')), set);
+  const other = addedFields(type, pod('x', 'one', 'other'));
+  t.not(other, set);
+  t.strictSame(other, compare(type, {}, pod('x', 'one', 'other')).touched);
+  // Many others come between.
+  for (let i = 0; i < 50; i++) addedFields(type, pod('x', 'one', `app-${i}`));
+  t.strictSame(addedFields(type, pod('x', 'one')), set);
+  const isFrozen = (node: object): boolean => Object.isFrozen(node) && Object.values(node).every(isFrozen);
+  t.ok(isFrozen(set));
+  t.end();
 });
 
 t.test('a large object takes many steps', async (t) => {

@@ -5,6 +5,7 @@
  */
 import { fieldEdge } from '#apimachinery/apply/edges.js';
 import { emptySet, type FieldSet, inOrder, memberOnly } from '#apimachinery/apply/field-set.js';
+import type { NodeParts } from '#apimachinery/apply/known-nodes.js';
 import {
   asList,
   asObject,
@@ -24,6 +25,9 @@ import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 type Node = Record<string, FieldSet>;
+
+/** A member that has more below it. */
+const selfOnly: FieldSet = Object.freeze({ '.': memberOnly });
 
 /**
  * Paths whose values are there in `object` and would not be in an empty one; `unseen` is passed over, see `structOf`.
@@ -48,26 +52,20 @@ export function nodeOf(value: unknown, structure: Structure, before: unknown, ma
   if (structure.kind === 'leaf' || hasNoParts(value))
     return isNew || !jsonEqual(before, value) ? memberOnly : undefined;
   if (structure.kind === 'struct') return structNode(structure.members, asObject(value), isNew, made);
-  const node: Node = isNew ? { '.': memberOnly } : {};
-  const any =
-    structure.kind === 'map'
-      ? addMap(node, structure.element, asObject(value))
-      : addList(node, structure, asList(value));
-  if (any) return inOrder(node);
+  const parts =
+    structure.kind === 'map' ? mapParts(structure.element, asObject(value)) : listParts(structure, asList(value));
+  if (parts.length > 0) return structure.known.node(isNew ? selfOnly : emptySet, parts);
   return isNew ? memberOnly : undefined;
 }
 
-/** True when anything was added. */
-function addMap(node: Node, element: Structure, object: JsonObject): boolean {
-  let any = false;
+function mapParts(element: Structure, object: JsonObject): NodeParts {
+  const parts: NodeParts = [];
   const names = inAlphabet(object);
   checkEntries(names.length);
   for (const name of names) {
-    if (object[name] === undefined) continue;
-    node[fieldEdge(name)] = addedValue(object[name], element);
-    any = true;
+    if (object[name] !== undefined) parts.push(fieldEdge(name), addedValue(object[name], element));
   }
-  return any;
+  return parts;
 }
 
 export function inAlphabet(object: JsonObject): readonly string[] {
@@ -76,12 +74,13 @@ export function inAlphabet(object: JsonObject): readonly string[] {
   return names;
 }
 
-/** True when anything was added. Of elements that are told apart by nothing the last one counts. */
-function addList(node: Node, structure: ElementsStructure, list: readonly unknown[]): boolean {
+/** Of elements that are told apart by nothing the last one counts. */
+function listParts(structure: ElementsStructure, list: readonly unknown[]): NodeParts {
   const element = partStructure(structure);
   checkEntries(list.length);
-  for (const part of list) node[elementOf(structure, part)] = addedValue(part, element);
-  return list.length > 0;
+  const parts: NodeParts = [];
+  for (const part of list) parts.push(elementOf(structure, part), addedValue(part, element));
+  return parts;
 }
 
 /** `isNew`: nothing was there, not even an empty message. `made`: of members, and of members of theirs. */
@@ -93,8 +92,8 @@ export function structNode(
 ): FieldSet | undefined {
   const nothing = isNew ? selfBit : 0;
   let shape = nothing;
-  /** Edges and nodes by turns: what has members below it. */
-  let parts: (string | FieldSet)[] | undefined;
+  /** What has members below it. */
+  let parts: NodeParts | undefined;
   let unplaced: Node | undefined;
   for (const name in object) {
     const content = object[name];
@@ -114,13 +113,8 @@ export function structNode(
       }
     }
   }
-  if (unplaced !== undefined) return inOrder({ ...filled(members.node(shape), parts), ...unplaced });
+  const known = parts === undefined ? members.node(shape) : members.known.node(members.node(shape), parts);
+  if (unplaced !== undefined) return inOrder({ ...known, ...unplaced });
   if (shape === nothing) return isNew ? memberOnly : undefined;
-  return parts === undefined ? members.node(shape) : filled(members.node(shape), parts);
-}
-
-function filled(shape: FieldSet, parts: readonly (string | FieldSet)[] = []): Node {
-  const node: Node = Object.assign({}, shape);
-  for (let i = 0; i < parts.length; i += 2) node[parts[i] as string] = parts[i + 1] as FieldSet;
-  return node;
+  return known;
 }

@@ -3,9 +3,18 @@
  * (structured-merge-diff merge/update.go and apiserver endpoints/handlers/fieldmanager).
  */
 import { compare } from '#apimachinery/apply/compare.js';
+import { compareSteps } from '#apimachinery/apply/compare-steps.js';
 import { conflictError, type ManagerConflict } from '#apimachinery/apply/conflicts.js';
-import { difference, emptySet, type FieldSet, intersection, isEmptySet, union } from '#apimachinery/apply/field-set.js';
-import { checkUnique, fieldsOf } from '#apimachinery/apply/fields-of.js';
+import {
+  difference,
+  emptySet,
+  type FieldSet,
+  intersection,
+  isEmptySet,
+  sorted,
+  union,
+} from '#apimachinery/apply/field-set.js';
+import { checkUnique, fieldsOf, fieldsOfSteps } from '#apimachinery/apply/fields-of.js';
 import {
   entriesOf,
   manageable,
@@ -23,9 +32,11 @@ import {
   withoutFields,
   writeManagers,
 } from '#apimachinery/apply/managers.js';
-import { merge, prune } from '#apimachinery/apply/merge.js';
+import { mergeSteps, prune } from '#apimachinery/apply/merge.js';
 import { asObject, type JsonObject } from '#apimachinery/apply/structure.js';
 import { type Changes, changesByVersion, fieldsInVersion } from '#apimachinery/apply/versions.js';
+import { copyJsonSteps } from '#apimachinery/async/copy-steps.js';
+import { allSteps, type Steps } from '#apimachinery/async/steps.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { JsonWalk } from '#apimachinery/codec/json/walk.js';
 import { badRequest } from '#apimachinery/errors/status.js';
@@ -54,11 +65,15 @@ export interface ApplyResult {
 }
 
 /** The configuration with canonical values; zero values stay, since the applier wants them. Throws 400. */
-function readApplied(request: ApplyRequest): JsonObject {
+function* readApplied(request: ApplyRequest): Steps<JsonObject> {
   const walk = new JsonWalk({ collectUnknown: true, limit: 10, keepZeros: true });
   let applied: JsonObject;
   try {
-    applied = walk.root(request.type, structuredClone(request.applied)) as JsonObject;
+    // The walk works in place.
+    const own = yield* copyJsonSteps(request.applied);
+    yield;
+    applied = walk.root(request.type, own) as JsonObject;
+    yield;
     checkUnique(request.type, applied);
   } catch (error) {
     if (error instanceof DecodeError) throw refusal(request, error.message);
@@ -145,14 +160,13 @@ function refreshAnnotation(object: JsonObject, live: JsonObject, request: ApplyR
  * `force` is not set.
  */
 export function applyPatch(request: ApplyRequest): ApplyResult {
-  const steps = applySteps(request);
-  for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value;
+  return allSteps(applySteps(request));
 }
 
 /** The same step by step: each takes a time that goes with the size of the objects, and others may run in between. */
-export function* applySteps(request: ApplyRequest): Generator<undefined, ApplyResult> {
+export function* applySteps(request: ApplyRequest): Steps<ApplyResult> {
   const { type } = request;
-  const applied = readApplied(request);
+  const applied = yield* readApplied(request);
   yield;
   const live = withoutEntries(request.live ?? {});
   const managers = readManagers(entriesOf(request.live)) ?? [];
@@ -164,12 +178,15 @@ export function* applySteps(request: ApplyRequest): Generator<undefined, ApplyRe
   } as const;
   const previous = managers.find((manager) => sameManager(manager, self));
   yield;
-  const wanted = manageable(fieldsOf(type, applied), request);
+  const fields = yield* fieldsOfSteps(type, applied);
+  yield;
+  const wanted = sorted(manageable(fields, request));
   yield;
 
   // What names the object is managed by nobody, and stays all the same.
   let everybody = union(wanted, neverManaged);
-  const merged = merge(type, live, applied);
+  yield;
+  const merged = yield* mergeSteps(type, live, applied);
   yield;
   const spoken = { type, apiVersion: request.apiVersion, versions: request.versions };
   for (const manager of managers) {
@@ -181,7 +198,7 @@ export function* applySteps(request: ApplyRequest): Generator<undefined, ApplyRe
     previous === undefined ? merged : prune(type, merged, fieldsInVersion(previous, merged, spoken), everybody);
   yield;
 
-  const changes = compare(type, live, pruned);
+  const changes = yield* compareSteps(type, live, pruned);
   yield;
   const counting = (set: FieldSet) => manageable(set, request);
   const changesFor = changesByVersion({
@@ -204,7 +221,7 @@ export function* applySteps(request: ApplyRequest): Generator<undefined, ApplyRe
     });
   const manager = retimed(
     previous,
-    { ...self, fields: wanted, inOrder: false, entry: undefined },
+    { ...self, fields: wanted, inOrder: true, entry: undefined },
     request.now,
     !changes.isSame,
   );

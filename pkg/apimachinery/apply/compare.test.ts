@@ -9,10 +9,11 @@ import {
   setOfFields,
   setsEqual,
 } from '#apimachinery/apply/field-set.js';
-import { changed, withoutDuplicates } from '#apimachinery/apply/random-change.js';
-import { RandomObjects, seededRandom } from '#apimachinery/codec/random-object.js';
 import { copyJson } from '#apimachinery/copy.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
+import { changed, withoutDuplicates } from '#apimachinery/testing/random-change.js';
+import { RandomObjects } from '#apimachinery/testing/random-object.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 t.comment(`SEED=${seed}`);

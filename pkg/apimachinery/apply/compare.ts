@@ -14,6 +14,7 @@ import {
   hasNoParts,
   isSilent,
   type JsonObject,
+  type Member,
   type Members,
   partStructure,
   type Structure,
@@ -32,7 +33,7 @@ export interface Comparison {
 }
 
 /** What has changed at and below a value, undefined when nothing has. */
-interface Difference {
+export interface Difference {
   readonly touched: FieldSet | undefined;
   readonly removed: FieldSet | undefined;
 }
@@ -43,7 +44,7 @@ const gone: Difference = { touched: undefined, removed: memberOnly };
 type Node = Record<string, FieldSet>;
 
 /** Of the parts of a value: made when they are found, since most have none. */
-class Differences {
+export class Differences {
   touched: Node | undefined;
   removed: Node | undefined;
 
@@ -63,7 +64,7 @@ function withEdge(node: Node = {}, edge: string, child: FieldSet): Node {
 }
 
 /** `left` is not `right`. */
-function differenceOf(left: unknown, right: unknown, structure: Structure): Difference | undefined {
+export function differenceOf(left: unknown, right: unknown, structure: Structure): Difference | undefined {
   if (left === undefined) return { touched: addedValue(right, structure), removed: undefined };
   if (structure.kind === 'leaf' || (hasNoParts(left) && hasNoParts(right))) {
     if (right === undefined) return gone;
@@ -92,11 +93,10 @@ function compareStructs(found: Differences, members: Members, left: unknown, rig
   for (const name in before) {
     const old = before[name];
     if (old === after[name]) continue;
-    const { edge, structure, whenEmpty, unseen } = members.of(name);
-    if (unseen) continue;
-    const given = member(after, name);
-    const next = given === undefined && right !== undefined ? whenEmpty : given;
-    if (old !== next) found.add(edge, differenceOf(old, next, structure));
+    const declared = members.of(name);
+    if (declared.unseen) continue;
+    const next = nextMember(declared, member(after, name), right);
+    if (old !== next) found.add(declared.edge, differenceOf(old, next, declared.structure));
   }
   for (const name in after) {
     if (Object.hasOwn(before, name)) continue;
@@ -104,6 +104,11 @@ function compareStructs(found: Differences, members: Members, left: unknown, rig
     const next = after[name];
     if (!isSilent(declared, next)) found.add(declared.edge, differenceOf(declared.whenEmpty, next, declared.structure));
   }
+}
+
+/** What a member becomes that was there before: where the message itself stays, it is empty rather than gone. */
+export function nextMember({ whenEmpty }: Member, given: unknown, owner: unknown): unknown {
+  return given === undefined && owner !== undefined ? whenEmpty : given;
 }
 
 function compareMaps(found: Differences, element: Structure, left: JsonObject, right: JsonObject): void {
@@ -146,7 +151,7 @@ function compareLists(found: Differences, structure: ElementsStructure, left: Li
 const maxInStep = 16;
 
 /** Whether two short lists name the same elements, each once, in the same order: true of most. */
-function inStep(structure: ElementsStructure, left: List, right: List): boolean {
+export function inStep(structure: ElementsStructure, left: List, right: List): boolean {
   if (left.length !== right.length || left.length > maxInStep) return false;
   for (let i = 0; i < left.length; i++) {
     if (!sameElement(structure, left[i], right[i])) return false;
@@ -159,6 +164,10 @@ function inStep(structure: ElementsStructure, left: List, right: List): boolean 
 export function compare(type: TypeInfo, left: JsonObject, right: JsonObject, unseen?: FieldSet): Comparison {
   const found = new Differences();
   compareStructs(found, structOf(type, unseen).members, left, right);
-  const { touched = emptySet, removed = emptySet } = found;
+  return comparisonOf(found);
+}
+
+/** Of whole objects. */
+export function comparisonOf({ touched = emptySet, removed = emptySet }: Differences): Comparison {
   return { touched, removed, isSame: touched === emptySet && removed === emptySet };
 }

@@ -57,7 +57,7 @@ export class ElementEdges {
   constructor(type: TypeInfo, names: readonly string[]) {
     this.#keys = [...names]
       .sort()
-      .map((name) => ({ name, text: `${JSON.stringify(name)}:`, default: type.byName.get(name)?.default }));
+      .map((name) => ({ name, text: `${JSON.stringify(name)}:`, default: type.byName.get(name)?.schemaDefault }));
     const [only, ...others] = this.#keys;
     this.#key = others.length === 0 ? only?.name : undefined;
     this.#byText = new EdgeCache((text) => `k:{${only?.text}${JSON.stringify(text)}}`);

@@ -13,7 +13,7 @@ import {
   sorted,
   union,
 } from '#apimachinery/apply/field-set.js';
-import { seededRandom } from '#apimachinery/codec/random-object.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 t.comment(`SEED=${seed}`);

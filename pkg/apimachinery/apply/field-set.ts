@@ -18,9 +18,9 @@ export function isEmptySet(set: FieldSet): boolean {
   return true;
 }
 
-/** Whether the node itself is a member. */
-export function isMember(node: FieldSet | undefined): boolean {
-  return node !== undefined && (Object.hasOwn(node, '.') || isEmptySet(node));
+/** Whether the node itself is a member. `hasEdges`: where that is known already. */
+export function isMember(node: FieldSet | undefined, hasEdges = false): boolean {
+  return node !== undefined && (Object.hasOwn(node, '.') || (!hasEdges && isEmptySet(node)));
 }
 
 /** The node at that edge. */
@@ -44,32 +44,54 @@ const differenceRule: Rule = { member: (left, right) => left && !right, keepsLef
 
 /** Looks only where both sides have something; gives `left` itself when nothing changes. Keeps order where it is. */
 function combine(left: FieldSet, right: FieldSet, rule: Rule, isRoot: boolean): FieldSet | undefined {
-  const self = !isRoot && rule.member(isMember(left), isMember(right));
+  // What has edges is found on the way: to ask a node of many whether it has any takes as long as to walk over it.
+  let leftHasEdges = false;
+  let rightHasEdges = false;
+  let hasEdges = false;
+  let known: boolean | undefined;
+  const isSelf = () => {
+    known ??= !isRoot && rule.member(isMember(left, leftHasEdges), isMember(right, rightHasEdges));
+    return known;
+  };
   // Made at the first difference.
   let node: MutableNode | undefined;
-  let grown = false;
   for (const name in left) {
+    leftHasEdges = true;
     if (name === '.') continue;
     const mine = left[name] ?? member;
     const other = at(right, name);
+    if (other !== undefined) rightHasEdges = true;
     const child = other === undefined ? (rule.keepsLeft ? mine : undefined) : combine(mine, other, rule, false);
-    if (child !== mine) node ??= edgesBefore(left, name, self);
-    if (node !== undefined && child !== undefined) node[name] = child;
+    if (child !== mine) node ??= edgesBefore(left, name, isSelf());
+    if (child === undefined) continue;
+    hasEdges = true;
+    if (node !== undefined) node[name] = child;
   }
   if (rule.keepsRight) {
+    const more: string[] = [];
     for (const name in right) {
-      if (name === '.' || Object.hasOwn(left, name)) continue;
-      node ??= edgesBefore(left, undefined, self);
-      node[name] = right[name] ?? member;
-      grown = true;
+      rightHasEdges = true;
+      if (name !== '.' && !Object.hasOwn(left, name)) more.push(name);
     }
+    if (more.length > 0) return grown(node ?? left, right, more, isSelf());
   }
   if (node === undefined) {
-    if (isRoot || self === isMember(left)) return left;
-    node = edgesBefore(left, undefined, self);
+    if (isRoot || isSelf() === isMember(left, leftHasEdges)) return left;
+    node = edgesBefore(left, undefined, isSelf());
   }
-  if (!hasEdges(node)) return self ? member : undefined;
-  return grown ? inOrder(node) : node;
+  if (!hasEdges) return isSelf() ? member : undefined;
+  return node;
+}
+
+/** The node with more edges, which are those of `right`, in order. Made at once: to put it in order later takes as long. */
+function grown(node: FieldSet, right: FieldSet, more: readonly string[], self: boolean): FieldSet {
+  const names: string[] = [];
+  for (const name in node) if (name !== '.') names.push(name);
+  for (const name of more) names.push(name);
+  if (!areInOrder(names)) putInOrder(names);
+  const result: MutableNode = self ? { '.': member } : {};
+  for (const name of names) result[name] = at(node, name) ?? right[name] ?? member;
+  return result;
 }
 
 /** A copy of the node without the edge `end` and what follows it; a member or not. */
@@ -80,11 +102,6 @@ function edgesBefore(node: FieldSet, end: string | undefined, self: boolean): Mu
     if (name !== '.') copy[name] = node[name] ?? member;
   }
   return copy;
-}
-
-function hasEdges(node: FieldSet): boolean {
-  for (const name in node) if (name !== '.') return true;
-  return false;
 }
 
 export function union(a: FieldSet, b: FieldSet): FieldSet {
@@ -119,16 +136,19 @@ function withoutBelow(a: FieldSet, b: FieldSet, isRoot: boolean): FieldSet | und
   if (!isRoot && isMember(b)) return undefined;
   const self = !isRoot && isMember(a);
   let node: MutableNode | undefined;
+  let hasEdges = false;
   for (const name in a) {
     if (name === '.') continue;
     const mine = a[name] ?? member;
     const other = at(b, name);
     const child = other === undefined ? mine : withoutBelow(mine, other, false);
     if (child !== mine) node ??= edgesBefore(a, name, self);
-    if (node !== undefined && child !== undefined) node[name] = child;
+    if (child === undefined) continue;
+    hasEdges = true;
+    if (node !== undefined) node[name] = child;
   }
   if (node === undefined) return a;
-  return hasEdges(node) ? node : self ? member : undefined;
+  return hasEdges ? node : self ? member : undefined;
 }
 
 export function setsEqual(a: FieldSet, b: FieldSet): boolean {
@@ -147,9 +167,13 @@ function byKind(a: string, b: string): number {
 
 /** The same set with its edges in the order in which release 1.24 writes them; gives the set itself where they are. */
 export function sorted(set: FieldSet): FieldSet {
-  if (!isInOrder(set)) return reordered(set, (child) => (isEmptySet(child) ? member : sorted(child)));
   let result: MutableNode | undefined;
+  let last = '';
   for (const name in set) {
+    if (name < last || name.charCodeAt(0) === indexKind) {
+      return reordered(set, (child) => (isEmptySet(child) ? member : sorted(child)));
+    }
+    last = name;
     const child = set[name] ?? member;
     const placed = isEmptySet(child) ? child : sorted(child);
     if (placed !== child) result ??= edgesBefore(set, name, Object.hasOwn(set, '.'));
@@ -168,6 +192,19 @@ function isInOrder(set: FieldSet): boolean {
   return true;
 }
 
+function areInOrder(names: readonly string[]): boolean {
+  let last = '';
+  for (const name of names) {
+    if (name < last || name.charCodeAt(0) === indexKind) return false;
+    last = name;
+  }
+  return true;
+}
+
+function putInOrder(names: string[]): void {
+  names.sort(names.some((name) => name.charCodeAt(0) === indexKind) ? byKind : undefined);
+}
+
 /** The same node with its own edges in order; gives the node itself where they are. */
 export function inOrder(set: FieldSet): FieldSet {
   return isInOrder(set) ? set : reordered(set, (child) => child);
@@ -175,7 +212,7 @@ export function inOrder(set: FieldSet): FieldSet {
 
 function reordered(set: FieldSet, place: (child: FieldSet) => FieldSet): FieldSet {
   const names = Object.keys(set);
-  names.sort(names.some((name) => name.charCodeAt(0) === indexKind) ? byKind : undefined);
+  putInOrder(names);
   const result: MutableNode = {};
   for (const name of names) result[name] = place(set[name] ?? member);
   return result;

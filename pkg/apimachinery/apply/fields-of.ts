@@ -1,4 +1,5 @@
 /** The paths that an applied configuration speaks of. */
+import { inAlphabet } from '#apimachinery/apply/added-fields.js';
 import { type FieldSet, FieldSetBuilder, pathText } from '#apimachinery/apply/field-set.js';
 import {
   asList,
@@ -10,61 +11,81 @@ import {
   type Structure,
   structureOf,
 } from '#apimachinery/apply/structure.js';
+import { StepBudget } from '#apimachinery/async/step-budget.js';
+import { allSteps, type Steps } from '#apimachinery/async/steps.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { checkEntries } from '#apimachinery/codec/json/size-limit.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
+/** In the order of edges, where there may be many: to put them in order afterwards takes as long again. */
 class Collector {
   readonly builder = new FieldSetBuilder();
   readonly #path: string[] = [];
+  readonly #budget: StepBudget;
 
-  #below(element: string, value: unknown, structure: Structure, isPart: boolean): void {
+  constructor(parts: number | undefined) {
+    this.#budget = new StepBudget(parts);
+  }
+
+  *#below(element: string, value: unknown, structure: Structure, isPart: boolean): Steps<void> {
+    if (this.#budget.spend(1)) yield;
     this.#path.push(element);
-    this.#value(value, structure);
+    if (structure.kind === 'leaf') this.builder.insert(this.#path);
+    else yield* this.#value(value, structure);
     if (isPart || (typeof value === 'object' && !Array.isArray(value) && hasNoParts(value)))
       this.builder.insert(this.#path);
     this.#path.pop();
   }
 
-  #value(value: unknown, structure: Structure): void {
+  *#value(value: unknown, structure: Exclude<Structure, { kind: 'leaf' }>): Steps<void> {
     switch (structure.kind) {
-      case 'leaf':
-        this.builder.insert(this.#path);
-        return;
       case 'struct':
-        this.struct(structure.type, value);
+        yield* this.struct(structure.type, value);
         return;
       case 'map': {
         const element = structure.element;
-        const entries = Object.entries(asObject(value));
-        checkEntries(entries.length);
-        for (const [name, part] of entries) this.#below(`f:${name}`, part, element, true);
+        const object = asObject(value);
+        const names = inAlphabet(object);
+        checkEntries(names.length);
+        yield;
+        for (const name of names) yield* this.#below(`f:${name}`, object[name], element, true);
         return;
       }
       case 'set':
       case 'list':
-        this.#list(structure, asList(value));
+        yield* this.#list(structure, asList(value));
         return;
     }
   }
 
-  struct(type: TypeInfo, value: unknown): void {
+  *struct(type: TypeInfo, value: unknown): Steps<void> {
     for (const [name, part] of Object.entries(asObject(value))) {
-      this.#below(`f:${name}`, part, structureOf(type.byName.get(name)), false);
+      yield* this.#below(`f:${name}`, part, structureOf(type.byName.get(name)), false);
     }
   }
 
-  #list(structure: ElementsStructure, list: readonly unknown[]): void {
+  *#list(structure: ElementsStructure, list: readonly unknown[]): Steps<void> {
     const element = partStructure(structure);
     checkEntries(list.length);
-    for (const part of list) this.#below(elementOf(structure, part), part, element, true);
+    const parts: { readonly edge: string; readonly part: unknown }[] = [];
+    for (const part of list) {
+      if (this.#budget.spend(1)) yield;
+      parts.push({ edge: elementOf(structure, part), part });
+    }
+    parts.sort((a, b) => (a.edge < b.edge ? -1 : a.edge > b.edge ? 1 : 0));
+    for (const { edge, part } of parts) yield* this.#below(edge, part, element, true);
   }
 }
 
 /** The set of all paths of an object of the type, members of lists and maps included. */
 export function fieldsOf(type: TypeInfo, object: unknown): FieldSet {
-  const collector = new Collector();
-  collector.struct(type, object);
+  return allSteps(fieldsOfSteps(type, object));
+}
+
+/** The same in steps that each take some milliseconds. `parts`: of one step, for tests. */
+export function* fieldsOfSteps(type: TypeInfo, object: unknown, parts?: number): Steps<FieldSet> {
+  const collector = new Collector(parts);
+  yield* collector.struct(type, object);
   return collector.builder.set;
 }
 
@@ -83,6 +104,7 @@ function checkValue(structure: Structure, value: unknown, path: string): void {
       checkUnique(structure.type, value, path);
       return;
     case 'map':
+      if (structure.element.kind === 'leaf') return;
       for (const [name, part] of Object.entries(asObject(value))) {
         checkValue(structure.element, part, `${path}.${name}`);
       }
@@ -105,7 +127,7 @@ function checkValue(structure: Structure, value: unknown, path: string): void {
 function checkKeys(structure: Structure & { kind: 'list' }, element: unknown, path: string): void {
   const object = asObject(element);
   const missing = structure.keys.filter(
-    (key) => object[key] === undefined && structure.type.byName.get(key)?.default === undefined,
+    (key) => object[key] === undefined && structure.type.byName.get(key)?.schemaDefault === undefined,
   );
   if (missing.length > 0) {
     throw new DecodeError(

@@ -2,8 +2,9 @@ import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
 import { addedFields } from '#apimachinery/apply/added-fields.js';
 import { leastBytes } from '#apimachinery/apply/least-bytes.js';
-import { RandomObjects, seededRandom } from '#apimachinery/codec/random-object.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
+import { RandomObjects } from '#apimachinery/testing/random-object.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 t.comment(`SEED=${seed}`);

@@ -4,13 +4,14 @@ import { compare } from '#apimachinery/apply/compare.js';
 import { type FieldSet, paths, sorted } from '#apimachinery/apply/field-set.js';
 import { updateManagedFields } from '#apimachinery/apply/managed-fields.js';
 import type { ManagedFieldsEntry } from '#apimachinery/apply/managers.js';
-import { changed, withoutDuplicates } from '#apimachinery/apply/random-change.js';
 import { formatTime } from '#apimachinery/clock.js';
 import type { JsonObject } from '#apimachinery/codec/json/walk.js';
-import { RandomObjects, seededRandom } from '#apimachinery/codec/random-object.js';
 import { copyJson } from '#apimachinery/copy.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
+import { changed, withoutDuplicates } from '#apimachinery/testing/random-change.js';
+import { RandomObjects } from '#apimachinery/testing/random-object.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 t.comment(`SEED=${seed}`);

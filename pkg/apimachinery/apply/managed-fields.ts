@@ -3,6 +3,7 @@
 import { addedFields } from '#apimachinery/apply/added-fields.js';
 import { addedFieldsSteps } from '#apimachinery/apply/added-fields-steps.js';
 import { compare } from '#apimachinery/apply/compare.js';
+import { compareSteps } from '#apimachinery/apply/compare-steps.js';
 import {
   difference,
   emptySet,
@@ -25,6 +26,7 @@ import {
 } from '#apimachinery/apply/managers.js';
 import { asObject, type JsonObject } from '#apimachinery/apply/structure.js';
 import { type Changes, changesByVersion, type OtherVersions } from '#apimachinery/apply/versions.js';
+import { allSteps, type Steps } from '#apimachinery/async/steps.js';
 import { formatTime } from '#apimachinery/clock.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -129,13 +131,13 @@ function changesOf(request: UpdateRequest): Changes | undefined {
 }
 
 /** The same in steps. */
-function* changeSteps(request: UpdateRequest): Generator<undefined, Changes | undefined> {
+function* changeSteps(request: UpdateRequest): Steps<Changes | undefined> {
   const { type, live, updated } = request;
   if (live === undefined) {
     const touched = yield* addedFieldsSteps(type, updated, unmanaged(request).all);
     return { touched, removed: emptySet };
   }
-  const { isSame, touched, removed } = compare(type, live, updated, entries);
+  const { isSame, touched, removed } = yield* compareSteps(type, live, updated, entries);
   if (isSame) return undefined;
   yield;
   const counting = manageable(touched, request);
@@ -148,24 +150,25 @@ function* changeSteps(request: UpdateRequest): Generator<undefined, Changes | un
  * alone. Neither object is changed. Never throws: what is not well-formed counts as absent.
  */
 export function updateManagedFields(request: UpdateRequest): ManagedFieldsEntry[] {
-  return withChanges(request, changesOf(request));
+  return allSteps(withChanges(request, changesOf(request)));
 }
 
 /** The same for large objects in steps: others may run in between. */
-export function* updateSteps(request: UpdateRequest): Generator<undefined, ManagedFieldsEntry[]> {
+export function* updateSteps(request: UpdateRequest): Steps<ManagedFieldsEntry[]> {
   const changes = yield* changeSteps(request);
   yield;
-  return withChanges(request, changes);
+  return yield* withChanges(request, changes);
 }
 
-function withChanges(request: UpdateRequest, changes: Changes | undefined): ManagedFieldsEntry[] {
-  const managers = startingManagers(request.live, request.updated, request);
-  if (changes === undefined) return writeManagers(managers);
-  const { touched } = changes;
-  const { manager: name, apiVersion, subresource, now } = request;
-  const operation = 'Update';
-  const self = { name, operation, apiVersion, subresource } as const;
-  const result: Manager[] = [];
+/** Puts what is left to the managers there are into `result`, but for the writer, which comes back if it gets more. */
+function* keepOthers(
+  managers: readonly Manager[],
+  request: UpdateRequest,
+  changes: Changes,
+  result: Manager[],
+): Steps<Manager | undefined> {
+  const { manager: name, apiVersion, subresource } = request;
+  const self = { name, operation: 'Update', apiVersion, subresource } as const;
   const counting = (set: FieldSet) => manageable(set, request);
   const changesFor = changesByVersion({ ...request, versions: request.versions, changes, counting, except: entries });
   let previous: Manager | undefined;
@@ -173,10 +176,23 @@ function withChanges(request: UpdateRequest, changes: Changes | undefined): Mana
     const theirs = changesFor(manager);
     if (theirs === undefined) continue;
     const left = withoutFields(manager, theirs.removed);
+    yield;
     if (!sameManager(left, self)) result.push(withoutFields(left, theirs.touched));
-    else if (isEmptySet(touched)) result.push(left);
+    else if (isEmptySet(changes.touched)) result.push(left);
     else previous ??= left;
+    yield;
   }
+  return previous;
+}
+
+function* withChanges(request: UpdateRequest, changes: Changes | undefined): Steps<ManagedFieldsEntry[]> {
+  const managers = startingManagers(request.live, request.updated, request);
+  if (changes === undefined) return writeManagers(managers);
+  const { touched } = changes;
+  const { manager: name, apiVersion, subresource, now } = request;
+  const operation = 'Update';
+  const result: Manager[] = [];
+  const previous = managers.length === 0 ? undefined : yield* keepOthers(managers, request, changes, result);
   if (!isEmptySet(touched)) {
     const fields = union(previous?.fields ?? emptySet, touched);
     const [time, inOrder] = [formatTime(now), previous?.inOrder !== false];

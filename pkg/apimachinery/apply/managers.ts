@@ -12,7 +12,7 @@ import {
   union,
 } from '#apimachinery/apply/field-set.js';
 import { formatTime } from '#apimachinery/clock.js';
-import { oncePer } from '#apimachinery/once-per.js';
+import { oncePer } from '#apimachinery/memo/once-per.js';
 
 /** metav1.ManagedFieldsEntry. */
 export interface ManagedFieldsEntry {

@@ -10,45 +10,78 @@ import {
   type Structure,
   structureOf,
 } from '#apimachinery/apply/structure.js';
+import { StepBudget } from '#apimachinery/async/step-budget.js';
+import type { Steps } from '#apimachinery/async/steps.js';
 import { setMember } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
-/** The live object with the applied values; elements of lists stay in their order, new ones follow. */
-export function merge(type: TypeInfo, live: JsonObject, applied: JsonObject): JsonObject {
-  return mergeMembers(live, applied, (name) => structureOf(type.byName.get(name)));
+/**
+ * The live object with the applied values; elements of lists stay in their order, new ones follow. In steps that each take
+ * some milliseconds; `parts`: of one step, for tests.
+ */
+export function mergeSteps(type: TypeInfo, live: JsonObject, applied: JsonObject, parts?: number): Steps<JsonObject> {
+  return new Merge(parts).message(type, live, applied);
 }
 
-function mergeMembers(live: JsonObject, applied: JsonObject, structure: (name: string) => Structure): JsonObject {
-  const result: Record<string, unknown> = { ...live };
-  for (const [name, value] of Object.entries(applied)) {
-    const old = Object.hasOwn(live, name) ? live[name] : undefined;
-    setMember(result, name, mergeValue(old, value, structure(name)));
+class Merge {
+  readonly #budget: StepBudget;
+
+  constructor(parts: number | undefined) {
+    this.#budget = new StepBudget(parts);
   }
-  return result;
-}
 
-function mergeValue(live: unknown, applied: unknown, structure: Structure): unknown {
-  if (live === undefined) return applied;
-  switch (structure.kind) {
-    case 'leaf':
-      return applied;
-    case 'struct':
-      return merge(structure.type, asObject(live), asObject(applied));
-    case 'map': {
-      const element = structure.element;
-      return mergeMembers(asObject(live), asObject(applied), () => element);
+  message(type: TypeInfo, live: JsonObject, applied: JsonObject): Steps<JsonObject> {
+    return this.#members(live, applied, (name) => structureOf(type.byName.get(name)));
+  }
+
+  *#members(live: JsonObject, applied: JsonObject, structure: (name: string) => Structure): Steps<JsonObject> {
+    const result: Record<string, unknown> = {};
+    for (const name in live) {
+      if (this.#budget.spend(1)) yield;
+      setMember(result, name, live[name]);
     }
-    case 'set':
-    case 'list': {
-      const wanted = new Map(asList(applied).map((value) => [elementOf(structure, value), value]));
-      const merged = asList(live).map((value) => {
-        const key = elementOf(structure, value);
-        const other = wanted.get(key);
-        wanted.delete(key);
-        return other === undefined ? value : mergeValue(value, other, partStructure(structure));
-      });
-      return [...merged, ...wanted.values()];
+    for (const name in applied) {
+      if (this.#budget.spend(1)) yield;
+      const old = Object.hasOwn(live, name) ? live[name] : undefined;
+      const value = applied[name];
+      const of = structure(name);
+      const isNew = old === undefined || of.kind === 'leaf';
+      setMember(result, name, isNew ? value : yield* this.#value(old, value, of));
     }
+    return result;
+  }
+
+  *#value(live: unknown, applied: unknown, structure: Structure): Steps<unknown> {
+    switch (structure.kind) {
+      case 'leaf':
+        return applied;
+      case 'struct':
+        return yield* this.message(structure.type, asObject(live), asObject(applied));
+      case 'map': {
+        const element = structure.element;
+        return yield* this.#members(asObject(live), asObject(applied), () => element);
+      }
+      case 'set':
+      case 'list':
+        return yield* this.#list(asList(live), asList(applied), structure);
+    }
+  }
+
+  *#list(live: readonly unknown[], applied: readonly unknown[], structure: ElementsStructure): Steps<unknown[]> {
+    const wanted = new Map<string, unknown>();
+    for (const value of applied) {
+      if (this.#budget.spend(1)) yield;
+      wanted.set(elementOf(structure, value), value);
+    }
+    const merged: unknown[] = [];
+    for (const value of live) {
+      if (this.#budget.spend(1)) yield;
+      const key = elementOf(structure, value);
+      const other = wanted.get(key);
+      wanted.delete(key);
+      merged.push(other === undefined ? value : yield* this.#value(value, other, partStructure(structure)));
+    }
+    return [...merged, ...wanted.values()];
   }
 }
 

@@ -2,8 +2,9 @@
 
 import { ElementEdges, fieldEdge } from '#apimachinery/apply/edges.js';
 import { at, emptySet, type FieldSet, isEmptySet, memberOnly } from '#apimachinery/apply/field-set.js';
+import { KnownNodes } from '#apimachinery/apply/known-nodes.js';
 import { saysNothing } from '#apimachinery/codec/json/walk.js';
-import { oncePer } from '#apimachinery/once-per.js';
+import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -12,13 +13,13 @@ export type Structure =
   | { readonly kind: 'leaf' }
   | StructStructure
   /** Any names. */
-  | { readonly kind: 'map'; readonly element: Structure }
+  | { readonly kind: 'map'; readonly element: Structure; readonly known: KnownNodes }
   | ElementsStructure;
 
 /** Of lists that are no leaf. */
 export type ElementsStructure =
   /** Scalars, each at most once. */
-  | { readonly kind: 'set' }
+  | { readonly kind: 'set'; readonly known: KnownNodes }
   /** Messages told apart by keys. */
   | ListStructure;
 
@@ -47,6 +48,7 @@ export interface ListStructure {
   readonly keys: readonly string[];
   readonly element: Structure;
   readonly edges: ElementEdges;
+  readonly known: KnownNodes;
 }
 
 const leaf: Structure = Object.freeze({ kind: 'leaf' });
@@ -83,6 +85,8 @@ export class Members {
   /** In the order of written sets; the bit of the nth is 2 ** n. */
   readonly #edges: readonly string[];
   readonly #nodes = new Map<Shape, FieldSet>();
+  /** Those in which edges lead further. */
+  readonly known = new KnownNodes();
 
   constructor({ byName }: TypeInfo, unseen: FieldSet) {
     const names = new Set(byName.keys());
@@ -184,12 +188,13 @@ function makeStructure(field: FieldInfo): Structure {
     case 'single':
       return elementStructure(field);
     case 'map':
-      return { kind: 'map', element: elementStructure(field) };
+      return { kind: 'map', element: elementStructure(field), known: new KnownNodes() };
     case 'list':
-      if (field.listKind === 'set') return { kind: 'set' };
+      if (field.listKind === 'set') return { kind: 'set', known: new KnownNodes() };
       if (field.listKind === 'map' && field.type?.shape === 'struct') {
         const { type, listMapKeys: keys } = field;
-        return { kind: 'list', type, keys, element: elementStructure(field), edges: new ElementEdges(type, keys) };
+        const edges = new ElementEdges(type, keys);
+        return { kind: 'list', type, keys, element: elementStructure(field), edges, known: new KnownNodes() };
       }
       return leaf;
   }

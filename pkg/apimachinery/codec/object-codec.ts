@@ -1,5 +1,6 @@
 /** Objects of a scheme in any encoding: what the API server and its clients read and write. */
 
+import { allSteps, type Steps } from '#apimachinery/async/steps.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import {
   type Decoded,
@@ -8,15 +9,20 @@ import {
   decodeValue,
   encodeJSON,
   type FieldValidation,
-  parseFor,
+  parseForSteps,
 } from '#apimachinery/codec/json/json.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { JsonObject } from '#apimachinery/codec/json/walk.js';
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
-import { decodeProtobuf, encodeProtobuf, type KindNames } from '#apimachinery/codec/protobuf/protobuf.js';
+import {
+  decodeProtobuf,
+  decodeProtobufSteps,
+  encodeProtobuf,
+  type KindNames,
+} from '#apimachinery/codec/protobuf/protobuf.js';
 import type { SharedParts } from '#apimachinery/codec/protobuf/reader.js';
 import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
-import { encodeYAML, parseYAML } from '#apimachinery/codec/yaml.js';
+import { encodeYAML, parseYAMLSteps } from '#apimachinery/codec/yaml.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
@@ -65,7 +71,7 @@ export class ObjectCodec {
       return { object, kind, warnings: [] };
     }
     const text = bytes.toString('utf8');
-    if (options.encoding === 'yaml') return this.decodeValue(valueOfYAML(text), options);
+    if (options.encoding === 'yaml') return this.decodeValue(allSteps(valueOfYAML(text)), options);
     if (options.expected !== undefined) {
       const { expected } = options;
       // The kind is only known once the text is parsed, and nearly always it is the expected one.
@@ -77,14 +83,19 @@ export class ObjectCodec {
   /** The same step by step: each takes a time that goes with the size of the text, and others may run in between. */
   *decodeSteps(bytes: Buffer, options: DecodeOptions): Generator<undefined, DecodedObject> {
     const { encoding, expected, validation } = options;
-    if (encoding === 'protobuf' || expected === undefined) return this.decode(bytes, options);
+    if (expected === undefined) return this.decode(bytes, options);
+    if (encoding === 'protobuf') {
+      const { kind, object } = yield* decodeProtobufSteps(this.scheme, bytes, expected, this.#shared);
+      this.#check(kind, expected);
+      return { object, kind, warnings: [] };
+    }
     const text = bytes.toString('utf8');
     if (encoding === 'yaml') {
-      const parsed = valueOfYAML(text);
+      const parsed = yield* valueOfYAML(text);
       yield;
       return this.decodeValue(parsed, options);
     }
-    const parsed = parseFor(expected.type, text);
+    const parsed = yield* parseForSteps(expected.type, text);
     yield;
     return this.#expected(text, decodeParsed(text, parsed, expected.type, validation), expected);
   }
@@ -150,9 +161,9 @@ function named(kind: KindInfo, object: JsonObject): JsonObject {
   return kind.type.isKind ? { kind: kind.kind, apiVersion: kind.apiVersion, ...object } : object;
 }
 
-function valueOfYAML(text: string): unknown {
+function* valueOfYAML(text: string): Steps<unknown> {
   try {
-    return parseYAML(text);
+    return yield* parseYAMLSteps(text);
   } catch (error) {
     if (error instanceof DecodeError) throw badRequest(error.message, error);
     throw error;

@@ -23,9 +23,10 @@ import {
   type ToJSOptions,
   type YAMLMap,
 } from 'yaml';
+import { allSteps, type Steps } from '#apimachinery/async/steps.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { duplicateKeys } from '#apimachinery/codec/json/duplicate-keys.js';
-import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
 import { checkDepth } from '#apimachinery/codec/json/walk.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 
@@ -163,22 +164,24 @@ function place(text: string, offset: number): string {
  * The value of a document that is JSON, as programs write it, which is read a hundred times as fast; undefined for what is
  * none, and for what takes a closer look.
  */
-function jsonValue(text: string): unknown {
+function* jsonValue(text: string): Steps<unknown> {
   if (!/^\s*\{/.test(text)) return undefined;
   let value: unknown;
   try {
-    value = parseJSONText(text);
+    value = yield* parseJSONSteps(text);
   } catch {
     return undefined;
   }
+  yield;
   checkDepth(value, maxYamlDepth);
+  yield;
   return duplicateKeys(text, 1).length === 0 ? value : undefined;
 }
 
 /** Whether a document is JSON and thus read as fast as that. */
 export function readsFast(text: string): boolean {
   try {
-    return jsonValue(text) !== undefined;
+    return allSteps(jsonValue(text)) !== undefined;
   } catch {
     // Refused, which is fast, too.
     return true;
@@ -187,7 +190,12 @@ export function readsFast(text: string): boolean {
 
 /** The JSON value of a document. Throws a DecodeError, which names the place. */
 export function parseYAML(text: string): unknown {
-  const value = jsonValue(text);
+  return allSteps(parseYAMLSteps(text));
+}
+
+/** The same in steps, as far as the document is JSON. */
+export function* parseYAMLSteps(text: string): Steps<unknown> {
+  const value = yield* jsonValue(text);
   if (value !== undefined) return value;
   try {
     const [document, ...more] = new Composer(options).compose(tokens(text), true);

@@ -1,7 +1,7 @@
 /** Values as messages show them: whole, as long as they are of a size that anybody reads. */
 
 /** Characters of a value that a message shows, about; what follows is left out, and `…` stands for it. */
-export const maxShown = 16 * 1024;
+const maxShown = 16 * 1024;
 
 const ellipsis = '…';
 

@@ -75,7 +75,7 @@ export interface Qualified {
 }
 
 /** `pods`, `deployments.apps`: how messages name a resource. */
-export function qualifiedName(q: Qualified): string {
+function qualifiedName(q: Qualified): string {
   return q.group === '' ? q.resource : `${q.resource}.${q.group}`;
 }
 
@@ -299,7 +299,6 @@ export const isNotFound = (error: unknown): boolean => hasReason(error, 'NotFoun
 export const isAlreadyExists = (error: unknown): boolean => hasReason(error, 'AlreadyExists');
 export const isConflict = (error: unknown): boolean => hasReason(error, 'Conflict');
 export const isInvalid = (error: unknown): boolean => hasReason(error, 'Invalid');
-export const isForbidden = (error: unknown): boolean => hasReason(error, 'Forbidden');
 export const isExpired = (error: unknown): boolean => hasReason(error, 'Expired') || hasReason(error, 'Gone');
 
 /** The Status that an error carries, undefined when it carries none. */

@@ -1,4 +1,9 @@
-/** JSON patch (RFC 6902), with the limits and the negative indexes of release 1.24. */
+/**
+ * JSON patch (RFC 6902), with the limits and the negative indexes of release 1.24.
+ *
+ * Why not fast-json-patch: it changes the document in place or clones all of it, where this copies only what changes;
+ * and it has neither negative indexes nor a bound on what `copy` makes.
+ */
 import { badRequest, requestEntityTooLarge, unprocessable } from '#apimachinery/errors/status.js';
 import {
   checkValueDepth,
@@ -10,7 +15,7 @@ import {
 } from '#apimachinery/patch/json-values.js';
 
 /** More operations than that in one patch are refused. */
-export const maxOperations = 10_000;
+const maxOperations = 10_000;
 /** `copy` operations must not add more JSON than this altogether. */
 const maxCopiedBytes = 3 * 1024 * 1024;
 /**

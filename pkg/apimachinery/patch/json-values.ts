@@ -4,7 +4,7 @@ import { badRequest } from '#apimachinery/errors/status.js';
 export type JsonObject = Record<string, unknown>;
 
 /** Nesting of patches; deeper ones are refused. */
-export const maxPatchDepth = 500;
+const maxPatchDepth = 500;
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -10,7 +10,8 @@ function merge(target: unknown, patch: unknown, depth: number): unknown {
   if (!isObject(patch)) return patch;
   checkPatchDepth(depth);
   const result: JsonObject = isObject(target) ? { ...target } : {};
-  for (const [key, value] of Object.entries(patch)) {
+  for (const key of Object.keys(patch)) {
+    const value = patch[key];
     if (value === null) delete result[key];
     else setMember(result, key, merge(member(result, key), value, depth + 1));
   }

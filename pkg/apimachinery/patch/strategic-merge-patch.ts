@@ -43,8 +43,11 @@ function mergeObject(target: JsonObject, patch: JsonObject, schema: PatchSchema,
   }
   if (directive !== undefined) throw badRequest(`unknown patch type found: ${JSON.stringify(directive)}`);
   const result = retainKeys(target, patch);
-  for (const [key, value] of Object.entries(patch)) {
-    if (key === retainKeysDirective || Object.hasOwn(patch, orderPrefix + key)) continue;
+  const keys = Object.keys(patch);
+  const hasOrders = keys.some((key) => key.startsWith(orderPrefix));
+  for (const key of keys) {
+    const value = patch[key];
+    if (key === retainKeysDirective || (hasOrders && Object.hasOwn(patch, orderPrefix + key))) continue;
     if (key.startsWith(orderPrefix))
       mergeOrdered(result, patch, key.slice(orderPrefix.length), { value, schema, depth });
     else if (key.startsWith(deletePrefix)) deleteFromList(result, key.slice(deletePrefix.length), value);

@@ -1,12 +1,14 @@
 /** Makes types out of declarations. */
 import { orchDialect } from '#apimachinery/dialect.js';
+import { described, describedMessage } from '#apimachinery/schema/described.js';
 import type {
   FieldDeclaration,
   GroupVersionDeclaration,
   MessageDeclaration,
   Scalar,
+  Shape,
 } from '#apimachinery/schema/schema.js';
-import type { FieldInfo, ListKind, Shape, TypeInfo } from '#apimachinery/schema/type-info.js';
+import type { FieldInfo, ListKind, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 const scalars: ReadonlySet<string> = new Set<Scalar>([
   'string',
@@ -19,26 +21,6 @@ const scalars: ReadonlySet<string> = new Set<Scalar>([
   'double',
   'float',
 ]);
-
-/** Messages whose JSON is not an object of their fields. */
-const shapes: Readonly<Record<string, Shape>> = {
-  'meta.v1.Time': 'time',
-  'meta.v1.MicroTime': 'microTime',
-  'meta.v1.Duration': 'duration',
-  'meta.v1.FieldsV1': 'rawJSON',
-  'meta.v1.Verbs': 'bareList',
-  'authentication.v1.ExtraValue': 'bareList',
-  'authorization.v1.ExtraValue': 'bareList',
-  'certificates.v1.ExtraValue': 'bareList',
-  'resource.Quantity': 'quantity',
-  'resource.QuantityValue': 'quantity',
-  'intstr.IntOrString': 'intOrString',
-  'runtime.RawExtension': 'rawJSON',
-  'apiextensions.v1.JSON': 'rawJSON',
-  'apiextensions.v1.JSONSchemaPropsOrArray': 'schemaOrArray',
-  'apiextensions.v1.JSONSchemaPropsOrBool': 'schemaOrBool',
-  'apiextensions.v1.JSONSchemaPropsOrStringArray': 'schemaOrStringArray',
-};
 
 /** The prefix with which declarations name OpenAPI extensions; each dialect has its own. */
 const declaredExtensionPrefix = orchDialect.extensionPrefix;
@@ -63,7 +45,11 @@ class CompiledField implements FieldInfo {
   readonly atomic: boolean;
   readonly enumValues: readonly string[] | undefined;
   readonly default: unknown;
+  readonly schemaDefault: unknown;
+  readonly immutable: boolean;
   readonly featureGate: string | undefined;
+  readonly whileOff: string | undefined;
+  readonly ungated: readonly string[] | undefined;
   readonly doc: string | undefined;
 
   constructor(
@@ -96,8 +82,12 @@ class CompiledField implements FieldInfo {
       (this.container === 'single' && resolved.type?.atomic === true);
     this.enumValues = resolved.enumValues?.toSorted();
     this.default = declaration.default;
+    this.schemaDefault = declaration.defaultInSchema === true ? declaration.default : undefined;
+    this.immutable = declaration.immutable === true;
     this.featureGate = declaration.featureGate;
-    this.doc = declaration.doc;
+    this.whileOff = declaration.whileOff;
+    this.ungated = declaration.ungated;
+    this.doc = described(declaration);
   }
 }
 
@@ -125,6 +115,7 @@ class CompiledType implements TypeInfo {
   readonly atomic: boolean;
   readonly preserveUnknown = false;
   readonly doc: string | undefined;
+  readonly union: TypeInfo['union'];
   readonly #compile: (type: TypeInfo) => FieldInfo[];
   #fields: readonly FieldInfo[] | undefined;
   #byName: ReadonlyMap<string, FieldInfo> | undefined;
@@ -145,9 +136,10 @@ class CompiledType implements TypeInfo {
     this.name = `${prefix}.${shortName}`;
     this.shortName = shortName;
     this.goName = `${prefix.slice(prefix.lastIndexOf('.') + 1)}.${shortName}`;
-    this.shape = shapes[this.name] ?? 'struct';
+    this.shape = message.shape ?? 'struct';
     this.atomic = message.atomic === true;
-    this.doc = message.doc;
+    this.doc = describedMessage(message);
+    this.union = schemaUnion(message);
     this.isList =
       shortName.endsWith('List') && message.fields.items !== undefined && message.fields.metadata !== undefined;
     this.isKind = message.isKind === true || served.has(this.name);
@@ -172,6 +164,11 @@ class CompiledType implements TypeInfo {
     this.#always ??= [...this.byName.values()].filter(isAlways);
     return this.#always;
   }
+}
+
+function schemaUnion({ fields, union = [] }: MessageDeclaration): TypeInfo['union'] {
+  const discriminator = Object.keys(fields).find((name) => fields[name]?.discriminator === 'inSchema');
+  return discriminator === undefined ? undefined : { discriminator, members: union };
 }
 
 /** Messages whose zero is written; that of the others (times, raw JSON) is null, which says the same as nothing. */

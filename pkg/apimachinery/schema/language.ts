@@ -20,6 +20,7 @@ import type {
   MessageDeclaration,
   ResourceDeclaration,
   Scalar,
+  Shape,
   SubresourceDeclaration,
 } from '#apimachinery/schema/schema.js';
 
@@ -59,9 +60,31 @@ export function message(doc: string, fields: Fields): MessageDeclaration {
   return { doc, fields };
 }
 
+/**
+ * A message of whose fields one is set, besides the discriminator if it has one. The order of the fields is that in which
+ * rules look at them: of two, 1.24 reports the later one.
+ */
+export function union(doc: string, fields: Fields): MessageDeclaration {
+  return partialUnion(
+    doc,
+    Object.keys(fields).filter((name) => fields[name]?.discriminator === undefined),
+    fields,
+  );
+}
+
+/** A message of whose `members`, in this order, one is set, whatever else is. */
+export function partialUnion(doc: string, members: readonly string[], fields: Fields): MessageDeclaration {
+  return { doc, fields, union: members };
+}
+
 /** A message that is one value to server-side apply wherever it stands: its parts mean nothing without each other. */
 export function atomic(doc: string, fields: Fields): MessageDeclaration {
   return { doc, fields, atomic: true };
+}
+
+/** A message whose JSON is not an object of its fields. `typescript` where the shape leaves the type open. */
+export function shaped(shape: Shape, doc: string, fields: Fields, typescript?: string): MessageDeclaration {
+  return { doc, fields, shape, ...(typescript !== undefined && { typescript }) };
 }
 
 /** A kind that is no object: it stands alone, with `apiVersion` and `kind`, but has no metadata. */
@@ -73,6 +96,26 @@ export function bareKind(doc: string, fields: Fields): MessageDeclaration {
 export function object(doc: string, fields: Fields): MessageDeclaration {
   const metadata = 'Name, labels, annotations and other data that every object has.';
   return { doc, fields: { metadata: optional(1, 'meta.v1.ObjectMeta', metadata), ...fields }, isKind: true };
+}
+
+/**
+ * One aspect of a state, as most kinds have it; some give the values of `type` and `status`. `others` are what it has
+ * before the time of the last transition, whose number follows theirs unless it is given.
+ */
+export function condition(
+  doc: string,
+  { type = {}, status = {} }: { readonly type?: FieldRules; readonly status?: FieldRules } = {},
+  others: Fields = {},
+  transition = 3 + Object.keys(others).length,
+): MessageDeclaration {
+  return message(doc, {
+    type: required(1, 'string', type, 'Aspect that the condition describes.'),
+    status: required(2, 'string', status, 'Whether the condition holds: `True`, `False` or `Unknown`.'),
+    ...others,
+    lastTransitionTime: optional(transition, 'meta.v1.Time', 'When the status last changed.'),
+    reason: optional(transition + 1, 'string', 'One CamelCase word on why the status last changed, for programs.'),
+    message: optional(transition + 2, 'string', 'Details of the last change of the status, for people.'),
+  });
 }
 
 /** The list of a kind. `defineTypes` makes it for every resource that can be listed; declared only where it has rules. */

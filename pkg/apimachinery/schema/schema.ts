@@ -6,6 +6,27 @@ import type { GroupKey } from '#apimachinery/dialect.js';
 
 export type Scalar = 'string' | 'bytes' | 'bool' | 'int32' | 'int64' | 'uint32' | 'uint64' | 'double' | 'float';
 
+/** How the type looks in JSON where it is not simply an object of its fields. */
+export type Shape =
+  /** An object of its fields. */
+  | 'struct'
+  /** RFC 3339 strings of second / microsecond precision. */
+  | 'time'
+  | 'microTime'
+  /** `1h30m`. */
+  | 'duration'
+  /** `500m`. */
+  | 'quantity'
+  | 'intOrString'
+  /** Any JSON value, kept as it is; bytes of JSON on the wire. */
+  | 'rawJSON'
+  /** A bare list of the elements of its only field. */
+  | 'bareList'
+  /** JSONSchemaProps, or else a list of them / a boolean / a list of strings. */
+  | 'schemaOrArray'
+  | 'schemaOrBool'
+  | 'schemaOrStringArray';
+
 /** What a field has besides its number and type; see `language.ts` for the words that tell its presence. */
 export interface FieldRules {
   /** Unset is told from zero: an unset pointer is left out, a set one is written even when zero. */
@@ -24,7 +45,19 @@ export interface FieldRules {
   readonly listMapKeys?: readonly string[];
   readonly mapType?: 'atomic' | 'granular';
   readonly structType?: 'atomic' | 'granular';
+  /** What the field is when nobody sets it, or sets it to nothing where that is no value of its own. */
   readonly default?: unknown;
+  /** OpenAPI tells the default, as 1.24 does for few: clients and keys of lists then count on it. */
+  readonly defaultInSchema?: true;
+  /** Least and greatest number allowed. What checks the kind says when to look (`rangesOf`). */
+  readonly minimum?: number;
+  readonly maximum?: number;
+  /** An update that changes it is refused. Not for what is in lists. */
+  readonly immutable?: true;
+  /** It names the member of its union that is set. OpenAPI tells so where 1.24 does (`inSchema`). */
+  readonly discriminator?: true | 'inSchema';
+  /** Fields of the message that are not set where this one is. What checks it is `unions.ts`. */
+  readonly excludes?: readonly string[];
   /** Name of an enum of the same group and version. */
   readonly enum?: string;
   /** The field is there only while this gate is on. While it is off, writes that do not find it stored lose it. */
@@ -58,6 +91,12 @@ export interface MessageDeclaration {
   readonly fields: Readonly<Record<string, FieldDeclaration>>;
   /** It stands alone, with `apiVersion` and `kind`. Kinds that are served need not say so. */
   readonly isKind?: true;
+  /** Absent: `struct`. */
+  readonly shape?: Shape;
+  /** The TypeScript type, where the shape leaves it open. */
+  readonly typescript?: string;
+  /** Fields of which one is set, in the order in which rules look at them. What checks it is `unions.ts`. */
+  readonly union?: readonly string[];
   /** One value to server-side apply wherever it stands (`+structType=atomic` on the type in 1.24). */
   readonly atomic?: true;
 }

@@ -1,5 +1,7 @@
 /** Everything that is known about the API's types, looked up by the names that requests and objects use. */
+
 import type { Dialect, GroupKey } from '#apimachinery/dialect.js';
+import { parseGroupVersion } from '#apimachinery/group-version.js';
 import { compileTypes, typePrefix } from '#apimachinery/schema/compile.js';
 import type { GroupVersionDeclaration, ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -41,8 +43,16 @@ const sharedKinds: ReadonlySet<string> = new Set([
   'WatchEvent',
 ]);
 
-function key(...parts: string[]): string {
-  return parts.join('\u0000');
+/** By apiVersion, then by a name in it: looked up for each object, so that no key is put together for it. */
+type ByVersion<T> = ReadonlyMap<string, ReadonlyMap<string, T>>;
+
+function byVersion<T extends { readonly apiVersion: string }>(infos: readonly T[], name: (info: T) => string) {
+  const versions = new Map<string, Map<string, T>>();
+  for (const info of infos) {
+    const names = versions.get(info.apiVersion) ?? new Map<string, T>();
+    versions.set(info.apiVersion, names.set(name(info), info));
+  }
+  return versions;
 }
 
 /** Immutable. Made in a few milliseconds. */
@@ -52,8 +62,8 @@ export class Scheme {
   readonly resources: readonly ResourceInfo[];
   readonly kinds: readonly KindInfo[];
   readonly #types: ReadonlyMap<string, TypeInfo>;
-  readonly #kinds: ReadonlyMap<string, KindInfo>;
-  readonly #resources: ReadonlyMap<string, ResourceInfo>;
+  readonly #kinds: ByVersion<KindInfo>;
+  readonly #resources: ByVersion<ResourceInfo>;
 
   constructor(dialect: Dialect, declarations: readonly GroupVersionDeclaration[]) {
     this.dialect = dialect;
@@ -79,8 +89,8 @@ export class Scheme {
     }
     this.kinds = kinds;
     this.resources = resources;
-    this.#kinds = new Map(kinds.map((info) => [key(info.apiVersion, info.kind), info]));
-    this.#resources = new Map(resources.map((info) => [key(info.apiVersion, info.declaration.resource), info]));
+    this.#kinds = byVersion(kinds, ({ kind }) => kind);
+    this.#resources = byVersion(resources, ({ declaration }) => declaration.resource);
     Object.freeze(this);
   }
 
@@ -124,13 +134,11 @@ export class Scheme {
    * group version shares (`Status`, `DeleteOptions`, …) are found under any apiVersion.
    */
   kind(apiVersion: string, kind: string): KindInfo | undefined {
-    const found = this.#kinds.get(key(apiVersion, kind));
+    const found = this.#kinds.get(apiVersion)?.get(kind);
     if (found !== undefined || apiVersion === '' || !sharedKinds.has(kind)) return found;
     const type = this.#types.get(`meta.v1.${kind}`);
     if (type === undefined) return undefined;
-    const slash = apiVersion.indexOf('/');
-    const groupName = slash < 0 ? '' : apiVersion.slice(0, slash);
-    const version = apiVersion.slice(slash + 1);
+    const { group: groupName, version } = parseGroupVersion(apiVersion);
     return { group: 'meta', groupName, version, kind, apiVersion, type };
   }
 
@@ -141,7 +149,7 @@ export class Scheme {
 
   /** The resource of that plural name, undefined for an unknown one. */
   resource(groupName: string, version: string, plural: string): ResourceInfo | undefined {
-    return this.#resources.get(key(this.apiVersionOf(groupName, version), plural));
+    return this.#resources.get(this.apiVersionOf(groupName, version))?.get(plural);
   }
 
   /** The resource whose objects are of that kind, undefined when none is. */

@@ -2,28 +2,7 @@
  * Types as codecs, patches, merges and documentation use them: references resolved, merge rules decided, lookups
  * ready. Built-in types come from declarations (`compile.ts`); those of custom resources from their OpenAPI.
  */
-import type { Scalar } from '#apimachinery/schema/schema.js';
-
-/** How the type looks in JSON where it is not simply an object of its fields. */
-export type Shape =
-  /** An object of its fields. */
-  | 'struct'
-  /** RFC 3339 strings of second / microsecond precision. */
-  | 'time'
-  | 'microTime'
-  /** `1h30m`. */
-  | 'duration'
-  /** `500m`. */
-  | 'quantity'
-  | 'intOrString'
-  /** Any JSON value, kept as it is; bytes of JSON on the wire. */
-  | 'rawJSON'
-  /** A bare list of the elements of its only field. */
-  | 'bareList'
-  /** JSONSchemaProps, or else a list of them / a boolean / a list of strings. */
-  | 'schemaOrArray'
-  | 'schemaOrBool'
-  | 'schemaOrStringArray';
+import type { Scalar, Shape } from '#apimachinery/schema/schema.js';
 
 /** What lists are to merges: one value, a set of scalars, or objects told apart by keys. */
 export type ListKind = 'atomic' | 'set' | 'map';
@@ -57,8 +36,16 @@ export interface FieldInfo {
   /** The map or the message is one value to server-side apply, here or wherever its type stands. */
   readonly atomic: boolean;
   readonly enumValues: readonly string[] | undefined;
+  /** What the field is when nobody sets it; undefined: nothing. */
   readonly default: unknown;
+  /** The same where OpenAPI and keys of lists have it, too. */
+  readonly schemaDefault: unknown;
+  /** Updates may not change it. */
+  readonly immutable?: boolean;
   readonly featureGate: string | undefined;
+  /** See `FieldRules`. */
+  readonly whileOff?: string | undefined;
+  readonly ungated?: readonly string[] | undefined;
   readonly doc: string | undefined;
 }
 
@@ -83,6 +70,8 @@ export interface TypeInfo {
   readonly atomic: boolean;
   /** What the type is, for people. */
   readonly doc: string | undefined;
+  /** Of these members the one is set that the discriminator, a field too, names; absent where OpenAPI does not tell. */
+  readonly union?: { readonly discriminator: string; readonly members: readonly string[] } | undefined;
   /**
    * Fields that an object of the type always has, those of inline messages included: messages that are no pointers, and
    * scalars that are not left out when zero. They are there with their zeros when nothing says otherwise, as in the JSON

@@ -76,7 +76,7 @@ export class LabelSelector {
 }
 
 export const everything = new LabelSelector([]);
-export const nothing = new LabelSelector([], { nothing: true });
+const nothing = new LabelSelector([], { nothing: true });
 
 function valueCountError(operator: LabelOperator, values: readonly string[]): string | undefined {
   switch (operator) {

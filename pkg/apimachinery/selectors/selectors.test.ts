@@ -1,8 +1,8 @@
 import t from 'tap';
-import { seededRandom } from '#apimachinery/codec/random-object.js';
 import { escapeFieldValue, parseFieldSelector } from '#apimachinery/selectors/fields.js';
 import { parseLabelSelector } from '#apimachinery/selectors/label-parser.js';
 import { LabelSelector, selectorFromLabels, selectorFromObject } from '#apimachinery/selectors/labels.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 
 type Labels = Record<string, string>;
 

@@ -34,11 +34,6 @@ export function checkNonNegative(path: FieldPath, value: number | undefined): re
   return (value ?? 0) >= 0 ? none : [invalidValue(path, value, 'must be greater than or equal to 0')];
 }
 
-/** When set, must be more than zero. */
-export function checkPositive(path: FieldPath, value: number | undefined): readonly FieldFailure[] {
-  return value === undefined || value > 0 ? none : [invalidValue(path, value, 'must be greater than 0')];
-}
-
 export function checkDNSLabel(path: FieldPath, value: string): readonly FieldFailure[] {
   return invalidEach(path, value, dns1123LabelErrors(value));
 }

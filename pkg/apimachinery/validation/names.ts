@@ -20,7 +20,7 @@ export const maxLabelLength = 63;
 /** Longest DNS subdomain. */
 export const maxSubdomainLength = 253;
 
-export const emptyMessage = 'must be non-empty';
+const emptyMessage = 'must be non-empty';
 
 export function maxLengthMessage(max: number): string {
   return `must be no more than ${max} characters`;

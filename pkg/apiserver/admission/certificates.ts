@@ -1,14 +1,13 @@
 /** Guards certificate signing requests: who may approve and sign for which signer, and what may not be asked for. */
 
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
-import { children, readOne } from '#apimachinery/asn1/der.js';
-import { decodePem } from '#apimachinery/asn1/pem.js';
+import { readCertificateRequest } from '#apimachinery/asn1/pkcs10.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
-import { type DistinguishedName, decodeName } from '#daemon/pki/distinguished-name.js';
+import { type DistinguishedName, decodeName } from '#pki/distinguished-name.js';
 
 export interface SignerGuardOptions {
   readonly dialect: Dialect;
@@ -108,12 +107,12 @@ export class CertificateSubjectRestriction implements AdmissionPlugin {
     return attributes.operation === 'CREATE' && concerns(attributes, 'certificates', resource);
   }
 
-  validate(attributes: AdmissionAttributes): Promise<void> {
+  validate(attributes: AdmissionAttributes): void {
     const { spec } = attributes.object as CertificateSigningRequest;
-    if (spec.signerName !== this.#dialect.signers.apiServerClient) return Promise.resolve();
+    if (spec.signerName !== this.#dialect.signers.apiServerClient) return;
     let subject: DistinguishedName;
     try {
-      subject = requestSubject(spec.request);
+      subject = decodeName(readCertificateRequest(spec.request).subject);
     } catch (error) {
       throw refusal(attributes, this.#dialect, `unable to parse request: ${messageOf(error)}`);
     }
@@ -124,16 +123,5 @@ export class CertificateSubjectRestriction implements AdmissionPlugin {
         this.#dialect,
         `use of ${this.#dialect.signers.apiServerClient} signer with ${masters} group is not allowed`,
       );
-    return Promise.resolve();
   }
-}
-
-/** Subject of a PKCS#10 request (base64 of its PEM). Throws for anything else. */
-function requestSubject(request: string): DistinguishedName {
-  const [block] = decodePem(Buffer.from(request, 'base64').toString('latin1'));
-  if (block?.label !== 'CERTIFICATE REQUEST') throw new RangeError('PEM block type must be CERTIFICATE REQUEST');
-  const info = children(children(readOne(block.der))[0]);
-  const subject = info[1];
-  if (subject === undefined) throw new RangeError('the request has no subject');
-  return decodeName(subject);
 }

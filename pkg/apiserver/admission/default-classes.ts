@@ -1,8 +1,8 @@
 /** Claims and ingresses that name no class get the cluster's default one. */
 import type { PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import { ingressclasses } from '#api/networking/v1/resources.gen.js';
 import type { Ingress } from '#api/networking/v1/types.gen.js';
-import type { ApiObjectShape } from '#api/object.js';
 import { storageclasses } from '#api/storage/v1/resources.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';

@@ -1,6 +1,7 @@
 /** Applies a namespace's LimitRanges: default requests and limits, and bounds on what may be asked for. */
 import { limitranges } from '#api/core/v1/resources.gen.js';
 import type { Container, LimitRange, LimitRangeItem, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { limitFailures, sumResources, type Usage } from '#apiserver/admission/limit-check.js';
@@ -29,11 +30,20 @@ export class LimitRanger implements AdmissionPlugin {
     return concerns(attributes, 'core', 'persistentvolumeclaims') && (operation === 'CREATE' || operation === 'UPDATE');
   }
 
-  async admit(attributes: AdmissionAttributes): Promise<void> {
+  admit(attributes: AdmissionAttributes): MaybePromise<void> {
     if (!concerns(attributes, 'core', 'pods')) return;
+    return andThen(this.#items(attributes), (items) => this.#fill(attributes, items));
+  }
+
+  validate(attributes: AdmissionAttributes): MaybePromise<void> {
+    return andThen(this.#items(attributes), (items) => this.#check(attributes, items));
+  }
+
+  #fill(attributes: AdmissionAttributes, items: readonly LimitRangeItem[]): void {
+    // Most namespaces have no limits.
+    if (items.length === 0) return;
     const pod = attributes.object as Pod;
     const notes: string[] = [];
-    const items = await this.#items(attributes);
     this.#requireFew(attributes, items);
     for (const item of items) {
       if (item.type !== 'Container') continue;
@@ -47,9 +57,9 @@ export class LimitRanger implements AdmissionPlugin {
     pod.metadata.annotations = { ...pod.metadata.annotations, [key]: text };
   }
 
-  async validate(attributes: AdmissionAttributes): Promise<void> {
+  #check(attributes: AdmissionAttributes, items: readonly LimitRangeItem[]): void {
+    if (items.length === 0) return;
     const failures: string[] = [];
-    const items = await this.#items(attributes);
     this.#requireFew(attributes, items);
     for (const item of items) {
       for (const usage of usages(attributes, item.type)) {
@@ -70,9 +80,9 @@ export class LimitRanger implements AdmissionPlugin {
     throw refusal(attributes, this.#options.dialect, why);
   }
 
-  async #items({ namespace }: AdmissionAttributes): Promise<LimitRangeItem[]> {
-    const ranges: readonly LimitRange[] = await this.#options.reader.list(limitranges, namespace);
-    return ranges.flatMap((range) => range.spec?.limits ?? []);
+  #items({ namespace }: AdmissionAttributes): MaybePromise<readonly LimitRangeItem[]> {
+    const ranges: MaybePromise<readonly LimitRange[]> = this.#options.reader.list(limitranges, namespace);
+    return andThen(ranges, (found) => found.flatMap((range) => range.spec?.limits ?? []));
   }
 }
 

@@ -1,6 +1,7 @@
 /** Namespaced objects need their namespace; ending namespaces take nothing new; some namespaces never end. */
 import { namespaces } from '#api/core/v1/resources.gen.js';
 import type { Namespace } from '#api/core/v1/types.gen.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { notFound } from '#apimachinery/errors/status.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
@@ -27,7 +28,7 @@ export class NamespaceLifecycle implements AdmissionPlugin {
     return operation !== 'CONNECT';
   }
 
-  async admit(attributes: AdmissionAttributes): Promise<void> {
+  admit(attributes: AdmissionAttributes): MaybePromise<void> {
     const { operation, resource, namespace, name } = attributes;
     const { dialect } = this.#options;
     if (operation === 'DELETE' && concerns(attributes, 'core', 'namespaces') && this.#immortal.has(name))
@@ -35,12 +36,17 @@ export class NamespaceLifecycle implements AdmissionPlugin {
     if (!resource.namespaced || namespace === '' || operation === 'DELETE') return;
     // Questions about rights are answered for namespaces that do not exist, too.
     if (concerns(attributes, 'authorization', 'localsubjectaccessreviews')) return;
-    const found = await this.#find(namespace);
+    return andThen(this.#find(namespace), (found) => this.#require(attributes, found));
+  }
+
+  /** Throws 404 without a namespace, and 403 for what is new in one that ends. */
+  #require(attributes: AdmissionAttributes, found: Namespace | undefined): void {
+    const { operation, namespace } = attributes;
     if (found === undefined) throw notFound({ group: '', resource: 'namespaces' }, namespace);
     if (operation !== 'CREATE' || !isEnding(found)) return;
     const error = refusal(
       attributes,
-      dialect,
+      this.#options.dialect,
       `unable to create new content in namespace ${namespace} because it is being terminated`,
     );
     error.status.details = {
@@ -56,11 +62,12 @@ export class NamespaceLifecycle implements AdmissionPlugin {
     throw error;
   }
 
-  async #find(name: string): Promise<Namespace | undefined> {
+  #find(name: string): MaybePromise<Namespace | undefined> {
     const { reader } = this.#options;
-    const cached = await reader.get(namespaces, '', name);
     // The cache may not know yet of a namespace that was made a moment ago, or of one that was made again.
-    return cached !== undefined && !isEnding(cached) ? cached : reader.get(namespaces, '', name, 'latest');
+    return andThen(reader.get(namespaces, '', name), (cached) =>
+      cached !== undefined && !isEnding(cached) ? cached : reader.get(namespaces, '', name, 'latest'),
+    );
   }
 }
 

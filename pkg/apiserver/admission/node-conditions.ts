@@ -17,13 +17,12 @@ export class TaintNodesByCondition implements AdmissionPlugin {
     return attributes.operation === 'CREATE' && concerns(attributes, 'core', 'nodes');
   }
 
-  admit(attributes: AdmissionAttributes): Promise<void> {
+  admit(attributes: AdmissionAttributes): void {
     const node = attributes.object as Node;
     const taint = { key: this.#dialect.taints.notReady, effect: 'NoSchedule' };
     const taints = node.spec?.taints ?? [];
     if (!taints.some(({ key, effect }) => key === taint.key && effect === taint.effect))
       node.spec = { ...node.spec, taints: [...taints, taint] };
-    return Promise.resolve();
   }
 }
 
@@ -47,7 +46,7 @@ export class DefaultTolerationSeconds implements AdmissionPlugin {
     return concerns(attributes, 'core', 'pods') && (operation === 'CREATE' || operation === 'UPDATE');
   }
 
-  admit(attributes: AdmissionAttributes): Promise<void> {
+  admit(attributes: AdmissionAttributes): void {
     const { spec } = attributes.object as Pod;
     const { dialect, notReadySeconds, unreachableSeconds } = this.#options;
     const tolerations = spec.tolerations ?? [];
@@ -58,9 +57,13 @@ export class DefaultTolerationSeconds implements AdmissionPlugin {
     if (added.length > 0)
       spec.tolerations = [
         ...tolerations,
-        ...added.map((more) => ({ ...more, operator: 'Exists', effect: 'NoExecute' })),
+        ...added.map(({ key, tolerationSeconds }) => ({
+          key,
+          tolerationSeconds,
+          operator: 'Exists',
+          effect: 'NoExecute',
+        })),
       ];
-    return Promise.resolve();
   }
 }
 

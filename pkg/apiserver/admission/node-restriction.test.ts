@@ -2,8 +2,8 @@ import t from 'tap';
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import { configmaps, nodes, persistentvolumeclaims, pods, serviceaccounts } from '#api/core/v1/resources.gen.js';
 import type { Node, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import type { OwnerReference } from '#api/meta/v1/types.gen.js';
-import type { ApiObjectShape } from '#api/object.js';
 import { csinodes } from '#api/storage/v1/resources.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { StatusError } from '#apimachinery/errors/status.js';
@@ -30,6 +30,7 @@ function setup(user = 'system:node:n1') {
       user: { name: user, groups: ['system:nodes'] },
       dryRun: false,
       warn: () => undefined,
+      require: () => undefined,
       ...more,
     };
     if (!plugin.handles(attributes)) return 'not looked at';

@@ -5,14 +5,16 @@ import {
   namespaces,
   nodes,
   persistentvolumeclaims,
+  persistentvolumes,
   pods,
   serviceaccounts,
 } from '#api/core/v1/resources.gen.js';
 import type { Namespace, Node, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import { runtimeclasses } from '#api/node/v1/resources.gen.js';
-import type { ApiObjectShape } from '#api/object.js';
 import { priorityclasses } from '#api/scheduling/v1/resources.gen.js';
 import { storageclasses } from '#api/storage/v1/resources.gen.js';
+import { realClock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
@@ -24,8 +26,18 @@ import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
 function setup(only: string, authorizer: Authorizer = new AlwaysAllowAuthorizer()) {
   const reader = new MemoryObjectReader();
   const plugins = admissionPlugins(
-    { dialect, reader, authorizer, random: () => 0, notReadySeconds: 300, unreachableSeconds: 60 },
-    { enabled: ['NodeRestriction'], disabled: [] },
+    {
+      dialect,
+      reader,
+      authorizer,
+      clock: realClock,
+      storageOf: () => undefined,
+      limitedByQuota: [],
+      random: () => 0,
+      notReadySeconds: 300,
+      unreachableSeconds: 60,
+    },
+    { enabled: [only], disabled: [] },
   ).filter(({ name }) => name === only);
   const admit = async (resource: ResourceDeclaration, more: Partial<AdmissionAttributes>) => {
     const attributes: AdmissionAttributes = {
@@ -37,6 +49,7 @@ function setup(only: string, authorizer: Authorizer = new AlwaysAllowAuthorizer(
       user: { name: 'alice', groups: [] },
       dryRun: false,
       warn: () => undefined,
+      require: () => undefined,
       ...more,
     };
     for (const plugin of plugins) {
@@ -233,6 +246,56 @@ t.test('defaults: tolerations, taints, classes', async (t) => {
   const kata = pod({ runtimeClassName: 'kata' });
   await runtime.admit(pods, { object: kata });
   t.match(kata.spec, { overhead: { cpu: '1' }, nodeSelector: { a: 'b' } });
+});
+
+t.test('volumes and claims are protected while they are in use', async (t) => {
+  const { admit } = setup('StorageObjectInUseProtection');
+  const claim: PersistentVolumeClaim = { metadata: { name: 'c' }, spec: {} };
+  await admit(persistentvolumeclaims, { object: claim });
+  await admit(persistentvolumeclaims, { object: claim });
+  t.strictSame(claim.metadata.finalizers, ['orch.io/pvc-protection'], 'once');
+  const volume = { metadata: { name: 'v', finalizers: ['a.b/c'] }, spec: {} };
+  await admit(persistentvolumes, { object: volume });
+  t.strictSame(volume.metadata.finalizers, ['a.b/c', 'orch.io/pv-protection']);
+  const left: PersistentVolumeClaim = { metadata: { name: 'c' }, spec: {} };
+  await admit(persistentvolumeclaims, { operation: 'UPDATE', object: left, oldObject: claim });
+  t.equal(left.metadata.finalizers, undefined, 'what updates take away stays away');
+});
+
+t.test('claims grow where their class lets them', async (t) => {
+  const { reader, admit } = setup('PersistentVolumeClaimResize');
+  reader.put(
+    storageclasses,
+    { metadata: { name: 'grows' }, provisioner: 'x', allowVolumeExpansion: true },
+    { metadata: { name: 'fixed' }, provisioner: 'x', allowVolumeExpansion: false },
+    { metadata: { name: 'silent' }, provisioner: 'x' },
+  );
+  const annotation = 'volume.beta.orch.io/storage-class';
+  const claim = (storage: string, storageClassName?: string, annotated?: string): PersistentVolumeClaim => ({
+    metadata: { name: 'c', ...(annotated === undefined ? {} : { annotations: { [annotation]: annotated } }) },
+    spec: { resources: { requests: { storage } }, ...(storageClassName === undefined ? {} : { storageClassName }) },
+    status: { phase: 'Bound' },
+  });
+  const unbound = { ...claim('1Gi', 'grows'), status: { phase: 'Pending' } };
+  const unsupported =
+    /^persistentvolumeclaims "c" is forbidden: only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize$/;
+  const rows: [what: string, old: PersistentVolumeClaim, changed: PersistentVolumeClaim, message?: RegExp][] = [
+    ['a class that lets it', claim('1Gi', 'grows'), claim('2Gi', 'grows')],
+    ['by annotation', claim('1Gi', 'fixed', 'grows'), claim('2Gi', 'fixed', 'grows')],
+    ['the same amount in other words', claim('1Gi', 'fixed'), claim('1024Mi', 'fixed')],
+    ['less is for validation', claim('2Gi', 'fixed'), claim('1Gi', 'fixed')],
+    ['not bound', unbound, claim('2Gi', 'grows'), /forbidden: Only bound persistent volume claims can be expanded$/],
+    ['a class that does not', claim('1Gi', 'fixed'), claim('2Gi', 'fixed'), unsupported],
+    ['a class that says nothing', claim('1Gi', 'silent'), claim('2Gi', 'silent'), unsupported],
+    ['a class that is not there', claim('1Gi', 'gone'), claim('2Gi', 'gone'), unsupported],
+    ['no class', claim('1Gi'), claim('2Gi'), unsupported],
+    ['another class', claim('1Gi', 'fixed'), claim('2Gi', 'grows'), unsupported],
+  ];
+  for (const [what, oldObject, object, message] of rows) {
+    const update = admit(persistentvolumeclaims, { operation: 'UPDATE', object, oldObject });
+    if (message === undefined) await t.resolves(update, what);
+    else await t.rejects(update, refused(message), what);
+  }
 });
 
 t.test('certificates', async (t) => {

@@ -1,31 +1,46 @@
 /** Every admission plugin by name, in the order in which they run. */
+
+import { resourcequotas } from '#api/core/v1/resources.gen.js';
+import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
 import {
   CertificateApproval,
   CertificateSigning,
   CertificateSubjectRestriction,
 } from '#apiserver/admission/certificates.js';
+import { PersistentVolumeClaimResize } from '#apiserver/admission/claim-resize.js';
 import { DefaultIngressClass, DefaultStorageClass } from '#apiserver/admission/default-classes.js';
 import { LimitRanger } from '#apiserver/admission/limit-ranger.js';
+import type { LimitedResource } from '#apiserver/admission/limited-resources.js';
 import { NamespaceLifecycle } from '#apiserver/admission/namespace-lifecycle.js';
 import { DefaultTolerationSeconds, TaintNodesByCondition } from '#apiserver/admission/node-conditions.js';
 import { NodeRestriction } from '#apiserver/admission/node-restriction.js';
 import { PodPriority } from '#apiserver/admission/pod-priority.js';
+import { ResourceQuotaAdmission } from '#apiserver/admission/resource-quota.js';
 import { RuntimeClassAdmission } from '#apiserver/admission/runtime-class.js';
 import { ServiceAccountAdmission } from '#apiserver/admission/service-account.js';
+import { StorageObjectInUseProtection } from '#apiserver/admission/storage-in-use.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+import { QuotaEvaluators } from '#quota/evaluators.js';
+import type { ResourceStorage } from '#storage/resource-storage.js';
 
 export interface PluginDependencies {
   readonly dialect: Dialect;
   readonly reader: ObjectReader;
   readonly authorizer: Authorizer;
+  readonly clock: Clock;
+  /** Where the objects of a resource are; undefined where the server has none. */
+  readonly storageOf: (resource: ResourceDeclaration) => ResourceStorage | undefined;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   /** `--default-not-ready-toleration-seconds`, `--default-unreachable-toleration-seconds`. */
   readonly notReadySeconds: number;
   readonly unreachableSeconds: number;
+  /** What may be used only where a quota covers it. */
+  readonly limitedByQuota: readonly LimitedResource[];
 }
 
 interface PluginRow {
@@ -42,11 +57,27 @@ const plugins: Readonly<Record<string, PluginRow>> = {
   Priority: { byDefault: true, make: (d) => new PodPriority(d) },
   DefaultTolerationSeconds: { byDefault: true, make: (d) => new DefaultTolerationSeconds(d) },
   DefaultStorageClass: { byDefault: true, make: (d) => new DefaultStorageClass(d) },
+  StorageObjectInUseProtection: { byDefault: true, make: (d) => new StorageObjectInUseProtection(d.dialect) },
+  PersistentVolumeClaimResize: { byDefault: true, make: (d) => new PersistentVolumeClaimResize(d) },
   RuntimeClass: { byDefault: true, make: (d) => new RuntimeClassAdmission(d) },
   CertificateApproval: { byDefault: true, make: (d) => new CertificateApproval(d) },
   CertificateSigning: { byDefault: true, make: (d) => new CertificateSigning(d) },
   CertificateSubjectRestriction: { byDefault: true, make: (d) => new CertificateSubjectRestriction(d.dialect) },
   DefaultIngressClass: { byDefault: true, make: (d) => new DefaultIngressClass(d) },
+  // Last: it counts what all others let through.
+  ResourceQuota: {
+    byDefault: true,
+    make: ({ dialect, clock, storageOf, limitedByQuota: limited }) => {
+      const evaluators = new QuotaEvaluators(dialect);
+      return new ResourceQuotaAdmission({
+        dialect,
+        clock,
+        evaluators,
+        quotas: () => storageOf(resourcequotas),
+        limited,
+      });
+    },
+  },
 };
 
 /** Names that release 1.24 knows and that nothing acts on any more: what took their place. */
@@ -66,14 +97,11 @@ const inertPlugins: readonly string[] = [
   'NamespaceAutoProvision',
   'NamespaceExists',
   'OwnerReferencesPermissionEnforcement',
-  'PersistentVolumeClaimResize',
   'PersistentVolumeLabel',
   'PodNodeSelector',
   'PodSecurity',
   'PodTolerationRestriction',
-  'ResourceQuota',
   'SecurityContextDeny',
-  'StorageObjectInUseProtection',
   'ValidatingAdmissionWebhook',
 ];
 

@@ -2,6 +2,7 @@
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { priorityclasses } from '#api/scheduling/v1/resources.gen.js';
 import type { PriorityClass } from '#api/scheduling/v1/types.gen.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
@@ -35,7 +36,7 @@ export class PodPriority implements AdmissionPlugin {
     return concerns(attributes, 'scheduling', 'priorityclasses') && (operation === 'CREATE' || operation === 'UPDATE');
   }
 
-  async admit(attributes: AdmissionAttributes): Promise<void> {
+  admit(attributes: AdmissionAttributes): MaybePromise<void> {
     if (!concerns(attributes, 'core', 'pods')) return;
     const { spec } = attributes.object as Pod;
     if (attributes.operation === 'UPDATE') {
@@ -46,7 +47,12 @@ export class PodPriority implements AdmissionPlugin {
         spec.preemptionPolicy = old.preemptionPolicy;
       return;
     }
-    const priority = await this.#priorityOf(attributes, spec.priorityClassName ?? '');
+    const found = this.#priorityOf(attributes, spec.priorityClassName ?? '');
+    return andThen(found, (priority) => this.#set(attributes, priority));
+  }
+
+  #set(attributes: AdmissionAttributes, priority: Priority): void {
+    const { spec } = attributes.object as Pod;
     if (priority.name !== '') spec.priorityClassName = priority.name;
     this.#accept(attributes, spec.priority, priority.value, 'integer value of priority');
     this.#accept(attributes, spec.preemptionPolicy, priority.preemptionPolicy, 'string value of PreemptionPolicy');
@@ -54,11 +60,16 @@ export class PodPriority implements AdmissionPlugin {
     spec.preemptionPolicy = priority.preemptionPolicy;
   }
 
-  async validate(attributes: AdmissionAttributes): Promise<void> {
+  validate(attributes: AdmissionAttributes): MaybePromise<void> {
     if (!concerns(attributes, 'scheduling', 'priorityclasses')) return;
     const wanted = attributes.object as PriorityClass;
     if (wanted.globalDefault !== true) return;
-    const others = await this.#options.reader.list(priorityclasses);
+    return andThen(this.#options.reader.list(priorityclasses), (others) => this.#only(attributes, others));
+  }
+
+  /** There is one default at most. */
+  #only(attributes: AdmissionAttributes, others: readonly PriorityClass[]): void {
+    const wanted = attributes.object as PriorityClass;
     const other = others.find((found) => found.globalDefault === true && found.metadata.name !== wanted.metadata.name);
     if (other === undefined) return;
     const why = `PriorityClass ${other.metadata.name} is already marked as default. Only one default can exist`;
@@ -77,13 +88,14 @@ export class PodPriority implements AdmissionPlugin {
     throw refusal(attributes, this.#options.dialect, why);
   }
 
-  async #priorityOf(attributes: AdmissionAttributes, name: string): Promise<Priority> {
+  #priorityOf(attributes: AdmissionAttributes, name: string): MaybePromise<Priority> {
+    return name === ''
+      ? andThen(this.#options.reader.list(priorityclasses), defaultPriority)
+      : this.#namedPriority(attributes, name);
+  }
+
+  async #namedPriority(attributes: AdmissionAttributes, name: string): Promise<Priority> {
     const { reader, dialect } = this.#options;
-    if (name === '') {
-      const classes = await reader.list(priorityclasses);
-      const defaults = classes.filter((found) => found.globalDefault === true).sort((a, b) => a.value - b.value);
-      return defaults[0] === undefined ? noClass : priorityOf(defaults[0]);
-    }
     const found =
       systemPriorityClasses.find((own) => own.metadata.name === name) ??
       (await reader.get(priorityclasses, '', name)) ??
@@ -91,6 +103,15 @@ export class PodPriority implements AdmissionPlugin {
     if (found === undefined) throw refusal(attributes, dialect, `no PriorityClass with name ${name} was found`);
     return priorityOf(found);
   }
+}
+
+/** Of pods that name none: the default class's, the least of several. */
+function defaultPriority(classes: readonly PriorityClass[]): Priority {
+  let least: PriorityClass | undefined;
+  for (const found of classes) {
+    if (found.globalDefault === true && (least === undefined || found.value < least.value)) least = found;
+  }
+  return least === undefined ? noClass : priorityOf(least);
 }
 
 function priorityOf(found: PriorityClass): Priority {

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import { clusterrolebindings, clusterroles, rolebindings, roles } from '#api/rbac/v1/resources.gen.js';
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role } from '#api/rbac/v1/types.gen.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
@@ -45,6 +45,7 @@ async function start(t: Test, rules: PolicyRule[]) {
       object,
       ...(oldObject && { oldObject }),
       warn: () => undefined,
+      require: () => undefined,
     };
     if (!plugin.handles(attributes)) return 'not looked at';
     return plugin.validate(attributes).then(

@@ -2,7 +2,7 @@
  * Nobody hands out rights that they do not have: whoever writes a role needs all its rules (or the verb `escalate`),
  * whoever writes a binding needs all rules of its role (or the verb `bind` on it).
  */
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import type { ClusterRole, PolicyRule, RoleBinding, RoleRef } from '#api/rbac/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';

@@ -1,5 +1,5 @@
 /** What admission plugins share: who is asked about, and how they refuse. */
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Dialect, GroupKey } from '#apimachinery/dialect.js';
 import { forbidden, type Qualified, type StatusError } from '#apimachinery/errors/status.js';
 import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
@@ -18,7 +18,7 @@ export function concerns(
   );
 }
 
-export function qualifiedOf(attributes: AdmissionAttributes, dialect: Dialect): Qualified {
+function qualifiedOf(attributes: AdmissionAttributes, dialect: Dialect): Qualified {
   return { group: dialect.groupName(attributes.resource.group), resource: attributes.resource.resource };
 }
 

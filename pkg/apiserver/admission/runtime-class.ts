@@ -2,6 +2,7 @@
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import type { RuntimeClass } from '#api/node/v1/types.gen.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
@@ -24,10 +25,17 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
     return attributes.operation === 'CREATE' && concerns(attributes, 'core', 'pods');
   }
 
-  async admit(attributes: AdmissionAttributes): Promise<void> {
-    const { spec } = attributes.object as Pod;
-    const found = await this.#classOf(attributes);
+  admit(attributes: AdmissionAttributes): MaybePromise<void> {
+    return andThen(this.#classOf(attributes), (found) => this.#apply(attributes, found));
+  }
+
+  validate(attributes: AdmissionAttributes): MaybePromise<void> {
+    return andThen(this.#classOf(attributes), (found) => this.#check(attributes, found));
+  }
+
+  #apply(attributes: AdmissionAttributes, found: RuntimeClass | undefined): void {
     if (found === undefined) return;
+    const { spec } = attributes.object as Pod;
     const { overhead, scheduling } = found;
     if (overhead?.podFixed !== undefined) {
       if (spec.overhead !== undefined && !sameAmounts(spec.overhead, overhead.podFixed))
@@ -52,9 +60,9 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
     if (tolerations.length > 0) spec.tolerations = [...(spec.tolerations ?? []), ...tolerations];
   }
 
-  async validate(attributes: AdmissionAttributes): Promise<void> {
+  #check(attributes: AdmissionAttributes, found: RuntimeClass | undefined): void {
     const { spec } = attributes.object as Pod;
-    const overhead = (await this.#classOf(attributes))?.overhead?.podFixed;
+    const overhead = found?.overhead?.podFixed;
     if (spec.overhead === undefined || Object.keys(spec.overhead).length === 0) return;
     if (overhead === undefined)
       throw refusal(
@@ -64,10 +72,14 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
       );
   }
 
-  async #classOf(attributes: AdmissionAttributes): Promise<RuntimeClass | undefined> {
-    const { reader, dialect } = this.#options;
+  /** Hardly any pod names one. */
+  #classOf(attributes: AdmissionAttributes): MaybePromise<RuntimeClass | undefined> {
     const name = (attributes.object as Pod).spec.runtimeClassName;
-    if (name === undefined || name === '') return undefined;
+    return name === undefined || name === '' ? undefined : this.#named(attributes, name);
+  }
+
+  async #named(attributes: AdmissionAttributes, name: string): Promise<RuntimeClass> {
+    const { reader, dialect } = this.#options;
     const found =
       (await reader.get(runtimeclasses, '', name)) ?? (await reader.get(runtimeclasses, '', name, 'latest'));
     if (found !== undefined) return found;

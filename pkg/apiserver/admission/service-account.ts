@@ -1,11 +1,12 @@
 /** Gives every pod a service account, and its containers the account's token, root certificate and namespace. */
 import { serviceaccounts } from '#api/core/v1/resources.gen.js';
 import type { Container, Pod, ServiceAccount, Volume } from '#api/core/v1/types.gen.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { generateName } from '#apimachinery/generate-name.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
-import { generateName } from '#apiserver/resources/generate-name.js';
 import { podTokenExpirationSeconds } from '#apiserver/serviceaccount/token-issuer.js';
 
 export interface ServiceAccountOptions {
@@ -30,7 +31,7 @@ export class ServiceAccountAdmission implements AdmissionPlugin {
     return attributes.operation === 'CREATE' && concerns(attributes, 'core', 'pods');
   }
 
-  async admit(attributes: AdmissionAttributes): Promise<void> {
+  admit(attributes: AdmissionAttributes): MaybePromise<void> {
     const pod = attributes.object as Pod;
     if (this.#isMirror(pod)) return;
     const { spec } = pod;
@@ -39,16 +40,20 @@ export class ServiceAccountAdmission implements AdmissionPlugin {
     spec.serviceAccountName = name === '' ? defaultAccount : name;
     // The field's old name says the same.
     spec.serviceAccount = spec.serviceAccountName;
-    const account = await this.#account(attributes, spec.serviceAccountName);
+    return andThen(this.#account(attributes, spec.serviceAccountName), (account) => this.#use(pod, account));
+  }
+
+  #use(pod: Pod, account: ServiceAccount): void {
+    const { spec } = pod;
     if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true) this.#mount(pod);
     const pullSecrets = account.imagePullSecrets ?? [];
     if ((spec.imagePullSecrets ?? []).length === 0 && pullSecrets.length > 0)
       spec.imagePullSecrets = pullSecrets.map(({ name }) => ({ ...(name === undefined ? {} : { name }) }));
   }
 
-  validate(attributes: AdmissionAttributes): Promise<void> {
+  validate(attributes: AdmissionAttributes): void {
     const pod = attributes.object as Pod;
-    if (!this.#isMirror(pod)) return Promise.resolve();
+    if (!this.#isMirror(pod)) return;
     const { dialect } = this.#options;
     // What a node writes about its own static pods must not give those pods anybody's rights.
     if ((pod.spec.serviceAccountName ?? '') !== '')
@@ -58,20 +63,29 @@ export class ServiceAccountAdmission implements AdmissionPlugin {
     );
     if (projected)
       throw refusal(attributes, dialect, 'a mirror pod may not use ServiceAccountToken volume projections');
-    return Promise.resolve();
   }
 
   #isMirror(pod: Pod): boolean {
     return pod.metadata.annotations?.[this.#options.dialect.annotations.configMirror] !== undefined;
   }
 
-  async #account(attributes: AdmissionAttributes, name: string): Promise<ServiceAccount> {
-    const { reader, dialect } = this.#options;
+  #account(attributes: AdmissionAttributes, name: string): MaybePromise<ServiceAccount> {
+    const { reader } = this.#options;
     const { namespace } = attributes;
-    const found =
-      (await reader.get(serviceaccounts, namespace, name)) ??
-      (await reader.get(serviceaccounts, namespace, name, 'latest'));
-    if (found !== undefined) return found;
+    return andThen(
+      reader.get(serviceaccounts, namespace, name),
+      (cached) =>
+        cached ??
+        andThen(
+          reader.get(serviceaccounts, namespace, name, 'latest'),
+          (found) => found ?? this.#missing(attributes, name),
+        ),
+    );
+  }
+
+  #missing(attributes: AdmissionAttributes, name: string): never {
+    const { dialect } = this.#options;
+    const { namespace } = attributes;
     const why = `error looking up service account ${namespace}/${name}: serviceaccount ${JSON.stringify(name)} not found`;
     throw refusal(attributes, dialect, why);
   }

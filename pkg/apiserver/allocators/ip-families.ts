@@ -1,7 +1,7 @@
 /** Fills `ipFamilies` and `ipFamilyPolicy` from what the client asked for and what the cluster has. Pure. */
-import { isIPv6 } from 'node:net';
 import type { Service } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { ipFamily } from '#apimachinery/net/ip.js';
 import { headlessIP, type IpFamily, isHeadless, needsClusterIP } from '#apiserver/allocators/service-fields.js';
 
 const otherFamily: Record<IpFamily, IpFamily> = { IPv4: 'IPv6', IPv6: 'IPv4' };
@@ -20,7 +20,7 @@ export function resolveFamilies(
   const given = (spec.clusterIPs ?? []).filter((ip) => ip !== '' && ip !== headlessIP);
   const families = [...(spec.ipFamilies ?? [])];
   // Addresses that are asked for decide the families that are left open.
-  for (const [i, ip] of given.entries()) families[i] ??= isIPv6(ip) ? 'IPv6' : 'IPv4';
+  for (const [i, ip] of given.entries()) families[i] ??= ipFamily(ip) === 6 ? 'IPv6' : 'IPv4';
   const primary = (families[0] ?? configured[0] ?? 'IPv4') as IpFamily;
   if (families.length === 0) families.push(primary);
   if (spec.ipFamilyPolicy === undefined) {

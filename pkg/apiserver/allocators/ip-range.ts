@@ -1,6 +1,5 @@
 /** A range of IP addresses given as a CIDR, as numbers. */
-import { isIP, isIPv4 } from 'node:net';
-import { addressBytes } from '#daemon/pki/certificate.js';
+import { addressBytes, formatAddress, ipFamily } from '#apimachinery/net/ip.js';
 
 /** Addresses beyond this many are not handed out: a bitmap of 64 Ki addresses is 8 kB. */
 const maxAddresses = 65_536;
@@ -14,7 +13,7 @@ export class IpRange {
   /** Throws RangeError for anything but a CIDR with room for at least two addresses to hand out. */
   constructor(cidr: string) {
     const [address = '', prefix = '', ...rest] = cidr.split('/');
-    const version = isIP(address);
+    const version = ipFamily(address);
     const bits = version === 4 ? 32 : 128;
     const length = Number(prefix);
     if (version === 0 || rest.length > 0 || !/^\d+$/.test(prefix) || length > bits)
@@ -39,30 +38,16 @@ export class IpRange {
 
   /** The offset of an address, undefined outside of what can be handed out. Throws nothing. */
   offsetOf(address: string): number | undefined {
-    if (isIP(address) === 0 || isIPv4(address) !== (this.family === 'IPv4')) return undefined;
+    if (ipFamily(address) !== (this.family === 'IPv4' ? 4 : 6)) return undefined;
     const offset = number(address) - this.#base - 1n;
     return offset >= 0n && offset < BigInt(this.size) ? Number(offset) : undefined;
   }
 }
 
 function number(address: string): bigint {
-  return BigInt(`0x${addressBytes(address).toString('hex')}`);
+  return BigInt(`0x${Buffer.from(addressBytes(address) ?? []).toString('hex')}`);
 }
 
 function text(value: bigint, family: 'IPv4' | 'IPv6'): string {
-  const hex = value.toString(16).padStart(family === 'IPv4' ? 8 : 32, '0');
-  if (family === 'IPv4') return (hex.match(/../g) ?? []).map((byte) => Number.parseInt(byte, 16)).join('.');
-  return compress((hex.match(/.{4}/g) ?? []).map((group) => Number.parseInt(group, 16).toString(16)));
-}
-
-/** RFC 5952: the longest run of at least two zero groups becomes `::`. */
-function compress(groups: readonly string[]): string {
-  let best = { start: -1, length: 1 };
-  for (let start = 0; start < groups.length; start += 1) {
-    let length = 0;
-    while (groups[start + length] === '0') length += 1;
-    if (length > best.length) best = { start, length };
-  }
-  if (best.start < 0) return groups.join(':');
-  return `${groups.slice(0, best.start).join(':')}::${groups.slice(best.start + best.length).join(':')}`;
+  return formatAddress(Buffer.from(value.toString(16).padStart(family === 'IPv4' ? 8 : 32, '0'), 'hex'));
 }

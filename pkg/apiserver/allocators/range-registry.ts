@@ -43,7 +43,7 @@ export class RangeFullError extends Error {
   override readonly name = 'RangeFullError';
 }
 
-export class RangeChangedError extends Error {
+class RangeChangedError extends Error {
   override readonly name = 'RangeChangedError';
 }
 

@@ -1,6 +1,6 @@
 /** What Services hold, held against each other and against the ranges. Pure; words as in 1.24. */
-import { isIP } from 'node:net';
 import type { Service } from '#api/core/v1/types.gen.js';
+import { ipFamily } from '#apimachinery/net/ip.js';
 import type { IpRange } from '#apiserver/allocators/ip-range.js';
 import type { NodePortRange } from '#apiserver/allocators/node-ports.js';
 import { heldIPs, heldPorts } from '#apiserver/allocators/service-fields.js';
@@ -80,7 +80,7 @@ export function heldAddresses(services: readonly Service[], range: IpRange): Hel
   const version = range.family === 'IPv4' ? 4 : 6;
   return examine(
     services,
-    (service) => heldIPs(service).filter((ip) => isIP(ip) === version),
+    (service) => heldIPs(service).filter((ip) => ipFamily(ip) === version),
     (ip) => range.offsetOf(ip),
     addressWords(range),
   );

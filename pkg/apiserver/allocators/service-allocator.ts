@@ -1,6 +1,6 @@
 /** Gives Services their cluster IPs and node ports when they are written, and takes them back when they are gone. */
 import type { Service } from '#api/core/v1/types.gen.js';
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import { type FieldFailure, internalError, invalid } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import { resolveFamilies } from '#apiserver/allocators/ip-families.js';

@@ -15,7 +15,7 @@ import { RequestAuthenticator } from '#apiserver/authentication/union.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
 import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
 import { metricsText } from '#daemon/metrics/registry.js';
-import { createAuthority, issueCertificate, type KeyCertificate } from '#daemon/pki/certificate.js';
+import { createAuthority, issueCertificate, type KeyCertificate } from '#pki/certificate.js';
 
 const request = (more: Partial<ApiRequest> = {}): ApiRequest => ({
   method: 'GET',
@@ -55,10 +55,14 @@ t.test('bearer tokens: header, WebSocket subprotocol, wrong token, anonymous', a
   const protocol = `base64url.bearer.authorization.orch.io.${Buffer.from('secret').toString('base64url')}`;
   const headers = { upgrade: 'websocket', 'sec-websocket-protocol': `v4.channel.k8s.io, ${protocol}` };
   t.same(await server.authenticate(request({ headers })), alice);
-  await t.rejects(server.authenticate(bearer('wrong')), unauthorized, 'wrong credentials are not anonymous');
+  await t.rejects(
+    async () => server.authenticate(bearer('wrong')),
+    unauthorized,
+    'wrong credentials are not anonymous',
+  );
   t.same(await server.authenticate(request()), { name: 'system:anonymous', groups: ['system:unauthenticated'] });
   const strict = new RequestAuthenticator({ dialect, clock, members: [member], anonymous: false, metrics });
-  await t.rejects(strict.authenticate(request()), unauthorized);
+  await t.rejects(async () => strict.authenticate(request()), unauthorized);
   const user = { name: 'loop', groups: ['system:masters'] };
   t.same((await strict.authenticate(request({ user }))).groups, ['system:masters', 'system:authenticated']);
   const lines = (await metricsText(registry)).split('\n');
@@ -125,6 +129,26 @@ t.test('client certificates', async (t) => {
   await t.rejects(ask(der(foreign)), unauthorized, 'an authority itself');
   await t.rejects(ask(Buffer.from('garbage')), unauthorized, 'garbage');
   t.throws(() => new CertificatePool({ bundle: '', clock: realClock }), RangeError);
+});
+
+t.test('a clock that was wrong is forgiven as soon as it is right', async (t) => {
+  const created = Date.parse('2030-01-01T00:00:00Z');
+  const ca = await createAuthority({ commonName: 'ca', now: created });
+  const subject = { commonName: 'alice', organizations: [] };
+  const certificate = der(await issueCertificate(ca, { subject, usages: ['client'], now: created }));
+  const decade = 3653 * 24 * 3600_000;
+  for (const [name, wrong] of [
+    ['before the authority was made', created - decade],
+    ['after it has expired', created + 10 * decade],
+  ] as const) {
+    let now = wrong;
+    const pool = new CertificatePool({ bundle: ca.certificate, clock: { ...realClock, now: () => now } });
+    t.same(pool.verify(certificate), { ok: false, reason: 'the certificate is signed by an unknown authority' }, name);
+    now = created + 60_000;
+    t.same(pool.verify(certificate), { ok: true, subject }, `${name}, and then set right`);
+    now = wrong;
+    t.equal(pool.verify(certificate).ok, false, `${name} again`);
+  }
 });
 
 t.test('request headers of a front proxy', async (t) => {

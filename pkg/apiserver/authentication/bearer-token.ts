@@ -1,15 +1,15 @@
 /** Takes the token out of a request and asks the kinds of tokens about it. */
 import { hash } from 'node:crypto';
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Clock } from '#apimachinery/clock.js';
+import { LruCache } from '#apimachinery/collections/lru-cache.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { unauthorized } from '#apimachinery/errors/status.js';
-import type { MaybePromise } from '#apimachinery/maybe-promise.js';
 import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import type { TokenCacheMetrics } from '#apiserver/authentication/metrics.js';
 import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
 import { tokenSubprotocolPrefix } from '#apiserver/http/token-subprotocol.js';
-import { BoundedCache } from '#apiserver/objects/bounded-cache.js';
 
 export interface BearerTokenOptions {
   readonly dialect: Dialect;
@@ -34,14 +34,14 @@ interface Known {
 export class BearerTokenAuthenticator implements Authenticator, TokenAuthenticator {
   readonly #options: BearerTokenOptions;
   readonly #ttlMs: number;
-  readonly #cache: BoundedCache<Known>;
+  readonly #cache: LruCache<string, Known>;
   /** The last header of each connection: whoever sends the same one again need not have it digested again. */
   readonly #recent = new WeakMap<object, Known & { readonly header: string }>();
 
   constructor(options: BearerTokenOptions) {
     this.#options = options;
     this.#ttlMs = options.cacheTtlMs ?? defaultTtlMs;
-    this.#cache = new BoundedCache({ clock: options.clock, size: 4096, ttlMs: this.#ttlMs });
+    this.#cache = new LruCache({ limit: 4096, age: { clock: options.clock, ttlMs: () => this.#ttlMs } });
   }
 
   authenticate(request: ApiRequest): MaybePromise<UserInfo | undefined> {
@@ -114,7 +114,7 @@ export class BearerTokenAuthenticator implements Authenticator, TokenAuthenticat
  * From `Authorization: Bearer …`, or, as browsers cannot set that header on WebSockets, from the subprotocol
  * `base64url.bearer.authorization.<domain>.<token in base64url>`.
  */
-export function bearerToken(request: Pick<ApiRequest, 'headers'>, dialect: Dialect): string | undefined {
+function bearerToken(request: Pick<ApiRequest, 'headers'>, dialect: Dialect): string | undefined {
   const match = /^bearer +(\S+) *$/i.exec(request.headers['authorization'] ?? '');
   if (match !== null) return match[1];
   if (request.headers['upgrade']?.toLowerCase() !== 'websocket') return undefined;

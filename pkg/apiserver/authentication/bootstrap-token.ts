@@ -1,7 +1,8 @@
 /** Users by bootstrap token (`<id>.<secret>`): secrets of a type of their own in the system namespace. */
 import { timingSafeEqual } from 'node:crypto';
 import { secrets } from '#api/core/v1/resources.gen.js';
-import { type Clock, parseTime } from '#apimachinery/clock.js';
+import { bootstrapTokenExpiryMs, bootstrapTokenText } from '#api/core/v1/secret/bootstrap-token.js';
+import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
@@ -32,10 +33,9 @@ export class BootstrapTokenAuthenticator implements TokenAuthenticator {
     const secret = await reader.get(secrets, dialect.namespaces.system, `bootstrap-token-${id}`);
     if (secret?.type !== dialect.secretTypes.bootstrapToken || secret.metadata.deletionTimestamp !== undefined)
       return undefined;
-    const text = (key: string) => Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
+    const text = (key: string) => bootstrapTokenText(secret, key);
     if (text('token-id') !== id || !sameText(text('token-secret'), wanted)) return undefined;
-    const expiration = text('expiration');
-    if (expiration !== '' && !(parseTime(expiration) > clock.now())) return undefined;
+    if (bootstrapTokenExpiryMs(secret) <= clock.now()) return undefined;
     if (text('usage-bootstrap-authentication') !== 'true') return undefined;
     const extra = text('auth-extra-groups')
       .split(',')

@@ -3,11 +3,12 @@
 import { hash, X509Certificate } from 'node:crypto';
 import { certificatesInPem } from '#apimachinery/asn1/pem.js';
 import type { Clock } from '#apimachinery/clock.js';
+import { LruCache } from '#apimachinery/collections/lru-cache.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { BoundedCache } from '#apiserver/objects/bounded-cache.js';
-import { certificateTimes, clientAuthOid } from '#daemon/pki/certificate.js';
-import type { DistinguishedName } from '#daemon/pki/distinguished-name.js';
-import { certificateSubject } from '#daemon/pki/ensure.js';
+import { clientAuthOid } from '#pki/certificate.js';
+import type { DistinguishedName } from '#pki/distinguished-name.js';
+import { certificateSubject } from '#pki/ensure.js';
+import { certificateTimes } from '#pki/x509.js';
 
 export interface CertificatePoolOptions {
   /** PEM bundle. */
@@ -19,32 +20,41 @@ export type CertificateVerdict =
   | { readonly ok: true; readonly subject: DistinguishedName }
   | { readonly ok: false; readonly reason: string };
 
-interface Authority {
-  readonly certificate: X509Certificate;
+/** ms since the epoch. */
+interface Validity {
   readonly notBefore: number;
   readonly notAfter: number;
 }
 
-interface Verified {
-  readonly verdict: CertificateVerdict;
-  readonly notBefore: number;
-  readonly notAfter: number;
+interface Authority extends Validity {
+  readonly certificate: X509Certificate;
 }
+
+/** What holds of a certificate whatever the time is: the clock may be wrong now, and right the next time. */
+type Checked =
+  | { readonly refused: string }
+  | {
+      readonly subject: DistinguishedName;
+      readonly validity: Validity;
+      /** Of the authorities that signed it. */
+      readonly authorities: readonly Validity[];
+    };
 
 const anyUsageOid = '2.5.29.37.0';
+const unknownAuthority = 'the certificate is signed by an unknown authority';
 
 export class CertificatePool {
   readonly #authorities: readonly Authority[];
   readonly #clock: Clock;
   /** A connection's certificate comes with each of its requests: the signatures are checked once. */
-  readonly #cache: BoundedCache<Verified>;
+  readonly #cache: LruCache<string, Checked>;
   /** All requests of a connection come with the same bytes, which nobody changes. */
   readonly #digests = new WeakMap<Buffer, string>();
 
   /** Throws RangeError when the bundle holds no certificate, and node:crypto's errors for damaged ones. */
   constructor(options: CertificatePoolOptions) {
     this.#clock = options.clock;
-    this.#cache = new BoundedCache({ clock: options.clock, size: 4096, ttlMs: 3600_000 });
+    this.#cache = new LruCache({ limit: 4096, age: { clock: options.clock, ttlMs: () => 3600_000 } });
     this.#authorities = certificatesInPem(options.bundle).map((der) => ({
       certificate: new X509Certificate(der),
       ...certificateTimes(der),
@@ -55,15 +65,18 @@ export class CertificatePool {
   /** Checks signature, validity and client usage of a certificate in DER. Never throws. */
   verify(der: Buffer): CertificateVerdict {
     const key = this.#digest(der);
-    let verified = this.#cache.get(key);
-    if (verified === undefined) {
-      verified = this.#check(der);
-      this.#cache.set(key, verified);
+    let checked = this.#cache.get(key);
+    if (checked === undefined) {
+      checked = this.#check(der);
+      this.#cache.set(key, checked);
     }
+    if ('refused' in checked) return refusal(checked.refused);
     const now = this.#clock.now();
-    if (now < verified.notBefore) return { ok: false, reason: 'the certificate is not valid yet' };
-    if (now > verified.notAfter) return { ok: false, reason: 'the certificate has expired' };
-    return verified.verdict;
+    const { subject, validity, authorities } = checked;
+    if (!authorities.some((authority) => isValid(authority, now))) return refusal(unknownAuthority);
+    if (now < validity.notBefore) return refusal('the certificate is not valid yet');
+    if (now > validity.notAfter) return refusal('the certificate has expired');
+    return { ok: true, subject };
   }
 
   #digest(der: Buffer): string {
@@ -75,31 +88,30 @@ export class CertificatePool {
     return digest;
   }
 
-  #check(der: Buffer): Verified {
-    const always = { notBefore: Number.NEGATIVE_INFINITY, notAfter: Number.POSITIVE_INFINITY };
-    const refused = (reason: string): Verified => ({ verdict: { ok: false, reason }, ...always });
+  #check(der: Buffer): Checked {
     try {
       const certificate = new X509Certificate(der);
       const usages = certificate.keyUsage as string[] | undefined;
       if (!usages?.some((usage) => usage === clientAuthOid || usage === anyUsageOid))
-        return refused('the certificate is not meant for clients');
-      if (!this.#issued(certificate)) return refused('the certificate is signed by an unknown authority');
-      return { verdict: { ok: true, subject: certificateSubject(der) }, ...certificateTimes(der) };
+        return { refused: 'the certificate is not meant for clients' };
+      const authorities = this.#authorities.filter((authority) => hasSigned(authority.certificate, certificate));
+      if (authorities.length === 0) return { refused: unknownAuthority };
+      return { subject: certificateSubject(der), validity: certificateTimes(der), authorities };
     } catch (error) {
-      return refused(`the certificate cannot be read: ${messageOf(error)}`);
+      return { refused: `the certificate cannot be read: ${messageOf(error)}` };
     }
   }
+}
 
-  /** True when an authority of the pool that is valid now signed it: all in the pool are trusted, self-signed or not. */
-  #issued(certificate: X509Certificate): boolean {
-    const now = this.#clock.now();
-    return this.#authorities.some(
-      (authority) =>
-        now >= authority.notBefore &&
-        now <= authority.notAfter &&
-        authority.certificate.ca &&
-        certificate.checkIssued(authority.certificate) &&
-        certificate.verify(authority.certificate.publicKey),
-    );
-  }
+/** All in the pool are trusted, self-signed or not. */
+function hasSigned(authority: X509Certificate, certificate: X509Certificate): boolean {
+  return authority.ca && certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
+}
+
+function isValid({ notBefore, notAfter }: Validity, now: number): boolean {
+  return notBefore <= now && now <= notAfter;
+}
+
+function refusal(reason: string): CertificateVerdict {
+  return { ok: false, reason };
 }

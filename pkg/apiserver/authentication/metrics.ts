@@ -104,3 +104,13 @@ export function tokenCacheMetrics(registry: Registry): TokenCacheMetrics {
     },
   };
 }
+
+/** Counts uses of tokens that are kept in secrets. */
+export function secretTokenUses(registry: Registry): () => void {
+  const uses = new PlainCounter(registry, {
+    name: 'serviceaccount_legacy_tokens_total',
+    help: '[ALPHA] Cumulative legacy service account tokens used',
+    labelNames: [],
+  }).labels();
+  return () => uses.inc();
+}

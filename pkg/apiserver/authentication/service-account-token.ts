@@ -1,6 +1,6 @@
 /** Users by service account token: the signature, and whether all that the token is bound to still exists. */
 import { pods, secrets, serviceaccounts } from '#api/core/v1/resources.gen.js';
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import { type Clock, parseTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { unauthorized } from '#apimachinery/errors/status.js';
@@ -9,7 +9,7 @@ import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import { type BoundName, readClaims, serviceAccountUser, type TokenClaims } from '#apiserver/serviceaccount/claims.js';
-import { type JwtKey, readJwt, verifyJwt } from '#apiserver/serviceaccount/jwt.js';
+import { type JwtKey, readJwt, verifyJwt } from '#pki/jwt.js';
 
 export interface ServiceAccountTokenOptions {
   readonly dialect: Dialect;

@@ -6,7 +6,7 @@ import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
 import { withGeneralGroup } from '#apiserver/authentication/union.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
-import { readJwt } from '#apiserver/serviceaccount/jwt.js';
+import { readJwt } from '#pki/jwt.js';
 
 export interface TokenReviewOptions {
   readonly dialect: Dialect;

@@ -1,4 +1,5 @@
 /** Composes authenticators: in-process users first, then each kind of credentials, then nobody in particular. */
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { unauthorized } from '#apimachinery/errors/status.js';
@@ -6,29 +7,43 @@ import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import type { AuthenticationMetrics } from '#apiserver/authentication/metrics.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
 
-export const anonymousUser = 'system:anonymous';
+const anonymousUser = 'system:anonymous';
+
+interface Failure {
+  readonly error: unknown;
+}
 
 /** Asks each in turn; the first user wins. Wrong credentials count only when no other credentials are right. */
-export class UnionAuthenticator implements Authenticator {
+class UnionAuthenticator implements Authenticator {
   readonly #members: readonly Authenticator[];
 
   constructor(members: readonly Authenticator[]) {
     this.#members = members;
   }
 
-  async authenticate(request: ApiRequest): Promise<UserInfo | undefined> {
-    let failure: { readonly error: unknown } | undefined;
-    for (const member of this.#members) {
-      try {
-        const answer = member.authenticate(request);
-        const user = answer instanceof Promise ? await answer : answer;
-        if (user !== undefined) return user;
-      } catch (error) {
-        failure ??= { error };
-      }
+  authenticate(request: ApiRequest): MaybePromise<UserInfo | undefined> {
+    return this.#ask(request, 0, undefined);
+  }
+
+  /** Asks the members from that place on; `failure` is the first of those before it. */
+  #ask(request: ApiRequest, place: number, failure: Failure | undefined): MaybePromise<UserInfo | undefined> {
+    const member = this.#members[place];
+    if (member === undefined) {
+      if (failure !== undefined) throw failure.error;
+      return undefined;
     }
-    if (failure !== undefined) throw failure.error;
-    return undefined;
+    const next = (failed: Failure | undefined) => this.#ask(request, place + 1, failed);
+    let answer: MaybePromise<UserInfo | undefined>;
+    try {
+      answer = member.authenticate(request);
+    } catch (error) {
+      return next(failure ?? { error });
+    }
+    if (!(answer instanceof Promise)) return answer ?? next(failure);
+    return answer.then(
+      (user) => user ?? next(failure),
+      (error: unknown) => next(failure ?? { error }),
+    );
   }
 }
 
@@ -57,18 +72,28 @@ export class RequestAuthenticator implements Authenticator {
     this.#union = new UnionAuthenticator(options.members);
   }
 
-  async authenticate(request: ApiRequest): Promise<UserInfo> {
-    const { dialect, clock, anonymous, metrics } = this.#options;
+  authenticate(request: ApiRequest): MaybePromise<UserInfo> {
+    const { clock } = this.#options;
     // Nobody has to find out who a caller in this process is.
     if (request.user !== undefined) return this.#withGeneralGroup(request.user);
     const startedMs = clock.monotonic();
-    let user: UserInfo | undefined;
-    try {
-      user = await this.#union.authenticate(request);
-    } catch (error) {
-      metrics.finished('error', clock.monotonic() - startedMs);
+    const failed = (error: unknown): never => {
+      this.#options.metrics.finished('error', clock.monotonic() - startedMs);
       throw error;
+    };
+    let found: MaybePromise<UserInfo | undefined>;
+    try {
+      found = this.#union.authenticate(request);
+    } catch (error) {
+      return failed(error);
     }
+    if (!(found instanceof Promise)) return this.#accepted(found, startedMs);
+    return found.catch(failed).then((user) => this.#accepted(user, startedMs));
+  }
+
+  /** Throws 401 for nobody where that is not allowed. */
+  #accepted(user: UserInfo | undefined, startedMs: number): UserInfo {
+    const { dialect, clock, anonymous, metrics } = this.#options;
     if (user === undefined && !anonymous) {
       metrics.finished('failure', clock.monotonic() - startedMs);
       throw unauthorized();

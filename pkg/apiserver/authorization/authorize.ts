@@ -1,6 +1,11 @@
 /** The authorization step of the pipeline. */
+import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { forbidden } from '#apimachinery/errors/status.js';
-import type { AuthorizationAttributes, Authorizer } from '#apiserver/authorization/authorizer.js';
+import type {
+  AuthorizationAttributes,
+  AuthorizationDecision,
+  Authorizer,
+} from '#apiserver/authorization/authorizer.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
 
@@ -19,16 +24,19 @@ export function attributesOf(info: RequestInfo, user: UserInfo): AuthorizationAt
   };
 }
 
-/** Throws 403 unless the authorizer allows it. */
-export async function authorize(authorizer: Authorizer, attributes: AuthorizationAttributes): Promise<void> {
-  const answer = await authorizer.authorize(attributes);
+/** Throws 403 unless the authorizer allows it, or rejects with it where that takes a while to find out. */
+export function authorize(authorizer: Authorizer, attributes: AuthorizationAttributes): MaybePromise<void> {
+  return andThen(authorizer.authorize(attributes), (answer) => requireAllowed(answer, attributes));
+}
+
+function requireAllowed(answer: AuthorizationDecision, attributes: AuthorizationAttributes): void {
   if (answer.decision === 'allow') return;
   const why = answer.reason === '' ? denial(attributes) : `${denial(attributes)}: ${answer.reason}`;
   throw forbidden({ group: attributes.group, resource: attributes.resource }, attributes.name, why);
 }
 
 /** Who cannot do what, in the words of 1.24. */
-export function denial(a: AuthorizationAttributes): string {
+function denial(a: AuthorizationAttributes): string {
   const who = `User ${JSON.stringify(a.user.name)} cannot ${a.verb}`;
   if (!a.resourceRequest) return `${who} path ${JSON.stringify(a.path)}`;
   const resource = a.subresource === '' ? a.resource : `${a.resource}/${a.subresource}`;

@@ -1,4 +1,5 @@
 /** Rules of what an access review asks. */
+import { declaration as schema } from '#api/authorization/v1/selfsubjectaccessreview.js';
 import type {
   LocalSubjectAccessReview,
   SelfSubjectAccessReview,
@@ -9,7 +10,9 @@ import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { invalidValue } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { membersOf } from '#apimachinery/validation/unions.js';
 
+const attributesOf = membersOf<SelfSubjectAccessReviewSpec>(schema.types.SelfSubjectAccessReviewSpec);
 const specPath = FieldPath.of('spec');
 
 /** About anybody. */
@@ -43,12 +46,12 @@ export function validateLocalAccessReview({ metadata, spec }: LocalSubjectAccess
 
 /** Either of a resource or of a path. */
 function validateAttributes(spec: SelfSubjectAccessReviewSpec | undefined): FieldFailure[] {
-  const { resourceAttributes: resource, nonResourceAttributes: path } = spec ?? {};
-  if (resource !== undefined && path !== undefined) {
+  const [first, second] = attributesOf(spec ?? {});
+  if (second !== undefined) {
     const text = 'cannot be specified in combination with resourceAttributes';
-    return [invalidValue(specPath.child('nonResourceAttributes'), path, text)];
+    return [invalidValue(specPath.child(second), spec?.[second], text)];
   }
-  if (resource !== undefined || path !== undefined) return [];
+  if (first !== undefined) return [];
   const text = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
   return [invalidValue(specPath.child('resourceAttributes'), undefined, text)];
 }

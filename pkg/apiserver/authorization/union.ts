@@ -1,4 +1,5 @@
 /** Authorizers put together. */
+import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type {
   AuthorizationAttributes,
   AuthorizationDecision,
@@ -15,16 +16,29 @@ export class UnionAuthorizer implements Authorizer {
     this.mode = members.map((member) => member.mode).join(',');
   }
 
-  async authorize(attributes: AuthorizationAttributes): Promise<AuthorizationDecision> {
-    const reasons: string[] = [];
-    for (const member of this.#members) {
-      const given = member.authorize(attributes);
-      const answer = given instanceof Promise ? await given : given;
-      if (answer.reason !== '') reasons.push(answer.reason);
-      if (answer.decision !== 'noOpinion') return { ...answer, reason: reasons.join('\n') };
-    }
-    return { decision: 'noOpinion', reason: reasons.join('\n') };
+  authorize(attributes: AuthorizationAttributes): MaybePromise<AuthorizationDecision> {
+    return this.#ask(attributes, 0, noOpinion);
   }
+
+  /** Asks the members from that place on; `before` has the reasons of those before it. */
+  #ask(
+    attributes: AuthorizationAttributes,
+    place: number,
+    before: AuthorizationDecision,
+  ): MaybePromise<AuthorizationDecision> {
+    const member = this.#members[place];
+    if (member === undefined || before.decision !== 'noOpinion') return before;
+    return andThen(member.authorize(attributes), (answer) =>
+      this.#ask(attributes, place + 1, withReasons(answer, before)),
+    );
+  }
+}
+
+const noOpinion: AuthorizationDecision = { decision: 'noOpinion', reason: '' };
+
+function withReasons(answer: AuthorizationDecision, { reason }: AuthorizationDecision): AuthorizationDecision {
+  if (reason === '') return answer;
+  return { ...answer, reason: answer.reason === '' ? reason : `${reason}\n${answer.reason}` };
 }
 
 /** Everything is allowed to the members of these groups, whatever the other authorizers say. */

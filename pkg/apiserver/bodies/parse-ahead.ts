@@ -1,4 +1,6 @@
 /** Bodies that take long to read are made easy to read before anybody reads them. */
+
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { checkSize } from '#apimachinery/codec/json/size-limit.js';
 import { bareMediaType, mediaTypeOf } from '#apimachinery/codec/negotiate.js';
@@ -7,10 +9,9 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { YamlReader } from '#apiserver/bodies/yaml-reader.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
-import { nextTurn } from '#storage/cache/turns.js';
 
 /** Server-side apply's configurations; their name says YAML, but programs write JSON. */
-export const applyMediaType = 'application/apply-patch+yaml';
+const applyMediaType = 'application/apply-patch+yaml';
 
 /** Smaller documents are read where they are asked for, in a few milliseconds. */
 const smallBytes = 4 * 1024;
@@ -19,28 +20,35 @@ const largeBytes = 64 * 1024;
 /** To look through what is larger takes milliseconds: the parser gets a turn of its own. */
 const slowBytes = 256 * 1024;
 
+export interface AheadParser {
+  readonly dialect: Dialect;
+  readonly yaml: YamlReader;
+  readonly turns: TurnQueue;
+}
+
 /**
  * Large YAML bodies become JSON, which is YAML, too. Resolves when the body is ready; undefined where there is nothing to
  * do. Throws 413 for bodies of too many parts, and as `YamlReader`, but 400 for what cannot be read.
  */
-export function parseAhead(request: ApiRequest, dialect: Dialect, yaml: YamlReader): Promise<void> | undefined {
+export function parseAhead(request: ApiRequest, parser: AheadParser): Promise<void> | undefined {
+  const { dialect, turns } = parser;
   const { body } = request;
   if (body.length <= smallBytes) return undefined;
   const type = bareMediaType(request.headers['content-type']);
   if (type !== applyMediaType && type !== mediaTypeOf('yaml', dialect)) {
     if (type === mediaTypeOf('protobuf', dialect)) return undefined;
     checkSize(body);
-    return body.length > slowBytes ? nextTurn() : undefined;
+    return body.length > slowBytes ? turns.next() : undefined;
   }
   if (body.length <= largeBytes && readsFast(body.toString())) return undefined;
-  return read(request, yaml, type === applyMediaType ? 'error decoding YAML: ' : '');
+  return read(request, parser, type === applyMediaType ? 'error decoding YAML: ' : '');
 }
 
-async function read(request: ApiRequest, yaml: YamlReader, prefix: string): Promise<void> {
+async function read(request: ApiRequest, { yaml, turns }: AheadParser, prefix: string): Promise<void> {
   try {
     request.body = await yaml.read(request.body);
     checkSize(request.body);
-    await nextTurn();
+    await turns.next();
   } catch (error) {
     if (error instanceof DecodeError) throw badRequest(`${prefix}${error.message}`, error);
     throw error;

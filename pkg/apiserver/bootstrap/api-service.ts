@@ -3,13 +3,13 @@
  * addresses of all that hold one. A server that dies drops out when its lease ends.
  */
 
-import { isIPv6 } from 'node:net';
 import { endpoints, services } from '#api/core/v1/resources.gen.js';
 import type { Endpoints, Service } from '#api/core/v1/types.gen.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
+import { ipFamily } from '#apimachinery/net/ip.js';
 import type { Client } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { prefixEnd, type Store } from '#storage/store.js';
@@ -140,7 +140,7 @@ export class ApiService {
       endpointslices,
       {
         metadata: { ...metadata, labels: { [dialect.labels.serviceName]: dialect.apiServiceName } },
-        addressType: isIPv6(ips[0] ?? '') ? 'IPv6' : 'IPv4',
+        addressType: ipFamily(ips[0] ?? '') === 6 ? 'IPv6' : 'IPv4',
         endpoints: ips.map((ip) => ({ addresses: [ip], conditions: { ready: true } })),
         ports: [named],
       },

@@ -102,10 +102,12 @@ export function bootstrapRoleBindings(dialect: Dialect): RoleBinding[] {
       user(who),
       account(component),
     );
-  const controller = (namespace: string, name: string) =>
-    binding(namespace, `system:controller:${name}`, `system:controller:${name}`, account(name));
+  // The controller manager has its controllers' roles here, too; see above.
+  const manager = user(users.controllerManager);
+  const controller = (namespace: string, name: string, ...more: Subject[]) =>
+    binding(namespace, `system:controller:${name}`, `system:controller:${name}`, account(name), ...more);
   return [
-    controller(open, 'bootstrap-signer'),
+    controller(open, 'bootstrap-signer', manager),
     binding(
       system,
       'system::extension-apiserver-authentication-reader',
@@ -115,8 +117,8 @@ export function bootstrapRoleBindings(dialect: Dialect): RoleBinding[] {
     ),
     locking(components.controllerManager, users.controllerManager),
     locking(components.scheduler, users.scheduler),
-    controller(system, 'bootstrap-signer'),
+    controller(system, 'bootstrap-signer', manager),
     controller(system, 'cloud-provider'),
-    controller(system, 'token-cleaner'),
+    controller(system, 'token-cleaner', manager),
   ];
 }

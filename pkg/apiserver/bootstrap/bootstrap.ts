@@ -1,7 +1,7 @@
 /** Brings a new (or newer) cluster's own objects into being, at every start. */
 import { namespaces } from '#api/core/v1/resources.gen.js';
 import { flowschemas, prioritylevelconfigurations } from '#api/flowcontrol/v1beta2/resources.gen.js';
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import { clusterrolebindings, clusterroles, rolebindings, roles } from '#api/rbac/v1/resources.gen.js';
 import type { ClusterRole } from '#api/rbac/v1/types.gen.js';
 import { priorityclasses } from '#api/scheduling/v1/resources.gen.js';

@@ -9,7 +9,7 @@ const write = 'create delete deletecollection patch update';
 const events = 'create patch update | core events | events';
 
 /** Label that makes the aggregated role `admin`, `edit` or `view` take a role's rules. */
-export const aggregationLabel = (dialect: Dialect, to: string): string =>
+const aggregationLabel = (dialect: Dialect, to: string): string =>
   `rbac.authorization.${dialect.apiDomain}/aggregate-to-${to}`;
 
 /** What every node agent may do, whatever runs on its node (and, for clusters without the node authorizer, all of it). */

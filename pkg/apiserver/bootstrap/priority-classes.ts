@@ -1,9 +1,6 @@
 /** Priorities of what the cluster itself cannot do without. */
 import type { PriorityClass } from '#api/scheduling/v1/types.gen.js';
 
-/** Users' priorities end here; the two below are above it. */
-export const highestUserPriority = 1_000_000_000;
-
 export const systemPriorityClasses: readonly PriorityClass[] = [
   {
     metadata: { name: 'system-node-critical' },

@@ -1,6 +1,6 @@
 /** What has to change in existing roles and bindings so that they hold at least the defaults. Pure. */
 
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import type {
   ClusterRole,
   ClusterRoleBinding,

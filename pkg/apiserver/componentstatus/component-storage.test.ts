@@ -5,7 +5,7 @@ import type { ComponentStatus } from '#api/core/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { type Component, localDaemon, storeComponent } from '#apiserver/componentstatus/component.js';
 import { ComponentStorage } from '#apiserver/componentstatus/component-storage.js';
-import { createAuthority, issueCertificate } from '#daemon/pki/certificate.js';
+import { createAuthority, issueCertificate } from '#pki/certificate.js';
 
 const fails = (name: string, why: string): Component => ({ name, check: () => Promise.reject(new Error(why)) });
 const version = { kind: 'latest' } as const;

@@ -2,6 +2,7 @@
 
 import { componentstatuses } from '#api/core/v1/resources.gen.js';
 import type { ComponentStatus } from '#api/core/v1/types.gen.js';
+import type { Cancellation } from '#apimachinery/cancellation.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Component } from '#apiserver/componentstatus/component.js';
 import { EmptyStorage } from '#apiserver/resources/empty-storage.js';
@@ -17,7 +18,7 @@ export class ComponentStorage extends EmptyStorage {
     this.#components = [...components].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  override async get(key: string, _version: ReadVersion, signal?: AbortSignal): Promise<Entry | undefined> {
+  override async get(key: string, _version: ReadVersion, signal?: Cancellation): Promise<Entry | undefined> {
     const component = this.#components.find(({ name }) => name === key);
     return component === undefined ? undefined : this.#entry(component, signal);
   }
@@ -28,14 +29,19 @@ export class ComponentStorage extends EmptyStorage {
     return { entries: match === undefined ? entries : entries.filter(match), revision: 0n };
   }
 
-  async #entry(component: Component, signal = new AbortController().signal): Promise<Entry> {
+  async #entry(component: Component, cancellation?: Cancellation): Promise<Entry> {
     const { name } = component;
+    const controller = new AbortController();
+    const abort = () => controller.abort(cancellation?.reason);
+    if (cancellation?.aborted === true) abort();
+    cancellation?.addEventListener('abort', abort, { once: true });
     const object: ComponentStatus = {
       kind: componentstatuses.kind,
       apiVersion: componentstatuses.version,
       metadata: { name },
-      conditions: [{ type: 'Healthy', ...(await condition(component, signal)) }],
+      conditions: [{ type: 'Healthy', ...(await condition(component, controller.signal)) }],
     };
+    cancellation?.removeEventListener('abort', abort);
     return new TransientEntry(this.prefix + name, Buffer.from(JSON.stringify(object)), 0n);
   }
 }

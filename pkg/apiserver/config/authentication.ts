@@ -8,17 +8,19 @@ import { BearerTokenAuthenticator } from '#apiserver/authentication/bearer-token
 import { BootstrapTokenAuthenticator } from '#apiserver/authentication/bootstrap-token.js';
 import { CertificatePool } from '#apiserver/authentication/certificate-pool.js';
 import { ClientCertificateAuthenticator } from '#apiserver/authentication/client-certificate.js';
-import { AuthenticationMetrics, tokenCacheMetrics } from '#apiserver/authentication/metrics.js';
+import { AuthenticationMetrics, secretTokenUses, tokenCacheMetrics } from '#apiserver/authentication/metrics.js';
 import { RequestHeaderAuthenticator } from '#apiserver/authentication/request-header.js';
+import { SecretTokenAuthenticator } from '#apiserver/authentication/secret-token.js';
 import { ServiceAccountTokenAuthenticator } from '#apiserver/authentication/service-account-token.js';
 import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
 import { TokenFileAuthenticator } from '#apiserver/authentication/token-file.js';
 import { RequestAuthenticator } from '#apiserver/authentication/union.js';
 import { forOption, readOptionalFile, readOptionFile } from '#apiserver/config/files.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
-import type { ApiServerValues } from '#apiserver/options/api-server-options.js';
-import { type JwtKey, type JwtSigningKey, jwtKey, jwtSigningKey } from '#apiserver/serviceaccount/jwt.js';
+import type { ApiServerValues } from '#apiserver/options/options.js';
 import { TokenIssuer } from '#apiserver/serviceaccount/token-issuer.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { type JwtKey, type JwtSigningKey, jwtKey, jwtSigningKey } from '#pki/jwt.js';
 
 export interface AuthenticationDependencies {
   readonly values: ApiServerValues;
@@ -26,6 +28,7 @@ export interface AuthenticationDependencies {
   readonly clock: Clock;
   readonly reader: ObjectReader;
   readonly metrics: Registry;
+  readonly log: Logger;
 }
 
 export interface AuthenticationParts {
@@ -98,18 +101,47 @@ export async function buildAuthentication(dependencies: AuthenticationDependenci
 }
 
 async function tokenKinds(
-  { values, dialect, clock, reader }: AuthenticationDependencies,
+  dependencies: AuthenticationDependencies,
   keys: readonly JwtKey[],
   audiences: readonly string[],
 ): Promise<TokenAuthenticator[]> {
+  const { values, dialect, clock, reader } = dependencies;
   const kinds: TokenAuthenticator[] = [];
   const file = await readOptionalFile('token-auth-file', values['token-auth-file']);
   if (file !== undefined) kinds.push(forOption('token-auth-file', () => new TokenFileAuthenticator(file)));
   const issuers = values['service-account-issuer'];
   const lookup = values['service-account-lookup'];
   kinds.push(new ServiceAccountTokenAuthenticator({ dialect, clock, keys, issuers, audiences, reader, lookup }));
+  const used = secretTokenUses(dependencies.metrics);
+  kinds.push(new SecretTokenAuthenticator({ dialect, keys, audiences, reader, lookup, used }));
   if (values['enable-bootstrap-token-auth']) kinds.push(new BootstrapTokenAuthenticator({ dialect, clock, reader }));
+  const oidc = await openIdTokens(dependencies, audiences);
+  if (oidc !== undefined) kinds.push(oidc);
   return kinds;
+}
+
+async function openIdTokens(
+  { values, clock, log }: AuthenticationDependencies,
+  audiences: readonly string[],
+): Promise<TokenAuthenticator | undefined> {
+  const { 'oidc-issuer-url': issuer = '', 'oidc-client-id': clientId = '' } = values;
+  if (issuer === '') return undefined;
+  // Most servers have no such provider, and do without the library that verifies its tokens.
+  const { OidcAuthenticator } = await import('#apiserver/authentication/oidc/authenticator.js');
+  return new OidcAuthenticator({
+    issuer,
+    clientId,
+    ca: await readOptionalFile('oidc-ca-file', values['oidc-ca-file']),
+    algorithms: values['oidc-signing-algs'],
+    usernameClaim: values['oidc-username-claim'],
+    usernamePrefix: values['oidc-username-prefix'] ?? '',
+    groupsClaim: values['oidc-groups-claim'] ?? '',
+    groupsPrefix: values['oidc-groups-prefix'] ?? '',
+    requiredClaims: values['oidc-required-claim'] ?? {},
+    audiences,
+    clock,
+    log,
+  });
 }
 
 function requestHeader(values: ApiServerValues, bundle: string, clock: Clock): Authenticator {

@@ -1,8 +1,10 @@
 /** From options to the server's authorizer. */
+import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import { NodeAuthorizer } from '#apiserver/authorization/node/node-authorizer.js';
 import { NodeGraph } from '#apiserver/authorization/node/node-graph.js';
+import { PatientAuthorizer } from '#apiserver/authorization/patient-authorizer.js';
 import { RbacAuthorizer } from '#apiserver/authorization/rbac/rbac-authorizer.js';
 import { RbacIndex } from '#apiserver/authorization/rbac/rbac-index.js';
 import {
@@ -25,8 +27,7 @@ export interface AuthorizationParts {
 
 /** `modes` in the order in which they are asked. Throws OptionsError. */
 export function buildAuthorization(
-  dialect: Dialect,
-  reader: ObjectReader,
+  { dialect, reader, clock }: { readonly dialect: Dialect; readonly reader: ObjectReader; readonly clock: Clock },
   modes: readonly string[],
 ): AuthorizationParts {
   const members: Authorizer[] = [new PrivilegedGroupAuthorizer([dialect.groups.masters])];
@@ -56,11 +57,13 @@ export function buildAuthorization(
       default:
         throw new OptionsError([`authorization-mode ${mode} is not supported yet`]);
     }
+  const authorizer = new PatientAuthorizer({ authorizer: new UnionAuthorizer(members), clock });
   return {
-    authorizer: new UnionAuthorizer(members),
+    authorizer,
     rbac,
     start: async (signal) => {
       await Promise.all(starts.map((start) => start(signal)));
+      authorizer.known();
     },
   };
 }

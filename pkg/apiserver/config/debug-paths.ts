@@ -2,7 +2,7 @@
 import type { Registry } from 'prom-client';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import type { ApiServerValues } from '#apiserver/options/api-server-options.js';
+import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import { metricsText } from '#daemon/metrics/registry.js';
 import { metricsView } from '#daemon/metrics/view.js';

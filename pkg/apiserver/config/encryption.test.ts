@@ -6,7 +6,7 @@ import t from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { buildEncryption } from '#apiserver/config/encryption.js';
-import { type ApiServerValues, apiServerOptions } from '#apiserver/options/api-server-options.js';
+import { type ApiServerValues, apiServerOptions } from '#apiserver/options/options.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { createStorageMetrics } from '#storage/metrics.js';
@@ -25,7 +25,7 @@ void t.test('the file of the option', async (t) => {
     buildEncryption(valuesWith(option), { dialect, clock, metrics: createStorageMetrics(new Registry()) });
   const secret = Buffer.alloc(32, 'k').toString('base64');
   const file = (text: string) =>
-    `apiVersion: ${dialect.encryptionConfigVersion}\nkind: EncryptionConfiguration\nresources:\n${text}`;
+    `apiVersion: ${dialect.apiServerConfigVersion}\nkind: EncryptionConfiguration\nresources:\n${text}`;
 
   await writeFile(
     path,

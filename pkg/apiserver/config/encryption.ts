@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { readOptionalFile } from '#apiserver/config/files.js';
-import type { ApiServerValues } from '#apiserver/options/api-server-options.js';
+import type { ApiServerValues } from '#apiserver/options/options.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { parseEncryptionConfig } from '#storage/encryption/encryption-config.js';
 import { resourceEncryption } from '#storage/encryption/resource-encryption.js';

@@ -1,7 +1,7 @@
 /** Plain paths besides those of the API server itself: the discovery of its token issuer. */
 import type { AuthenticationParts } from '#apiserver/config/authentication.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import type { ApiServerValues } from '#apiserver/options/api-server-options.js';
+import type { ApiServerValues } from '#apiserver/options/options.js';
 import { configurationPath, issuerDiscovery, jwksPath } from '#apiserver/serviceaccount/discovery.js';
 
 /** Empty when the issuer cannot be discovered. */

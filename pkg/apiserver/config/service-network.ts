@@ -7,7 +7,7 @@ import { clusterIPMetrics, type RangeMetrics } from '#apiserver/allocators/range
 import { RangeRegistry, reservedPart } from '#apiserver/allocators/range-registry.js';
 import { ServiceAllocator, type ServiceAllocatorOptions } from '#apiserver/allocators/service-allocator.js';
 import { forOption } from '#apiserver/config/files.js';
-import type { ApiServerValues } from '#apiserver/options/api-server-options.js';
+import type { ApiServerValues } from '#apiserver/options/options.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import type { Store } from '#storage/store.js';
 

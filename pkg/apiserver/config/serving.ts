@@ -1,7 +1,7 @@
 /** From options to the server's certificate and the manner of its TLS. */
 import type { Clock } from '#apimachinery/clock.js';
 import type { TLSMaterial } from '#apiserver/http/server.js';
-import type { ApiServerValues } from '#apiserver/options/api-server-options.js';
+import type { ApiServerValues } from '#apiserver/options/options.js';
 import { contextsOf, loadServingCertificates, sniFiles } from '#daemon/serving/serving-certificate.js';
 import { opensslCipher } from '#daemon/serving/tls-names.js';
 

@@ -1,7 +1,7 @@
 /** From options to etcd. */
 import type { Clock } from '#apimachinery/clock.js';
 import { readOptionalFile } from '#apiserver/config/files.js';
-import type { ApiServerValues } from '#apiserver/options/api-server-options.js';
+import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';

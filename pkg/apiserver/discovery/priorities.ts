@@ -54,7 +54,7 @@ export function compareVersionsOf(group: GroupKey): (a: string, b: string) => nu
 }
 
 /** `v2` before `v1` before `v1beta2` before `v1alpha1`: the order in which clients prefer versions. */
-export function compareVersions(a: string, b: string): number {
+function compareVersions(a: string, b: string): number {
   const [left, right] = [rank(a), rank(b)];
   for (const [index, value] of left.entries()) {
     const other = right[index] ?? 0;

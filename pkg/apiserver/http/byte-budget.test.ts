@@ -1,7 +1,7 @@
 import t from 'tap';
 import { ByteBudget } from '#apiserver/http/byte-budget.js';
 import { LazyAbort } from '#apiserver/http/lazy-abort.js';
-import { settle, VirtualClock } from '#client/testing/virtual-clock.js';
+import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';
 
 const options = { bytes: 100, maxWaiting: 2, maxWaitMs: 1000 };
 
@@ -18,11 +18,11 @@ t.test('answers share the budget, and wait in line for it', async (t) => {
   t.equal(budget.used, 100);
   const big = take('big', 90);
   const small = take('small', 1);
-  await settle();
+  await eventLoopTurn();
   t.same(order, ['first', 'second'], 'a small one does not overtake a big one');
   t.equal(budget.waiting, 2);
   first();
-  await settle();
+  await eventLoopTurn();
   t.same(order, ['first', 'second']);
   second();
   (await big)();
@@ -52,7 +52,7 @@ t.test('the line has an end', async (t) => {
   await t.rejects(leaving, reason);
   t.equal(budget.waiting, 1);
   const late = t.rejects(patient, busy, 'waited too long');
-  await settle();
+  await eventLoopTurn();
   await clock.advance(options.maxWaitMs);
   await late;
   t.same([budget.waiting, refused, clock.pendingTimers], [0, 2, 0]);

@@ -1,4 +1,5 @@
 /** One request on its way through the pipeline. */
+import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
 
@@ -12,6 +13,8 @@ export interface RequestContext {
   readonly auditId: string;
   /** Aborts when the client goes away or the request's time is over. */
   readonly signal: AbortSignal;
+  /** The same for those who only want to hear of it, which costs less. */
+  readonly cancellation: Cancellation;
 }
 
 /** Most characters of warnings that one response carries; further ones are left out. */

@@ -2,7 +2,9 @@
  * A request and its response, free of any HTTP library: the HTTPS server and the in-process transport both hand these
  * to the same handler, so a cluster in one process needs no sockets.
  */
+
 import type { Duplex } from 'node:stream';
+import type { Cancellation } from '#apimachinery/cancellation.js';
 
 /** Who asks. */
 export interface UserInfo {
@@ -36,6 +38,8 @@ export interface ApiRequest {
   readonly user?: UserInfo;
   /** Aborts when the client goes away. */
   readonly signal: AbortSignal;
+  /** The same as `signal`, without one being made for it; absent: there is only that. */
+  readonly cancellation?: Cancellation;
   /** Aborts `signal` for another reason: that the time is over. Absent: the signal is not the handler's to abort. */
   cancel?(reason: unknown): void;
 }

@@ -1,7 +1,13 @@
-/** An AbortController that makes its signal when somebody asks for it: most requests are answered before. */
-export class LazyAbort {
+import type { Cancellation, CancellationListener } from '#apimachinery/cancellation.js';
+
+/**
+ * An AbortController that makes its signal when somebody asks for it: most requests are answered before. Who only wants to
+ * hear of the end listens here.
+ */
+export class LazyAbort implements Cancellation {
   #controller: AbortController | undefined;
   #reason: unknown;
+  readonly #listeners: CancellationListener[] = [];
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
@@ -11,14 +17,37 @@ export class LazyAbort {
     return this.#controller.signal;
   }
 
+  get aborted(): boolean {
+    return this.#reason !== undefined;
+  }
+
   /** Why it was aborted; undefined when it was not. */
   get reason(): unknown {
     return this.#reason;
   }
 
+  throwIfAborted(): void {
+    if (this.#reason !== undefined) throw this.#reason;
+  }
+
+  /** Each is called once. */
+  addEventListener(_type: 'abort', listener: CancellationListener): void {
+    if (!this.#listeners.includes(listener)) this.#listeners.push(listener);
+  }
+
+  removeEventListener(_type: 'abort', listener: CancellationListener): void {
+    const at = this.#listeners.indexOf(listener);
+    if (at >= 0) this.#listeners.splice(at, 1);
+  }
+
   /** The first reason counts. */
   abort(reason: unknown): void {
-    this.#reason ??= reason;
-    this.#controller?.abort(this.#reason);
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+    for (const listener of this.#listeners.splice(0)) {
+      if (typeof listener === 'function') listener();
+      else listener.handleEvent();
+    }
   }
 }

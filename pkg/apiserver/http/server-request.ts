@@ -1,4 +1,5 @@
 /** A request of Node.js's servers as the handler sees it. */
+import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
 import type { LazyAbort } from '#apiserver/http/lazy-abort.js';
 
@@ -55,6 +56,10 @@ export class ServerRequest implements ApiRequest {
 
   get signal(): AbortSignal {
     return this.#gone.signal;
+  }
+
+  get cancellation(): Cancellation {
+    return this.#gone;
   }
 
   cancel(reason: unknown): void {

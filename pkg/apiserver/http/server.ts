@@ -273,7 +273,8 @@ export class HttpsServer {
       // A client that still waits may send its body or not: what comes next on the connection cannot be told.
       if (exchange.asks && raw.httpVersionMajor === 1) response.setHeader('connection', 'close');
       const headOnly = raw.method === 'HEAD';
-      await writer.write(response, answer, headOnly, gone);
+      const writing = writer.write(response, answer, headOnly, gone);
+      if (writing instanceof Promise) await writing;
       // A watch, or an answer that is passed on, which nobody reads.
       if (headOnly) gone.abort(headSent);
     } catch (error) {

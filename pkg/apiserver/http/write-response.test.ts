@@ -3,6 +3,7 @@ import { createServer, get, type IncomingMessage } from 'node:http';
 import { connect, createServer as createHttp2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
+import { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { realClock } from '#apimachinery/clock.js';
 import { ByteBudget } from '#apiserver/http/byte-budget.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
@@ -31,7 +32,16 @@ const bodies: Record<string, () => ApiResponse['body']> = {
 
 function writer() {
   const budget = new ByteBudget({ clock: realClock, bytes: 2 ** 20, maxWaiting: 1, maxWaitMs: 1000 });
-  return { budget, writer: new ResponseWriter({ clock: realClock, budget, stallMs: 10_000, limitMs: 10_000 }) };
+  return {
+    budget,
+    writer: new ResponseWriter({
+      clock: realClock,
+      turns: new TurnQueue({ clock: realClock, defer: setImmediate }),
+      budget,
+      stallMs: 10_000,
+      limitMs: 10_000,
+    }),
+  };
 }
 
 /** What became of the answer to each request, in their order. */
@@ -40,7 +50,7 @@ function answering(body: () => ApiResponse['body']) {
   const outcomes: Promise<void>[] = [];
   const answer = (_: unknown, target: Target) => {
     const response = { status: 200, headers: { 'content-type': 'application/json' }, body: body() };
-    outcomes.push(responses.write(target, response, false, new LazyAbort()));
+    outcomes.push(Promise.resolve(responses.write(target, response, false, new LazyAbort())));
   };
   return { budget, outcomes, answer };
 }

@@ -4,16 +4,18 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { ByteBudget } from '#apiserver/http/byte-budget.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { PartsBody, SeparatedParts } from '#apiserver/http/parts-body.js';
-import { yielding } from '#storage/cache/turns.js';
 
 export type Target = ServerResponse | Http2ServerResponse;
 
 export interface ResponseWriterOptions {
   readonly clock: Clock;
+  readonly turns: TurnQueue;
   readonly budget: ByteBudget;
   /** A client that takes nothing for so long is cut off. */
   readonly stallMs: number;
@@ -46,19 +48,17 @@ const maxSpare = 16;
 
 export class ResponseWriter {
   readonly #options: ResponseWriterOptions;
-  readonly #yieldTurn: () => Promise<void> | undefined;
   readonly #spare: Buffer[] = [];
 
   constructor(options: ResponseWriterOptions) {
     this.#options = options;
-    this.#yieldTurn = yielding(options.clock);
   }
 
   /**
-   * Throws 429 before anything is written when the budget is used up, and a ConnectionLostError when the client goes away
+   * Resolves, or returns, when the answer has been handed over. Throws 429 before anything is written when the budget is used up, and a ConnectionLostError when the client goes away
    * or stops reading before the end; the source is told by ending its iteration.
    */
-  async write(target: Target, response: ApiResponse, headOnly: boolean, gone: Gone): Promise<void> {
+  write(target: Target, response: ApiResponse, headOnly: boolean, gone: Gone): MaybePromise<void> {
     const { status, headers, body } = response;
     if (headOnly || body === undefined) {
       const length = bodyLength(body);
@@ -75,10 +75,7 @@ export class ResponseWriter {
       return;
     }
     if (body instanceof PartsBody) return this.#parts(target, response, body, gone);
-    target.writeHead(status, headers);
-    // Clients of a watch wait for the headers before the first event.
-    if ('flushHeaders' in target) target.flushHeaders();
-    await this.#stream(target, body);
+    return this.#stream(target, response, body);
   }
 
   async #whole(target: Target, { status, headers }: ApiResponse, body: Buffer, gone: Gone): Promise<void> {
@@ -97,17 +94,18 @@ export class ResponseWriter {
 
   async #parts(target: Target, { status, headers }: ApiResponse, body: PartsBody, gone: Gone): Promise<void> {
     const give = await this.#options.budget.take(body.held + Math.min(piecesCost, body.length ?? piecesCost), gone);
+    const { turns } = this.#options;
     const flight = new Flight(target, this.#options);
     const buffers = [this.#take(), this.#take()] as const;
     try {
       if (body.length !== undefined) headers['content-length'] = String(body.length);
       target.writeHead(status, headers);
       flight.limit();
-      const pieces = new Pieces({ flight, buffers, yieldTurn: this.#yieldTurn });
+      const pieces = new Pieces({ flight, buffers, turns });
       if (body.parts instanceof SeparatedParts) await pieces.addAll(body.parts);
       else if (Symbol.iterator in body.parts) {
         for (const part of body.parts) {
-          const wait = pieces.add(part) ?? this.#yieldTurn();
+          const wait = pieces.add(part) ?? turns.pause();
           if (wait !== undefined) await wait;
         }
       } else for await (const part of body.parts) await pieces.add(part);
@@ -120,7 +118,10 @@ export class ResponseWriter {
     }
   }
 
-  async #stream(target: Target, body: AsyncIterable<Buffer>): Promise<void> {
+  async #stream(target: Target, { status, headers }: ApiResponse, body: AsyncIterable<Buffer>): Promise<void> {
+    target.writeHead(status, headers);
+    // Clients of a watch wait for the headers before the first event.
+    if ('flushHeaders' in target) target.flushHeaders();
     const source = body[Symbol.asyncIterator]();
     // Ends a source that is waiting for something to send.
     const flight = new Flight(target, this.#options, () => void source.return?.());
@@ -151,7 +152,7 @@ interface PiecesOptions {
   readonly flight: Flight;
   /** Filled and sent by turns. */
   readonly buffers: readonly [Buffer, Buffer];
-  readonly yieldTurn: () => Promise<void> | undefined;
+  readonly turns: TurnQueue;
 }
 
 /** Parts gathered into pieces: one is filled while the one before leaves. */
@@ -222,10 +223,10 @@ class Pieces {
   }
 
   async #send(bytes: Buffer): Promise<void> {
-    const { flight, yieldTurn } = this.#options;
+    const { flight, turns } = this.#options;
     if (!flight.idle) await flight.landed();
     flight.send(bytes);
-    await yieldTurn();
+    await turns.pause();
   }
 }
 

@@ -1,7 +1,9 @@
 /** A reader over plain objects: what the server's parts are tested with. */
-import type { ApiObjectShape } from '#api/object.js';
+
+import type { ApiObjectShape } from '#api/meta/object.js';
+import { keyFor, keyOf } from '#apimachinery/object-key.js';
 import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
-import { type Follower, keyOf, type ObjectReader, objectKey } from '#apiserver/objects/object-reader.js';
+import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js';
 
 export class MemoryObjectReader implements ObjectReader {
   readonly #objects = new Map<string, Map<string, ApiObjectShape>>();
@@ -15,14 +17,14 @@ export class MemoryObjectReader implements ObjectReader {
   }
 
   remove<T extends ApiObjectShape>(type: ResourceType<T>, namespace: string, name: string): void {
-    const object = this.#of(type).get(objectKey(namespace, name));
+    const object = this.#of(type).get(keyFor(namespace, name));
     if (object === undefined) return;
     this.#of(type).delete(keyOf(object));
     for (const follower of this.#followers.get(idOf(type)) ?? []) follower.removed(object);
   }
 
   get<T extends ApiObjectShape>(type: ResourceType<T>, namespace: string, name: string): Promise<T | undefined> {
-    return Promise.resolve(this.#of(type).get(objectKey(namespace, name)) as T | undefined);
+    return Promise.resolve(this.#of(type).get(keyFor(namespace, name)) as T | undefined);
   }
 
   list<T extends ApiObjectShape>(type: ResourceType<T>, namespace = ''): Promise<readonly T[]> {

@@ -1,7 +1,9 @@
 /** A resource's objects in memory, for decisions that cannot wait. */
-import type { ApiObjectShape } from '#api/object.js';
+
+import type { ApiObjectShape } from '#api/meta/object.js';
+import { keyFor, keyOf } from '#apimachinery/object-key.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
-import { type Follower, keyOf, type ObjectReader, objectKey } from '#apiserver/objects/object-reader.js';
+import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js';
 
 /** What somebody derives from each object. `replaced` begins with nothing. */
 export interface MirrorHandler<T> {
@@ -28,7 +30,7 @@ export class Mirror<T extends ApiObjectShape> implements Follower<T> {
   }
 
   get(namespace: string, name: string): T | undefined {
-    return this.#objects.get(objectKey(namespace, name));
+    return this.#objects.get(keyFor(namespace, name));
   }
 
   values(): IterableIterator<T> {

@@ -2,8 +2,8 @@
  * How the server's own parts (authentication, authorization, admission, bootstrap) read the cluster's objects: from
  * the same caches that requests are served from, without a request. Objects are shared and must not be changed.
  */
-import type { ApiObjectShape } from '#api/object.js';
-import type { MaybePromise } from '#apimachinery/maybe-promise.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 
 /** `cached`: what this server knows by now. `latest`: consistent with the store at the time of the call. */
@@ -39,13 +39,4 @@ export interface ObjectReader {
   ): MaybePromise<readonly T[]>;
   /** Keeps the follower told until `signal` aborts. Resolves once it has the first state. */
   follow<T extends ApiObjectShape>(type: ResourceType<T>, follower: Follower<T>, signal: AbortSignal): Promise<void>;
-}
-
-/** `namespace/name`, or `name` for cluster-scoped objects. */
-export function keyOf(object: ApiObjectShape): string {
-  return objectKey(object.metadata.namespace ?? '', object.metadata.name ?? '');
-}
-
-export function objectKey(namespace: string, name: string): string {
-  return namespace === '' ? name : `${namespace}/${name}`;
 }

@@ -2,9 +2,9 @@ import { Registry } from 'prom-client';
 import t from 'tap';
 import { configmaps, namespaces } from '#api/core/v1/resources.gen.js';
 import type { ConfigMap } from '#api/core/v1/types.gen.js';
-import { type Clock, realClock } from '#apimachinery/clock.js';
+import { TurnQueue } from '#apimachinery/async/turn-queue.js';
+import { realClock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
-import { BoundedCache } from '#apiserver/objects/bounded-cache.js';
 import { Mirror } from '#apiserver/objects/mirror.js';
 import { StorageObjectReader } from '#apiserver/objects/storage-object-reader.js';
 import { ResourceStorages } from '#apiserver/resources/storages.js';
@@ -14,7 +14,7 @@ import { createStorageMetrics } from '#storage/metrics.js';
 
 t.test('a mirror follows the storage', async (t) => {
   const store = new MemoryStore({ clock: realClock });
-  const base = { clock: realClock, log: silentLogger };
+  const base = { clock: realClock, turns: new TurnQueue({ clock: realClock, defer: setImmediate }), log: silentLogger };
   const metrics = createStorageMetrics(new Registry());
   const storages = new ResourceStorages({ ...base, dialect, store, random: Math.random, metrics });
   const stop = new AbortController();
@@ -68,19 +68,5 @@ t.test('a state that is read again tells only the differences', (t) => {
   mirror.replaced([a, b]);
   mirror.replaced([b, c]);
   t.same(events, ['put a', 'put b', 'drop a', 'put c']);
-  t.end();
-});
-
-t.test('a bounded cache forgets what is old and what is too much', (t) => {
-  let now = 0;
-  const clock: Clock = { ...realClock, monotonic: () => now };
-  const cache = new BoundedCache<number>({ clock, size: 2, ttlMs: 10 });
-  cache.set('a', 1);
-  cache.set('b', 2);
-  t.equal(cache.get('a'), 1);
-  cache.set('c', 3);
-  t.same([cache.get('a'), cache.get('b'), cache.get('c')], [1, undefined, 3], 'the least recently used went');
-  now = 10;
-  t.equal(cache.get('a'), undefined);
   t.end();
 });

@@ -1,9 +1,11 @@
 /** The reader over the cached storages of the server itself. */
-import type { ApiObjectShape } from '#api/object.js';
+
+import type { ApiObjectShape } from '#api/meta/object.js';
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Clock } from '#apimachinery/clock.js';
-import type { MaybePromise } from '#apimachinery/maybe-promise.js';
+import { keyFor } from '#apimachinery/object-key.js';
 import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
-import { type Follower, type Freshness, type ObjectReader, objectKey } from '#apiserver/objects/object-reader.js';
+import type { Follower, Freshness, ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Entry, ReadVersion, ResourceStorage } from '#storage/resource-storage.js';
 
@@ -32,7 +34,7 @@ export class StorageObjectReader implements ObjectReader {
     freshness: Freshness = 'cached',
   ): MaybePromise<T | undefined> {
     const storage = this.#storage(type);
-    const key = objectKey(namespace, name);
+    const key = keyFor(namespace, name);
     if (freshness === 'cached' && storage.ready()) return storage.cached(key)?.object() as T | undefined;
     return storage.get(key, versions[freshness]).then((entry) => entry?.object() as T | undefined);
   }

@@ -42,3 +42,26 @@ t.test('fields of inline messages are described in the type that has them', asyn
   const { schemaOf } = collected(2, orchDialect);
   t.match(schemaOf('core.v1.Volume').properties, { name: { description: String }, emptyDir: { description: String } });
 });
+
+t.test('the unions that 1.24 tells of are told, under both prefixes, and no others', async (t) => {
+  const { schemas, schemaOf } = collected(2, orchDialect);
+  t.strictSame(schemaOf('flowcontrol.v1beta2.Subject')['x-kubernetes-unions'], [
+    {
+      discriminator: 'kind',
+      'fields-to-discriminateBy': { group: 'Group', serviceAccount: 'ServiceAccount', user: 'User' },
+    },
+  ]);
+  t.strictSame(schemaOf('core.v1.SeccompProfile')[`${orchDialect.extensionPrefix}unions`], [
+    { discriminator: 'type', 'fields-to-discriminateBy': { localhostProfile: 'LocalhostProfile' } },
+  ]);
+  const told = Object.keys(schemas).filter((name) => schemas[name]?.['x-kubernetes-unions'] !== undefined);
+  t.strictSame(
+    told.map((name) => name.split('.').slice(-3).join('.')).sort(),
+    [
+      'core.v1.SeccompProfile',
+      ...['v1beta1', 'v1beta2'].flatMap((version) =>
+        ['LimitResponse', 'PriorityLevelConfigurationSpec', 'Subject'].map((name) => `flowcontrol.${version}.${name}`),
+      ),
+    ].sort(),
+  );
+});

@@ -98,17 +98,18 @@ export class SchemaCollector {
     const schema: SchemaDocument = { type: 'object' };
     if (Object.keys(properties).length > 0) schema.properties = properties;
     if (required.length > 0) schema.required = required;
+    if (type.union !== undefined) extend(schema, this.#dialect, 'unions', [unionDocument(type.union)]);
     return schema;
   }
 
   #field(field: FieldInfo): SchemaDocument {
     const schema = this.#container(field);
     // Next to a reference nothing else may stand.
-    const needsMore = field.doc !== undefined || field.default !== undefined || hasExtensions(field);
+    const needsMore = field.doc !== undefined || field.schemaDefault !== undefined || hasExtensions(field);
     const target: SchemaDocument =
       schema.$ref !== undefined && needsMore && this.#version === 3 ? { allOf: [schema] } : schema;
     if (field.doc !== undefined) target.description = field.doc;
-    if (field.default !== undefined) target.default = field.default;
+    if (field.schemaDefault !== undefined) target.default = field.schemaDefault;
     if (field.enumValues !== undefined && field.container === 'single') target.enum = field.enumValues;
     this.#extensions(target, field);
     return target;
@@ -139,6 +140,12 @@ export class SchemaCollector {
     if (field.type !== undefined) return this.reference(field.type);
     return field.scalar === undefined ? {} : { ...scalars[field.scalar] };
   }
+}
+
+/** The discriminator has the name of the member, as a type would have it. */
+function unionDocument({ discriminator, members }: NonNullable<TypeInfo['union']>): object {
+  const named = members.map((name) => [name, `${name.charAt(0).toUpperCase()}${name.slice(1)}`]);
+  return { discriminator, 'fields-to-discriminateBy': Object.fromEntries(named) };
 }
 
 function hasExtensions(field: FieldInfo): boolean {

@@ -1,6 +1,6 @@
 /** What 1.24 refuses about authentication, authorization and admission. */
 import { unknownPlugins } from '#apiserver/admission/plugins.js';
-import type { ApiServerValues } from '#apiserver/options/api-server-options.js';
+import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { Rule } from '#daemon/options/validate.js';
 
 export const accessRules: Rule<ApiServerValues> = (values, given) => [

@@ -1,5 +1,5 @@
 /** What 1.24 refuses about auditing. */
-import type { ApiServerValues } from '#apiserver/options/api-server-options.js';
+import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { Rule } from '#daemon/options/validate.js';
 
 export const auditRules: Rule<ApiServerValues> = (values) => [

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import { type ApiServerValues, apiServerOptions } from '#apiserver/options/api-server-options.js';
+import { type ApiServerValues, apiServerOptions } from '#apiserver/options/options.js';
 import { apiServerProgramRules, apiServerRules } from '#apiserver/options/rules.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import type { OptionTable } from '#daemon/options/option.js';

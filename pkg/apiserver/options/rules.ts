@@ -1,6 +1,6 @@
 import { accessRules } from '#apiserver/options/access-rules.js';
-import type { ApiServerValues } from '#apiserver/options/api-server-options.js';
 import { auditRules } from '#apiserver/options/audit-rules.js';
+import type { ApiServerValues } from '#apiserver/options/options.js';
 import { etcdServersRule, serverRules } from '#apiserver/options/server-rules.js';
 import { featureGateRules } from '#daemon/options/groups/feature-gates.js';
 import { loggingRules } from '#daemon/options/groups/logging.js';

@@ -4,7 +4,7 @@ import { ipErrors } from '#apimachinery/validation/ip.js';
 import { IpRange } from '#apiserver/allocators/ip-range.js';
 import { NodePortRange } from '#apiserver/allocators/node-ports.js';
 import { runtimeConfigErrors } from '#apiserver/options/api-enablement.js';
-import type { ApiServerValues } from '#apiserver/options/api-server-options.js';
+import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { Rule } from '#daemon/options/validate.js';
 
 type NumberOption = {

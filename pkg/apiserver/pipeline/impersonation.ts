@@ -2,9 +2,10 @@
  * Impersonation: a request may ask to be treated as another user's (`Impersonate-User`, `-Group`, `-Uid`, `-Extra-*`)
  * when its own user is allowed to `impersonate` each of them.
  */
+
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
-import type { MaybePromise } from '#apimachinery/maybe-promise.js';
 import { authorize } from '#apiserver/authorization/authorize.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';

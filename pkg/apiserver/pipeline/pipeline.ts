@@ -2,8 +2,10 @@
  * The way of every request: request info → time limit → authentication → impersonation → in flight → authorization →
  * body → endpoint → response. Whatever is thrown on the way becomes one Status here and nowhere else.
  */
+
+import { Deadlines } from '#apimachinery/async/deadlines.js';
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Clock } from '#apimachinery/clock.js';
-import { Deadlines } from '#apimachinery/deadlines.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { DurationError, parseDuration } from '#apimachinery/duration.js';
 import { badRequest, statusOf, unauthorized } from '#apimachinery/errors/status.js';
@@ -41,8 +43,8 @@ export interface PipelineOptions {
 /** How long the end of work is waited for whose request has been answered with 504. */
 const followUpMs = 300_000;
 
-/** Answers an authenticated and authorized request. */
-export type Endpoint = (context: RequestContext) => Promise<ApiResponse>;
+/** Answers an authenticated and authorized request. Throws, or rejects with, what becomes a Status. */
+export type Endpoint = (context: RequestContext) => MaybePromise<ApiResponse>;
 
 export class Pipeline {
   readonly #options: PipelineOptions;
@@ -134,7 +136,8 @@ export class Pipeline {
     const { filters } = metrics;
     const { request, info } = scope;
     const startedMs = clock.monotonic();
-    const user = request.user ?? (await authenticator.authenticate(request));
+    const known = request.user ?? authenticator.authenticate(request);
+    const user = known instanceof Promise ? await known : known;
     if (user === undefined) throw unauthorized();
     const authenticatedMs = clock.monotonic();
     if (request.user === undefined) filters.authentication.observe((authenticatedMs - startedMs) / 1000);
@@ -144,7 +147,8 @@ export class Pipeline {
     filters.impersonation.observe((impersonatedMs - authenticatedMs) / 1000);
     const leave = this.#inFlight.enter(scope);
     try {
-      await authorize(authorizer, attributesOf(info, scope.user));
+      const allowed = authorize(authorizer, attributesOf(info, scope.user));
+      if (allowed instanceof Promise) await allowed;
       filters.authorization.observe((clock.monotonic() - impersonatedMs) / 1000);
       // Only now that its sender may send it.
       if (request.readBody !== undefined) request.body = await request.readBody();

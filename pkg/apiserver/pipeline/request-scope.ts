@@ -1,5 +1,7 @@
 /** The context of one request while the pipeline works on it. */
-import type { Expiring } from '#apimachinery/deadlines.js';
+
+import type { Expiring } from '#apimachinery/async/deadlines.js';
+import type { Cancellation } from '#apimachinery/cancellation.js';
 import { timeout } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
@@ -15,6 +17,7 @@ export class RequestScope implements RequestContext, Expiring {
   readonly warnings: string[];
   user = nobody;
   dueMs = Number.POSITIVE_INFINITY;
+  place = -1;
   #expired: ((error: unknown) => void) | undefined;
   /** Follows the request's signal where that is not ours to abort; made when somebody asks for it. */
   #own: { readonly controller: AbortController; readonly follow: () => void } | undefined;
@@ -38,6 +41,12 @@ export class RequestScope implements RequestContext, Expiring {
       this.#own = { controller, follow };
     }
     return this.#own.controller.signal;
+  }
+
+  get cancellation(): Cancellation {
+    const { cancellation } = this.request;
+    // Where the request is not ours to abort, the end of its time shows in a signal of its own.
+    return this.request.cancel === undefined || cancellation === undefined ? this.signal : cancellation;
   }
 
   /** From now on the request has until `dueMs`; `expired` is told when that is over. */

@@ -1,11 +1,14 @@
 /** Runs the admission plugins of a write. */
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { badRequest } from '#apimachinery/errors/status.js';
+import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { AdmissionAttributes, AdmissionOperation, AdmissionPlugin } from '#apiserver/admission/admission.js';
 import type { AdmissionMetrics, AdmissionStep } from '#apiserver/admission/metrics.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
+import type { UserInfo } from '#apiserver/http/exchange.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
+import type { WriteCondition } from '#storage/resource-storage.js';
 
 /** The plugins, in the order in which they run, and what counts them. */
 export interface Admission {
@@ -31,17 +34,52 @@ export interface AdmissionCall {
   readonly oldObject?: ApiObjectShape;
 }
 
-function attributesOf({ context, resource }: AdmissionSubject, call: AdmissionCall): AdmissionAttributes {
-  return { ...call, resource: resource.declaration, user: context.user, warn: (text) => warn(context, text) };
+/** A class, and not a copy of the call with more in it: copying its members one by one costs more than most plugins. */
+class Attributes implements AdmissionAttributes {
+  readonly operation: AdmissionOperation;
+  readonly resource: ResourceDeclaration;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly user: UserInfo;
+  readonly dryRun: boolean;
+  declare readonly object?: ApiObjectShape;
+  declare readonly oldObject?: ApiObjectShape;
+  readonly #context: AdmissionSubject['context'];
+  readonly #conditions: WriteCondition[];
+
+  constructor({ context, resource }: AdmissionSubject, call: AdmissionCall, conditions: WriteCondition[]) {
+    this.operation = call.operation;
+    this.resource = resource.declaration;
+    this.subresource = call.subresource;
+    this.namespace = call.namespace;
+    this.name = call.name;
+    this.user = context.user;
+    this.dryRun = call.dryRun;
+    if (call.object !== undefined) this.object = call.object;
+    if (call.oldObject !== undefined) this.oldObject = call.oldObject;
+    this.#context = context;
+    this.#conditions = conditions;
+  }
+
+  /** Plugins take these out of the attributes. */
+  readonly warn = (text: string): void => warn(this.#context, text);
+  readonly require = (condition: WriteCondition): void => void this.#conditions.push(condition);
 }
 
 /**
  * One pass over the plugins, in their order: the first (`admit`) may change `call.object`, the second (`validate`) sees
- * the final object. Throws 400 for dry runs of plugins with side effects, and what they refuse.
+ * the final object. Resolves to what must hold when it is written. Throws 400 for dry runs of plugins with side effects,
+ * and what they refuse.
  */
-export async function runAdmission(type: AdmissionStep, subject: AdmissionSubject, call: AdmissionCall): Promise<void> {
+export async function runAdmission(
+  type: AdmissionStep,
+  subject: AdmissionSubject,
+  call: AdmissionCall,
+): Promise<readonly WriteCondition[]> {
   const { admission, admissionMetrics: metrics, clock } = subject.registry;
-  const attributes = attributesOf(subject, call);
+  const conditions: WriteCondition[] = [];
+  const attributes = new Attributes(subject, call, conditions);
   const { operation } = attributes;
   const startedMs = clock.monotonic();
   let atMs = startedMs;
@@ -55,12 +93,14 @@ export async function runAdmission(type: AdmissionStep, subject: AdmissionSubjec
       }
       if (plugin[type] === undefined) continue;
       current = plugin.name;
-      await plugin[type](attributes);
+      const work = plugin[type](attributes);
+      if (work instanceof Promise) await work;
       const nowMs = clock.monotonic();
       metrics.plugin(current, { type, operation, rejected: false }, nowMs - atMs);
       atMs = nowMs;
     }
     metrics.step(type, operation, false, atMs - startedMs);
+    return conditions;
   } catch (error) {
     const nowMs = clock.monotonic();
     if (current !== '') metrics.plugin(current, { type, operation, rejected: true }, nowMs - atMs);

@@ -1,16 +1,20 @@
 /** The object in a request's body. */
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import { inSteps } from '#apimachinery/async/steps.js';
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { FieldValidation } from '#apimachinery/codec/json/json.js';
 import { type Encoding, requestEncoding } from '#apimachinery/codec/negotiate.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import type { MaybePromise } from '#apimachinery/maybe-promise.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
-import { betweenSteps, inSteps, isLarge } from '#apiserver/registry/steps.js';
+import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
 import type { Codec, Decoded, TypeRef } from '#apiserver/resources/codec.js';
 
 export interface BodyReader {
   readonly dialect: Dialect;
   readonly codec: Codec;
+  /** For bodies that are long work to read. */
+  readonly turns: TurnQueue;
 }
 
 /** The body's encoding; JSON where the request does not say. Throws 415. */
@@ -36,5 +40,5 @@ export function readBody(
   };
   if (!isLarge(context)) return read(reader.codec.decode(body, encoding, expected, fieldValidation));
   const steps = reader.codec.decodeSteps(body, encoding, expected, fieldValidation);
-  return inSteps(steps, () => betweenSteps(context)).then(read);
+  return inSteps(steps, () => betweenSteps({ registry: reader, context })).then(read);
 }

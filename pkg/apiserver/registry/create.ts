@@ -1,27 +1,27 @@
-import type { ApiObjectShape } from '#api/object.js';
-import type { StrategyContext } from '#api/strategy.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
+import type { StrategyContext } from '#api/strategy/strategy.js';
 import { formatTime } from '#apimachinery/clock.js';
 import { alreadyExists, badRequest, conflict, invalid, StatusError } from '#apimachinery/errors/status.js';
+import { generateName } from '#apimachinery/generate-name.js';
 import { attributesOf, authorize } from '#apiserver/authorization/authorize.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { runAdmission } from '#apiserver/registry/admit.js';
+import { type AdmissionCall, runAdmission } from '#apiserver/registry/admit.js';
 import { readBody } from '#apiserver/registry/body.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import { settle } from '#apiserver/registry/starting-point.js';
+import { markCanonical } from '#apiserver/registry/starting-point.js';
 import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
 import { tooLargeToStore } from '#apiserver/registry/stored-size.js';
 import { beginCreate, undoAll } from '#apiserver/registry/write-hooks.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
-import { generateName } from '#apiserver/resources/generate-name.js';
 import { formOf, keyOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
 import { TransientEntry } from '#apiserver/resources/transient-entry.js';
-import type { Entry } from '#storage/resource-storage.js';
+import type { Entry, WriteCondition } from '#storage/resource-storage.js';
 
 /** Tries to find a free name for generateName before the request fails. */
 const nameAttempts = 8;
@@ -34,10 +34,12 @@ export async function createObject(operation: Operation): Promise<ApiResponse> {
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const body = readBody(registry, context, type, options.fieldValidation);
   const object = body instanceof Promise ? await body : body;
-  await betweenSteps(context);
-  const entry = await insert(operation, { object, options, namespace: context.info.namespace });
-  await betweenSteps(context);
-  return entryResponse(operation, { entry, form, status: 201 });
+  const large = isLarge(context);
+  if (large) await betweenSteps(operation);
+  const outcome = await insert(operation, { object, options, namespace: context.info.namespace });
+  if ('taken' in outcome) throw outcome.taken;
+  if (large) await betweenSteps(operation);
+  return entryResponse(operation, { entry: outcome.entry, form, status: 201 });
 }
 
 /**
@@ -54,7 +56,7 @@ export async function createInstead(operation: Operation, insertion: Insertion):
   }
   // A version alone does not keep 1.24 from creating.
   delete metadata.resourceVersion;
-  const outcome = await tryInsert(operation, insertion);
+  const outcome = await insert(operation, insertion);
   return 'entry' in outcome ? outcome.entry : undefined;
 }
 
@@ -67,19 +69,14 @@ export interface Insertion {
   readonly trackFields?: boolean;
 }
 
-/** Puts a new object through admission, defaults, validation and into the store. Throws 409 when its name is taken. */
-export async function insert(operation: Operation, insertion: Insertion): Promise<Entry> {
-  const outcome = await tryInsert(operation, insertion);
-  if ('taken' in outcome) throw outcome.taken;
-  return outcome.entry;
-}
-
-async function tryInsert(
+/** Puts a new object through defaults, admission, validation and into the store; 409 as `taken` when its name is taken. */
+async function insert(
   operation: Operation,
   insertion: Insertion,
 ): Promise<{ readonly entry: Entry } | { readonly taken: StatusError }> {
   const { registry, context, resource } = operation;
   const { object, options } = insertion;
+  const large = isLarge(context);
   requireNamespace(resource, object, insertion.namespace);
   if ((object.metadata.resourceVersion ?? '') !== '') {
     throw badRequest('resourceVersion should not be set on objects to be created');
@@ -89,41 +86,47 @@ async function tryInsert(
   const { strategy } = resource;
   const asked = strategyContext(registry, context);
   strategy.defaults?.(object, asked);
-  await betweenSteps(context);
+  if (large) await betweenSteps(operation);
   const base = object.metadata.generateName ?? '';
   const generated = (object.metadata.name ?? '') === '' && base !== '';
-  const call = {
+  const call = (): AdmissionCall => ({
     operation: 'CREATE',
     subresource: '',
     namespace: insertion.namespace,
+    name: object.metadata.name ?? '',
     dryRun: options.dryRun,
-  } as const;
+    object,
+  });
   dropRepeatedOwners(context, object, 'received');
-  await runAdmission('admit', operation, { ...call, name: object.metadata.name ?? '', object });
+  await runAdmission('admit', operation, call());
   dropRepeatedOwners(context, object, 'admitted');
-  await betweenSteps(context);
+  if (large) await betweenSteps(operation);
   strategy.prepareForCreate?.(object, asked);
   registry.codec.complete(object);
-  await betweenSteps(context);
+  if (large) await betweenSteps(operation);
   const { trackFields = true } = insertion;
   const tooLarge = tooLargeToStore(context, object, trackFields ? { managedAs: resource.type } : {});
   if (trackFields && tooLarge === undefined) {
     const write = { resource, object, manager: options.fieldManager, subresource: '' };
-    if (isLarge(context)) await registry.managedFields.writtenInSteps(write, () => betweenSteps(context));
-    else registry.managedFields.written(write);
+    if (large) {
+      await betweenSteps(operation);
+      await registry.managedFields.writtenInSteps(write, () => betweenSteps(operation));
+    } else registry.managedFields.written(write);
   }
-  await betweenSteps(context);
+  if (large) await betweenSteps(operation);
   for (let attempt = 1; ; attempt += 1) {
     if (generated) object.metadata.name = generateName(base, registry.random);
     strategy.completeCreate?.(object, asked);
-    const undo = await beginCreate(registry, resource, object, options.dryRun);
+    if (large) await betweenSteps(operation);
+    const begun = beginCreate(registry, resource, object, options.dryRun);
+    const undo = begun instanceof Promise ? await begun : begun;
     try {
       validate(context, resource, object, asked);
       if (tooLarge !== undefined) throw tooLarge;
-      await betweenSteps(context);
-      await runAdmission('validate', operation, { ...call, name: object.metadata.name ?? '', object });
-      await betweenSteps(context);
-      const entry = await write(operation, { object, dryRun: options.dryRun });
+      if (large) await betweenSteps(operation);
+      const conditions = await runAdmission('validate', operation, call());
+      if (large) await betweenSteps(operation);
+      const entry = await write(operation, { object, dryRun: options.dryRun, conditions });
       if (entry !== undefined) {
         if (options.dryRun) await undoAll(registry, undo);
         return { entry };
@@ -137,15 +140,18 @@ async function tryInsert(
   }
 }
 
+interface Write {
+  readonly object: ApiObjectShape;
+  readonly dryRun: boolean;
+  readonly conditions: readonly WriteCondition[];
+}
+
 /** Undefined when the name is taken. */
-async function write(
-  operation: Operation,
-  { object, dryRun }: { readonly object: ApiObjectShape; readonly dryRun: boolean },
-): Promise<Entry | undefined> {
+async function write(operation: Operation, { object, dryRun, conditions }: Write): Promise<Entry | undefined> {
   const { registry, context, resource } = operation;
-  const { signal } = context;
+  const { cancellation: signal } = context;
   const key = keyOf(resource, object.metadata.namespace ?? '', object.metadata.name ?? '');
-  const made = formOf(resource, object, context);
+  const made = formOf(resource, object, { request: context, pause: () => betweenSteps(operation) });
   const form = made instanceof Promise ? await made : made;
   const { bytes } = form;
   if (dryRun) {
@@ -155,9 +161,9 @@ async function write(
       : undefined;
   }
   const lifetime = resource.ttlSeconds === undefined ? {} : { ttlSeconds: resource.ttlSeconds };
-  const options = { ...lifetime, signal, condition: leaderCondition(registry, context) };
+  const options = { ...lifetime, signal, conditions: [...leaderCondition(registry, context), ...conditions] };
   const entry = await resource.storage.create(key, bytes, options);
-  if (entry !== undefined) settle(resource, entry, form);
+  if (entry !== undefined) markCanonical(resource, entry, form);
   return entry;
 }
 

@@ -1,4 +1,4 @@
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import { badRequest, conflict, type Status } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
@@ -8,6 +8,7 @@ import { entryResponse, negotiateObject } from '#apiserver/registry/entry-respon
 import { type ObjectName, readEntry } from '#apiserver/registry/get.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import type { Operation } from '#apiserver/registry/operation.js';
+import { betweenSteps } from '#apiserver/registry/steps.js';
 import { deleted } from '#apiserver/registry/write-hooks.js';
 import { converted, formOf, keyOf, objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
@@ -28,7 +29,7 @@ export async function deleteObject(operation: Operation): Promise<ApiResponse> {
   return registry.responder.object(context, successStatus(resource, entry.object() as ApiObjectShape));
 }
 
-export function successStatus(resource: ServedResource, object: ApiObjectShape): Status {
+function successStatus(resource: ServedResource, object: ApiObjectShape): Status {
   const { name, uid } = object.metadata;
   return {
     kind: 'Status',
@@ -61,7 +62,7 @@ export async function remove(operation: Operation, { name, options: given }: Rem
   // Less than nothing means one second.
   const options = (given.gracePeriodSeconds ?? 0) < 0 ? { ...given, gracePeriodSeconds: 1 } : given;
   const key = keyOf(resource, name.namespace, name.name);
-  let entry = await readEntry(resource, name, { kind: 'latest' }, context.signal);
+  let entry = await readEntry(resource, name, { kind: 'latest' }, context.cancellation);
   for (;;) {
     const later = converted(resource, [entry], context);
     if (later !== undefined) await later;
@@ -78,7 +79,7 @@ export async function remove(operation: Operation, { name, options: given }: Rem
     await runAdmission('validate', operation, attributes);
     const outcome = await step(operation, { key, entry, object, options });
     if ('done' in outcome) return outcome.done;
-    entry = outcome.raced ?? (await readEntry(resource, name, { kind: 'latest' }, context.signal));
+    entry = outcome.raced ?? (await readEntry(resource, name, { kind: 'latest' }, context.cancellation));
   }
 }
 
@@ -97,7 +98,7 @@ async function step(
   const now = registry.clock.now();
   const plan = planDeletion({ resource, object, options, dialect: registry.dialect, now, graceSeconds });
   if (plan.action === 'pending') return { done: { entry, removed: false } };
-  const conditions = { signal: context.signal, condition: leaderCondition(registry, context) };
+  const conditions = { signal: context.cancellation, conditions: leaderCondition(registry, context) };
   if (plan.action === 'remove') {
     if (options.dryRun) return { done: { entry, removed: true } };
     const result = await resource.storage.delete(key, entry.revision, conditions);
@@ -106,7 +107,7 @@ async function step(
     return { done: { entry: result.entry, removed: true } };
   }
   const marked = resource.strategy.terminating?.(plan.object) ?? plan.object;
-  const { bytes } = await formOf(resource, marked, context);
+  const { bytes } = await formOf(resource, marked, { request: context, pause: () => betweenSteps(operation, entry) });
   if (options.dryRun) {
     const answered = new TransientEntry(entry.key, bytes, entry.revision, resource.stored.type);
     return { done: { entry: answered, removed: false } };

@@ -1,9 +1,9 @@
 import t from 'tap';
 import { configmaps, namespaces } from '#api/core/v1/resources.gen.js';
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import { schemeFor } from '#api/scheme.js';
 import { strategyFor } from '#api/strategies.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import type { DeleteOptions } from '#apiserver/registry/delete-options.js';
 import { type DeletionPlan, planDeletion, removesOnUpdate } from '#apiserver/registry/deletion-plan.js';

@@ -3,7 +3,7 @@
  * period the object is marked and stays until they are over; otherwise it goes at once. Source: 1.24,
  * staging/src/k8s.io/apiserver/pkg/registry/{rest/delete.go,generic/registry/store.go}.
  */
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import { formatTime, parseTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { DeleteOptions } from '#apiserver/registry/delete-options.js';

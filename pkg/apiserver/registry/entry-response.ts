@@ -1,12 +1,13 @@
 /** One stored object as an answer, in the form that the request asks for. */
 
-import type { MaybePromise } from '#apimachinery/maybe-promise.js';
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { Negotiated, Transform } from '#apiserver/http/media-type.js';
 import type { Operation } from '#apiserver/registry/operation.js';
+import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
 import { partialJson } from '#apiserver/representation/partial.js';
 import { includeObject, rowJson, tableHead } from '#apiserver/representation/table.js';
-import { converted, jsonOf, objectOf } from '#apiserver/resources/served-resource.js';
+import { converted, convertedInSteps, jsonOf, objectOf } from '#apiserver/resources/served-resource.js';
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
 import type { Entry } from '#storage/resource-storage.js';
 
@@ -32,7 +33,11 @@ export interface EntryAnswer {
 
 export function entryResponse(operation: Operation, answer: EntryAnswer): MaybePromise<ApiResponse> {
   const { context, resource } = operation;
-  const later = converted(resource, [answer.entry], context);
+  const { entry, form } = answer;
+  const later =
+    resource.conversion?.kind === 'in process' && form.format === 'json' && isLarge(context, entry)
+      ? convertedInSteps(resource, entry, () => betweenSteps(operation, entry))
+      : converted(resource, [entry], context);
   return later === undefined ? respond(operation, answer) : later.then(() => respond(operation, answer));
 }
 

@@ -1,5 +1,6 @@
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { Cancellation } from '#apimachinery/cancellation.js';
 import { notFound } from '#apimachinery/errors/status.js';
-import type { MaybePromise } from '#apimachinery/maybe-promise.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { getVersion } from '#apiserver/registry/list-options.js';
@@ -28,7 +29,7 @@ export function readEntry(
   resource: ServedResource,
   { namespace, name }: ObjectName,
   version: ReadVersion,
-  signal: AbortSignal | undefined,
+  signal: Cancellation | undefined,
 ): MaybePromise<Entry> {
   const { storage } = resource;
   const key = keyOf(resource, namespace, name);

@@ -1,5 +1,6 @@
 /** Lets a write that names a term of leading happen only while that term lasts. */
 
+import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, conflict, type Qualified } from '#apimachinery/errors/status.js';
@@ -24,19 +25,19 @@ export interface LeaseServer {
 }
 
 /**
- * The condition that the request's header names; undefined without one. Throws 400 for a header that no leader writes;
- * the condition rejects with 409 once the term is over.
+ * The condition that the request's header names, if any. Throws 400 for a header that no leader writes; the condition
+ * rejects with 409 once the term is over.
  */
-export function leaderCondition(server: LeaseServer, context: RequestContext): WriteCondition | undefined {
+export function leaderCondition(server: LeaseServer, context: RequestContext): readonly WriteCondition[] {
   const text = context.request.headers[leaderFenceHeader];
-  if (text === undefined) return undefined;
+  if (text === undefined) return [];
   const fence = parsed(text);
   const group = server.dialect.groupName('coordination');
   const resource = { group, resource: 'leases' };
-  if (fence.lock === 'etcdleases') return new UnchangedKey(fence, resource);
+  if (fence.lock === 'etcdleases') return [new UnchangedKey(fence, resource)];
   const leases = server.resources.find(group, 'v1', 'leases');
   if (leases === undefined) throw badRequest(`${leaderFenceHeader}: no leases are served`);
-  return new LeaseHeld(fence, resource, leases.storage);
+  return [new LeaseHeld(fence, resource, leases.storage)];
 }
 
 function parsed(text: string): LeaderFence {
@@ -59,15 +60,15 @@ class LeaseHeld implements WriteCondition {
     this.#leases = leases;
   }
 
-  async guard(failed: Guard | undefined, signal: AbortSignal | undefined): Promise<Guard> {
+  async guards(failed: readonly Guard[] | undefined, signal: Cancellation | undefined): Promise<Guard[]> {
     const known = failed === undefined ? await this.#seen({ kind: 'any' }, signal) : undefined;
     // What memory shows may be old: a term is over only when the store says so.
     const guard = known ?? (await this.#seen({ kind: 'latest' }, signal));
     if (guard === undefined) throw conflict(this.#resource, this.#fence.name, termIsOver);
-    return guard;
+    return [guard];
   }
 
-  async #seen(version: ReadVersion, signal: AbortSignal | undefined): Promise<Guard | undefined> {
+  async #seen(version: ReadVersion, signal: Cancellation | undefined): Promise<Guard | undefined> {
     const { namespace, name } = this.#fence;
     const entry = await this.#leases.get(`${namespace}/${name}`, version, signal);
     if (entry === undefined) return undefined;
@@ -86,9 +87,9 @@ class UnchangedKey implements WriteCondition {
     this.#resource = resource;
   }
 
-  async guard(failed: Guard | undefined): Promise<Guard> {
+  async guards(failed: readonly Guard[] | undefined): Promise<Guard[]> {
     const { namespace, name, revision } = this.#fence;
     if (failed !== undefined) throw conflict(this.#resource, name, termIsOver);
-    return { key: electionKey(namespace, name), modRevision: revision };
+    return [{ key: electionKey(namespace, name), modRevision: revision }];
   }
 }

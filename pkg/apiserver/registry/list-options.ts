@@ -21,7 +21,7 @@ const matchPath = FieldPath.of('resourceVersionMatch');
 const maxRevision = 2n ** 64n - 1n;
 
 /** A resource version as clients send it. Throws 400 for what no server gave out. */
-export function parseResourceVersion(text: string): Revision {
+function parseResourceVersion(text: string): Revision {
   const refuse = (why: string) => {
     const { field, message } = invalidValue(
       FieldPath.of('resourceVersion'),

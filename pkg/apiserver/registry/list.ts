@@ -5,6 +5,7 @@ import type { Negotiated, Transform } from '#apiserver/http/media-type.js';
 import { encodeContinue } from '#apiserver/registry/continue-token.js';
 import { type ListRequest, listRequest } from '#apiserver/registry/list-options.js';
 import type { Operation } from '#apiserver/registry/operation.js';
+import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { selection } from '#apiserver/registry/selection.js';
 import { compactParts, type ListDocument, prettyParts, yamlParts } from '#apiserver/representation/list-document.js';
 import { itemRests, itemStart } from '#apiserver/representation/list-item.js';
@@ -16,14 +17,16 @@ import { acceptsGzip } from '#apiserver/representation/respond.js';
 import { partsResponse } from '#apiserver/representation/streaming.js';
 import { includeObject, rowJson, tableMembers } from '#apiserver/representation/table.js';
 import { converted, type ServedResource, scopeOf } from '#apiserver/resources/served-resource.js';
-import { strategyContext } from '#apiserver/resources/strategy-context.js';
-import { yielding } from '#storage/cache/turns.js';
+import { type StrategyEnvironment, strategyContext } from '#apiserver/resources/strategy-context.js';
 import type { Entry, ListResult } from '#storage/resource-storage.js';
+
+/** What lists use of the registry. */
+type ListContext = StrategyEnvironment & Pick<RegistryContext, 'codec' | 'compressed' | 'responder' | 'turns'>;
 
 const listTransforms: readonly Transform['kind'][] = ['Table', 'PartialObjectMetadataList'];
 
 /** GET of a collection: the whole matrix of specification 1, 4.6. */
-export async function listObjects(operation: Operation): Promise<ApiResponse> {
+export async function listObjects(operation: Operation<ListContext>): Promise<ApiResponse> {
   const { registry, context, resource } = operation;
   const form = negotiateList(operation);
   const { query, namespace } = context.info;
@@ -35,7 +38,7 @@ export async function listObjects(operation: Operation): Promise<ApiResponse> {
 }
 
 /** The form that a list is wanted in; 406 when there is none. */
-export function negotiateList(operation: Operation): Negotiated {
+export function negotiateList(operation: Operation<ListContext>): Negotiated {
   const { registry, context } = operation;
   const formats = isBuiltIn(operation) ? (['json', 'yaml', 'protobuf'] as const) : (['json', 'yaml'] as const);
   return registry.responder.negotiate(context, listTransforms, formats);
@@ -73,7 +76,7 @@ async function readPage(
 }
 
 /** `metadata` of a list. */
-export function listMetadata(result: ListResult): Record<string, unknown> {
+function listMetadata(result: ListResult): Record<string, unknown> {
   const metadata: Record<string, unknown> = { resourceVersion: String(result.revision) };
   if (result.nextKey !== undefined) {
     metadata['continue'] = encodeContinue({ revision: result.revision, startKey: result.nextKey });
@@ -90,7 +93,10 @@ export interface ListAnswer {
 }
 
 /** One page as an answer. */
-export async function listResponse(operation: Operation, { result, form, whole }: ListAnswer): Promise<ApiResponse> {
+export async function listResponse(
+  operation: Operation<ListContext>,
+  { result, form, whole }: ListAnswer,
+): Promise<ApiResponse> {
   const { registry, context, resource } = operation;
   const { format, transform, pretty } = form;
   const later = converted(resource, result.entries, context);
@@ -98,7 +104,7 @@ export async function listResponse(operation: Operation, { result, form, whole }
   const contentType = mediaTypeOf(format, registry.dialect);
   const gzip = acceptsGzip(context.request);
   const compressed = gzip && whole ? registry.compressed : undefined;
-  const yieldTurn = yielding(registry.clock);
+  const yieldTurn = () => registry.turns.pause();
   if (format === 'protobuf') {
     const list = await protobufList(operation, { result, transform, yieldTurn });
     return readyListResponse(list, { contentType, compressed, yieldTurn });
@@ -119,12 +125,12 @@ function jsonHead(resource: ServedResource, result: ListResult) {
   return { kind: `${resource.declaration.kind}List`, apiVersion: resource.apiVersion, metadata: listMetadata(result) };
 }
 
-function isBuiltIn({ registry, resource }: Operation): boolean {
+function isBuiltIn({ registry, resource }: Operation<ListContext>): boolean {
   const { apiVersion, declaration } = resource;
   return registry.codec.hasProtobuf({ apiVersion, kind: declaration.kind });
 }
 
-function jsonList(operation: Operation, result: ListResult): ReadyList {
+function jsonList(operation: Operation<ListContext>, result: ListResult): ReadyList {
   const { resource } = operation;
   const { entries } = result;
   const head = JSON.stringify(jsonHead(resource, result)).slice(0, -1);
@@ -146,7 +152,7 @@ interface ProtobufAnswer {
 
 /** The length of the whole comes first, so all items are encoded before anything is sent. */
 async function protobufList(
-  { registry, resource }: Operation,
+  { registry, resource }: Operation<ListContext>,
   { result, transform, yieldTurn }: ProtobufAnswer,
 ): Promise<ReadyList> {
   const { codec } = registry;
@@ -170,7 +176,11 @@ async function protobufList(
   };
 }
 
-function listDocument(operation: Operation, result: ListResult, transform: Transform | undefined): ListDocument {
+function listDocument(
+  operation: Operation<ListContext>,
+  result: ListResult,
+  transform: Transform | undefined,
+): ListDocument {
   const { registry, context, resource } = operation;
   const metadata = listMetadata(result);
   if (transform?.kind === 'Table') {

@@ -1,6 +1,6 @@
 /** Who manages which fields: what the writes of the registry tell, and what server-side apply asks. */
 
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import { type ApplyRequest, applySteps } from '#apimachinery/apply/apply.js';
 import {
   type UpdateRequest,
@@ -9,12 +9,12 @@ import {
   type WriteInfo,
 } from '#apimachinery/apply/managed-fields.js';
 import type { ManagedFieldsEntry } from '#apimachinery/apply/managers.js';
+import { copyJsonSteps } from '#apimachinery/async/copy-steps.js';
+import { inSteps, type Pause } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
-import { copyJson } from '#apimachinery/copy.js';
 import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { versionsOf } from '#apiserver/registry/other-versions.js';
-import { inSteps, type Pause } from '#apiserver/registry/steps.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
@@ -80,7 +80,8 @@ export class ManagedFields {
     const { object } = await inSteps(applySteps(this.#request(application)), pause);
     const pausing = pause();
     if (pausing !== undefined) await pausing;
-    return unshared(object);
+    // The merge shares what it leaves alone, and objects of the cache must not be changed by what comes next.
+    return inSteps(copyJsonSteps(object), pause);
   }
 
   #request(application: Application): ApplyRequest {
@@ -92,8 +93,8 @@ export class ManagedFields {
 
   #info({ resource, manager, subresource }: Pick<ManagedWrite, 'resource' | 'manager' | 'subresource'>): WriteInfo {
     const { apiVersion } = resource;
-    const { clock, codec, dialect } = this.#options;
-    const versions = versionsOf(resource, { codec, dialect });
+    const { clock, codec } = this.#options;
+    const versions = versionsOf(resource, { codec });
     const info = { type: this.#typeOf(resource), apiVersion, manager, subresource, now: clock.now() };
     return versions === undefined ? info : { ...info, versions };
   }
@@ -106,11 +107,6 @@ export class ManagedFields {
 function setEntries(object: ApiObjectShape, entries: readonly ManagedFieldsEntry[]): void {
   if (entries.length > 0) object.metadata.managedFields = entries as NonNullable<typeof object.metadata.managedFields>;
   else delete object.metadata.managedFields;
-}
-
-/** The merge shares what it leaves alone, and objects of the cache must not be changed by what comes next. */
-function unshared(object: object): unknown {
-  return copyJson(object);
 }
 
 /** The command-line client's name, and the annotation in which it keeps what it applied by itself. */

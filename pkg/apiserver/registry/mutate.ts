@@ -1,8 +1,9 @@
 /** The loop under every change of a stored object: read, change, write if nobody was faster, else again. */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { ApiObjectShape } from '#api/object.js';
-import type { PartUpdate } from '#api/strategy.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
+import type { PartUpdate } from '#api/strategy/strategy.js';
+import type { Pause } from '#apimachinery/async/steps.js';
 import { conflict, invalid, notFound, optimisticLockMessage } from '#apimachinery/errors/status.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import { warn } from '#apiserver/http/context.js';
@@ -11,15 +12,20 @@ import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
-import { type StartingPoint, settle, shareUnchanged, startingPoint } from '#apiserver/registry/starting-point.js';
-import { betweenSteps, isLarge, type Pause } from '#apiserver/registry/steps.js';
+import {
+  markCanonical,
+  type StartingPoint,
+  shareUnchanged,
+  startingPoint,
+} from '#apiserver/registry/starting-point.js';
+import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
 import { tooLargeToStore } from '#apiserver/registry/stored-size.js';
 import { beginUpdate, deleted, undoAll, updated } from '#apiserver/registry/write-hooks.js';
 import type { WriteOptions } from '#apiserver/registry/write-options.js';
 import { converted, formOf, keyOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
 import { TransientEntry } from '#apiserver/resources/transient-entry.js';
-import type { Entry } from '#storage/resource-storage.js';
+import type { Entry, WriteCondition } from '#storage/resource-storage.js';
 
 /** Which part of the object a request may change. */
 export interface UpdateProfile extends PartUpdate {
@@ -54,11 +60,11 @@ export async function mutate(operation: Operation, mutation: Mutation): Promise<
   const { context, resource } = operation;
   const key = keyOf(resource, mutation.namespace, mutation.name);
   const { storage } = resource;
-  const latest = () => storage.get(key, { kind: 'latest' }, context.signal);
+  const latest = () => storage.get(key, { kind: 'latest' }, context.cancellation);
   // What the cache says may be old: nothing is refused, and no write left out, because of it alone. A dry run writes
   // nothing that would show how old it is.
   let fresh = mutation.options.dryRun;
-  let known = await storage.get(key, { kind: fresh ? 'latest' : 'any' }, context.signal);
+  let known = await storage.get(key, { kind: fresh ? 'latest' : 'any' }, context.cancellation);
   for (;;) {
     const outcome = await attempt(operation, { mutation, known, key }).catch((error: unknown) => ({
       error,
@@ -103,39 +109,44 @@ async function attempt(operation: Operation, { mutation, known, key }: Attempt):
     const entry = await mutation.create();
     if (entry !== undefined) return { written: { entry, created: true } };
     // Somebody else made it meanwhile: it is a change after all, or it is gone again.
-    return { raced: await resource.storage.get(key, { kind: 'latest' }, context.signal) };
+    return { raced: await resource.storage.get(key, { kind: 'latest' }, context.cancellation) };
   }
   const asked = strategyContext(registry, context);
   const later = converted(resource, [known], context);
   if (later !== undefined) await later;
   const start = startingPoint(registry, resource, known, asked);
   const old = start.object;
-  await betweenSteps(context, known);
-  const object = await mutation.change(old, start, () => betweenSteps(context, known));
-  await betweenSteps(context, known);
+  const large = isLarge(context, known);
+  if (large) await betweenSteps(operation, known);
+  const object = await mutation.change(old, start, () => betweenSteps(operation, known));
+  if (large) await betweenSteps(operation, known);
   shareUnchanged(object, start);
-  await betweenSteps(context, known);
+  if (large) await betweenSteps(operation, known);
   checkIdentity(resource, object, old);
   const { strategy, declaration } = resource;
   strategy.defaults?.(object, asked);
   const call = { operation: 'UPDATE', subresource: profile.subresource, namespace: mutation.namespace } as const;
   const attributes = { ...call, name: mutation.name, dryRun: options.dryRun, object, oldObject: old };
   await runAdmission('admit', operation, attributes);
-  await betweenSteps(context, known);
+  if (large) await betweenSteps(operation, known);
   dropRepeatedOwners(context, object, 'admitted');
   profile.prepare(object, old, asked);
   registry.codec.complete(object);
-  await betweenSteps(context, known);
+  if (large) await betweenSteps(operation, known);
   let tooLarge = tooLargeToStore(context, object, { stored: known });
   if (mutation.trackFields !== false && tooLarge === undefined) {
     const { subresource } = profile;
     const write = { resource, object, old, manager: options.fieldManager, subresource };
-    if (isLarge(context, known)) await registry.managedFields.writtenInSteps(write, () => betweenSteps(context, known));
-    else registry.managedFields.written(write);
+    if (large) {
+      await betweenSteps(operation, known);
+      await registry.managedFields.writtenInSteps(write, () => betweenSteps(operation, known));
+      await betweenSteps(operation, known);
+    } else registry.managedFields.written(write);
     tooLarge = tooLargeToStore(context, object, { stored: known });
   }
-  await betweenSteps(context, known);
-  const undo = await beginUpdate(registry, resource, { object, old, dryRun: options.dryRun });
+  if (large) await betweenSteps(operation, known);
+  const begun = beginUpdate(registry, resource, { object, old, dryRun: options.dryRun });
+  const undo = begun instanceof Promise ? await begun : begun;
   try {
     const failures = profile.validate(object, old, asked);
     if (failures.length > 0) throw invalid({ group: resource.group, kind: declaration.kind }, mutation.name, failures);
@@ -143,10 +154,10 @@ async function attempt(operation: Operation, { mutation, known, key }: Attempt):
       for (const text of strategy.warnings?.(object, old, asked) ?? []) warn(context, text);
     }
     if (tooLarge !== undefined) throw tooLarge;
-    await betweenSteps(context, known);
-    await runAdmission('validate', operation, attributes);
-    await betweenSteps(context, known);
-    const outcome = await write(operation, { object, start, known, key, dryRun: options.dryRun });
+    if (large) await betweenSteps(operation, known);
+    const conditions = await runAdmission('validate', operation, attributes);
+    if (large) await betweenSteps(operation, known);
+    const outcome = await write(operation, { object, start, known, key, dryRun: options.dryRun, conditions });
     if (options.dryRun || !('written' in outcome)) await undoAll(registry, undo);
     return outcome;
   } catch (error) {
@@ -161,14 +172,23 @@ interface Write {
   readonly known: Entry;
   readonly key: string;
   readonly dryRun: boolean;
+  /** Of admission. */
+  readonly conditions: readonly WriteCondition[];
 }
 
-async function write(operation: Operation, { object, start, known, key, dryRun }: Write): Promise<Outcome> {
+async function write(
+  operation: Operation,
+  { object, start, known, key, dryRun, conditions: admitted }: Write,
+): Promise<Outcome> {
   const { registry, context, resource } = operation;
   const old = start.object;
-  const conditions = { signal: context.signal, condition: leaderCondition(registry, context) };
+  const conditions = {
+    signal: context.cancellation,
+    conditions: [...leaderCondition(registry, context), ...admitted],
+  };
+  const options = { request: context, pause: () => betweenSteps(operation, known), before: start.before };
   if (removesOnUpdate(resource, object, old)) {
-    const { bytes } = await formOf(resource, object, context, start.before);
+    const { bytes } = await formOf(resource, object, options);
     const answer = (revision: bigint) => written(new TransientEntry(known.key, bytes, revision, resource.stored.type));
     if (dryRun) return answer(known.revision);
     const result = await resource.storage.delete(key, known.revision, conditions);
@@ -179,14 +199,14 @@ async function write(operation: Operation, { object, start, known, key, dryRun }
   // Nothing is written that is there already, unless it is there in another form.
   const comparable = known.stale !== true;
   if (comparable && start.before !== undefined && sameObject(object, old)) return { unchanged: known };
-  const made = formOf(resource, object, context, start.before);
+  const made = formOf(resource, object, options);
   const form = made instanceof Promise ? await made : made;
   if (comparable && start.before === undefined && sameJson(form.bytes, known.stored)) return { unchanged: known };
   if (dryRun) return written(new TransientEntry(known.key, form.bytes, known.revision, resource.stored.type));
   const lifetime = resource.ttlSeconds === undefined ? {} : { ttlSeconds: resource.ttlSeconds };
   const result = await resource.storage.update(key, form.bytes, known.revision, { ...lifetime, ...conditions });
   if (!result.ok) return { raced: result.current };
-  if (start.settled) settle(resource, result.entry, form);
+  if (start.canonical) markCanonical(resource, result.entry, form);
   await updated(registry, resource, object, old);
   return written(result.entry);
 }

@@ -1,10 +1,9 @@
 /** The other versions of a resource, for who manages what in which of them. */
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import { strategyFor } from '#api/strategies.js';
 import type { OtherVersions } from '#apimachinery/apply/versions.js';
 import { copyJson } from '#apimachinery/copy.js';
-import type { Dialect } from '#apimachinery/dialect.js';
-import { oncePer } from '#apimachinery/once-per.js';
+import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
@@ -28,15 +27,15 @@ const versionsByStored = oncePer((scheme: Scheme): ReadonlyMap<string, readonly 
  */
 export function versionsOf(
   { stored, conversion, apiVersion }: ServedResource,
-  { codec, dialect }: { readonly codec: Codec; readonly dialect: Dialect },
+  { codec }: { readonly codec: Codec },
 ): OtherVersions | undefined {
   const all = versionsByStored(codec.scheme).get(`${stored.apiVersion}/${stored.kind}`) ?? [];
   if (all.length < 2 || conversion?.kind === 'remote') return undefined;
   const convert = (object: Members, from: string, to: string): Members => {
     // What is merged or taken apart may lack parts that every object of its kind has.
     const { object: whole } = codec.normalize(copyJson(object), { apiVersion: from, kind: stored.kind }, 'Ignore');
-    const hub = conversionOf(all, from)?.toStored(whole, dialect) ?? whole;
-    const result: ApiObjectShape = conversionOf(all, to)?.fromStored(hub, dialect) ?? hub;
+    const hub = conversionOf(all, from)?.toStored(whole, codec.scheme) ?? whole;
+    const result: ApiObjectShape = conversionOf(all, to)?.fromStored(hub, codec.scheme) ?? hub;
     return result as unknown as Members;
   };
   return {

@@ -1,6 +1,7 @@
 /** Owners that an object names twice. */
+
+import type { ApiObjectShape } from '#api/meta/object.js';
 import type { OwnerReference } from '#api/meta/v1/types.gen.js';
-import type { ApiObjectShape } from '#api/object.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 
 /** Whether the object is as it came, or has been through mutating admission. */

@@ -1,10 +1,13 @@
 /** The patch in a request's body and what it makes of an object. */
 
+import { copyIfSmall, copyJsonSteps } from '#apimachinery/async/copy-steps.js';
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import { allSteps, inSteps, type Steps } from '#apimachinery/async/steps.js';
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
-import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
 import { bareMediaType } from '#apimachinery/codec/negotiate.js';
-import { parseYAML } from '#apimachinery/codec/yaml.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { parseYAMLSteps } from '#apimachinery/codec/yaml.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, unsupportedMediaType } from '#apimachinery/errors/status.js';
 import { jsonPatch } from '#apimachinery/patch/json-patch.js';
@@ -13,6 +16,7 @@ import { mergePatch } from '#apimachinery/patch/merge-patch.js';
 import { strategicMergePatch } from '#apimachinery/patch/strategic-merge-patch.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import type { RequestContext } from '#apiserver/http/context.js';
+import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
 
 export type PatchKind = 'json' | 'merge' | 'strategic' | 'apply';
 
@@ -28,28 +32,33 @@ const mediaTypes: Readonly<Record<string, PatchKind>> = {
   'application/apply-patch+yaml': 'apply',
 };
 
-/** Throws 415 for other media types and 400 for what cannot be read. */
-export function readPatch(context: RequestContext): Patch {
+/** Throws 415 for other media types and 400 for what cannot be read. `turns`: for bodies that are long work to read. */
+export function readPatch(context: RequestContext, turns: TurnQueue): MaybePromise<Patch> {
+  const steps = patchSteps(context);
+  return isLarge(context) ? inSteps(steps, () => betweenSteps({ registry: { turns }, context })) : allSteps(steps);
+}
+
+function* patchSteps(context: RequestContext): Steps<Patch> {
   const kind = mediaTypes[bareMediaType(context.request.headers['content-type'])];
   if (kind === undefined) throw unsupportedMediaType(Object.keys(mediaTypes));
-  const body = kind === 'apply' ? yaml(context.request.body) : json(context.request.body);
+  const body = yield* kind === 'apply' ? yaml(context.request.body) : json(context.request.body);
   if (kind !== 'json' && (typeof body !== 'object' || body === null || Array.isArray(body))) {
     throw badRequest('error decoding patch: not an object');
   }
   return { kind, body };
 }
 
-function json(body: Buffer): unknown {
+function* json(body: Buffer): Steps<unknown> {
   try {
-    return parseJSONText(body.toString());
+    return yield* parseJSONSteps(body.toString());
   } catch (error) {
     throw badRequest(`error decoding patch: ${messageOf(error)}`, error);
   }
 }
 
-function yaml(body: Buffer): unknown {
+function* yaml(body: Buffer): Steps<unknown> {
   try {
-    return parseYAML(body.toString());
+    return yield* parseYAMLSteps(body.toString());
   } catch (error) {
     if (error instanceof DecodeError) throw badRequest(`error decoding YAML: ${error.message}`, error);
     throw error;
@@ -57,12 +66,13 @@ function yaml(body: Buffer): unknown {
 }
 
 /**
- * The patched object, not yet normalized, sharing nothing with `object` or the patch. Server-side apply is not among
- * these: it needs the fields' owners.
+ * The patched object, not yet normalized, sharing nothing with `object` or the patch, in steps. Server-side apply is not
+ * among these: it needs the fields' owners.
  */
-export function applyPatch(patch: Patch, object: object, type: TypeInfo): unknown {
+export function* applyPatch(patch: Patch, object: object, type: TypeInfo): Steps<unknown> {
   const patched = patchedBy(patch, object, type);
-  return patched === undefined ? undefined : copyJson(patched);
+  yield;
+  return patched === undefined ? undefined : yield* copyJsonSteps(patched);
 }
 
 export interface Patched {
@@ -75,36 +85,43 @@ export interface Patched {
  * The same, sharing with `object` those of its members that the patch leaves alone. The metadata are never shared, since
  * every write changes something in them; but what they hold about managers is.
  */
-export function applyPatchSharing(patch: Patch, object: object, type: TypeInfo): Patched {
+export function* applyPatchSharing(patch: Patch, object: object, type: TypeInfo): Steps<Patched> {
   const patched = patchedBy(patch, object, type);
+  yield;
   const shared = new Set<unknown>();
-  if (!isObject(patched)) return { value: patched === undefined ? undefined : copyJson(patched), shared };
-  const share = (member: unknown, before: unknown): unknown => {
-    if (typeof member !== 'object' || member === null || member !== before) return copyJson(member);
-    shared.add(member);
-    return member;
-  };
-  const value = mapMembers(patched, object, (key, member, before) => {
-    if (key !== 'metadata' || !isObject(member) || !isObject(before)) return share(member, before);
-    return mapMembers(member, before, (name, part, old) =>
-      name === 'managedFields' ? share(part, old) : copyJson(part),
-    );
-  });
-  return { value, shared };
-}
-
-/** A copy whose members are what `copy` makes of them, given also those of `old` by the same names. */
-function mapMembers(
-  object: JsonObject,
-  old: object,
-  copy: (key: string, member: unknown, before: unknown) => unknown,
-): JsonObject {
-  const result: JsonObject = {};
-  for (const key of Object.keys(object)) {
-    const member = object[key];
-    if (member !== undefined) setMember(result, key, copy(key, member, (old as JsonObject)[key]));
+  if (!isObject(patched)) {
+    return { value: patched === undefined ? undefined : yield* copyJsonSteps(patched), shared };
   }
-  return result;
+  const large: { readonly into: JsonObject; readonly key: string; readonly part: unknown }[] = [];
+  const put = (into: JsonObject, key: string, part: unknown, before: unknown): void => {
+    if (typeof part === 'object' && part !== null && part === before) {
+      shared.add(part);
+      setMember(into, key, part);
+      return;
+    }
+    const own = copyIfSmall(part);
+    // What is copied in steps has its place among the members already.
+    setMember(into, key, own ?? null);
+    if (own === undefined) large.push({ into, key, part });
+  };
+  const value: JsonObject = {};
+  for (const key of Object.keys(patched)) {
+    const member = patched[key];
+    const before = (object as JsonObject)[key];
+    if (member === undefined) continue;
+    if (key !== 'metadata' || !isObject(member) || !isObject(before)) {
+      put(value, key, member, before);
+      continue;
+    }
+    const metadata: JsonObject = {};
+    value[key] = metadata;
+    for (const name of Object.keys(member)) {
+      if (member[name] !== undefined)
+        put(metadata, name, member[name], name === 'managedFields' ? before[name] : undefined);
+    }
+  }
+  for (const { into, key, part } of large) setMember(into, key, yield* copyJsonSteps(part));
+  return { value, shared };
 }
 
 function patchedBy(patch: Patch, object: object, type: TypeInfo): unknown {

@@ -1,5 +1,7 @@
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
+import { inSteps } from '#apimachinery/async/steps.js';
 import { badRequest, invalid, statusOf } from '#apimachinery/errors/status.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { warn } from '#apiserver/http/context.js';
@@ -11,7 +13,7 @@ import { type Mutated, mutate, type UpdateProfile } from '#apiserver/registry/mu
 import type { Operation } from '#apiserver/registry/operation.js';
 import { applyPatch, applyPatchSharing, type Patch, readPatch } from '#apiserver/registry/patch-body.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
-import { betweenSteps } from '#apiserver/registry/steps.js';
+import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
 import { tooLargeToStore } from '#apiserver/registry/stored-size.js';
 import { requireOwnName } from '#apiserver/registry/update.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
@@ -25,8 +27,9 @@ export async function patchObject(operation: Operation, profile: UpdateProfile):
   const { registry, context } = operation;
   const form = negotiateObject(operation);
   const options = writeOptions(registry.dialect, context, 'PatchOptions');
-  const patch = readPatch(context);
-  await betweenSteps(context);
+  const read = readPatch(context, registry.turns);
+  const patch = read instanceof Promise ? await read : read;
+  if (isLarge(context)) await betweenSteps(operation);
   const run = patch.kind === 'apply' ? apply : change;
   const { entry, created } = await run(operation, { patch, profile, options });
   return entryResponse(operation, { entry, form, status: created ? 201 : 200 });
@@ -53,12 +56,29 @@ function change(operation: Operation, { patch, profile, options }: PatchRun): Pr
     name,
     profile,
     options,
-    change(current, { settled }) {
-      if (!settled) return normalized(operation, { options, object: applyPatch(patch, current, fields) });
-      const { value, shared } = applyPatchSharing(patch, current, fields);
-      return normalized(operation, { options, object: value, canonical: shared });
-    },
+    change: (current, { canonical }, pause) =>
+      inSteps(patched(operation, { patch, current, fields, canonical, options }), pause),
   });
+}
+
+interface PatchInSteps {
+  readonly patch: Patch;
+  readonly current: ApiObjectShape;
+  readonly fields: TypeInfo;
+  /** Says the starting point. */
+  readonly canonical: boolean;
+  readonly options: WriteOptions;
+}
+
+function* patched(operation: Operation, { patch, current, fields, canonical, options }: PatchInSteps) {
+  if (!canonical) {
+    const object = yield* applyPatch(patch, current, fields);
+    yield;
+    return normalized(operation, { options, object });
+  }
+  const { value, shared } = yield* applyPatchSharing(patch, current, fields);
+  yield;
+  return normalized(operation, { options, object: value, canonical: shared });
 }
 
 /** Who applies, and whether also against others. Throws 422 where nobody is named. */
@@ -89,12 +109,14 @@ async function apply(operation: Operation, { patch, profile, options }: PatchRun
     trackFields: false,
     change: async (live, _start, pause) => {
       const object = await registry.managedFields.applyInSteps({ ...request, live }, pause);
+      await pause();
       return normalized(operation, { options, object });
     },
     ...(profile.subresource === ''
       ? {
           create: async () => {
-            const applied = await registry.managedFields.applyInSteps(request, () => betweenSteps(context));
+            const applied = await registry.managedFields.applyInSteps(request, () => betweenSteps(operation));
+            await betweenSteps(operation);
             const object = normalized(operation, { options, object: applied });
             return createInstead(operation, { object, namespace, options, trackFields: false });
           },

@@ -1,5 +1,6 @@
 /** What the verbs of the generic registry stand on: what each of their helpers asks for, and what only verbs use. */
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
+import type { MessageSender } from '#apiserver/http/message-sender.js';
 import type { RequestMetrics } from '#apiserver/http/metrics.js';
 import type { Admission } from '#apiserver/registry/admit.js';
 import type { BodyReader } from '#apiserver/registry/body.js';
@@ -29,4 +30,6 @@ export interface RegistryContext
   readonly authorizer: Authorizer;
   readonly managedFields: ManagedFields;
   readonly metrics: RequestMetrics;
+  /** To clients over WebSocket. */
+  readonly messages: MessageSender;
 }

@@ -1,5 +1,5 @@
 /** Puts strategy and storage together for every resource of the scheme. */
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { Codec } from '#apiserver/resources/codec.js';
@@ -41,7 +41,7 @@ function serve(options: ServeOptions, info: ResourceInfo): ServedResource {
     strategy: stored === info ? strategy : options.strategyFor(stored.declaration),
   };
   const { conversion } = strategy;
-  const { codec, gate, scheme } = options;
+  const { codec, gate } = options;
   return {
     declaration,
     group: groupName,
@@ -54,7 +54,7 @@ function serve(options: ServeOptions, info: ResourceInfo): ServedResource {
       new EmptyStorage({ group: groupName, resource: declaration.resource }),
     type: info.type,
     stored: storedVersion,
-    ...(conversion && { conversion: inProcess(conversion, storedVersion, { codec, gate, dialect: scheme.dialect }) }),
+    ...(conversion && { conversion: inProcess(conversion, storedVersion, { codec, gate }) }),
     ...(storedVersion.strategy.lifetime === 'events' ? { ttlSeconds: options.eventTTLSeconds } : {}),
   };
 }

@@ -1,6 +1,6 @@
 /** The object that an update starts from. */
-import type { ApiObjectShape } from '#api/object.js';
-import type { StrategyContext } from '#api/strategy.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
+import type { StrategyContext } from '#api/strategy/strategy.js';
 import { copyJson } from '#apimachinery/copy.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
@@ -17,13 +17,13 @@ export interface StartingPoint {
    * preparation change in it what the request leaves alone. A new version may therefore share with it whatever it does
    * not change, though what it does change has to be its own, since all these steps work in place.
    */
-  readonly settled: boolean;
+  readonly canonical: boolean;
   /** The version whose bytes may be used again; absent where there is none. */
   readonly before?: StoredVersion;
 }
 
 /**
- * What this server has written is settled. What it has only read may come from other releases and is brought into that
+ * What this server has written is canonical. What it has only read may come from other releases and is brought into that
  * form first, as 1.24 does with whatever it reads from its store.
  */
 export function startingPoint(
@@ -33,29 +33,29 @@ export function startingPoint(
   strategy: StrategyContext,
 ): StartingPoint {
   const object = objectOf(resource, entry);
-  if (resource.conversion !== undefined) return { object, settled: false };
+  if (resource.conversion !== undefined) return { object, canonical: false };
   const { parts } = entry;
   if (parts !== undefined) {
-    return { object, settled: true, before: { object: object as StorableObject, json: entry.json(), parts } };
+    return { object, canonical: true, before: { object: object as StorableObject, json: entry.json(), parts } };
   }
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   try {
-    const settled = codec.normalize(copyJson(object), type, 'Ignore').object;
-    resource.strategy.defaults?.(settled, strategy);
-    return { object: settled, settled: true };
+    const copy = codec.normalize(copyJson(object), type, 'Ignore').object;
+    resource.strategy.defaults?.(copy, strategy);
+    return { object: copy, canonical: true };
   } catch (error) {
     // Not an object of its kind: whoever writes it anew puts it right.
-    if (statusOf(error)?.code === 400) return { object, settled: false };
+    if (statusOf(error)?.code === 400) return { object, canonical: false };
     throw error;
   }
 }
 
 /**
- * Lets a wanted object share, in place, what it has in common with a settled starting point, since little is changed by
+ * Lets a wanted object share, in place, what it has in common with a canonical starting point, since little is changed by
  * those who send the whole. Its metadata stay its own, but for what they say about managers.
  */
-export function shareUnchanged(object: ApiObjectShape, { object: old, settled }: StartingPoint): void {
-  if (!settled) return;
+export function shareUnchanged(object: ApiObjectShape, { object: old, canonical }: StartingPoint): void {
+  if (!canonical) return;
   adopt(
     object,
     old,
@@ -73,7 +73,7 @@ function adopt(object: object, old: object, keys: readonly string[]): void {
   }
 }
 
-/** Remembers of what was just written that it is settled. */
-export function settle(resource: ServedResource, entry: Entry, { parts }: StoredForm): void {
+/** Remembers of what was just written that it is canonical. */
+export function markCanonical(resource: ServedResource, entry: Entry, { parts }: StoredForm): void {
   if (resource.conversion === undefined) entry.parts = parts;
 }

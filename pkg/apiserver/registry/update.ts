@@ -1,4 +1,4 @@
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import { badRequest, conflict } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { readBody } from '#apiserver/registry/body.js';
@@ -68,7 +68,7 @@ export function requireUID(resource: ServedResource, object: ApiObjectShape, cur
 }
 
 /** The body's name and namespace must be those of the path; absent ones are filled in. */
-export function requireName(resource: ServedResource, object: ApiObjectShape, path: ObjectName): void {
+function requireName(resource: ServedResource, object: ApiObjectShape, path: ObjectName): void {
   const { metadata } = object;
   if ((metadata.name ?? '') === '') metadata.name = path.name;
   if (metadata.name !== path.name) {

@@ -2,13 +2,11 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { WebSocket, WebSocketServer } from 'ws';
-import type { Timer } from '#apimachinery/clock.js';
+import { type WebSocket, WebSocketServer } from 'ws';
 import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import { tokenSubprotocolPrefix } from '#apiserver/http/token-subprotocol.js';
 import type { Operation } from '#apiserver/registry/operation.js';
-import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { negotiateWatch, openWatch } from '#apiserver/registry/watch.js';
 
 /** Largest message that a client may send; it has nothing to say. */
@@ -43,7 +41,7 @@ export async function watchOverWebSocket(
   const split = form.format === 'protobuf' ? frameSplitter() : lineSplitter();
   for await (const piece of frames) {
     for (const message of split(piece)) {
-      if (!(await send(client, message, registry))) return;
+      if (!(await registry.messages.send(client, message))) return;
     }
   }
   client.close();
@@ -67,26 +65,4 @@ const lineFeed = 0x0a;
 function frameSplitter(): Splitter {
   const reader = new WatchFrameReader({ maxFrameBytes: Number.MAX_SAFE_INTEGER });
   return (piece) => reader.pushRaw(piece);
-}
-
-/**
- * False when the client is gone, or is cut because it takes nothing for `stallMs`. Waits until the message has left, so
- * that a slow client is not queued up for.
- */
-function send(
-  client: WebSocket,
-  message: string | Buffer,
-  { clock, stallMs }: Pick<RegistryContext, 'clock' | 'stallMs'>,
-): Promise<boolean> {
-  if (client.readyState !== WebSocket.OPEN) return Promise.resolve(false);
-  return new Promise((resolve) => {
-    let timer: Timer | undefined;
-    let sent = false;
-    client.send(message, (error) => {
-      sent = true;
-      timer?.cancel();
-      resolve(!error);
-    });
-    if (!sent) timer = clock.setTimer(() => client.terminate(), stallMs);
-  });
 }

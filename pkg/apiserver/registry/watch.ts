@@ -10,12 +10,19 @@ import { watchRequest } from '#apiserver/registry/list-options.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { onlyField, selection } from '#apiserver/registry/selection.js';
+import type { WatchLimits } from '#apiserver/registry/watch-limits.js';
 import { toStatus } from '#apiserver/representation/respond.js';
 import { includeObject } from '#apiserver/representation/table.js';
 import { type FrameEncoder, jsonFrames, protobufFrames, tableFrames } from '#apiserver/representation/watch-frames.js';
 import { converted, type ServedResource, scopeOf } from '#apiserver/resources/served-resource.js';
+import type { StrategyEnvironment } from '#apiserver/resources/strategy-context.js';
 import { WatchOverflowError } from '#storage/cache/watcher.js';
 import type { Entry, ReadVersion, ResourceEvent, ResourceWatch } from '#storage/resource-storage.js';
+
+/** What watches use of the registry. */
+type WatchContext = StrategyEnvironment &
+  WatchLimits &
+  Pick<RegistryContext, 'codec' | 'frames' | 'metrics' | 'random' | 'responder'>;
 
 const watchTransforms: readonly Transform['kind'][] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
 
@@ -26,7 +33,7 @@ const lastBookmarkMs = 2000;
  * The answer to a watch. A server that cannot watch now (429, 504) says so at once; a version that is too old (410) and
  * everything later arrives as an ERROR event behind status 200, as clients of 1.24 expect it.
  */
-export async function watchObjects(operation: Operation): Promise<ApiResponse> {
+export async function watchObjects(operation: Operation<WatchContext>): Promise<ApiResponse> {
   const { registry } = operation;
   const form = negotiateWatch(operation);
   const frames = await openWatch(operation, form);
@@ -36,7 +43,7 @@ export async function watchObjects(operation: Operation): Promise<ApiResponse> {
 }
 
 /** The form that a watch is wanted in; 406 when there is none. */
-export function negotiateWatch(operation: Operation): Negotiated {
+export function negotiateWatch(operation: Operation<WatchContext>): Negotiated {
   const { registry, context, resource } = operation;
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const formats = registry.codec.hasProtobuf(type) ? (['json', 'protobuf'] as const) : (['json'] as const);
@@ -44,7 +51,7 @@ export function negotiateWatch(operation: Operation): Negotiated {
 }
 
 /** The frames of a watch, one buffer per batch of events. Throws 400 and 422 at once for bad options. */
-export async function openWatch(operation: Operation, form: Negotiated): Promise<AsyncIterable<Buffer>> {
+export async function openWatch(operation: Operation<WatchContext>, form: Negotiated): Promise<AsyncIterable<Buffer>> {
   const { registry, context, resource } = operation;
   const { query, namespace } = context.info;
   const asked = watchRequest(registry.dialect, query);
@@ -101,7 +108,7 @@ async function presentVersion(
   return { kind: 'exact', revision };
 }
 
-function encoderFor(operation: Operation, form: Negotiated): FrameEncoder {
+function encoderFor(operation: Operation<WatchContext>, form: Negotiated): FrameEncoder {
   const { registry, context, resource } = operation;
   if (form.format === 'protobuf') return protobufFrames(registry, resource, form.transform);
   const { transform } = form;
@@ -126,7 +133,7 @@ function endWith(signals: readonly AbortSignal[], end: AbortController): () => v
 }
 
 interface Run {
-  readonly registry: RegistryContext;
+  readonly registry: WatchContext;
   readonly resource: ServedResource;
   readonly release: () => void;
   readonly info: RequestInfo;

@@ -1,5 +1,6 @@
 /** Runs the hooks of a write and takes their effects back when the write does not happen. */
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Undo, WriteHook } from '#apiserver/resources/write-hook.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -9,15 +10,17 @@ export interface WriteHooks {
   readonly log: Logger;
 }
 
+type Begin = (hook: WriteHook) => Promise<Undo | undefined> | undefined;
+
 /** The undos, in the order in which the hooks ran. When one hook fails, those before it are undone. */
-async function begin(
-  server: WriteHooks,
-  resource: ServedResource,
-  call: (hook: WriteHook) => Promise<Undo | undefined> | undefined,
-): Promise<Undo[]> {
+function begin(server: WriteHooks, resource: ServedResource, call: Begin): MaybePromise<Undo[]> {
+  const concerned = server.hooks.filter((hook) => hook.handles(resource.declaration));
+  return concerned.length === 0 ? [] : beginAll(server, concerned, call);
+}
+
+async function beginAll(server: WriteHooks, hooks: readonly WriteHook[], call: Begin): Promise<Undo[]> {
   const undos: Undo[] = [];
-  for (const hook of server.hooks) {
-    if (!hook.handles(resource.declaration)) continue;
+  for (const hook of hooks) {
     try {
       const undo = await call(hook);
       if (undo !== undefined) undos.push(undo);
@@ -34,7 +37,7 @@ export function beginCreate(
   resource: ServedResource,
   object: ApiObjectShape,
   dryRun: boolean,
-): Promise<Undo[]> {
+): MaybePromise<Undo[]> {
   return begin(server, resource, (hook) => hook.beforeCreate?.(object, { dryRun }));
 }
 
@@ -42,7 +45,7 @@ export function beginUpdate(
   server: WriteHooks,
   resource: ServedResource,
   { object, old, dryRun }: { object: ApiObjectShape; old: ApiObjectShape; dryRun: boolean },
-): Promise<Undo[]> {
+): MaybePromise<Undo[]> {
   return begin(server, resource, (hook) => hook.beforeUpdate?.(object, old, { dryRun }));
 }
 

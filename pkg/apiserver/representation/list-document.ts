@@ -19,17 +19,6 @@ function compactHead({ head, itemsName }: ListDocument): Buffer {
   return Buffer.from(`${JSON.stringify(head).slice(0, -1)},"${itemsName}":[`);
 }
 
-/** Bytes of `compactParts`, for items that cost nothing to look at. */
-export function compactLength(document: ListDocument): number {
-  let length = compactHead(document).length + compactEnd.length;
-  let count = 0;
-  for (const item of document.items) {
-    length += item.length;
-    count++;
-  }
-  return length + Math.max(0, count - 1) * comma.length;
-}
-
 /** `{"kind":…,"items":[…]}`: the items' bytes as they are. */
 export function* compactParts(document: ListDocument): Generator<Buffer> {
   const { items } = document;

@@ -1,5 +1,5 @@
 /** PartialObjectMetadata: an object reduced to its metadata. */
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Transform } from '#apiserver/http/media-type.js';
 import { objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';

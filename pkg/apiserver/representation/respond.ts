@@ -1,11 +1,11 @@
 /** Makes responses of objects and errors, in the negotiated form. */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { type Encoding, mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { encodeYAMLFast } from '#apimachinery/codec/yaml.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { internalError, type Status, StatusError, statusOf } from '#apimachinery/errors/status.js';
-import type { MaybePromise } from '#apimachinery/maybe-promise.js';
+import { internalError, type Status, statusOf } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import { type Negotiated, negotiate, type Transform } from '#apiserver/http/media-type.js';
@@ -98,11 +98,6 @@ export class Responder {
 export function toStatus(error: unknown): Status {
   const status = statusOf(statusFromStore(error)) ?? internalError(error).status;
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', ...status, code: status.code ?? 500 };
-}
-
-/** The error as one that carries a Status. */
-export function toStatusError(error: unknown): StatusError {
-  return error instanceof StatusError ? error : new StatusError(toStatus(error), { cause: error });
 }
 
 export function acceptsGzip(request: Pick<ApiRequest, 'headers'>): boolean {

@@ -1,6 +1,6 @@
 /** Tables: objects as rows of cells, what command-line clients print (specification 1, 2.6). */
-import type { ApiObjectShape } from '#api/object.js';
-import type { StrategyContext } from '#api/strategy.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
+import type { StrategyContext } from '#api/strategy/strategy.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { ColumnDeclaration } from '#apimachinery/schema/schema.js';
 import type { Transform } from '#apiserver/http/media-type.js';
@@ -25,7 +25,7 @@ export function includeObject(query: URLSearchParams): IncludeObject {
 }
 
 /** Column definitions as they stand in a Table. */
-export function columnDefinitions(resource: ServedResource): object[] {
+function columnDefinitions(resource: ServedResource): object[] {
   const columns = resource.strategy.cells === undefined ? defaultColumns : resource.declaration.columns;
   return (columns ?? defaultColumns).map((column) => ({
     name: column.name,

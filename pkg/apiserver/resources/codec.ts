@@ -1,5 +1,5 @@
 /** Objects in and out of bodies, for all kinds of a scheme. */
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import type { FieldValidation } from '#apimachinery/codec/json/json.js';
 import { withNullLists } from '#apimachinery/codec/json/null-lists.js';
 import { maxObjects } from '#apimachinery/codec/json/size-limit.js';

@@ -1,6 +1,7 @@
 /** The storage of resources that have no objects: reads find nothing, writes are refused. */
 import { methodNotAllowed, type Qualified } from '#apimachinery/errors/status.js';
 import type {
+  CompanionUpdate,
   ConditionalResult,
   Entry,
   ListOptions,
@@ -62,6 +63,10 @@ export class EmptyStorage implements ResourceStorage {
   }
 
   async update(): Promise<ConditionalResult> {
+    throw methodNotAllowed(this.#resource, 'update');
+  }
+
+  companionUpdate(): CompanionUpdate {
     throw methodNotAllowed(this.#resource, 'update');
   }
 

@@ -1,9 +1,10 @@
 /** What the registry offers to parts of the server that live in other rooms. */
 import type { Duplex } from 'node:stream';
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import type { GroupKey } from '#apimachinery/dialect.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import type { MessageSender } from '#apiserver/http/message-sender.js';
 
 export interface VirtualRequest {
   /** The decoded body. */
@@ -27,6 +28,15 @@ export interface VirtualResource {
   handle(request: VirtualRequest): Promise<ApiObjectShape>;
 }
 
+/** A client's connection, to speak what it asked for from now on. */
+export interface UpgradedConnection {
+  readonly socket: Duplex;
+  /** What the client has sent already. */
+  readonly head: Buffer;
+  /** For those who speak WebSocket. */
+  readonly messages: MessageSender;
+}
+
 /** A subresource that connects to something outside: `pods/log`, `pods/exec`, `nodes/proxy`. */
 export interface ConnectEndpoint {
   readonly group: GroupKey;
@@ -38,5 +48,5 @@ export interface ConnectEndpoint {
    * Takes over an upgraded connection, unless it resolves with an answer to be written like that of a plain request; may
    * throw a StatusError before the first byte is written.
    */
-  upgrade?(context: RequestContext, socket: Duplex, head: Buffer): Promise<ApiResponse | undefined>;
+  upgrade?(context: RequestContext, connection: UpgradedConnection): Promise<ApiResponse | undefined>;
 }

@@ -2,10 +2,12 @@
  * How the registry gets from stored objects to those of a served version and back: in the process, as built-in kinds do,
  * or by asking somebody else, who takes his time and may fail.
  */
-import type { Conversion } from '#api/conversion.js';
-import type { ApiObjectShape } from '#api/object.js';
-import type { Strategy, StrategyContext } from '#api/strategy.js';
-import { copyJson } from '#apimachinery/copy.js';
+
+import type { ApiObjectShape } from '#api/meta/object.js';
+import type { Conversion } from '#api/strategy/conversion.js';
+import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
+import { copyJsonSteps } from '#apimachinery/async/copy-steps.js';
+import type { Steps } from '#apimachinery/async/steps.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 
@@ -20,7 +22,7 @@ export interface StoredVersionOf {
 
 export interface InProcessConversion {
   readonly kind: 'in process';
-  toStored(object: ApiObjectShape): ApiObjectShape;
+  toStored(object: ApiObjectShape): Steps<ApiObjectShape>;
   fromStored(stored: ApiObjectShape): ApiObjectShape;
 }
 
@@ -38,16 +40,24 @@ export type ServedConversion = InProcessConversion | RemoteConversion;
 export function inProcess(
   conversion: Conversion,
   stored: StoredVersionOf,
-  { codec, dialect, gate }: { readonly codec: Codec } & Pick<StrategyContext, 'dialect' | 'gate'>,
+  { codec, gate }: { readonly codec: Codec } & Pick<StrategyContext, 'gate'>,
 ): InProcessConversion {
+  const { scheme } = codec;
   return {
     kind: 'in process',
-    fromStored: (object) => conversion.fromStored(object, dialect),
-    toStored(object) {
-      // Both work in place, and parts of the object may be those of a cached one.
-      const own = copyJson(conversion.toStored(object, dialect));
-      const { object: canonical } = codec.normalize(own, stored, 'Ignore');
-      stored.strategy.defaults?.(canonical, { dialect, gate, now: 0 });
+    fromStored: (object) => conversion.fromStored(object, scheme),
+    *toStored(object) {
+      const converted = conversion.toStored(object, scheme);
+      yield;
+      // Both work in place, and parts of the object may be those of a cached one. Metadata are the same in all versions.
+      const own = { ...converted, metadata: { ...converted.metadata } };
+      const parts = own as unknown as Record<string, unknown>;
+      for (const key of Object.keys(own)) if (key !== 'metadata') parts[key] = yield* copyJsonSteps(parts[key]);
+      const shared = new Set(Object.values(own.metadata).filter((part) => typeof part === 'object'));
+      yield;
+      const { object: canonical } = codec.normalize(own, stored, 'Ignore', shared);
+      yield;
+      stored.strategy.defaults?.(canonical, { dialect: scheme.dialect, scheme, monotonic: () => 0, gate, now: 0 });
       return canonical;
     },
   };

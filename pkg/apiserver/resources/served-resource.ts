@@ -1,13 +1,20 @@
 /** A resource as the server has it: its declaration with everything that answers requests for it. */
-import type { ApiObjectShape } from '#api/object.js';
-import type { Strategy } from '#api/strategy.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
+import type { Strategy } from '#api/strategy/strategy.js';
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import { inSteps, type Pause, type Steps } from '#apimachinery/async/steps.js';
 import { withNullLists, withoutNullLists } from '#apimachinery/codec/json/null-lists.js';
 import { badRequest, type Qualified } from '#apimachinery/errors/status.js';
-import type { MaybePromise } from '#apimachinery/maybe-promise.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
-import type { RemoteConversion, ServedConversion, StoredVersionOf } from '#apiserver/resources/served-conversion.js';
+import type {
+  InProcessConversion,
+  RemoteConversion,
+  ServedConversion,
+  StoredVersionOf,
+} from '#apiserver/resources/served-conversion.js';
+import { TransientEntry } from '#apiserver/resources/transient-entry.js';
 import { type StorableObject, type StoredForm, type StoredVersion, storedForm } from '#storage/layout.js';
 import type { Entry, ResourceStorage } from '#storage/resource-storage.js';
 
@@ -65,6 +72,22 @@ interface Cancellable {
   readonly signal: AbortSignal;
 }
 
+/** The same in steps, where this process converts. */
+function* jsonSteps(resource: ServedResource, { fromStored }: InProcessConversion, entry: Entry): Steps<void> {
+  const stored = entry instanceof TransientEntry ? yield* entry.objectSteps() : (entry.object() as ApiObjectShape);
+  yield;
+  const object = fromStored(stored);
+  yield;
+  entry.encoded(viewOf(resource.apiVersion), () => jsonBytes(resource, object));
+}
+
+/** Has a large entry converted to this version's JSON, which it keeps. Undefined: there is nothing to convert here. */
+export function convertedInSteps(resource: ServedResource, entry: Entry, pause: Pause): Promise<void> | undefined {
+  const { conversion, apiVersion } = resource;
+  if (conversion?.kind !== 'in process' || entry.kept(viewOf(apiVersion)) !== undefined) return undefined;
+  return inSteps(jsonSteps(resource, conversion, entry), pause);
+}
+
 /** Has the entries converted to this version, where that takes a while; they keep what came out. Rejects where it fails. */
 export function converted(
   resource: ServedResource,
@@ -106,17 +129,25 @@ function viewOf(apiVersion: string): string {
   return `json:${apiVersion}`;
 }
 
-/** What to store; `before` is the version that the object was made from, if its bytes can be used again. */
+export interface FormOptions {
+  readonly request: Cancellable;
+  /** Comes between the steps of a conversion. */
+  readonly pause: Pause;
+  /** The version that the object was made from, if its bytes can be used again. */
+  readonly before?: StoredVersion | undefined;
+}
+
+/** What to store. */
 export function formOf(
   resource: ServedResource,
   object: ApiObjectShape,
-  request: Cancellable,
-  before?: StoredVersion,
+  { request, pause, before }: FormOptions,
 ): MaybePromise<StoredForm> {
   const { conversion, stored } = resource;
   const form = (wanted: ApiObjectShape, version?: StoredVersion) =>
     storedForm(withNullLists(stored.type, wanted) as StorableObject, version);
   if (conversion === undefined) return form(object, before);
-  if (conversion.kind === 'in process') return form(conversion.toStored(object));
+  if (conversion.kind === 'in process')
+    return inSteps(conversion.toStored(object), pause).then((wanted) => form(wanted));
   return conversion.toStored(object, request.signal).then((wanted) => form(wanted));
 }

@@ -5,6 +5,7 @@
 import { setMaxListeners } from 'node:events';
 import { schemeFor } from '#api/scheme.js';
 import { strategyFor } from '#api/strategies.js';
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { hasNullLists, withoutNullLists } from '#apimachinery/codec/json/null-lists.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -25,6 +26,7 @@ export interface ResourceStoragesOptions {
   readonly dialect: Dialect;
   readonly store: Store;
   readonly clock: Clock;
+  readonly turns: TurnQueue;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly log: Logger;

@@ -1,6 +1,8 @@
-import type { Requester, StrategyContext } from '#api/strategy.js';
+import { schemeFor } from '#api/scheme.js';
+import type { Requester, StrategyContext } from '#api/strategy/strategy.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 
 /** Who the server is, as far as the kinds' rules ask. */
@@ -35,8 +37,16 @@ class ServerStrategyContext implements StrategyContext {
     if (user !== undefined) this.user = user;
   }
 
+  get scheme(): Scheme {
+    return schemeFor(this.dialect);
+  }
+
   get now(): number {
     this.#now ??= this.#clock.now();
     return this.#now;
+  }
+
+  monotonic(): number {
+    return this.#clock.monotonic();
   }
 }

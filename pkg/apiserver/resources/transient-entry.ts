@@ -1,6 +1,8 @@
 /** An object that is answered but not stored: the result of a dry run, or the last state of one just removed. */
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
+import type { Steps } from '#apimachinery/async/steps.js';
 import { withoutNullLists } from '#apimachinery/codec/json/null-lists.js';
+import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { splice } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';
@@ -36,7 +38,16 @@ export class TransientEntry implements Entry {
   }
 
   object(): ApiObjectShape {
-    const object = JSON.parse(this.json().toString()) as ApiObjectShape;
+    return this.#shaped(JSON.parse(this.json().toString()));
+  }
+
+  /** The same in steps. */
+  *objectSteps(): Steps<ApiObjectShape> {
+    return this.#shaped(yield* parseJSONSteps(this.json().toString()));
+  }
+
+  #shaped(value: unknown): ApiObjectShape {
+    const object = value as ApiObjectShape;
     return this.#type === undefined ? object : withoutNullLists(this.#type, object);
   }
 

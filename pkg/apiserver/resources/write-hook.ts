@@ -1,5 +1,5 @@
 /** What a write of a kind takes besides the write. */
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 
 /** Takes back what a hook did, because the write did not happen. */

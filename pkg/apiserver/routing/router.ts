@@ -1,5 +1,6 @@
 /** From what a request asks for to the function that does it. */
 
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { pathNotFound } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
@@ -34,7 +35,7 @@ export class ResourceRouter {
   }
 
   /** Throws 404 for what is not served and 405 for verbs that it does not have. */
-  async serve(context: RequestContext): Promise<ApiResponse> {
+  serve(context: RequestContext): MaybePromise<ApiResponse> {
     const { info } = context;
     const resource = this.find(context);
     const { group } = resource.declaration;
@@ -80,7 +81,7 @@ export class ResourceRouter {
     return this.#connects.get(endpointKey(resource.declaration.group, info.resource, info.subresource));
   }
 
-  #verb(operation: Operation): ApiResponse | Promise<ApiResponse> {
+  #verb(operation: Operation): MaybePromise<ApiResponse> {
     const { context, resource } = operation;
     switch (context.info.verb) {
       case 'get':

@@ -24,7 +24,7 @@ export function upgradeHandler({ pipeline, router, registry, plain }: UpgradeOpt
       const resource = router.find(context);
       const upgrade = router.connect(context, resource)?.upgrade;
       if (upgrade !== undefined) {
-        const refusal = await upgrade(context, socket, head);
+        const refusal = await upgrade(context, { socket, head, messages: registry.messages });
         if (refusal !== undefined) return refusal;
       } else if (context.info.verb === 'watch' && request.headers['upgrade']?.toLowerCase() === 'websocket') {
         await watchOverWebSocket({ registry, context, resource }, { socket, head });

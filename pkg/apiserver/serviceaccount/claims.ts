@@ -1,7 +1,7 @@
 /** The claims of service account tokens: made by the issuer, read by the authenticator. */
 import type { Pod, Secret, ServiceAccount } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import type { JwtClaims } from '#apiserver/serviceaccount/jwt.js';
+import type { JwtClaims } from '#pki/jwt.js';
 
 export interface BoundName {
   readonly name: string;
@@ -39,14 +39,6 @@ const userPrefix = 'system:serviceaccount:';
 /** `system:serviceaccount:<namespace>:<name>`. */
 export function serviceAccountUser(namespace: string, name: string): string {
   return `${userPrefix}${namespace}:${name}`;
-}
-
-/** Namespace and name of a service account's user name; undefined for any other user. */
-export function splitServiceAccountUser(user: string): { namespace: string; name: string } | undefined {
-  if (!user.startsWith(userPrefix)) return undefined;
-  const [namespace, name, ...rest] = user.slice(userPrefix.length).split(':');
-  if (namespace === undefined || namespace === '' || name === undefined || name === '') return undefined;
-  return rest.length > 0 ? undefined : { namespace, name };
 }
 
 /** The claims as they stand in the token. */

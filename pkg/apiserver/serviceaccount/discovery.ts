@@ -1,5 +1,5 @@
 /** OpenID Connect discovery: how others check this cluster's service account tokens. */
-import type { JwtKey } from '#apiserver/serviceaccount/jwt.js';
+import type { JwtKey } from '#pki/jwt.js';
 
 export interface IssuerDiscovery {
   readonly configuration: Buffer;

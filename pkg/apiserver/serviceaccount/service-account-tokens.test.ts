@@ -7,8 +7,8 @@ import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { ServiceAccountTokenAuthenticator } from '#apiserver/authentication/service-account-token.js';
 import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
 import { issuerDiscovery } from '#apiserver/serviceaccount/discovery.js';
-import { jwtKey, jwtSigningKey, readJwt, signJwt, verifyJwt } from '#apiserver/serviceaccount/jwt.js';
 import { TokenIssuer } from '#apiserver/serviceaccount/token-issuer.js';
+import { jwtKey, jwtSigningKey, readJwt, signJwt, verifyJwt } from '#pki/jwt.js';
 
 const issuer = 'https://api.example';
 const ec = (curve: string): KeyObject => generateKeyPairSync('ec', { namedCurve: curve }).privateKey;

@@ -10,7 +10,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest, conflict, type FieldFailure, invalid, notFound } from '#apimachinery/errors/status.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import { makeClaims } from '#apiserver/serviceaccount/claims.js';
-import { type JwtSigningKey, signJwt } from '#apiserver/serviceaccount/jwt.js';
+import { type JwtSigningKey, signJwt } from '#pki/jwt.js';
 
 export interface TokenIssuerOptions {
   readonly dialect: Dialect;

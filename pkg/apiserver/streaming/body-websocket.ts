@@ -3,19 +3,17 @@
  * subprotocol that says so. What the client sends is ignored.
  */
 import type { IncomingMessage } from 'node:http';
-import type { Duplex } from 'node:stream';
-import { WebSocket, WebSocketServer } from 'ws';
+import { type WebSocket, WebSocketServer } from 'ws';
 import { forbidden } from '#apimachinery/errors/status.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
+import type { UpgradedConnection } from '#apiserver/resources/endpoints.js';
 import { logProtocol } from '#daemon/streaming/protocols.js';
 
-export interface WebSocketAnswer {
+export interface WebSocketAnswer extends UpgradedConnection {
   readonly request: ApiRequest;
   readonly answer: ApiResponse;
   /** As `bodyProtocol` has chosen it. */
   readonly protocol: string;
-  readonly socket: Duplex;
-  readonly head: Buffer;
 }
 
 /** Largest message that a client may send; it has nothing to say. */
@@ -34,17 +32,17 @@ export function bodyProtocol(request: ApiRequest, tokenProtocolPrefix: string): 
   throw forbidden({ group: '', resource: '' }, '', `requested protocol(s) are not supported: ${lists}`);
 }
 
-/** Resolves when the body has ended, or the client is gone; the request's signal ends the body then. */
+/** Resolves when the body has ended, or the client is gone or was cut; the request's signal ends the body then. */
 export async function sendOverWebSocket(options: WebSocketAnswer): Promise<void> {
-  const { answer, protocol } = options;
+  const { answer, protocol, messages } = options;
   const client = await accept(options);
   if (client === undefined) return;
   client.on('error', () => undefined);
   const base64 = protocol === logProtocol.base64;
   // The first message tells that the connection stands.
-  let open = await send(client, Buffer.alloc(0), base64);
+  let open = await messages.send(client, base64 ? '' : Buffer.alloc(0));
   for await (const chunk of parts(answer)) {
-    open &&= await send(client, chunk, base64);
+    open &&= await messages.send(client, base64 ? chunk.toString('base64') : chunk);
     if (!open) break;
   }
   client.close(1000);
@@ -69,11 +67,4 @@ async function* parts({ body }: ApiResponse): AsyncGenerator<Buffer> {
   if (body === undefined) return;
   if (Buffer.isBuffer(body)) yield body;
   else yield* body;
-}
-
-/** False when the client is gone. Waits until the message has left, so that a slow client is not queued up for. */
-function send(client: WebSocket, bytes: Buffer, base64: boolean): Promise<boolean> {
-  if (client.readyState !== WebSocket.OPEN) return Promise.resolve(false);
-  const message = base64 ? bytes.toString('base64') : bytes;
-  return new Promise((resolve) => client.send(message, (error) => resolve(!error)));
 }

@@ -63,7 +63,7 @@ function connectEndpoint(
       await nodeAgents.backend(nodeOfPod(pod));
       throw badRequest('Upgrade request required');
     },
-    async upgrade(context, socket, head) {
+    async upgrade(context, { socket, head }) {
       const { info, request } = context;
       const pod = await findPod(reader, info.namespace, info.name);
       const path = agentPath(context, chosen(pod, context));

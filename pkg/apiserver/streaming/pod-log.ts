@@ -35,11 +35,11 @@ export function podLog(options: PodLogOptions): ConnectEndpoint {
     resource: 'pods',
     subresource: 'log',
     connect,
-    async upgrade(context, socket, head) {
+    async upgrade(context, connection) {
       const { request } = context;
       if (request.headers['upgrade']?.toLowerCase() !== 'websocket') return connect(context);
       const protocol = bodyProtocol(request, tokenSubprotocolPrefix(options.dialect));
-      await sendOverWebSocket({ request, answer: await connect(context), protocol, socket, head });
+      await sendOverWebSocket({ request, answer: await connect(context), protocol, ...connection });
       return undefined;
     },
   };

@@ -65,7 +65,7 @@ function proxyEndpoint({ dialect, clock }: ProxyOptions, resource: string, locat
         signal,
       });
     },
-    async upgrade(context, socket, head) {
+    async upgrade(context, { socket, head }) {
       const { request, info } = context;
       const { path, query } = targetPath(request.url, info);
       const backend = await locate(context);

@@ -7,7 +7,7 @@ import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest } from '#apimachinery/errors/status.js';
-import { isProxyable, specialRange } from '#apimachinery/validation/special-ip.js';
+import { isProxyable, specialRange } from '#apimachinery/net/special-ip.js';
 
 /** All addresses of a name. */
 export type ResolveName = (name: string) => Promise<readonly LookupAddress[]>;

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { Duplex } from 'node:stream';
 import t, { type Test } from 'tap';
 import { type Clock, realClock } from '#apimachinery/clock.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
@@ -173,6 +173,38 @@ t.test('when the backend has ended, so does a client that is gone, and one that 
   t.notOk(talking.server.destroyed);
   await clock.advance(10_000);
   t.ok(talking.server.destroyed);
+});
+
+t.test('a client that goes on talking when the backend ends, or breaks off, gets its last words', async (t) => {
+  for (const breaksOff of [false, true]) {
+    let backend: Socket | undefined;
+    const { port } = await answering(t, switching, (socket) => {
+      backend = socket;
+      socket.once('data', () => (breaksOff ? socket.write('last words') : socket.end('last words')));
+    });
+    let got = '';
+    // Takes one piece at a time, and says something more whenever it is given something.
+    const client = new Duplex({
+      read: () => undefined,
+      write(chunk: Buffer, _encoding, done) {
+        got += chunk.toString();
+        if (breaksOff && got.endsWith('last words')) backend?.resetAndDestroy();
+        this.push('more');
+        setImmediate(done);
+      },
+      final(done) {
+        this.push('and more');
+        setImmediate(done);
+      },
+    });
+    t.teardown(() => client.destroy());
+    const over = new Promise((resolve) => client.once('finish', resolve).once('close', resolve));
+    await tunnel(port, client);
+    client.push('begin');
+    await over;
+    t.equal(got, `${switching}last words`);
+    t.notOk(client.destroyed);
+  }
 });
 
 t.test('a client that resets its connection while it is made to wait ends the tunnel', async (t) => {

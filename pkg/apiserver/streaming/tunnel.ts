@@ -125,9 +125,14 @@ function join({ socket, head, signal, clock }: TunnelOptions, answer: Extract<An
     socket.destroy();
   };
   signal.addEventListener('abort', end, { once: true });
-  // A failure of one side ends both; there is no one to report it to but the other side, which sees the end.
-  upstream.on('error', end);
+  // There is no one to report a failure of one side to but the other side, which sees the end.
   socket.on('error', end);
+  upstream.on('error', () => undefined);
+  // Whoever writes to a side that has ended breaks it, and a client that is broken off loses the backend's last words.
+  upstream.once('end', () => {
+    socket.unpipe(upstream);
+    socket.resume();
+  });
   upstream.once('close', () => {
     signal.removeEventListener('abort', end);
     if (socket.destroyed) return;

@@ -1,10 +1,10 @@
 /** `pods/…/eviction`: a delete that disruption budgets may refuse. */
 
 import type { Pod } from '#api/core/v1/types.gen.js';
-import type { ApiObjectShape } from '#api/object.js';
-import { disrupted, isBudgeted } from '#api/policy/v1/poddisruptionbudget/disruption.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
+import { costsNothing, disrupted, isBudgeted, isOver } from '#api/policy/v1/poddisruptionbudget/disruption.js';
 import type { PodDisruptionBudget } from '#api/policy/v1/types.gen.js';
-import { badRequest, internalError } from '#apimachinery/errors/status.js';
+import { badRequest, internalError, isConflict } from '#apimachinery/errors/status.js';
 import { compileSelector } from '#apimachinery/selectors/labels.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
@@ -47,21 +47,54 @@ export async function evictPod(operation: Operation): Promise<ApiResponse> {
   // Before a budget pays for it.
   await runAdmission('admit', operation, call);
   await runAdmission('validate', operation, call);
-  const pod = objectOf(resource, await readEntry(resource, info, { kind: 'latest' }, context.signal)) as unknown as Pod;
-  if (isBudgeted(pod)) await useBudget(operation, { pod, dryRun });
-  await remove(operation, { name: info, options: { ...given, dryRun } });
+  await removeWithin(operation, { given, dryRun });
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
   return registry.responder.object(context, status, 201);
 }
 
+/** Most times that a pod which changes meanwhile is looked at, so that a busy one holds up nobody: 1.24's figure. */
+const maxAttempts = 20;
+
+/**
+ * Deletes the pod that it has looked at, and no other: one that needed no budget when it was looked at may have become
+ * one that does, and one that was paid for may have a successor of the same name.
+ */
+async function removeWithin(
+  operation: Operation,
+  { given, dryRun }: { readonly given: Omit<DeleteOptions, 'dryRun'>; readonly dryRun: boolean },
+): Promise<void> {
+  const { context, resource } = operation;
+  const { info } = context;
+  for (let attempt = 1; ; attempt += 1) {
+    const latest = await readEntry(resource, info, { kind: 'latest' }, context.signal);
+    const pod = objectOf(resource, latest) as unknown as Pod;
+    const { uid, resourceVersion } = given.preconditions ?? {};
+    const paid = isBudgeted(pod) && (await useBudget(operation, { pod, dryRun }));
+    const unchanged = !paid && !isOver(pod) && resourceVersion === undefined;
+    const preconditions = {
+      ...given.preconditions,
+      ...(uid === undefined && pod.metadata.uid !== undefined ? { uid: pod.metadata.uid } : {}),
+      ...(unchanged ? { resourceVersion: pod.metadata.resourceVersion } : {}),
+    };
+    try {
+      await remove(operation, { name: info, options: { ...given, preconditions, dryRun } });
+      return;
+    } catch (error) {
+      const ours = unchanged || uid === undefined;
+      if (!ours || !isConflict(error) || attempt === maxAttempts) throw error;
+    }
+  }
+}
+
+/** True when a budget has paid for the pod, or there is none: it may go as it is. Throws 429 when none is left. */
 async function useBudget(
   { registry, context }: Operation,
   { pod, dryRun }: { pod: Pod; dryRun: boolean },
-): Promise<void> {
+): Promise<boolean> {
   const [budgets] = ['v1', 'v1beta1'].flatMap(
     (version) => registry.resources.find('policy', version, 'poddisruptionbudgets') ?? [],
   );
-  if (budgets === undefined) return;
+  if (budgets === undefined) return true;
   const namespace = pod.metadata?.namespace ?? '';
   const { entries } = await budgets.storage.list({
     scope: `${namespace}/`,
@@ -78,8 +111,10 @@ async function useBudget(
       new Error('This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.'),
     );
   }
-  const name = matching[0]?.metadata?.name;
-  if (name === undefined) return;
+  const [budget] = matching;
+  const name = budget?.metadata?.name;
+  if (budget === undefined || name === undefined) return true;
+  if (costsNothing(budget, pod)) return false;
   await mutate(
     { registry, context, resource: budgets },
     {
@@ -91,4 +126,5 @@ async function useBudget(
       change: (current) => disrupted(current as PodDisruptionBudget, pod, registry.clock.now()),
     },
   );
+  return true;
 }

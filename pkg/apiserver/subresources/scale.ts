@@ -1,7 +1,8 @@
 /** `…/scale`: how many replicas, the same for all kinds that have them. */
 
+import type { ApiObjectShape } from '#api/meta/object.js';
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
-import type { ApiObjectShape } from '#api/object.js';
+import { inSteps, type Pause } from '#apimachinery/async/steps.js';
 import { copyJson } from '#apimachinery/copy.js';
 import { conflict, invalid, optimisticLockMessage } from '#apimachinery/errors/status.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
@@ -16,7 +17,6 @@ import { applyOptions } from '#apiserver/registry/patch.js';
 import { applyPatch, readPatch } from '#apiserver/registry/patch-body.js';
 import { mainProfile } from '#apiserver/registry/profiles.js';
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
-import type { Pause } from '#apiserver/registry/steps.js';
 import { subresourceType } from '#apiserver/registry/subresource-type.js';
 import { requireOwnName, requireUID } from '#apiserver/registry/update.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
@@ -81,7 +81,7 @@ async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleCh
   }
   if (context.info.verb !== 'patch') throw methodNotServed(resource.qualified, context.info.verb);
   const options = writeOptions(registry.dialect, context, 'PatchOptions');
-  const patch = readPatch(context);
+  const patch = await readPatch(context, registry.turns);
   const normalized = (value: unknown) => {
     const { object, warnings } = registry.codec.normalize(value, type, options.fieldValidation);
     for (const text of warnings) warn(context, text);
@@ -110,8 +110,10 @@ async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleCh
   }
   return {
     options,
-    apply(current) {
-      const patched = applyPatch(patch, scaleOf(resource, current, type), registry.codec.typeOf(type));
+    async apply(current, pause) {
+      const steps = applyPatch(patch, scaleOf(resource, current, type), registry.codec.typeOf(type));
+      const patched = await inSteps(steps, pause);
+      await pause();
       return scaled(resource, current, normalized(patched));
     },
   };

@@ -2,7 +2,7 @@
 
 import type { TokenRequest } from '#api/authentication/v1/types.gen.js';
 import { serviceaccounts } from '#api/core/v1/resources.gen.js';
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import { badRequest, notFound } from '#apimachinery/errors/status.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { warn } from '#apiserver/http/context.js';
@@ -39,6 +39,8 @@ export function tokenRequests({ issuer, reader, admission }: TokenRequestOptions
         dryRun,
         object,
         warn: (text: string) => warn(context, text),
+        // Nothing is written.
+        require: () => undefined,
       };
       const plugins = admission.filter((plugin) => plugin.handles(attributes));
       for (const plugin of plugins) await plugin.admit?.(attributes);

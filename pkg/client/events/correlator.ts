@@ -8,7 +8,7 @@
  */
 import type { Event, ObjectReference } from '#api/core/v1/types.gen.js';
 import { type Clock, formatTime } from '#apimachinery/clock.js';
-import { LruMap } from '#client/events/lru.js';
+import { LruCache } from '#apimachinery/collections/lru-cache.js';
 import { TokenBucket } from '#client/token-bucket.js';
 
 export type EventType = 'Normal' | 'Warning';
@@ -55,14 +55,14 @@ interface Aggregate {
 
 export class EventCorrelator {
   readonly #clock: Clock;
-  readonly #aggregates = new LruMap<string, Aggregate>(maxEntries);
-  readonly #buckets = new LruMap<string, TokenBucket>(maxEntries);
-  readonly #series: LruMap<string, EventSeriesState>;
+  readonly #aggregates = new LruCache<string, Aggregate>({ limit: maxEntries });
+  readonly #buckets = new LruCache<string, TokenBucket>({ limit: maxEntries });
+  readonly #series: LruCache<string, EventSeriesState>;
 
   /** `onEvict` hears of each Event object that is forgotten; its next occurrence makes a new one. */
   constructor(clock: Clock, onEvict?: (series: EventSeriesState) => void) {
     this.#clock = clock;
-    this.#series = new LruMap(maxEntries, onEvict);
+    this.#series = new LruCache({ limit: maxEntries, ...(onEvict && { onEvict }) });
   }
 
   /** Counts one occurrence. */

@@ -6,7 +6,7 @@ import { orchDialect } from '#apimachinery/dialect.js';
 import { forbidden, serviceUnavailable } from '#apimachinery/errors/status.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import { FakeApi } from '#client/testing/fake-api.js';
-import { settle, VirtualClock } from '#client/testing/virtual-clock.js';
+import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';
 import { silentLogger } from '#daemon/log/logger.js';
 
 function setUp(t: Test) {
@@ -35,7 +35,7 @@ const pod: Pod = {
 t.test('an event is written with its source and object', async (t) => {
   const { api, recorder } = setUp(t);
   recorder.record(pod, 'Normal', 'Scheduled', 'done');
-  await settle();
+  await eventLoopTurn();
   const [event] = api.list(events);
   t.match(event, {
     metadata: { namespace: 'ns', name: /^a\.[0-9a-f]+$/ },
@@ -48,7 +48,7 @@ t.test('an event is written with its source and object', async (t) => {
     firstTimestamp: '2022-05-03T00:00:00Z',
   });
   recorder.record({ kind: 'Node', name: 'n1' }, 'Warning', 'Odd', 'x');
-  await settle();
+  await eventLoopTurn();
   t.equal(api.list(events)[1]?.metadata.namespace, 'default', 'events of cluster-scoped objects');
 });
 
@@ -74,11 +74,11 @@ t.test('a flood of one object is counted and written later; a new reason comes t
   const { api, recorder, clock } = setUp(t);
   for (let i = 0; i < 100; i += 1) {
     recorder.record(pod, 'Warning', 'BackOff', 'again');
-    await settle();
+    await eventLoopTurn();
   }
   t.equal(api.list(events)[0]?.count, 25);
   recorder.record(pod, 'Warning', 'Failed', 'other');
-  await settle();
+  await eventLoopTurn();
   t.equal(api.list(events)[1]?.reason, 'Failed');
   await clock.advance(300_000);
   t.equal(api.list(events)[0]?.count, 100, 'nothing was lost');
@@ -89,24 +89,24 @@ t.test('many different messages of a reason are combined', async (t) => {
   const { api, recorder, clock } = setUp(t);
   for (let i = 0; i < 20; i += 1) {
     recorder.record(pod, 'Warning', 'Failed', `number ${i}`);
-    await settle();
+    await eventLoopTurn();
   }
   t.equal(api.list(events).length, 11);
   t.match(api.list(events)[10], { message: '(combined from similar events): number 19', count: 10 });
   await clock.advance(700_000);
   recorder.record(pod, 'Warning', 'Failed', 'number 99');
-  await settle();
+  await eventLoopTurn();
   t.equal(api.list(events)[11]?.message, 'number 99', 'after a quiet time they count as single again');
 });
 
 t.test('an expired event is made anew', async (t) => {
   const { api, recorder } = setUp(t);
   recorder.record(pod, 'Normal', 'Pulled', 'x');
-  await settle();
+  await eventLoopTurn();
   const name = api.list(events)[0]?.metadata.name ?? '';
   api.remove(events, `ns/${name}`);
   recorder.record(pod, 'Normal', 'Pulled', 'x');
-  await settle();
+  await eventLoopTurn();
   t.match(api.list(events)[0], { count: 2 });
   t.not(api.list(events)[0]?.metadata.name, name);
 });
@@ -136,7 +136,7 @@ t.test('an unreachable server is tried again, a refusal is not; both are counted
   refusing();
   recorder.record(pod, 'Normal', 'B', 'x');
   recorder.record(pod, 'Normal', 'C', 'x');
-  await settle();
+  await eventLoopTurn();
   const counts = api.list(events).map(({ reason, count }) => `${reason} ${count}`);
   t.same(counts, ['A 1', 'B 2', 'C 2'], 'what was given up is counted when there is a next time');
 });
@@ -145,12 +145,12 @@ t.test('closing writes what waits, and does not wait long', async (t) => {
   const { api, recorder } = setUp(t);
   for (let i = 0; i < 30; i += 1) {
     recorder.record(pod, 'Warning', 'BackOff', 'again');
-    await settle();
+    await eventLoopTurn();
   }
   await recorder.close();
   t.equal(api.list(events)[0]?.count, 30);
   recorder.record(pod, 'Warning', 'Late', 'x');
-  await settle();
+  await eventLoopTurn();
   t.equal(api.list(events).length, 1);
   const other = setUp(t);
   other.api.intercept(() => serviceUnavailable('down'));

@@ -2,9 +2,9 @@
 import type { Registry } from 'prom-client';
 import { events } from '#api/core/v1/resources.gen.js';
 import type { Event, ObjectReference } from '#api/core/v1/types.gen.js';
+import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { isAlreadyExists, isNotFound, statusOf } from '#apimachinery/errors/status.js';
-import { Backoff } from '#client/backoff.js';
 import type { ApiObject, Client, ResourceClient } from '#client/client.js';
 import {
   EventCorrelator,
@@ -23,9 +23,6 @@ export interface EventRecorder {
   /** `reason`: a short word in CamelCase; `message`: a sentence for people. */
   record(target: EventTarget, type: EventType, reason: string, message: string): void;
 }
-
-/** Records nothing; for tests and tools. */
-export const silentRecorder: EventRecorder = { record() {} };
 
 export interface ApiEventRecorderOptions {
   readonly client: Client;

@@ -1,4 +1,9 @@
-/** Opens connections to one server: directly or through a proxy, with TLS or without. */
+/**
+ * Opens connections to one server: directly or through a proxy, with TLS or without.
+ *
+ * Why not the agents of Node.js: which protocol a server speaks is known when TLS is done, so the connection has to be
+ * there before it is given to HTTP/1.1 or HTTP/2; and its agents know no proxies, neither of HTTP nor SOCKS 5.
+ */
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { checkServerIdentity, connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import type { Clock } from '#apimachinery/clock.js';

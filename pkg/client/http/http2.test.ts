@@ -8,7 +8,7 @@ import { isTransportError } from '#client/http/transport-error.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { readAll } from '#client/rest/response.js';
 import { http2Server, listening, testAuthority } from '#client/testing/tls-server.js';
-import { settle, VirtualClock } from '#client/testing/virtual-clock.js';
+import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';
 
 const authority = await testAuthority();
 
@@ -152,7 +152,7 @@ t.test('a server that says goodbye finishes what it has; new requests go elsewhe
   sessions[0]?.goaway();
   while (sessions.length < 2) {
     t.equal(await ask(transport), '200 ok');
-    await settle();
+    await eventLoopTurn();
   }
   server.emit('finish-watch');
   t.equal(String((await chunks.next()).value), 'two');
@@ -223,8 +223,8 @@ t.test('a connection on which nothing comes back is given up', async (t) => {
   for (let i = 0; i < 5; i += 1) {
     const before = pings;
     await clock.advance(60_000);
-    while (pings === before) await settle();
-    await settle();
+    while (pings === before) await eventLoopTurn();
+    await eventLoopTurn();
   }
   t.equal(sessions.length, 1, 'a silent connection that answers pings is kept');
   between[0]?.unpipe();

@@ -1,5 +1,6 @@
 /** Which proxy leads to a server: the variables of the environment, read as every program on the machine reads them. */
 import { isIP } from 'node:net';
+import { blockAround, blockContains } from '#apimachinery/net/ip.js';
 
 /** The variables that name proxies; lower-case names count where the upper-case one is missing. */
 export type ProxyEnvironment = Readonly<Record<string, string | undefined>>;
@@ -58,7 +59,7 @@ function matches(entry: string, host: string, port: string): boolean {
   if (entry.includes('/')) return inRange(host, entry);
   const { name, port: wanted } = splitPort(entry);
   if (wanted !== '' && wanted !== port) return false;
-  if (isIP(name) !== 0) return sameAddress(name, host);
+  if (isIP(name) !== 0) return inRange(host, `${name}/${isIP(name) === 4 ? 32 : 128}`);
   if (isIP(host) !== 0) return false;
   if (name.startsWith('*.')) return host.endsWith(name.slice(1));
   if (name.startsWith('.')) return host.endsWith(name);
@@ -74,38 +75,14 @@ function splitPort(entry: string): { name: string; port: string } {
   return found === null ? { name: entry, port: '' } : { name: found[1] ?? '', port: found[2] ?? '' };
 }
 
-function sameAddress(a: string, b: string): boolean {
-  const left = addressBits(a);
-  const right = addressBits(b);
-  return left !== undefined && right !== undefined && left.width === right.width && left.bits === right.bits;
-}
-
 function inRange(host: string, range: string): boolean {
   const slash = range.indexOf('/');
-  const network = addressBits(range.slice(0, slash));
-  const address = addressBits(host);
-  const text = range.slice(slash + 1);
-  const length = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
-  if (network === undefined || address === undefined || network.width !== address.width) return false;
-  if (!(length <= network.width)) return false;
-  const shift = BigInt(network.width - length);
-  return network.bits >> shift === address.bits >> shift;
+  const length = range.slice(slash + 1);
+  const block = /^\d{1,3}$/.test(length) ? blockAround(withoutZone(range.slice(0, slash)), Number(length)) : undefined;
+  return block !== undefined && blockContains(block, host);
 }
 
-function addressBits(text: string): { bits: bigint; width: number } | undefined {
-  const version = isIP(text);
-  if (version === 4) {
-    const bits = text.split('.').reduce((sum, part) => (sum << 8n) | BigInt(part), 0n);
-    return { bits, width: 32 };
-  }
-  if (version !== 6) return undefined;
-  // The URL parser writes an address out in one form, with dotted parts turned into hexadecimal ones.
-  const compact = new URL(`http://[${text.split('%')[0]}]/`).hostname.slice(1, -1);
-  const [head = '', tail] = compact.split('::');
-  const groups = (part: string) => (part === '' ? [] : part.split(':'));
-  const left = groups(head);
-  const right = tail === undefined ? [] : groups(tail);
-  const middle = tail === undefined ? [] : new Array<string>(8 - left.length - right.length).fill('0');
-  const bits = [...left, ...middle, ...right].reduce((sum, part) => (sum << 16n) | BigInt(`0x${part}`), 0n);
-  return { bits, width: 128 };
+/** An interface of this machine says nothing about which address it is. */
+function withoutZone(address: string): string {
+  return isIP(address) === 6 ? address.replace(/%.*/, '') : address;
 }

@@ -1,14 +1,14 @@
 /** Shares informers among all parts of a daemon. */
 import type { Registry } from 'prom-client';
+import { deferred } from '#apimachinery/async/deferred.js';
+import { shared } from '#apimachinery/async/shared-signal.js';
 import type { Clock } from '#apimachinery/clock.js';
-import { deferred } from '#apimachinery/deferred.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client } from '#client/client.js';
 import type { Informer, InformerFactory, InformerOptions } from '#client/informer/informer.js';
 import { reflectorMetrics } from '#client/informer/metrics.js';
 import { SharedInformer } from '#client/informer/shared-informer.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { shared } from '#daemon/shared-signal.js';
 
 export interface SharedInformerFactoryOptions {
   readonly client: Client;

@@ -6,7 +6,7 @@ import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import { SharedInformerFactory, type SharedInformerFactoryOptions } from '#client/informer/factory.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
 import { FakeApi } from '#client/testing/fake-api.js';
-import { settle, VirtualClock } from '#client/testing/virtual-clock.js';
+import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';
 import { silentLogger } from '#daemon/log/logger.js';
 
 function pod(name: string, labels: Record<string, string> = {}): Pod {
@@ -36,14 +36,14 @@ function setUp(t: Test, options: Partial<SharedInformerFactoryOptions> = {}) {
   const start = async () => {
     running = factory.start(stop.signal);
     await factory.waitForSync(stop.signal);
-    await settle();
+    await eventLoopTurn();
   };
   const phase = (name: string, phase: string) =>
     api.change(pods, `default/${name}`, (object) => {
       object.status = { phase };
     });
   const seen = async () => {
-    await settle();
+    await eventLoopTurn();
     return events.splice(0);
   };
   const verbs = () => api.calls.splice(0).map((call) => call.verb);
@@ -88,7 +88,7 @@ t.test('a dropped watch resumes from the last version', async (t) => {
   await seen();
   t.same(verbs(), ['list', 'watch']);
   api.dropWatches();
-  await settle();
+  await eventLoopTurn();
   phase('a', 'Running');
   await clock.advance(5000);
   t.same(await seen(), ['update a ->Running']);
@@ -101,7 +101,7 @@ t.test('bookmarks move the version, so that compaction does no harm', async (t) 
   await start();
   api.compact();
   api.bookmark();
-  await settle();
+  await eventLoopTurn();
   verbs();
   api.dropWatches();
   await clock.advance(5000);
@@ -118,7 +118,7 @@ t.test('410 means listing again: the difference becomes events, deletions with t
   await seen();
   verbs();
   api.dropWatches();
-  await settle();
+  await eventLoopTurn();
   api.remove(pods, 'default/b');
   phase('a', 'Running');
   api.remove(pods, 'default/c');

@@ -46,6 +46,8 @@ export interface Informer<T extends ApiObject> extends Lister<T> {
   /** Adds indexes; may be called at any time. */
   addIndexers(indexers: Record<string, (object: T) => readonly string[]>): void;
   hasSynced(): boolean;
+  /** Every change up to this resource version is in the store and was told to the handlers; empty before the first list. */
+  readonly lastVersion: string;
 }
 
 /** Shares one informer per resource and options among all that ask. */

@@ -77,7 +77,7 @@ export function nextState(state: ReflectorState, input: ReflectorInput): Transit
 }
 
 /** 504 with the cause that release 1.24 gives to a version that the server has not reached. */
-export function isTooLargeVersion(error: unknown): boolean {
+function isTooLargeVersion(error: unknown): boolean {
   const status = statusOf(error);
   if (status?.reason !== 'Timeout') return false;
   return status.details?.causes?.some((cause) => cause.reason === 'ResourceVersionTooLarge') === true;

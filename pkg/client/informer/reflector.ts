@@ -1,7 +1,9 @@
 /** Runs the list/watch protocol of one resource and hands on what it learns, in order. */
+
+import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { isExpired } from '#apimachinery/errors/status.js';
-import { Backoff } from '#client/backoff.js';
+import { keyOf } from '#apimachinery/object-key.js';
 import type { ApiObject, ListOptions, ResourceClient, WatchEvent } from '#client/client.js';
 import { TransportError } from '#client/http/transport-error.js';
 import type { ReflectorMetrics } from '#client/informer/metrics.js';
@@ -13,7 +15,6 @@ import {
   type ReflectorState,
   streaming,
 } from '#client/informer/reflector-state.js';
-import { objectKey } from '#client/informer/store.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 /** Who takes what the reflector learns. All calls are synchronous and in order. */
@@ -194,6 +195,6 @@ export class Reflector<T extends ApiObject> {
 
 /** One event of a state that is not complete yet. */
 function collect<T extends ApiObject>(state: Map<string, T>, { type, object }: WatchEvent<T>): void {
-  if (type === 'DELETED') state.delete(objectKey(object));
-  else state.set(objectKey(object), object);
+  if (type === 'DELETED') state.delete(keyOf(object));
+  else state.set(keyOf(object), object);
 }

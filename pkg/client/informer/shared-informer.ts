@@ -1,12 +1,14 @@
 /** One resource's store, kept by one reflector, and the handlers of its changes. */
+
+import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
-import { type Deferred, deferred } from '#apimachinery/deferred.js';
+import { keyOf } from '#apimachinery/object-key.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client, WatchEvent } from '#client/client.js';
 import type { EventHandler, HandlerOptions, Informer, InformerOptions, ObjectKey } from '#client/informer/informer.js';
 import { noReflectorMetrics, type ReflectorMetrics } from '#client/informer/metrics.js';
 import { Reflector, type ReflectorSink } from '#client/informer/reflector.js';
-import { type IndexFunction, objectKey, Store } from '#client/informer/store.js';
+import { type IndexFunction, Store } from '#client/informer/store.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 export interface SharedInformerDependencies {
@@ -64,7 +66,6 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
     return this.#store.size;
   }
 
-  /** The version up to which the store is current; empty before the first list. */
   get lastVersion(): string {
     return this.#reflector.lastVersion;
   }
@@ -133,7 +134,7 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
   replace(objects: T[]): void {
     const initial = !this.#hasSynced;
     const listed = new Map<ObjectKey, T>();
-    for (const object of objects) listed.set(objectKey(object), object);
+    for (const object of objects) listed.set(keyOf(object), object);
     for (const key of [...this.#store.keys()]) if (!listed.has(key)) this.#remove(key);
     for (const [key, object] of listed) this.#put(key, object, initial);
     if (!initial) return;
@@ -145,10 +146,10 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
     switch (event.type) {
       case 'ADDED':
       case 'MODIFIED':
-        this.#put(objectKey(event.object), event.object, false);
+        this.#put(keyOf(event.object), event.object, false);
         return;
       case 'DELETED':
-        this.#remove(objectKey(event.object), event.object);
+        this.#remove(keyOf(event.object), event.object);
         return;
       case 'BOOKMARK':
         return;
@@ -184,7 +185,7 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
       return this.#transformer(object);
     } catch (error) {
       this.#metrics.handlerFailed();
-      this.#log.error({ err: error, key: objectKey(object) }, 'Transform failed');
+      this.#log.error({ err: error, key: keyOf(object) }, 'Transform failed');
       return object;
     }
   }

@@ -4,22 +4,8 @@ import type { Lister, ObjectKey } from '#client/informer/informer.js';
 
 export type IndexFunction<T> = (object: T) => readonly string[];
 
-/** `namespace/name`, or `name` for cluster-scoped objects. */
-export function objectKey(object: ApiObject): ObjectKey {
-  const { namespace, name = '' } = object.metadata;
-  return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
-}
-
-/** The parts of a key. */
-export function splitKey(key: ObjectKey): { namespace: string | undefined; name: string } {
-  const slash = key.indexOf('/');
-  return slash < 0
-    ? { namespace: undefined, name: key }
-    : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
-}
-
 /** Index name of namespaces, there in every store. */
-export const namespaceIndex = 'namespace';
+const namespaceIndex = 'namespace';
 
 interface Index<T> {
   readonly of: IndexFunction<T>;

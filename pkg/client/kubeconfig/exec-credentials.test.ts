@@ -11,7 +11,7 @@ import { execMetrics } from '#client/kubeconfig/exec-metrics.js';
 import { childProcessPlugins, type PluginCall, type PluginResult } from '#client/kubeconfig/exec-plugin.js';
 import type { Cluster, ExecEntry } from '#client/kubeconfig/file.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
-import { createAuthority, issueCertificate } from '#daemon/pki/certificate.js';
+import { createAuthority, issueCertificate } from '#pki/certificate.js';
 
 const v1 = `client.authentication.${kubernetesDialect.apiDomain}/v1`;
 

@@ -14,9 +14,10 @@
  * lock shows another term (`#apimachinery/leader-fence.js`).
  */
 import type { Registry } from 'prom-client';
+import { shared } from '#apimachinery/async/shared-signal.js';
+import { jittered } from '#apimachinery/backoff/backoff.js';
 import { type Clock, formatMicroTime } from '#apimachinery/clock.js';
 import { formatLeaderFence, leaderFenceHeader } from '#apimachinery/leader-fence.js';
-import { jittered } from '#client/backoff.js';
 import { TransportError } from '#client/http/transport-error.js';
 import type { LeaderLock } from '#client/leaderelection/lock.js';
 import {
@@ -29,7 +30,6 @@ import {
 } from '#client/leaderelection/record.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { gauge } from '#daemon/metrics/metric.js';
-import { shared } from '#daemon/shared-signal.js';
 
 export interface LeaderElectorOptions {
   readonly lock: LeaderLock;

@@ -8,7 +8,7 @@ import { LeaderElector } from '#client/leaderelection/leader-elector.js';
 import { MultiLock } from '#client/leaderelection/multi-lock.js';
 import { CandidateClock } from '#client/leaderelection/testing/candidate-clock.js';
 import { FarStore } from '#client/leaderelection/testing/far-store.js';
-import { settle, VirtualClock } from '#client/testing/virtual-clock.js';
+import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';
 import { silentLogger } from '#daemon/log/logger.js';
 
 const schedules = 1000;
@@ -121,7 +121,7 @@ async function run(seed: number): Promise<Outcome> {
   void Promise.all(candidates.map(({ finished }) => finished)).then(() => {
     ended = true;
   });
-  await settle();
+  await eventLoopTurn();
   await base.advanceUntil(() => ended);
   return { problems, terms, ...counts };
 }

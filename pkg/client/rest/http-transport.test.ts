@@ -11,7 +11,7 @@ import { isTransportError } from '#client/http/transport-error.js';
 import { HttpTransport, type HttpTransportOptions } from '#client/rest/http-transport.js';
 import { readAll } from '#client/rest/response.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
-import { createAuthority, issueCertificate } from '#daemon/pki/certificate.js';
+import { createAuthority, issueCertificate } from '#pki/certificate.js';
 
 async function listen(t: Test, server: Server): Promise<number> {
   server.listen(0, '127.0.0.1');

@@ -1,6 +1,7 @@
 /** Whatever a list holds, reading it gives what JSON says; what managers own is shared. */
+
 import t from 'tap';
-import { seededRandom } from '#apimachinery/codec/random-object.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { JsonListReader } from '#client/rest/json-list.js';
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));

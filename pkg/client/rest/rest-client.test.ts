@@ -12,7 +12,7 @@ import {
 } from '#client/rest/in-process-transport.js';
 import { requestMetrics } from '#client/rest/metrics.js';
 import { RestClient, type RestClientOptions } from '#client/rest/rest-client.js';
-import { settle, VirtualClock } from '#client/testing/virtual-clock.js';
+import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';
 import { WatchBody } from '#client/testing/watch-body.js';
 
 type Step = Partial<InProcessResponse> | Error;
@@ -169,7 +169,7 @@ t.test('the rate holds, and a waiting request can be given up', async (t) => {
   const requests = Promise.all(Array.from({ length: 4 }, () => client.request('GET', '/x')));
   const stop = new AbortController();
   const givenUp = rejection(client.request('GET', '/x', undefined, { signal: stop.signal }));
-  await settle();
+  await eventLoopTurn();
   t.equal(seen.length, 2);
   stop.abort();
   t.ok(isTransportError(await givenUp, 'Aborted'));
@@ -188,10 +188,10 @@ t.test('watch events, whole, in halves and several at once', async (t) => {
     }
   })();
   body.raw('{"type":"ADDED","object":{"metadata":{"resourceVersion":"6"}}}\n{"type":"MODI');
-  await settle();
+  await eventLoopTurn();
   t.same(events, ['ADDED 6 Pod']);
   body.raw('FIED","object":{"metadata":{"resourceVersion":"7"}}}');
-  await settle();
+  await eventLoopTurn();
   t.equal(events.length, 1);
   body.raw(
     '\n{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"9"}}}\n{"type":"DELETED","object":{"me',
@@ -229,7 +229,7 @@ t.test('ending a watch tells the server', async (t) => {
   const aborted = (async () => {
     for await (const _ of client.resource(pods).watch({ signal: stop.signal }));
   })();
-  await settle();
+  await eventLoopTurn();
   stop.abort();
   await aborted;
   t.equal(seen[0]?.signal.aborted, true);

@@ -1,5 +1,5 @@
 /** Which failed requests are sent again, and after how long. Pure. */
-import { exponentialDelayMs } from '#client/backoff.js';
+import { exponentialDelayMs } from '#apimachinery/backoff/backoff.js';
 import { isTransportError } from '#client/http/transport-error.js';
 import { retryAfterSeconds } from '#client/rest/response.js';
 import type { TransportResponse } from '#client/rest/transport.js';

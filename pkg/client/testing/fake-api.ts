@@ -4,6 +4,7 @@
  * nobody answers, fails and is remembered for `verify`. Writes of a leader land only in its term. It neither validates nor defaults; what depends on that is
  * tested against the real server.
  */
+
 import { schemeFor } from '#api/scheme.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -24,6 +25,7 @@ import {
   showsTerm,
   termIsOver,
 } from '#apimachinery/leader-fence.js';
+import { keyOf } from '#apimachinery/object-key.js';
 import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject } from '#client/client.js';
 import {
@@ -34,7 +36,7 @@ import {
 import { RestClient } from '#client/rest/rest-client.js';
 import { deleteOptions, describe, type FakeCall, selects, verbOf } from '#client/testing/fake-call.js';
 import { applyPatch } from '#client/testing/fake-patch.js';
-import { keyOf, type TrackedEvent, Tracker } from '#client/testing/tracker.js';
+import { type TrackedEvent, Tracker } from '#client/testing/tracker.js';
 import { WatchBody } from '#client/testing/watch-body.js';
 
 export type { FakeCall } from '#client/testing/fake-call.js';

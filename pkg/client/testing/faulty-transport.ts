@@ -1,6 +1,7 @@
 /** A network and a server that fail in every way that there is, when they are told to. */
+
+import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
-import { type Deferred, deferred } from '#apimachinery/deferred.js';
 import { TransportError } from '#client/http/transport-error.js';
 import type { Transport, TransportRequest, TransportResponse } from '#client/rest/transport.js';
 

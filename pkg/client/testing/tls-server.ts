@@ -5,7 +5,7 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import type { Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import type { TlsMaterial } from '#client/http/credentials.js';
-import { createAuthority, issueCertificate, type KeyCertificate } from '#daemon/pki/certificate.js';
+import { createAuthority, issueCertificate, type KeyCertificate } from '#pki/certificate.js';
 
 export interface TestAuthority {
   readonly certificate: string;

@@ -1,4 +1,5 @@
 /** The objects of the fake API: versions, conflicts, deletion with finalizers, watches with history. */
+
 import { type Clock, formatTime } from '#apimachinery/clock.js';
 import {
   alreadyExists,
@@ -8,6 +9,7 @@ import {
   optimisticLockMessage,
   type Qualified,
 } from '#apimachinery/errors/status.js';
+import { keyOf, splitKey } from '#apimachinery/object-key.js';
 import type { ApiObject } from '#client/client.js';
 
 export interface TrackedEvent {
@@ -20,12 +22,6 @@ interface Collection {
   readonly objects: Map<string, ApiObject>;
   readonly history: TrackedEvent[];
   readonly listeners: Set<(event: TrackedEvent) => void>;
-}
-
-/** `namespace/name`, or `name`. */
-export function keyOf(object: ApiObject): string {
-  const { namespace, name = '' } = object.metadata;
-  return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 }
 
 export class Tracker {
@@ -53,7 +49,7 @@ export class Tracker {
 
   get(q: Qualified, key: string): ApiObject {
     const object = this.find(q, key);
-    if (object === undefined) throw notFound(q, nameIn(key));
+    if (object === undefined) throw notFound(q, splitKey(key).name);
     return object;
   }
 
@@ -77,8 +73,9 @@ export class Tracker {
     const old = this.get(q, key);
     const version = given.metadata.resourceVersion;
     if (version !== undefined && version !== '' && version !== old.metadata.resourceVersion) {
-      throw conflict(q, nameIn(key), optimisticLockMessage);
+      throw conflict(q, splitKey(key).name, optimisticLockMessage);
     }
+    checkUid(q, old, given.metadata.uid);
     const object = merged(old, structuredClone(given), part);
     const { metadata } = object;
     metadata.uid = old.metadata.uid ?? '';
@@ -100,15 +97,9 @@ export class Tracker {
   ): ApiObject {
     const old = this.get(q, key);
     const { uid, resourceVersion } = options;
-    if (uid !== undefined && uid !== old.metadata.uid) {
-      throw conflict(
-        q,
-        nameIn(key),
-        `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`,
-      );
-    }
+    checkUid(q, old, uid);
     if (resourceVersion !== undefined && resourceVersion !== old.metadata.resourceVersion) {
-      throw conflict(q, nameIn(key), `Precondition failed: ResourceVersion in precondition: ${resourceVersion}`);
+      throw conflict(q, splitKey(key).name, `Precondition failed: ResourceVersion in precondition: ${resourceVersion}`);
     }
     const graceful = (options.graceSeconds ?? 0) > 0;
     if (!graceful && (old.metadata.finalizers ?? []).length === 0) return this.#remove(q, structuredClone(old));
@@ -180,6 +171,9 @@ function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-function nameIn(key: string): string {
-  return key.slice(key.indexOf('/') + 1);
+/** Throws 409 when another object is meant than the one that is there. */
+function checkUid(q: Qualified, { metadata }: ApiObject, uid: string | undefined): void {
+  if (uid === undefined || uid === '' || uid === metadata.uid) return;
+  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`;
+  throw conflict(q, metadata.name ?? '', why);
 }

@@ -1,4 +1,5 @@
 /** A clock that stands still until it is told to move. */
+import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 
 interface Pending {
@@ -9,7 +10,7 @@ interface Pending {
 }
 
 /** Lets everything that is ready run: promise jobs, and callbacks of sockets and streams of this process. */
-export function settle(): Promise<void> {
+export function eventLoopTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
@@ -17,14 +18,18 @@ export function settle(): Promise<void> {
 const isFileWork = (name: string): boolean => name.startsWith('FSReq') || name === 'CloseReq';
 
 /** Work on real files takes no virtual time, however slow the machine is: it ends before the clock moves on. */
-async function settleFiles(): Promise<void> {
-  do await settle();
+async function fileWorkDone(): Promise<void> {
+  do await eventLoopTurn();
   while (process.getActiveResourcesInfo().some(isFileWork));
 }
 
 export class VirtualClock implements Clock {
   readonly #startMs: number;
-  #nowMs: number;
+  /**
+   * Since the start, for instants since 1970 are too large to hold small fractions of a millisecond: a timer would be due
+   * before the instant that it was computed from.
+   */
+  #elapsedMs = 0;
   /** What the wall clock was set forward. */
   #setMs = 0;
   #sequence = 0;
@@ -33,15 +38,14 @@ export class VirtualClock implements Clock {
   /** `startMs`: the first instant; 2022-05-03T00:00:00Z unless told. */
   constructor(startMs = 1_651_536_000_000) {
     this.#startMs = startMs;
-    this.#nowMs = startMs;
   }
 
   now(): number {
-    return this.#nowMs + this.#setMs;
+    return this.#startMs + this.#elapsedMs + this.#setMs;
   }
 
   monotonic(): number {
-    return this.#nowMs - this.#startMs;
+    return this.#elapsedMs;
   }
 
   /** Sets the wall clock forward, or back; no time passes, and timers stay due when they were. */
@@ -55,7 +59,7 @@ export class VirtualClock implements Clock {
   }
 
   setTimer(fn: () => void, ms: number): Timer {
-    const pending = { dueMs: this.#nowMs + Math.max(0, ms), sequence: this.#sequence, fn };
+    const pending = { dueMs: this.#elapsedMs + Math.max(0, ms), sequence: this.#sequence, fn };
     this.#sequence += 1;
     this.#pending.push(pending);
     return {
@@ -65,7 +69,7 @@ export class VirtualClock implements Clock {
     };
   }
 
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  sleep(ms: number, signal?: Cancellation): Promise<void> {
     return new Promise((resolve) => {
       if (signal?.aborted) {
         resolve();
@@ -83,26 +87,26 @@ export class VirtualClock implements Clock {
 
   /** Moves time forward, firing each timer at its instant and letting what it started run before the next. */
   async advance(ms: number): Promise<void> {
-    const endMs = this.#nowMs + ms;
-    await settleFiles();
+    const endMs = this.#elapsedMs + ms;
+    await fileWorkDone();
     for (let next = this.#first(endMs); next !== undefined; next = this.#first(endMs)) {
-      this.#nowMs = Math.max(this.#nowMs, next.dueMs);
+      this.#elapsedMs = Math.max(this.#elapsedMs, next.dueMs);
       this.#pending = this.#pending.filter((other) => other !== next);
       next.fn();
-      await settleFiles();
+      await fileWorkDone();
     }
-    this.#nowMs = endMs;
-    await settleFiles();
+    this.#elapsedMs = endMs;
+    await fileWorkDone();
   }
 
   /** Moves from timer to timer until `condition` holds; throws when it does not within `maxMs` of virtual time. */
   async advanceUntil(condition: () => boolean, maxMs = 3_600_000): Promise<void> {
-    const endMs = this.#nowMs + maxMs;
-    await settleFiles();
+    const endMs = this.#elapsedMs + maxMs;
+    await fileWorkDone();
     while (!condition()) {
       const next = this.#first(endMs);
       if (next === undefined) throw new Error(`condition still false after ${maxMs} ms of virtual time`);
-      await this.advance(next.dueMs - this.#nowMs);
+      await this.advance(next.dueMs - this.#elapsedMs);
     }
   }
 

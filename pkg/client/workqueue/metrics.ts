@@ -31,7 +31,7 @@ const bucketsSeconds = exponentialBuckets(1e-8, 10, 10);
  */
 export class WorkQueueMetrics {
   readonly #registry: Registry | undefined;
-  readonly #queues = new Map<string, QueueState>();
+  readonly #queues = new Map<string, Set<QueueState>>();
 
   constructor(registry: Registry | undefined) {
     this.#registry = registry;
@@ -66,20 +66,22 @@ export class WorkQueueMetrics {
     }).labels(name);
     adds.inc(0);
     retries.inc(0);
-    this.#queues.set(name, state);
+    const queues = this.#queues.get(name) ?? new Set();
+    this.#queues.set(name, queues.add(state));
     return {
       added: () => adds.inc(),
       started: (queuedMs) => queued.observe(queuedMs / 1000),
       finished: (workedMs) => worked.observe(workedMs / 1000),
       retried: () => retries.inc(),
       closed: () => {
-        if (this.#queues.get(name) === state) this.#queues.delete(name);
+        queues.delete(state);
+        if (queues.size === 0 && this.#queues.get(name) === queues) this.#queues.delete(name);
       },
     };
   }
 
   #declareGauges(registry: Registry): void {
-    const declare = (name: string, help: string, value: (state: QueueState) => number) => {
+    const declare = (name: string, help: string, value: (states: readonly QueueState[]) => number) => {
       const queues = this.#queues;
       registry.removeSingleMetric(name);
       gauge(registry, {
@@ -88,20 +90,22 @@ export class WorkQueueMetrics {
         labelNames: ['name'],
         collect() {
           this.reset();
-          for (const [queue, state] of queues) this.labels(queue).set(value(state));
+          for (const [queue, states] of queues) this.labels(queue).set(value([...states]));
         },
       });
     };
-    declare('workqueue_depth', '[ALPHA] Current depth of workqueue', (state) => state.depth());
+    declare('workqueue_depth', '[ALPHA] Current depth of workqueue', (states) =>
+      states.reduce((sum, state) => sum + state.depth(), 0),
+    );
     declare(
       'workqueue_unfinished_work_seconds',
       "[ALPHA] How many seconds of work has done that is in progress and hasn't been observed by work_duration. Large values indicate stuck threads. One can deduce the number of stuck threads by observing the rate at which this increases.",
-      (state) => state.runningSeconds().reduce((sum, seconds) => sum + seconds, 0),
+      (states) => states.flatMap((state) => state.runningSeconds()).reduce((sum, seconds) => sum + seconds, 0),
     );
     declare(
       'workqueue_longest_running_processor_seconds',
       '[ALPHA] How many seconds has the longest running processor for workqueue been running.',
-      (state) => state.runningSeconds().reduce((max, seconds) => Math.max(max, seconds), 0),
+      (states) => states.flatMap((state) => state.runningSeconds()).reduce((max, seconds) => Math.max(max, seconds), 0),
     );
   }
 }

@@ -3,6 +3,8 @@ export type Outcome =
   | { readonly kind: 'done' }
   /** Worked, and wants to look again after `ms`. */
   | { readonly kind: 'requeueAfter'; readonly ms: number }
+  /** Did nothing, for what it needs is not there yet: looks again after `ms`. Says nothing of success or failure. */
+  | { readonly kind: 'wait'; readonly ms: number }
   /** Failed; tried again with back-off. */
   | { readonly kind: 'retry'; readonly error: unknown }
   /** Failed for good: waits for the object to change. */

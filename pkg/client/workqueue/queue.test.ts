@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import t from 'tap';
-import { settle, VirtualClock } from '#client/testing/virtual-clock.js';
+import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';
 import { WorkQueueMetrics } from '#client/workqueue/metrics.js';
 import { WorkQueue } from '#client/workqueue/queue.js';
 import { ItemExponentialRateLimiter } from '#client/workqueue/rate-limiter.js';
@@ -104,7 +104,7 @@ t.test('drain waits for held items, also those added again before', async (t) =>
     drained = true;
   });
   queue.done('a');
-  await settle();
+  await eventLoopTurn();
   t.equal(drained, false);
   t.equal(await queue.get(), 'a');
   queue.done('a');
@@ -186,4 +186,19 @@ t.test('later metrics of a registry take over', async (t) => {
   const text = await registry.metrics();
   t.match(text, 'workqueue_depth{name="new"} 1');
   t.notMatch(text, 'workqueue_depth{name="old"}');
+});
+
+t.test('queues of one name are one series', async (t) => {
+  const registry = new Registry();
+  const metrics = new WorkQueueMetrics(registry);
+  const clock = new VirtualClock();
+  const make = () => new WorkQueue<string>({ clock, name: 'certificate', metrics });
+  const [one, two] = [make(), make()];
+  one.add('a');
+  for (const item of ['a', 'b']) two.add(item);
+  t.match(await registry.metrics(), 'workqueue_depth{name="certificate"} 3');
+  one.tryGet();
+  one.done('a');
+  one.shutDown();
+  t.match(await registry.metrics(), 'workqueue_depth{name="certificate"} 2');
 });

@@ -1,6 +1,7 @@
 /** How long an item that failed waits before its next attempt. */
+
+import { exponentialDelayMs } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
-import { exponentialDelayMs } from '#client/backoff.js';
 import { TokenBucket } from '#client/token-bucket.js';
 
 export interface RateLimiter<K> {
@@ -39,7 +40,7 @@ export class ItemExponentialRateLimiter<K> implements RateLimiter<K> {
 }
 
 /** One bucket for all items together, so that many failing items do not flood the API server. */
-export class BucketRateLimiter<K> implements RateLimiter<K> {
+class BucketRateLimiter<K> implements RateLimiter<K> {
   readonly #bucket: TokenBucket;
 
   constructor(bucket: TokenBucket) {
@@ -58,7 +59,7 @@ export class BucketRateLimiter<K> implements RateLimiter<K> {
 }
 
 /** The longest delay of several limiters. */
-export class MaxOfRateLimiter<K> implements RateLimiter<K> {
+class MaxOfRateLimiter<K> implements RateLimiter<K> {
   readonly #limiters: readonly RateLimiter<K>[];
 
   constructor(limiters: readonly RateLimiter<K>[]) {
@@ -79,12 +80,12 @@ export class MaxOfRateLimiter<K> implements RateLimiter<K> {
 }
 
 /**
- * What controllers use: 5 ms to 1000 s per item, and 10 per second with a burst of 100 over all
+ * What controllers use: 5 ms (or `baseMs`) to 1000 s per item, and 10 per second with a burst of 100 over all
  * (the figures of DefaultControllerRateLimiter in client-go 1.24).
  */
-export function defaultControllerRateLimiter<K>(clock: Clock): RateLimiter<K> {
+export function defaultControllerRateLimiter<K>(clock: Clock, baseMs = 5): RateLimiter<K> {
   return new MaxOfRateLimiter<K>([
-    new ItemExponentialRateLimiter<K>(5, 1_000_000),
+    new ItemExponentialRateLimiter<K>(baseMs, 1_000_000),
     new BucketRateLimiter<K>(new TokenBucket({ qps: 10, burst: 100, clock })),
   ]);
 }

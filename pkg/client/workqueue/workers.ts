@@ -1,10 +1,11 @@
 /** A bounded number of workers that take items from a queue, reconcile them and act on the outcome. */
+
+import { shared } from '#apimachinery/async/shared-signal.js';
 import { isConflict } from '#apimachinery/errors/status.js';
 import type { Outcome } from '#client/workqueue/outcome.js';
 import { done, retry } from '#client/workqueue/outcome.js';
 import type { WorkQueue } from '#client/workqueue/queue.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { shared } from '#daemon/shared-signal.js';
 
 export interface WorkersOptions<K> {
   readonly queue: WorkQueue<K>;
@@ -65,6 +66,9 @@ function interpret<K>(item: K, outcome: Outcome, { queue, log, maxRetries }: Wor
       return;
     case 'requeueAfter':
       queue.forget(item);
+      queue.addAfter(item, outcome.ms);
+      return;
+    case 'wait':
       queue.addAfter(item, outcome.ms);
       return;
     case 'terminal':

@@ -3,12 +3,12 @@ import { clusterroles } from '#api/rbac/v1/resources.gen.js';
 import type { ClusterRole, PolicyRule } from '#api/rbac/v1/types.gen.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
+import { keyOf } from '#apimachinery/object-key.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome } from '#client/workqueue/outcome.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
-import { keyOf } from '#controllers/framework/keys.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 
 /** Roles worked on at once. */
@@ -60,7 +60,7 @@ export class ClusterRoleAggregationController implements Controller {
 }
 
 /** The rules of all roles that the role's selectors match, by the roles' names, each rule once. Pure. */
-export function aggregateRules(role: ClusterRole, roles: readonly ClusterRole[]): PolicyRule[] {
+function aggregateRules(role: ClusterRole, roles: readonly ClusterRole[]): PolicyRule[] {
   const result: PolicyRule[] = [];
   const seen = new Set<string>();
   for (const selectorObject of role.aggregationRule?.clusterRoleSelectors ?? []) {

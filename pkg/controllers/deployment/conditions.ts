@@ -42,7 +42,7 @@ export function withCondition(conditions: Conditions, next: DeploymentCondition)
   return [...withoutCondition(conditions, next.type), kept];
 }
 
-export function withoutCondition(conditions: Conditions, type: string): Conditions {
+function withoutCondition(conditions: Conditions, type: string): Conditions {
   return conditions.filter((each) => each.type !== type);
 }
 

@@ -241,6 +241,27 @@ t.test('a set that the cache does not show is not created again', async (t) => {
   t.equal(api.list(replicasets).length, 2);
 });
 
+t.test('a set is scaled once, though the cache does not show it', async (t) => {
+  const { harness, api, start, run } = setUp(t);
+  await start();
+  await run();
+  const heal = harness.freeze('replicasets');
+  api.takeWrites();
+  api.change<Deployment>(deployments, 'default/web', (object) => {
+    object.spec.replicas = 6;
+  });
+  await harness.advance(30_000);
+  api.change<Deployment>(deployments, 'default/web', (object) => {
+    object.metadata.annotations = { note: 'y' };
+  });
+  await harness.advance(30_000);
+  const writes = () => api.takeWrites().filter((line) => line.startsWith('update replicasets '));
+  t.equal(writes().length, 1);
+  heal();
+  await run();
+  t.equal(api.list(pods).length, 6);
+});
+
 t.test('a set that cannot be created is told', async (t) => {
   const { harness, start, condition } = setUp(t);
   const q = { group: 'apps', resource: 'replicasets' };

@@ -6,6 +6,7 @@ import { pods as podType } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
+import { keyFor, keyOf, splitKey } from '#apimachinery/object-key.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter, retry } from '#client/workqueue/outcome.js';
@@ -16,7 +17,6 @@ import { sameTemplate } from '#controllers/deployment/template-hash.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { isNamespaceTerminating } from '#controllers/framework/errors.js';
 import { indexByController, ownedBy, ownedOrOrphaned, sharedInformer } from '#controllers/framework/informers.js';
-import { keyFor, keyOf, splitKey } from '#controllers/framework/keys.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 import { claimObjects, controllerOf, controllerReference } from '#controllers/framework/owners.js';
 
@@ -125,6 +125,7 @@ export class DeploymentController implements Controller {
       reference: controllerReference(dialect, deployments, deployment),
       liveOwner: () => client.resource(deployments).get(name, { namespace }),
       client: client.resource(replicasets),
+      wrote: (set) => this.#loop.written.wrote(key, this.#replicaSets, set),
     });
     const oldPodsRun = (newest: ReplicaSet | undefined) =>
       replicaSets.some((set) => set.metadata.uid !== newest?.metadata.uid && this.#hasRunningPods(set));
@@ -137,13 +138,15 @@ export class DeploymentController implements Controller {
 
   async #execute(deployment: Deployment, plan: DeploymentPlan): Promise<Outcome> {
     const { client, events } = this.#context;
+    const { written } = this.#loop;
+    const key = keyOf(deployment);
     const sets = client.resource(replicasets);
     if (plan.create !== undefined) {
       const outcome = await this.#create(deployment, plan.create);
       if (outcome !== undefined) return outcome;
     }
     for (const { replicaSet, message } of plan.updates) {
-      await sets.update(replicaSet);
+      written.wrote(key, this.#replicaSets, await sets.update(replicaSet));
       if (message !== undefined) events.record(deployment, 'Normal', 'ScalingReplicaSet', message);
     }
     for (const { metadata } of plan.deletes) {
@@ -153,6 +156,7 @@ export class DeploymentController implements Controller {
       } catch (error) {
         if (!isNotFound(error)) throw error;
       }
+      written.deleted(key, this.#replicaSets, { metadata });
     }
     if (plan.status !== undefined) await this.#writeStatus(plan.status);
     return plan.requeueAfterMs === undefined ? done : requeueAfter(plan.requeueAfterMs);
@@ -164,9 +168,9 @@ export class DeploymentController implements Controller {
     const reference = controllerReference(dialect, deployments, deployment);
     const name = wanted.metadata.name ?? '';
     try {
-      await client
-        .resource(replicasets)
-        .create({ ...wanted, metadata: { ...wanted.metadata, ownerReferences: [reference] } });
+      const metadata = { ...wanted.metadata, ownerReferences: [reference] };
+      const created = await client.resource(replicasets).create({ ...wanted, metadata });
+      this.#loop.written.wrote(keyOf(deployment), this.#replicaSets, created);
     } catch (error) {
       if (isAlreadyExists(error)) return this.#existing(deployment, wanted, error);
       if (isNamespaceTerminating(error)) return done;
@@ -186,7 +190,10 @@ export class DeploymentController implements Controller {
     const { name = '', namespace = '' } = wanted.metadata;
     const live = await client.resource(replicasets).get(name, { namespace });
     const ours = controllerOf(live)?.uid === deployment.metadata.uid;
-    if (ours && sameTemplate(dialect, live.spec.template ?? {}, deployment.spec.template)) return undefined;
+    if (ours && sameTemplate(dialect, live.spec.template ?? {}, deployment.spec.template)) {
+      this.#loop.written.wrote(keyOf(deployment), this.#replicaSets, live);
+      return undefined;
+    }
     const collisionCount = (deployment.status?.collisionCount ?? 0) + 1;
     await this.#writeStatus({ ...deployment, status: { ...deployment.status, collisionCount } });
     return retry(error);
@@ -212,7 +219,8 @@ export class DeploymentController implements Controller {
 
   async #writeStatus(deployment: Deployment): Promise<void> {
     try {
-      await this.#context.client.resource(deployments).updateStatus(deployment);
+      const updated = await this.#context.client.resource(deployments).updateStatus(deployment);
+      this.#loop.written.wrote(keyOf(deployment), this.#deployments, updated);
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }

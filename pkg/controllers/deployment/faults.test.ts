@@ -2,6 +2,7 @@
  * Rollouts under random faults: whatever happens on the way, no set ever has more pods than it was ever meant to have
  * (a lagging cache makes no second pod), and the end is as wanted.
  */
+
 import t from 'tap';
 import { deployments, replicasets } from '#api/apps/v1/resources.gen.js';
 import type { Deployment, ReplicaSet } from '#api/apps/v1/types.gen.js';
@@ -9,6 +10,7 @@ import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
 import { conflict, internalError, type StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { DeploymentController } from '#controllers/deployment/controller.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { ReplicaSetController } from '#controllers/replicaset/controller.js';
@@ -17,24 +19,13 @@ import { replicaSetKind } from '#controllers/replicaset/replicated.js';
 const seeds = Array.from({ length: 40 }, (_, i) => 1000 + i);
 const labels = { app: 'web' };
 
-/** Mulberry32: small, and the same everywhere. */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 const template = (image: string) => ({ metadata: { labels }, spec: { containers: [{ name: 'c', image }] } });
 const imageOf = (pod: Pod) => pod.spec.containers[0]?.image ?? '';
 const isReady = (pod: Pod) => pod.status?.conditions?.[0]?.status === 'True';
 
 for (const seed of seeds) {
   t.test(`seed ${seed}`, async (t) => {
-    const random = generator(seed);
+    const random = seededRandom(seed);
     const harness = new Harness(t, [deployments, replicasets, pods]);
     const { api, clock, context } = harness;
     /** Largest size that each set was given, by name. */

@@ -108,7 +108,7 @@ function planRecreate(state: State): DeploymentPlan {
 }
 
 /** The set made from the deployment's template; the oldest, should there be several. */
-export function findNewest(
+function findNewest(
   dialect: Dialect,
   deployment: Deployment,
   replicaSets: readonly ReplicaSet[],

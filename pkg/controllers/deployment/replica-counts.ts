@@ -25,7 +25,7 @@ export function maxUnavailable(deployment: Deployment): number {
   return Math.min(fences(deployment).unavailable, wanted);
 }
 
-export function sum(sets: readonly ReplicaSet[], count: (set: ReplicaSet) => number): number {
+function sum(sets: readonly ReplicaSet[], count: (set: ReplicaSet) => number): number {
   return sets.reduce((total, set) => total + count(set), 0);
 }
 

@@ -8,7 +8,7 @@ import { maxSurge, replicasOf } from '#controllers/deployment/replica-counts.js'
 const maxHistoryLength = 2000;
 
 /** The object's revision number, an integer of 64 bits: zero when it has none, undefined when it is no number. */
-export function revisionOf(dialect: Dialect, object: Deployment | ReplicaSet): bigint | undefined {
+function revisionOf(dialect: Dialect, object: Deployment | ReplicaSet): bigint | undefined {
   const text = object.metadata.annotations?.[dialect.annotations.deploymentRevision];
   return text === undefined ? 0n : parseInt64(text);
 }

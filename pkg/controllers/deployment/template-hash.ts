@@ -2,13 +2,16 @@
 import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
-
-/** No vowels and no 0, 1, 3: hashes that read as no word. */
-const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
+import { nameAlphabet as alphabet } from '#apimachinery/generate-name.js';
 
 /** Ten characters at most. `collisionCount` tells apart templates that hash alike. */
 export function templateHash(template: PodTemplateSpec, collisionCount: number | undefined): string {
-  const text = canonical(template) + (collisionCount === undefined ? '' : `#${collisionCount}`);
+  return hashOf(template, collisionCount);
+}
+
+/** The hash of any JSON, in the same letters. */
+export function hashOf(value: unknown, collisionCount: number | undefined): string {
+  const text = canonical(value) + (collisionCount === undefined ? '' : `#${collisionCount}`);
   return [...String(fnv1a(text))].map((digit) => alphabet[digit.charCodeAt(0) % alphabet.length]).join('');
 }
 

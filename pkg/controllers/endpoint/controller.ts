@@ -3,6 +3,7 @@ import { endpoints as endpointsType } from '#api/core/v1/resources.gen.js';
 import type { Endpoints } from '#api/core/v1/types.gen.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
+import { keyOf, splitKey } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, retry } from '#client/workqueue/outcome.js';
 import { selectsPods } from '#controllers/endpoint/members.js';
@@ -11,7 +12,6 @@ import { ServicesOfPods } from '#controllers/endpoint/services-of-pods.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { isNamespaceTerminating } from '#controllers/framework/errors.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
-import { keyOf, splitKey } from '#controllers/framework/keys.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 
 export interface EndpointOptions {

@@ -15,7 +15,7 @@ import {
 } from '#controllers/endpoint/members.js';
 
 /** Addresses in one object at most, as in 1.24. */
-export const maxAddresses = 1000;
+const maxAddresses = 1000;
 
 export type EndpointsAction =
   | { readonly kind: 'none' }

@@ -1,12 +1,12 @@
 /** Tells which services have to be looked at when pods change. */
 import { pods as podType, services as serviceType } from '#api/core/v1/resources.gen.js';
 import type { Pod, Service } from '#api/core/v1/types.gen.js';
+import { keyOf } from '#apimachinery/object-key.js';
 import { type LabelSelector, selectorFromLabels } from '#apimachinery/selectors/labels.js';
 import type { Informer } from '#client/informer/informer.js';
 import { changesEndpoints, selectsPods } from '#controllers/endpoint/members.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
-import { keyOf } from '#controllers/framework/keys.js';
 
 export class ServicesOfPods {
   readonly services: Informer<Service>;

@@ -4,18 +4,17 @@ import type { Node, Service } from '#api/core/v1/types.gen.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import { keyFor, keyOf, splitKey } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
-import { done, type Outcome, requeueAfter, retry } from '#client/workqueue/outcome.js';
+import { done, type Outcome, retry } from '#client/workqueue/outcome.js';
 import { familiesOf, isHeadless, selectsPods } from '#controllers/endpoint/members.js';
 import { ServicesOfPods } from '#controllers/endpoint/services-of-pods.js';
 import { desiredGroups, type EndpointGroup } from '#controllers/endpointslice/desired.js';
 import { executeSlicePlan } from '#controllers/endpointslice/execute.js';
 import { planSlices } from '#controllers/endpointslice/plan.js';
-import { SliceTracker } from '#controllers/endpointslice/tracker.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { isNamespaceTerminating } from '#controllers/framework/errors.js';
 import { indexByNode, podsOfNode, sharedInformer } from '#controllers/framework/informers.js';
-import { keyFor, keyOf, splitKey } from '#controllers/framework/keys.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 import { controllerReference } from '#controllers/framework/owners.js';
 
@@ -39,13 +38,11 @@ export class EndpointSliceController implements Controller {
   readonly #nodes: Informer<Node>;
   readonly #slices: Informer<EndpointSlice>;
   readonly #loop: ReconcileLoop;
-  readonly #tracker: SliceTracker;
 
   constructor(context: ControllerContext, options: EndpointSliceOptions) {
     this.#context = context;
     this.#options = options;
     this.#members = new ServicesOfPods(context);
-    this.#tracker = new SliceTracker(context.clock);
     this.#nodes = sharedInformer(context.informers, nodeType);
     this.#slices = sharedInformer(context.informers, endpointslices);
     indexByNode(this.#members.pods);
@@ -76,10 +73,7 @@ export class EndpointSliceController implements Controller {
           if (this.#serviceOf(old) !== this.#serviceOf(slice)) sliceSeen(old);
           sliceSeen(slice);
         },
-        onDelete: (slice) => {
-          this.#tracker.sawDeletion(this.#serviceOf(slice) ?? '', slice);
-          sliceSeen(slice);
-        },
+        onDelete: sliceSeen,
       }),
       this.#nodes.addHandler({
         onAdd: (node) => this.#zoneChanged(node),
@@ -118,15 +112,10 @@ export class EndpointSliceController implements Controller {
   async #reconcile(key: string): Promise<Outcome> {
     const { dialect, events } = this.#context;
     const service = this.#members.services.get(key);
-    if (service === undefined) {
-      // Its slices go with it: they are owned by it.
-      this.#tracker.forget(key);
-      return done;
-    }
+    // Its slices go with it: they are owned by it.
+    if (service === undefined) return done;
     if (!selectsPods(service) || service.metadata.deletionTimestamp !== undefined) return done;
     const slices = this.#slices.byIndex(serviceIndex, key);
-    const staleMs = this.#tracker.staleMs(key, slices);
-    if (staleMs > 0) return requeueAfter(staleMs);
     const pods = this.#members.pods.list(splitKey(key).namespace);
     const plan = planSlices({
       groups: desiredGroups(dialect, service, pods, (name) => this.#nodes.get(name)),
@@ -137,7 +126,7 @@ export class EndpointSliceController implements Controller {
     });
     try {
       const { client } = this.#context;
-      await executeSlicePlan({ client, key, plan, tracker: this.#tracker, cache: this.#slices });
+      await executeSlicePlan({ client, key, plan, written: this.#loop.written, cache: this.#slices });
       return done;
     } catch (error) {
       if (isNamespaceTerminating(error)) return done;

@@ -4,17 +4,16 @@ import type { Endpoints, Service } from '#api/core/v1/types.gen.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import { keyFor, keyOf } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
-import { done, type Outcome, requeueAfter, retry } from '#client/workqueue/outcome.js';
+import { done, type Outcome, retry } from '#client/workqueue/outcome.js';
 import type { EndpointGroup } from '#controllers/endpointslice/desired.js';
 import { executeSlicePlan } from '#controllers/endpointslice/execute.js';
 import { planSlices } from '#controllers/endpointslice/plan.js';
-import { SliceTracker } from '#controllers/endpointslice/tracker.js';
 import { mirroredGroups, mirrorManager, shouldMirror } from '#controllers/endpointslicemirroring/mirror.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { isNamespaceTerminating } from '#controllers/framework/errors.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
-import { keyFor, keyOf } from '#controllers/framework/keys.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 import { controllerReference } from '#controllers/framework/owners.js';
 
@@ -38,12 +37,10 @@ export class EndpointSliceMirroringController implements Controller {
   readonly #endpoints: Informer<Endpoints>;
   readonly #slices: Informer<EndpointSlice>;
   readonly #loop: ReconcileLoop;
-  readonly #tracker: SliceTracker;
 
   constructor(context: ControllerContext, options: EndpointSliceMirroringOptions) {
     this.#context = context;
     this.#options = options;
-    this.#tracker = new SliceTracker(context.clock);
     this.#services = sharedInformer(context.informers, serviceType);
     this.#endpoints = sharedInformer(context.informers, endpointsType);
     this.#slices = sharedInformer(context.informers, endpointslices);
@@ -73,10 +70,7 @@ export class EndpointSliceMirroringController implements Controller {
       this.#slices.addHandler({
         onAdd: sliceSeen,
         onUpdate: sliceSeen,
-        onDelete: (slice) => {
-          this.#tracker.sawDeletion(this.#mirrored(slice) ?? '', slice);
-          sliceSeen(slice);
-        },
+        onDelete: sliceSeen,
       }),
     ];
     try {
@@ -99,8 +93,6 @@ export class EndpointSliceMirroringController implements Controller {
     const { maxEndpointsPerSubset } = this.#options;
     const endpoints = this.#endpoints.get(key);
     const slices = this.#slices.byIndex(mirrorIndex, key);
-    const staleMs = this.#tracker.staleMs(key, slices);
-    if (staleMs > 0) return requeueAfter(staleMs);
     const mirrored = endpoints !== undefined && shouldMirror(dialect, this.#services.get(key), endpoints);
     if (!mirrored && slices.length === 0) return done;
     const plan = planSlices({
@@ -111,7 +103,7 @@ export class EndpointSliceMirroringController implements Controller {
       addressTypes: [],
     });
     try {
-      await executeSlicePlan({ client, key, plan, tracker: this.#tracker, cache: this.#slices });
+      await executeSlicePlan({ client, key, plan, written: this.#loop.written, cache: this.#slices });
       return done;
     } catch (error) {
       if (isNamespaceTerminating(error)) return done;

@@ -1,8 +1,12 @@
 /** What resources the API serves right now, built in or not. */
+import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
+import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
 import type { APIGroupList, APIResource, APIResourceList } from '#api/meta/v1/types.gen.js';
 import type { GroupKey } from '#apimachinery/dialect.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client } from '#client/client.js';
+import type { InformerFactory } from '#client/informer/informer.js';
+import { sharedInformer } from '#controllers/framework/informers.js';
 
 export interface DiscoveredResources {
   /** One per resource, in the group's preferred version where that has it. */
@@ -50,6 +54,25 @@ export async function discoverResources(client: Client, signal?: AbortSignal): P
   return { resources: [...found.values()], failures };
 }
 
+/** Calls `changed` whenever the API may have come to serve other resources. Returns the function that ends it. */
+export function watchServedResources(informers: InformerFactory, changed: () => void): () => void {
+  const statusOf = (object: ApiObject & { status?: unknown }) => JSON.stringify(object.status);
+  const handler = {
+    onAdd: changed,
+    onDelete: changed,
+    onUpdate: (object: ApiObject, old: ApiObject) => {
+      if (statusOf(object) !== statusOf(old)) changed();
+    },
+  };
+  const remove = [
+    sharedInformer(informers, customresourcedefinitions).addHandler(handler),
+    sharedInformer(informers, apiservices).addHandler(handler),
+  ];
+  return () => {
+    for (const unwatch of remove) unwatch();
+  };
+}
+
 function resourceType(client: Client, group: string, version: string, resource: APIResource): ResourceType<ApiObject> {
   return {
     group: groupKeyOf(client, group),
@@ -63,6 +86,6 @@ function resourceType(client: Client, group: string, version: string, resource: 
 }
 
 /** Groups that are not built in stand for themselves: the dialect gives back a name that it does not know. */
-export function groupKeyOf(client: Client, group: string): GroupKey {
+function groupKeyOf(client: Client, group: string): GroupKey {
   return client.dialect.groupKey(group) ?? (group as GroupKey);
 }

@@ -1,5 +1,7 @@
 /** The caches that controllers share: one per resource, without what no controller reads. */
+import { claimNamesOf } from '#api/core/v1/pod/claims.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
+import { keyFor } from '#apimachinery/object-key.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject } from '#client/client.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
@@ -27,6 +29,20 @@ export function indexByNode(pods: Informer<Pod>): void {
 
 export function podsOfNode(pods: Informer<Pod>, node: string): Pod[] {
   return pods.byIndex(nodeIndex, node);
+}
+
+/** Index of pods by the keys of the claims of their volumes, those of ephemeral volumes included. */
+const claimIndex = 'claim';
+
+export function indexByClaim(pods: Informer<Pod>): void {
+  pods.addIndexers({
+    [claimIndex]: (pod) => claimNamesOf(pod).map((name) => keyFor(pod.metadata.namespace, name)),
+  });
+}
+
+/** Pods that name the claim with that key. Of ephemeral volumes only the name is compared. */
+export function podsOfClaim(pods: Informer<Pod>, claim: string): Pod[] {
+  return pods.byIndex(claimIndex, claim);
 }
 
 export function indexByController<T extends ApiObject>(informer: Informer<T>): void {

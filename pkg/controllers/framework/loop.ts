@@ -1,14 +1,29 @@
-/** Informers → keyed queue → reconcile → outcome: the loop that every controller runs. */
+/**
+ * Informers → keyed queue → reconcile → outcome: the loop that every controller runs.
+ *
+ * Never on stale data: a reconcile hands every answer of a write to `written.wrote(key, cache, answer)`, and every
+ * object that it deleted (or found gone) to `written.deleted(key, cache, object)`, where `key` is the key that it was
+ * called for and `cache` the informer from which it reads such objects. The key is not reconciled again before those
+ * caches show these writes: the events that show them bring it back where the controller adds it for them, and else it
+ * is looked at again within milliseconds, and then less and less often.
+ *
+ *     const created = await client.resource(podType).create(pod);
+ *     this.#loop.written.wrote(key, this.#pods, created);
+ */
 import type { Outcome } from '#client/workqueue/outcome.js';
 import { done, retry } from '#client/workqueue/outcome.js';
 import { WorkQueue } from '#client/workqueue/queue.js';
 import type { RateLimiter } from '#client/workqueue/rate-limiter.js';
 import { runWorkers } from '#client/workqueue/workers.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
+import { isNamespaceTerminating } from '#controllers/framework/errors.js';
+import { WrittenObjects } from '#controllers/framework/written.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 export interface LoopOptions {
   readonly name: string;
+  /** Label of the queue's series; absent: `name`. */
+  readonly queueName?: string;
   /** Keys worked on at once. */
   readonly concurrency: number;
   /** One pass over a key. Reads the caches anew; must not remember why it was called. Throwing means retry. */
@@ -21,6 +36,8 @@ export interface LoopOptions {
 export class ReconcileLoop {
   readonly queue: WorkQueue<string>;
   readonly log: Logger;
+  /** What reconciles wrote; see above. */
+  readonly written: WrittenObjects;
   readonly #context: ControllerContext;
   readonly #options: LoopOptions;
 
@@ -28,9 +45,10 @@ export class ReconcileLoop {
     this.#context = context;
     this.#options = options;
     this.log = context.log.child({ controller: options.name });
+    this.written = new WrittenObjects(context.clock);
     this.queue = new WorkQueue<string>({
       clock: context.clock,
-      name: options.name,
+      name: options.queueName ?? options.name,
       metrics: context.metrics.queues,
       ...(options.rateLimiter === undefined ? {} : { rateLimiter: options.rateLimiter }),
     });
@@ -62,6 +80,11 @@ export class ReconcileLoop {
 
   async #measured(key: string, signal: AbortSignal): Promise<Outcome> {
     const { clock, metrics } = this.#context;
+    const waitMs = this.written.waitMs(key);
+    if (waitMs > 0) {
+      metrics.reconciled(this.#options.name, 'wait', 0);
+      return { kind: 'wait', ms: waitMs };
+    }
     const startMs = clock.monotonic();
     let outcome: Outcome;
     try {
@@ -69,6 +92,8 @@ export class ReconcileLoop {
     } catch (error) {
       outcome = retry(error);
     }
+    // Trying again would not help, and what it was for goes, too.
+    if (outcome.kind === 'retry' && isNamespaceTerminating(outcome.error)) outcome = done;
     metrics.reconciled(this.#options.name, outcome.kind, clock.monotonic() - startMs);
     return outcome;
   }

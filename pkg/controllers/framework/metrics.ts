@@ -2,7 +2,7 @@
 import type { Registry } from 'prom-client';
 import { WorkQueueMetrics } from '#client/workqueue/metrics.js';
 import type { Outcome } from '#client/workqueue/outcome.js';
-import { counter, histogram } from '#daemon/metrics/metric.js';
+import { counter, gauge, histogram } from '#daemon/metrics/metric.js';
 
 export type ReconcileResult = Outcome['kind'];
 
@@ -10,16 +10,41 @@ export interface ControllerMetrics {
   readonly queues: WorkQueueMetrics;
   /** Counts one reconcile of a controller and the milliseconds it took. */
   reconciled(controller: string, result: ReconcileResult, ms: number): void;
-  /** A counter of a controller's own, made at the first call. */
-  count(name: string, help: string, labels?: Readonly<Record<string, string>>): void;
+  /** A counter of a controller's own, made at the first call; grows by `amount`, 1 unless told. */
+  count(name: string, help: string, labels?: Readonly<Record<string, string>>, amount?: number): void;
+  /**
+   * A gauge of a controller's own, which `read` reckons whenever it is asked for. Returns the function that ends it. Of
+   * several that read one gauge, the last counts.
+   */
+  gauge(gauge: ControllerGauge, read: () => Iterable<GaugeSample>): () => void;
+  /** A histogram of a controller's own, made at the first call. */
+  observe(histogram: ControllerHistogram, seconds: number, labels?: Readonly<Record<string, string>>): void;
 }
 
-const results: readonly ReconcileResult[] = ['done', 'requeueAfter', 'retry', 'terminal'];
+export interface ControllerHistogram {
+  readonly name: string;
+  readonly help: string;
+  /** Upper bounds in seconds. */
+  readonly buckets: readonly number[];
+}
+
+export interface ControllerGauge {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+}
+
+export interface GaugeSample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+const results: readonly ReconcileResult[] = ['done', 'requeueAfter', 'wait', 'retry', 'terminal'];
 
 /** Metrics in a registry; without one nothing is kept. */
 export function controllerMetrics(registry: Registry | undefined): ControllerMetrics {
   const queues = new WorkQueueMetrics(registry);
-  if (registry === undefined) return { queues, reconciled() {}, count() {} };
+  if (registry === undefined) return { queues, reconciled() {}, count() {}, gauge: () => () => {}, observe() {} };
   const total = counter(registry, {
     name: 'controller_reconciles_total',
     help: 'Reconciles by controller and result',
@@ -32,6 +57,7 @@ export function controllerMetrics(registry: Registry | undefined): ControllerMet
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60],
   });
   const known = new Set<string>();
+  const readers = new Map<string, () => Iterable<GaugeSample>>();
   return {
     queues,
     reconciled(controller, result, ms) {
@@ -42,8 +68,27 @@ export function controllerMetrics(registry: Registry | undefined): ControllerMet
       total.inc({ controller, result });
       seconds.observe({ controller }, ms / 1000);
     },
-    count(name, help, labels = {}) {
-      counter(registry, { name, help, labelNames: Object.keys(labels) }).inc(labels);
+    count(name, help, labels = {}, amount = 1) {
+      counter(registry, { name, help, labelNames: Object.keys(labels) }).inc(labels, amount);
+    },
+    gauge({ name, help, labelNames }, read) {
+      readers.set(name, read);
+      gauge(registry, {
+        name,
+        help,
+        labelNames,
+        collect() {
+          this.reset();
+          for (const { labels, value } of readers.get(name)?.() ?? []) this.set(labels, value);
+        },
+      });
+      return () => {
+        if (readers.get(name) === read) readers.delete(name);
+      };
+    },
+    observe({ name, help, buckets }, seconds, labels = {}) {
+      const labelNames = Object.keys(labels);
+      histogram(registry, { name, help, labelNames, buckets: [...buckets] }).observe(labels, seconds);
     },
   };
 }

@@ -48,6 +48,10 @@ export interface ClaimRequest<T extends ApiObject> {
   /** The owner as the API server knows it now: a cached one may be deleted already, and must then adopt nothing. */
   readonly liveOwner: () => Promise<ApiObject>;
   readonly client: ResourceClient<T>;
+  /** What an owned object carries, put on with adoption and taken off with release. */
+  readonly finalizers?: readonly string[];
+  /** Told of each object as it is after its owner was changed. */
+  readonly wrote: (object: T) => void;
 }
 
 /**
@@ -67,8 +71,8 @@ export async function claimObjects<T extends ApiObject>(request: ClaimRequest<T>
       if (claim === 'adopt') {
         mayAdopt ??= checkLive(request);
         await mayAdopt;
-        owned.push(await patchOwner(request, object, request.reference));
-      } else await patchOwner(request, object, { $patch: 'delete', uid: owner.metadata.uid ?? '' });
+        owned.push(await adopt(request, object));
+      } else await release(request, object);
     } catch (error) {
       // Gone, or (on release) no longer the object it was: nothing is left to claim.
       if (!isNotFound(error) && !(claim === 'release' && isInvalid(error))) failures.push(error);
@@ -89,9 +93,27 @@ async function checkLive<T extends ApiObject>({ owner, liveOwner }: ClaimRequest
   }
 }
 
-function patchOwner<T extends ApiObject>(request: ClaimRequest<T>, object: T, reference: object): Promise<T> {
+function adopt<T extends ApiObject>(request: ClaimRequest<T>, object: T): Promise<T> {
+  const { reference, finalizers } = request;
+  return patchMetadata(request, object, {
+    ownerReferences: [reference],
+    ...(finalizers === undefined ? {} : { finalizers }),
+  });
+}
+
+function release<T extends ApiObject>(request: ClaimRequest<T>, object: T): Promise<T> {
+  const { owner, finalizers } = request;
+  return patchMetadata(request, object, {
+    ownerReferences: [{ $patch: 'delete', uid: owner.metadata.uid ?? '' }],
+    ...(finalizers === undefined ? {} : { '$deleteFromPrimitiveList/finalizers': finalizers }),
+  });
+}
+
+async function patchMetadata<T extends ApiObject>(request: ClaimRequest<T>, object: T, changes: object): Promise<T> {
   const { name = '', namespace = '', uid = '' } = object.metadata;
   // The uid makes the patch fail when another object has taken the name.
-  const patch = { metadata: { uid, ownerReferences: [reference] } };
-  return request.client.patch(name, patch, { type: 'strategic', namespace });
+  const patch = { metadata: { uid, ...changes } };
+  const patched = await request.client.patch(name, patch, { type: 'strategic', namespace });
+  request.wrote(patched);
+  return patched;
 }

@@ -1,8 +1,9 @@
 /** Deletes objects whose owners are gone, and carries out deletions in the foreground and with orphans. */
-import { deferred } from '#apimachinery/deferred.js';
+import { deferred } from '#apimachinery/async/deferred.js';
 import { done, type Outcome } from '#client/workqueue/outcome.js';
 import { ItemExponentialRateLimiter } from '#client/workqueue/rate-limiter.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
+import { watchServedResources } from '#controllers/framework/discovery.js';
 import { cachesSynced, ReconcileLoop } from '#controllers/framework/loop.js';
 import { Collector } from '#controllers/garbagecollector/collector.js';
 import { Graph } from '#controllers/garbagecollector/graph.js';
@@ -80,7 +81,7 @@ export class GarbageCollector implements Controller {
     const { queue } = this.#refreshing;
     const stop = () => this.#firstRefresh.resolve();
     signal.addEventListener('abort', stop, { once: true });
-    const unwatch = this.#monitors.watchResources(() => queue.addAfter(refreshKey, refreshDelayMs));
+    const unwatch = watchServedResources(this.#context.informers, () => queue.addAfter(refreshKey, refreshDelayMs));
     try {
       if (!(await cachesSynced(this.#context, signal))) return;
       queue.add(refreshKey);

@@ -2,7 +2,9 @@
  * Who owns whom, for all objects of the cluster. Only identities are kept, never objects. Every change of the graph
  * says which nodes now deserve a closer look; the graph itself decides nothing. Pure.
  */
+
 import type { OwnerReference } from '#api/meta/v1/types.gen.js';
+import { parseGroupVersion } from '#apimachinery/group-version.js';
 
 export interface Identity {
   readonly uid: string;
@@ -187,6 +189,5 @@ function refersTo(owner: OwnerReference, dependent: GraphNode, node: GraphNode):
 }
 
 export function groupOf(apiVersion: string): string {
-  const slash = apiVersion.indexOf('/');
-  return slash < 0 ? '' : apiVersion.slice(0, slash);
+  return parseGroupVersion(apiVersion).group;
 }

@@ -1,14 +1,11 @@
 /** Watches every resource that can be deleted and feeds the graph with what it sees. */
 
-import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
-import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject } from '#client/client.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { discoverResources } from '#controllers/framework/discovery.js';
-import { sharedInformer } from '#controllers/framework/informers.js';
 import { type Graph, groupOf, type ObjectFacts } from '#controllers/garbagecollector/graph.js';
 
 interface Monitor {
@@ -26,26 +23,6 @@ export class Monitors {
   constructor(context: ControllerContext, graph: Graph) {
     this.#context = context;
     this.#graph = graph;
-  }
-
-  /** Calls `changed` whenever the API may have come to serve other resources. Returns the function that ends it. */
-  watchResources(changed: () => void): () => void {
-    const { informers } = this.#context;
-    const generationOf = (object: ApiObject & { status?: unknown }) => JSON.stringify(object.status);
-    const handler = {
-      onAdd: changed,
-      onDelete: changed,
-      onUpdate: (object: ApiObject, old: ApiObject) => {
-        if (generationOf(object) !== generationOf(old)) changed();
-      },
-    };
-    const remove = [
-      sharedInformer(informers, customresourcedefinitions).addHandler(handler),
-      sharedInformer(informers, apiservices).addHandler(handler),
-    ];
-    return () => {
-      for (const unwatch of remove) unwatch();
-    };
   }
 
   /** Begins to watch resources that appeared and stops with those that vanished. Throws when discovery fails. */
@@ -125,7 +102,7 @@ function idOf(apiVersion: string, kind: string): string {
 }
 
 /** All that the collector needs of an object; the rest would fill memory. */
-export function identityOnly<T extends ApiObject>(object: T): T {
+function identityOnly<T extends ApiObject>(object: T): T {
   const { name, namespace, uid, resourceVersion, ownerReferences, finalizers, deletionTimestamp } = object.metadata;
   const metadata: ObjectMeta = {};
   if (name !== undefined) metadata.name = name;

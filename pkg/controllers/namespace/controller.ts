@@ -2,11 +2,11 @@
 import { namespaces } from '#api/core/v1/resources.gen.js';
 import type { Namespace } from '#api/core/v1/types.gen.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
+import { keyOf } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
-import { keyOf } from '#controllers/framework/keys.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 import { deleteContent } from '#controllers/namespace/content.js';
 import { isEmpty, nextLookMs, planStatus, type Remains } from '#controllers/namespace/plan.js';

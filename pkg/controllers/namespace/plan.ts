@@ -1,6 +1,8 @@
 /** What a namespace that is being deleted says about itself, and when to look again. Pure. */
+
 import type { Namespace, NamespaceCondition, NamespaceStatus } from '#api/core/v1/types.gen.js';
 import { setCondition } from '#api/meta/v1/condition/conditions.js';
+import { exponentialDelayMs } from '#apimachinery/backoff/backoff.js';
 import { formatTime } from '#apimachinery/clock.js';
 
 /** What one attempt to empty a namespace left. */
@@ -85,5 +87,5 @@ const lastLookMs = 15_000;
 
 /** When to look again after `attempts` looks that found something left, in milliseconds. */
 export function nextLookMs(attempts: number): number {
-  return Math.min(lastLookMs, firstLookMs * 2 ** Math.min(attempts, 10));
+  return exponentialDelayMs(attempts, firstLookMs, lastLookMs);
 }

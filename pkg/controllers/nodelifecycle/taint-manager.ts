@@ -3,11 +3,11 @@ import { nodes as nodeType, pods as podType } from '#api/core/v1/resources.gen.j
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
+import { keyOf } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { indexByNode, podsOfNode, sharedInformer } from '#controllers/framework/informers.js';
-import { keyOf } from '#controllers/framework/keys.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 import { noExecuteTaints, planEviction } from '#controllers/nodelifecycle/eviction.js';
 

@@ -42,7 +42,7 @@ function noScheduleTaints(dialect: Dialect, node: Node): TaintKey[] {
 }
 
 /** The NoExecute taint that a node which is not ready should have; none before the node has reported at all. */
-export function evictionTaint(dialect: Dialect, node: Node): TaintKey | undefined {
+function evictionTaint(dialect: Dialect, node: Node): TaintKey | undefined {
   if (getNodeCondition(node.status, 'Ready') === undefined) return undefined;
   switch (readinessOf(node)) {
     case 'True':

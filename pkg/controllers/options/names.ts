@@ -1,4 +1,5 @@
 /** The controllers that `--controllers` selects. */
+import type { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 
 /** Name → whether `*` includes it. All of release 1.24, written yet or not. */
 export const controllerNames: Readonly<Record<string, { readonly onByDefault: boolean }>> = Object.fromEntries(
@@ -44,6 +45,11 @@ export const controllerNames: Readonly<Record<string, { readonly onByDefault: bo
   ].map((name) => [name, { onByDefault: name !== 'bootstrapsigner' && name !== 'tokencleaner' }]),
 );
 
+/** Further ones, which are there and on by default while their feature gates are on. */
+export function gatedControllers(gates: FeatureGates): string[] {
+  return gates.enabled('APIServerIdentity') && gates.enabled('StorageVersionAPI') ? ['storage-version-gc'] : [];
+}
+
 /** Service accounts whose names are not the controller's followed by `-controller`; those of release 1.24. */
 const accountNames: Readonly<Record<string, string>> = {
   bootstrapsigner: 'bootstrap-signer',
@@ -63,6 +69,7 @@ const accountNames: Readonly<Record<string, string>> = {
   'root-ca-cert-publisher': 'root-ca-cert-publisher',
   serviceaccount: 'service-account-controller',
   'serviceaccount-token': 'tokens-controller',
+  'storage-version-gc': 'storage-version-garbage-collector',
   tokencleaner: 'token-cleaner',
 };
 
@@ -77,19 +84,23 @@ export interface ControllerSelection {
   readonly named: ReadonlySet<string>;
 }
 
-/** What `--controllers` means: `*` all that are on by default, `name` on, `-name` off; names win over `*`. */
-export function selectControllers(controllers: readonly string[]): ControllerSelection {
+/**
+ * What `--controllers` means: `*` all that are on by default, `name` on, `-name` off; names win over `*`. `gated`: those
+ * that feature gates add.
+ */
+export function selectControllers(controllers: readonly string[], gated: readonly string[] = []): ControllerSelection {
   const on = new Set(controllers);
-  const selected = Object.entries(controllerNames)
+  const extra = gated.map((name) => [name, { onByDefault: true }] as const);
+  const selected = [...Object.entries(controllerNames), ...extra]
     .filter(([name, { onByDefault }]) => on.has(name) || (!on.has(`-${name}`) && on.has('*') && onByDefault))
     .map(([name]) => name);
   return { selected, named: new Set(selected.filter((name) => on.has(name))) };
 }
 
 /** What is wrong with `--controllers`. */
-export function unknownControllers(controllers: readonly string[]): string[] {
+export function unknownControllers(controllers: readonly string[], gated: readonly string[] = []): string[] {
   return controllers
     .map((item) => (item.startsWith('-') ? item.slice(1) : item))
-    .filter((name) => name !== '*' && !Object.hasOwn(controllerNames, name))
+    .filter((name) => name !== '*' && !Object.hasOwn(controllerNames, name) && !gated.includes(name))
     .map((name) => `"${name}" is not in the list of known controllers`);
 }

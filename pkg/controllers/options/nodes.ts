@@ -202,7 +202,6 @@ export const nodeOptions = {
     type: 'duration',
     min: 0,
     default: 300_000,
-    inert: true,
     section: garbage,
     meaning: 'Interval of counting what quotas limit.',
   },

@@ -1,14 +1,15 @@
 import t from 'tap';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { parseDuration } from '#apimachinery/duration.js';
-import { controllerNames, selectControllers } from '#controllers/options/names.js';
+import { controllerNames, gatedControllers, selectControllers } from '#controllers/options/names.js';
 import {
   controllerManagerOptions,
   controllerManagerRules,
   controllerManagerValues,
 } from '#controllers/options/options.js';
-import { specifiedOptions } from '#controllers/options/specified-options.js';
+import { specifiedOptions } from '#controllers/options/testing/specified-options.js';
 import { OptionsError } from '#daemon/options/errors.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { OptionDeclaration, OptionTable } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { validateOptions } from '#daemon/options/validate.js';
@@ -132,5 +133,11 @@ t.test('selection of controllers', (t) => {
   ];
   for (const [given, want] of rows) t.same(selectControllers(given).selected, want, given.join(','));
   t.same([...selectControllers(['*', 'job']).named], ['job']);
+  const gates = '--feature-gates=APIServerIdentity=true,StorageVersionAPI=true';
+  t.same(failures(['--controllers=storage-version-gc', gates]), [], 'feature gates add one');
+  t.match(failures(['--controllers=storage-version-gc']), [/"storage-version-gc" is not in the list of known/]);
+  const gated = gatedControllers(new FeatureGates({ APIServerIdentity: true, StorageVersionAPI: true }));
+  t.same(selectControllers(['*'], gated).selected.slice(-1), ['storage-version-gc']);
+  t.same(selectControllers(['*', '-storage-version-gc'], gated).selected, selectControllers(['*']).selected);
   t.end();
 });

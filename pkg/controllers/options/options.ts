@@ -1,13 +1,13 @@
 /** The controller manager's options, all in one table. */
 import type { Dialect } from '#apimachinery/dialect.js';
-import { controlLoopOptions, controlLoopRules } from '#client/control-loop/options.js';
-import { unknownControllers } from '#controllers/options/names.js';
+import { controlLoopOptions, controlLoopRules } from '#control-loop/options.js';
+import { gatedControllers, unknownControllers } from '#controllers/options/names.js';
 import { nodeOptions, nodeRules } from '#controllers/options/nodes.js';
 import { clusterNameOptions, concurrencyOptions, selectionOptions } from '#controllers/options/selection.js';
 import { signingOptions, signingRules } from '#controllers/options/signing.js';
 import { autoscalerOptions, flexVolumeOptions, volumeOptions } from '#controllers/options/volumes.js';
 import { withDialectNames } from '#daemon/options/dialect-names.js';
-import { featureGateOptions, featureGateRules } from '#daemon/options/groups/feature-gates.js';
+import { FeatureGates, featureGateOptions, featureGateRules } from '#daemon/options/groups/feature-gates.js';
 import type { OptionValues } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { type Rule, validateOptions } from '#daemon/options/validate.js';
@@ -32,8 +32,8 @@ export function controllerManagerOptions(dialect: Dialect) {
 export type ControllerManagerOptionTable = ReturnType<typeof controllerManagerOptions>;
 export type ControllerManagerValues = OptionValues<ControllerManagerOptionTable>;
 
-const selectionRule: Rule<Pick<ControllerManagerValues, 'controllers'>> = ({ controllers }) =>
-  unknownControllers(controllers);
+const selectionRule: Rule<Pick<ControllerManagerValues, 'controllers' | 'feature-gates'>> = (values) =>
+  unknownControllers(values.controllers, gatedControllers(new FeatureGates(values['feature-gates'])));
 
 const concurrencyRule: Rule<ControllerManagerValues> = (values) =>
   Object.keys(concurrencyOptions)

@@ -5,7 +5,7 @@ import type { Rule } from '#daemon/options/validate.js';
 const section = 'Certificates and tokens';
 
 function file(meaning: string) {
-  return { type: 'string', inert: true, section, meaning } as const;
+  return { type: 'string', section, meaning } as const;
 }
 
 export const signingOptions = {
@@ -26,7 +26,6 @@ export const signingOptions = {
     type: 'duration',
     min: 0,
     default: 31_536_000_000,
-    inert: true,
     section,
     meaning: 'Longest lifetime of issued certificates; a request may ask for less.',
   },

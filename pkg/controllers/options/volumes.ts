@@ -1,8 +1,10 @@
-/** Options of the controllers of volumes and of the autoscaler. Nothing acts on them yet. */
+/** Options of the controllers of volumes and of the autoscaler. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { OptionTable } from '#daemon/options/option.js';
 
 const volumes = 'Volumes';
+/** Why options of 1.24's plugins do nothing: volumes are those of drivers, which make, attach and delete them themselves. */
+const noPlugins = 'the manager has no volume plugins within itself; drivers look after their volumes';
 const autoscaler = 'Autoscaler';
 
 /** Options whose defaults are the dialect's. */
@@ -11,7 +13,7 @@ export function flexVolumeOptions(dialect: Dialect) {
     'flex-volume-plugin-dir': {
       type: 'string',
       default: `/usr/libexec/${dialect.product}/${dialect.components.nodeAgent}-plugins/volume/exec/`,
-      inert: true,
+      inert: noPlugins,
       section: volumes,
       meaning: "Directory of others' volume plugins.",
     },
@@ -23,39 +25,35 @@ export const volumeOptions = {
     type: 'duration',
     min: 0,
     default: 15_000,
-    inert: true,
     section: volumes,
     meaning: 'Interval of matching claims with volumes.',
   },
   'attach-detach-reconcile-sync-period': {
     type: 'duration',
     default: 60_000,
-    inert: true,
     section: volumes,
     meaning: 'Interval of comparing attached volumes with wanted ones; more than a second.',
   },
   'disable-attach-detach-reconcile-sync': {
     type: 'bool',
-    inert: true,
     section: volumes,
     meaning: 'Do not compare attached volumes with wanted ones; they may then differ.',
   },
   'enable-dynamic-provisioning': {
     type: 'bool',
     default: true,
-    inert: true,
     section: volumes,
     meaning: 'Make volumes for claims that name a storage class.',
   },
   'enable-hostpath-provisioner': {
     type: 'bool',
-    inert: true,
+    inert: noPlugins,
     section: volumes,
     meaning: 'Make volumes from host directories; for tests on one node only.',
   },
   'external-cloud-volume-plugin': {
     type: 'string',
-    inert: true,
+    inert: noPlugins,
     section: volumes,
     meaning: 'Volume plugin to use when the cloud provider is external.',
   },
@@ -63,7 +61,7 @@ export const volumeOptions = {
     type: 'int',
     min: 0,
     default: 300,
-    inert: true,
+    inert: noPlugins,
     section: volumes,
     meaning: 'Shortest deadline in seconds of a pod that empties an NFS volume.',
   },
@@ -71,13 +69,13 @@ export const volumeOptions = {
     type: 'int',
     min: 0,
     default: 30,
-    inert: true,
+    inert: noPlugins,
     section: volumes,
     meaning: 'Seconds added to that deadline per Gi.',
   },
   'pv-recycler-pod-template-filepath-nfs': {
     type: 'string',
-    inert: true,
+    inert: noPlugins,
     section: volumes,
     meaning: 'Template of the pod that empties an NFS volume.',
   },
@@ -85,7 +83,7 @@ export const volumeOptions = {
     type: 'int',
     min: 0,
     default: 60,
-    inert: true,
+    inert: noPlugins,
     section: volumes,
     meaning: 'Shortest deadline in seconds of a pod that empties a host directory; for tests only.',
   },
@@ -93,26 +91,26 @@ export const volumeOptions = {
     type: 'int',
     min: 0,
     default: 30,
-    inert: true,
+    inert: noPlugins,
     section: volumes,
     meaning: 'Seconds added to that deadline per Gi; for tests only.',
   },
   'pv-recycler-pod-template-filepath-hostpath': {
     type: 'string',
-    inert: true,
+    inert: noPlugins,
     section: volumes,
     meaning: 'Template of the pod that empties a host directory; for tests only.',
   },
   'volume-host-allow-local-loopback': {
     type: 'bool',
     default: true,
-    inert: true,
+    inert: noPlugins,
     section: volumes,
     meaning: 'Whether volume plugins may talk to loopback addresses.',
   },
   'volume-host-cidr-denylist': {
     type: 'strings',
-    inert: true,
+    inert: noPlugins,
     section: volumes,
     meaning: 'Ranges that volume plugins must not talk to.',
   },

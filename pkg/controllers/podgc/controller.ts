@@ -2,11 +2,11 @@
 import { nodes as nodeType, pods as podType } from '#api/core/v1/resources.gen.js';
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
+import { keyOf } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { indexByNode, podsOfNode, sharedInformer } from '#controllers/framework/informers.js';
-import { keyOf } from '#controllers/framework/keys.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 import { isTerminated, isUnscheduledTerminating, surplusTerminated } from '#controllers/podgc/plan.js';
 

@@ -73,6 +73,31 @@ t.test('a cache that lags behind neither creates nor deletes twice', async (t) =
   t.equal(api.calls.filter((call) => call.verb === 'delete').length, 4);
 });
 
+t.test('an orphan that the cache still shows as such is adopted once', async (t) => {
+  const { harness, api, start } = setUp(t, 2);
+  api.seed<Pod>(pods, { metadata: { name: 'orphan', namespace: 'default', labels }, spec: { containers: [] } });
+  const patches = () => api.calls.filter((call) => call.verb === 'patch').length;
+  let heal = () => {};
+  // The cache is cut off with the adoption, so that it never shows it.
+  api.intercept((call) => {
+    if (call.verb === 'patch' && patches() === 1) heal = harness.freeze('pods');
+    return undefined;
+  });
+  await start();
+  await harness.advance(60_000);
+  // Somebody else's change asks for another pass.
+  api.change(replicasets, 'default/web', (object) => {
+    object.metadata.annotations = { note: 'changed' };
+  });
+  await harness.advance(60_000);
+  t.equal(patches(), 1);
+  t.equal(api.list(pods).length, 2);
+  heal();
+  await harness.advance(60_000);
+  t.equal(patches(), 1);
+  t.match(api.get(replicasets, 'default/web')?.status, { replicas: 2 });
+});
+
 t.test('scaling down deletes what is worth least', async (t) => {
   const { harness, api, start, scale, names } = setUp(t, 3);
   await start();

@@ -2,12 +2,12 @@
 import { configmaps, namespaces } from '#api/core/v1/resources.gen.js';
 import type { ConfigMap, Namespace } from '#api/core/v1/types.gen.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
+import { keyFor, keyOf } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome } from '#client/workqueue/outcome.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { isNamespaceTerminating } from '#controllers/framework/errors.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
-import { keyFor, keyOf } from '#controllers/framework/keys.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 
 const dataKey = 'ca.crt';

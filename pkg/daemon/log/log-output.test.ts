@@ -1,9 +1,9 @@
 import { PassThrough, Writable } from 'node:stream';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { fileOutput, type LogOutput, streamOutput } from '#daemon/log/log-output.js';
 
-function noSpace(): Error {
-  return Object.assign(new Error('no space left on device'), { code: 'ENOSPC', syscall: 'write' });
+function failure(code: string): Error {
+  return Object.assign(new Error(code), { code, syscall: 'write' });
 }
 
 /** What was told to the log when lines could be written again. */
@@ -13,11 +13,16 @@ function told(output: LogOutput): number[] {
   return counts;
 }
 
-t.test('a full disk drops lines and counts them, and room makes it go on', async (t) => {
+for (const code of ['ENOSPC', 'EIO', 'EROFS', 'EDQUOT'])
+  t.test(`${code} drops lines and counts them, and a disk that is well again makes it go on`, (t) =>
+    dropsLines(t, code),
+  );
+
+async function dropsLines(t: Test, code: string): Promise<void> {
   let disk = '';
   let room = 8;
   const output = fileOutput((bytes) => {
-    if (room === 0) throw noSpace();
+    if (room === 0) throw failure(code);
     const taken = bytes.subarray(0, room);
     room -= taken.length;
     disk += taken.toString();
@@ -37,7 +42,7 @@ t.test('a full disk drops lines and counts them, and room makes it go on', async
   output.write('six\n');
   t.same(counts, [3]);
   t.equal(output.lost.total, 3);
-});
+}
 
 t.test('a device that takes nothing is not asked for ever', async (t) => {
   const output = fileOutput(() => 0);
@@ -51,7 +56,7 @@ t.test('a pipe without a reader', async (t) => {
   const pipe = new Writable({
     autoDestroy: false,
     write(chunk, _encoding, done) {
-      if (broken) return done(noSpace());
+      if (broken) return done(failure('EIO'));
       written += String(chunk);
       done();
     },

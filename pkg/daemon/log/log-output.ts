@@ -7,7 +7,7 @@
 const newline = '\n'.charCodeAt(0);
 
 /** Lines that could not be written. */
-export class LostLines {
+class LostLines {
   #total = 0;
   /** Those that the log does not tell of yet. */
   #untold = 0;

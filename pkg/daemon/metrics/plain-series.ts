@@ -70,10 +70,19 @@ export class HistogramSeries {
   }
 }
 
+/** The series whose labels begin with the same values. */
+class Branch<S> {
+  /** By the value of the next label. */
+  readonly below = new Map<string, Branch<S>>();
+  series: S | undefined;
+}
+
 /** The series of one metric by the values of its labels. */
 export abstract class PlainMetric<S> {
   readonly #labelNames: readonly string[];
-  readonly #series = new Map<string, { readonly labels: Labels; readonly series: S }>();
+  /** Looked up label by label: a key put together of all values would have to be made at each look. */
+  #root = new Branch<S>();
+  #all: [Labels, S][] = [];
 
   constructor(registry: Registry, type: MetricType, configuration: SeriesConfiguration) {
     const { name, help, labelNames = [] } = configuration;
@@ -83,24 +92,34 @@ export abstract class PlainMetric<S> {
       help,
       type,
       values: () => this.values(),
-      reset: () => this.#series.clear(),
+      reset: () => {
+        this.#root = new Branch();
+        this.#all = [];
+      },
     });
   }
 
   /** The series with these values, in the order of the label names. Keep it where it is added to often. */
   labels(...values: readonly string[]): S {
-    const key = values.length === 1 ? (values[0] as string) : values.join('\u0000');
-    let found = this.#series.get(key);
-    if (found === undefined) {
-      const labels = Object.fromEntries(this.#labelNames.map((name, i) => [name, values[i] ?? '']));
-      found = { labels, series: this.create() };
-      this.#series.set(key, found);
+    let branch = this.#root;
+    for (const value of values) {
+      let next = branch.below.get(value);
+      if (next === undefined) {
+        next = new Branch();
+        branch.below.set(value, next);
+      }
+      branch = next;
     }
-    return found.series;
+    if (branch.series === undefined) {
+      const labels = Object.fromEntries(this.#labelNames.map((name, i) => [name, values[i] ?? '']));
+      branch.series = this.create();
+      this.#all.push([labels, branch.series]);
+    }
+    return branch.series;
   }
 
-  protected *entries(): Generator<[Labels, S]> {
-    for (const { labels, series } of this.#series.values()) yield [labels, series];
+  protected entries(): Iterable<readonly [Labels, S]> {
+    return this.#all;
   }
 
   protected abstract create(): S;

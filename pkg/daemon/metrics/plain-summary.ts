@@ -23,7 +23,7 @@ const least = 1e-6;
 const bucketCount = 32 * steps;
 
 /** One series of a summary. */
-export class SummarySeries {
+class SummarySeries {
   readonly #ageMs: number;
   readonly #now: () => number;
   /** The newest first. */

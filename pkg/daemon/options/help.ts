@@ -64,6 +64,7 @@ function meaningOf(declaration: OptionDeclaration): string {
   if (shown !== undefined) parts.push(`(default\u00a0${shown})`);
   if (declaration.deprecated !== undefined) parts.push(`(DEPRECATED: ${declaration.deprecated})`);
   if (declaration.inert === true) parts.push('(no effect yet)');
+  else if (declaration.inert !== undefined) parts.push(`(no effect: ${declaration.inert})`);
   return parts.join(' ');
 }
 

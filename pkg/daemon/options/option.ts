@@ -36,8 +36,8 @@ export interface OptionDeclaration {
   readonly min?: number;
   /** Text that follows `has been deprecated, `. */
   readonly deprecated?: string;
-  /** Nothing acts on it yet: setting it logs a warning that says so. */
-  readonly inert?: true;
+  /** Nothing acts on it yet, or, where a text says why, ever: setting it logs a warning that says so. */
+  readonly inert?: true | string;
   readonly shorthand?: string;
   /** Other names that the command line may use for it; values and messages know the table's name alone. */
   readonly aliases?: readonly string[];

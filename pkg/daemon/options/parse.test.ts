@@ -18,6 +18,7 @@ const table = {
   gates: { type: 'boolMap', section: 'B', meaning: 'Gates.' },
   old: { type: 'bool', section: 'B', meaning: 'An old switch.', deprecated: 'use --on instead.' },
   idle: { type: 'int', section: 'B', meaning: 'Nothing.', inert: true },
+  vain: { type: 'int', section: 'B', meaning: 'Nothing.', inert: 'there is nothing to do' },
 } as const satisfies OptionTable;
 
 function parse(...argv: string[]): ParsedOptions<typeof table> {
@@ -51,6 +52,7 @@ t.test('defaults', async (t) => {
     gates: {},
     old: false,
     idle: 0,
+    vain: 0,
   });
 });
 
@@ -121,9 +123,10 @@ t.test('help and version', async (t) => {
 });
 
 t.test('warnings', async (t) => {
-  t.same(parse('--old', '--idle=3').warnings, [
+  t.same(parse('--old', '--idle=3', '--vain=3').warnings, [
     'Flag --old has been deprecated, use --on instead.',
     'Flag --idle has no effect: nothing acts on it yet',
+    'Flag --vain has no effect: there is nothing to do',
   ]);
 });
 

@@ -167,7 +167,10 @@ function warningsOf(table: OptionTable, names: Iterable<string>): string[] {
     if (declaration?.deprecated !== undefined) {
       warnings.push(`Flag --${name} has been deprecated, ${declaration.deprecated}`);
     }
-    if (declaration?.inert === true) warnings.push(`Flag --${name} has no effect: nothing acts on it yet`);
+    if (declaration?.inert !== undefined) {
+      const why = declaration.inert === true ? 'nothing acts on it yet' : declaration.inert;
+      warnings.push(`Flag --${name} has no effect: ${why}`);
+    }
   }
   return warnings;
 }

@@ -17,38 +17,12 @@ export function validateOptions<T extends OptionTable>(
 
 type Numbers<K extends string> = { readonly [P in K]: number };
 
-/** The number lies within both bounds. */
-export function between<K extends string>(name: K, min: number, max: number): Rule<Numbers<K>> {
-  return (values) =>
-    values[name] >= min && values[name] <= max
-      ? []
-      : [`--${name} ${values[name]} must be between ${min} and ${max}, inclusive`];
-}
-
 /** The number is greater than zero. */
 export function positive<K extends string>(name: K): Rule<Numbers<K>> {
   return (values) => (values[name] > 0 ? [] : [`--${name} must be greater than zero`]);
 }
 
-/** The number is not negative. */
-export function notNegative<K extends string>(name: K): Rule<Numbers<K>> {
-  return (values) => (values[name] >= 0 ? [] : [`--${name} must not be negative`]);
-}
-
 /** Either both options are given or neither. */
 export function together(a: string, b: string): Rule<unknown> {
   return (_values, given) => (given.has(a) === given.has(b) ? [] : [`--${a} and --${b} must be given together`]);
-}
-
-/** `name` makes sense only when `needed` is true. */
-export function requiresTrue<K extends string>(name: string, needed: K): Rule<{ readonly [P in K]: boolean }> {
-  return (values, given) => (!given.has(name) || values[needed] ? [] : [`--${name} requires --${needed}=true`]);
-}
-
-/** When `general` is given, none of the `specific` options may be. */
-export function excludes(general: string, specific: readonly string[]): Rule<unknown> {
-  return (_values, given) =>
-    given.has(general)
-      ? specific.filter((name) => given.has(name)).map((name) => `--${general} must not be combined with --${name}`)
-      : [];
 }

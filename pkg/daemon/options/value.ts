@@ -38,7 +38,7 @@ function parseFloatStrict(text: string): number {
 }
 
 /** Splits at commas; a part in double quotes may contain commas, `""` in it is one quote. */
-export function splitCommas(text: string): string[] {
+function splitCommas(text: string): string[] {
   if (text === '') return [];
   const parts: string[] = [];
   let part = '';

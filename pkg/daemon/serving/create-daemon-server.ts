@@ -7,13 +7,13 @@ import { metricsView } from '#daemon/metrics/view.js';
 import type { DelegatedAuthValues } from '#daemon/options/groups/authentication.js';
 import type { MetricsValues } from '#daemon/options/groups/metrics.js';
 import type { ServingValues } from '#daemon/options/groups/serving.js';
-import { memoryFileStore } from '#daemon/pki/file-store.js';
 import { CertificateReloader } from '#daemon/serving/certificate-reloader.js';
 import { DaemonServer, type DaemonServerOptions } from '#daemon/serving/daemon-server.js';
 import { createDelegatedAuth } from '#daemon/serving/delegated-auth.js';
 import type { HealthChecks } from '#daemon/serving/health.js';
 import { loadServingCertificates } from '#daemon/serving/serving-certificate.js';
 import type { ReviewClient } from '#daemon/serving/user.js';
+import { memoryFileStore } from '#pki/file-store.js';
 
 export interface CreateDaemonServerOptions
   extends Pick<DaemonServerOptions, 'attributes' | 'routes' | 'upgrade' | 'debug' | 'limits'> {

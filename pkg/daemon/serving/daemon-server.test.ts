@@ -10,11 +10,11 @@ import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { Verbosity } from '#daemon/log/verbosity.js';
-import { createAuthority, issueCertificate, type KeyCertificate } from '#daemon/pki/certificate.js';
-import { createSelfSigned } from '#daemon/pki/self-signed.js';
 import { type CreateDaemonServerOptions, createDaemonServer } from '#daemon/serving/create-daemon-server.js';
 import { HealthChecks } from '#daemon/serving/health.js';
 import { FakeReviews, get, startServer, valuesOf } from '#daemon/serving/testing/server-fixture.js';
+import { createAuthority, issueCertificate, type KeyCertificate } from '#pki/certificate.js';
+import { createSelfSigned } from '#pki/self-signed.js';
 
 async function setUp(t: Test, argv: string[] = [], options: Partial<CreateDaemonServerOptions> = {}) {
   const clock = new VirtualClock(realClock.now());

@@ -5,8 +5,8 @@
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
-import { createAuthority, issueCertificate, type KeyCertificate } from '#daemon/pki/certificate.js';
 import { FakeReviews, get, startServer } from '#daemon/serving/testing/server-fixture.js';
+import { createAuthority, issueCertificate, type KeyCertificate } from '#pki/certificate.js';
 
 type Request = Parameters<typeof get>[2];
 

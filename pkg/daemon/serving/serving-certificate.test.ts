@@ -5,9 +5,9 @@ import { getCiphers } from 'node:tls';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { insecureCipherSuites, preferredCipherSuites } from '#daemon/options/groups/serving.js';
-import { createSelfSigned } from '#daemon/pki/self-signed.js';
 import { loadServingCertificates, pickSni, type SniCertificate } from '#daemon/serving/serving-certificate.js';
 import { opensslCipher, secureVersion } from '#daemon/serving/tls-names.js';
+import { createSelfSigned } from '#pki/self-signed.js';
 
 const none = {
   'tls-cert-file': undefined,

@@ -7,8 +7,8 @@ import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import type { ServingValues } from '#daemon/options/groups/serving.js';
-import { directoryStore, type FileStore, memoryFileStore } from '#daemon/pki/file-store.js';
-import { createSelfSigned } from '#daemon/pki/self-signed.js';
+import { directoryStore, type FileStore, memoryFileStore } from '#pki/file-store.js';
+import { createSelfSigned } from '#pki/self-signed.js';
 
 export interface CertificatePair {
   readonly cert: string;

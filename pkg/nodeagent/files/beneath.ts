@@ -15,7 +15,7 @@ export interface OpenBeneathOptions {
 const maxLinks = 40;
 const maxPathBytes = 4096;
 
-export class LeadsOutError extends Error {
+class LeadsOutError extends Error {
   override readonly name = 'LeadsOutError';
 }
 

@@ -50,6 +50,11 @@ export async function unmount(dir: string, options: { lazy?: boolean } = {}): Pr
   await run('umount', options.lazy === true ? ['-l', dir] : [dir]);
 }
 
+/** Ends the mount that lies on top at `dir`, lazily, unless it has ended since it was seen. */
+export async function endMount(dir: string): Promise<void> {
+  if ((await mountsOn(dir)).length > 0) await unmount(dir, { lazy: true });
+}
+
 /** The process may not mount: it lacks CAP_SYS_ADMIN. */
 export class MountRefusedError extends Error {
   override readonly name = 'MountRefusedError';

@@ -13,7 +13,7 @@ export function descriptorPath({ fd }: Pick<FileHandle, 'fd'>): string {
   return `/proc/self/fd/${fd}`;
 }
 
-export class NotRegularFileError extends Error {
+class NotRegularFileError extends Error {
   override readonly name = 'NotRegularFileError';
 }
 

@@ -1,7 +1,7 @@
 /** Loads an image archive into a containerd. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { findProgram } from '#nodeagent/containerd/machine.js';
+import { findProgram } from '#nodeagent/node/prerequisites.js';
 
 const run = promisify(execFile);
 

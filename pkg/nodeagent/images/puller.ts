@@ -1,10 +1,10 @@
 /** Brings a container's image to the node, as its pull policy says. Events and errors are those of release 1.24. */
 
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
+import { KeyedBackoff } from '#apimachinery/backoff/keyed-backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { formatDuration } from '#apimachinery/duration.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { KeyedBackoff } from '#client/keyed-backoff.js';
 import { TokenBucket } from '#client/token-bucket.js';
 import type { Image, ImageAuth, ImageService, PodSandboxConfig } from '#nodeagent/cri/cri.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
@@ -20,7 +20,7 @@ export type ImageErrorReason =
 export class ImageError extends Error {
   override readonly name = 'ImageError';
   readonly reason: ImageErrorReason;
-  /** Instant (ms) before which trying again is useless. */
+  /** Instant of the clock that is never set (ms) before which trying again is useless. */
   readonly retryAt: number;
 
   constructor(reason: ImageErrorReason, message: string, retryAt: number, options?: { cause?: unknown }) {
@@ -63,14 +63,14 @@ export class ImagePuller {
     this.#backOff = new KeyedBackoff({
       initialMs: initialBackOffMs,
       maxMs: maxBackOffMs,
-      now: () => options.clock.now(),
+      now: () => options.clock.monotonic(),
     });
   }
 
   /** The image, present on the node. Throws ImageError. */
   async ensure(pod: Pod, container: Container, sandbox: PodSandboxConfig): Promise<Image> {
     const { images, events, clock } = this.#options;
-    const slow = clock.now() + slowRetryMs;
+    const slow = clock.monotonic() + slowRetryMs;
     const image = container.image ?? '';
     if (!isImageName(image)) {
       const message = `Failed to apply default image tag "${image}": couldn't parse image reference "${image}": invalid reference format`;
@@ -104,9 +104,7 @@ export class ImagePuller {
     const { image, name } = what;
     const key = `${pod.metadata.uid}_${image}`;
     const waiting = this.#waiting.get(key) ?? 0;
-    const waitMs = waiting - clock.now();
-    // More than was ever set: the clock was set back.
-    if (waitMs > 0 && waitMs <= maxBackOffMs) {
+    if (waiting > clock.monotonic()) {
       const message = `Back-off pulling image "${image}"`;
       events.container(pod, container, 'Normal', 'BackOff', message);
       throw new ImageError('ImagePullBackOff', message, waiting);
@@ -118,8 +116,9 @@ export class ImagePuller {
     } catch (error) {
       const reason = messageOf(error);
       events.container(pod, container, 'Warning', 'Failed', `Failed to pull image "${image}": ${reason}`);
-      this.#backOff.next(key, clock.now());
-      const retryAt = clock.now() + this.#backOff.delay(key);
+      const failedAt = clock.monotonic();
+      this.#backOff.next(key, failedAt);
+      const retryAt = failedAt + this.#backOff.delay(key);
       this.#waiting.set(key, retryAt);
       throw new ImageError('ErrImagePull', reason, retryAt, { cause: error });
     }

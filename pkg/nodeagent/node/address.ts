@@ -5,8 +5,8 @@
  * last: other nodes cannot reach it, and endpoints must not have it.
  */
 import type { NetworkInterfaceInfo } from 'node:os';
-import { ipBytes } from '#apimachinery/validation/ip.js';
-import { type SpecialRange, specialRange } from '#apimachinery/validation/special-ip.js';
+import { ipBytes } from '#apimachinery/net/ip.js';
+import { type SpecialRange, specialRange } from '#apimachinery/net/special-ip.js';
 
 export interface AddressRequest {
   /** `--node-ip`: none, one address or a pair of both families; `0.0.0.0` and `::` ask for a family. */

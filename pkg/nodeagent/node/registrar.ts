@@ -3,6 +3,7 @@
 import { isNodeReady } from '#api/core/v1/node/conditions.js';
 import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node, NodeStatus, Taint } from '#api/core/v1/types.gen.js';
+import { Backoff } from '#apimachinery/backoff/backoff.js';
 import { type Clock, formatTime } from '#apimachinery/clock.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -142,14 +143,13 @@ export class NodeRegistrar {
   /** Keeps the status until `signal` aborts; registers first. `onRegistered` is called once. */
   async run(signal: AbortSignal, onRegistered: () => void): Promise<void> {
     const { clock, log, updateFrequencyMs } = this.#options;
-    let delay = retryMs;
+    const backoff = new Backoff({ initialMs: retryMs, maxMs: maxRetryMs });
     while (!signal.aborted && this.#node === undefined) {
       try {
         this.#seen(await this.#register());
       } catch (error) {
         log.warn({ err: error }, 'registering the node failed');
-        await clock.sleep(delay, signal);
-        delay = Math.min(delay * 2, maxRetryMs);
+        await clock.sleep(backoff.nextMs(), signal);
       }
     }
     let registered = false;

@@ -9,7 +9,7 @@ import { parseEvictionThresholds } from '#nodeagent/options/eviction-thresholds.
 import { label } from '#nodeagent/options/label.js';
 
 /** What thresholds can be set on. */
-export const evictionSignals: readonly string[] = [
+const evictionSignals: readonly string[] = [
   'memory.available',
   'nodefs.available',
   'nodefs.inodesFree',

@@ -1,5 +1,5 @@
-import { ipFamily } from '#apimachinery/validation/ip.js';
-import { specialRange } from '#apimachinery/validation/special-ip.js';
+import { ipFamily } from '#apimachinery/net/ip.js';
+import { specialRange } from '#apimachinery/net/special-ip.js';
 
 /** Messages for addresses of a node that are not one, or a pair of both families; as in 1.24. */
 export function nodeIPErrors(nodeIPs: readonly string[]): string[] {

@@ -6,7 +6,7 @@ import type { OptionDeclaration, OptionTable } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { validateOptions } from '#daemon/options/validate.js';
 import { type NodeAgentOptionTable, nodeAgentOptionRules, nodeAgentOptionTable } from '#nodeagent/options/options.js';
-import { specifiedOptions } from '#nodeagent/options/specified-options.js';
+import { specifiedOptions } from '#nodeagent/options/testing/specified-options.js';
 
 function parse(argv: readonly string[], dialect: Dialect = orchDialect): ParsedOptions<NodeAgentOptionTable> {
   const argument = dialect === orchDialect ? [] : [`--dialect=${dialect.name}`];

@@ -1,5 +1,5 @@
 /** Files that the node agent makes for containers: `/etc/hosts`, the termination message, sub-paths of volumes. */
-import { chmod, lstat, mkdir, open, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, open, readFile, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
 import type { Container, Pod, VolumeMount } from '#api/core/v1/types.gen.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -9,6 +9,7 @@ import { expand } from '#nodeagent/environment/expansion.js';
 import { hostsFile } from '#nodeagent/environment/hosts-file.js';
 import { openBeneath } from '#nodeagent/files/beneath.js';
 import { bindMount, MountRefusedError, mountsOn, unmount } from '#nodeagent/files/mounts.js';
+import { replaceIfChanged } from '#nodeagent/files/replace-if-changed.js';
 import { isWrittenByAgent } from '#nodeagent/volumes/payload.js';
 import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
 
@@ -150,8 +151,7 @@ async function hostsMount(input: ContainerFilesInput, directories: PodDirectorie
   const hostFile = pod.spec.hostNetwork === true ? await readFile(hostsPath, 'utf8') : '';
   const path = join(directories.pod(pod.metadata.uid ?? ''), 'etc-hosts');
   await mkdir(directories.pod(pod.metadata.uid ?? ''), { recursive: true, mode: 0o750 });
-  await writeFile(path, hostsFile({ pod, podIPs, hostname, hostDomain, hostFile, productName }));
-  await chmod(path, 0o644);
+  await replaceIfChanged(path, hostsFile({ pod, podIPs, hostname, hostDomain, hostFile, productName }), 0o644);
   return { containerPath: hostsPath, hostPath: path, readonly: false, propagation: 'PROPAGATION_PRIVATE' };
 }
 

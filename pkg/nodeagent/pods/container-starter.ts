@@ -77,7 +77,7 @@ export class ContainerStarter {
       const text = messageOf(error);
       events.container(pod, container, 'Warning', 'Failed', `Error: ${text}`);
       const reason = error instanceof ContainerConfigError ? 'CreateContainerConfigError' : 'CreateContainerError';
-      throw new StartError(reason, text, clock.now() + startRetryMs, { cause: error });
+      throw new StartError(reason, text, clock.monotonic() + startRetryMs, { cause: error });
     }
     events.container(pod, container, 'Normal', 'Created', `Created container ${container.name}`);
     try {

@@ -1,7 +1,8 @@
 /** Random walks of a pod's lifecycle over a model of its runtime, with failures, crashes and restarts of the agent. */
+
 import t from 'tap';
 import type { Pod } from '#api/core/v1/types.gen.js';
-import { seededRandom } from '#apimachinery/codec/random-object.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import type { PodSandboxStatus } from '#nodeagent/cri/cri.js';
 import { type Action, type Input, initialState, type State, step, type Task } from '#nodeagent/pods/lifecycle.js';
 import { plan } from '#nodeagent/pods/plan.js';

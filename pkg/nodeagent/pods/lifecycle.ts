@@ -15,7 +15,7 @@
  * lets the object go. In every state whose name ends in -ing, and in `interrupted`, exactly one task is under way; its
  * answer is the input `planned`, `done` or `failed`.
  */
-import { exponentialDelayMs } from '#client/backoff.js';
+import { exponentialDelayMs } from '#apimachinery/backoff/backoff.js';
 import type { PodSandboxStatus } from '#nodeagent/cri/cri.js';
 import type { ContainerKill, ContainerStart, PodPlan } from '#nodeagent/pods/plan.js';
 import type { RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
@@ -65,7 +65,7 @@ export type Action =
   | { readonly type: 'report' }
   /** What was reported last stays true: no report follows. */
   | { readonly type: 'silence' }
-  /** A `changed` is to follow at an instant (ms), or after a time. */
+  /** A `changed` is to follow at an instant of the clock that is never set (ms), or after a time. */
   | { readonly type: 'wakeAt'; readonly instant: number }
   | { readonly type: 'retryIn'; readonly ms: number };
 
@@ -76,7 +76,7 @@ export type Input =
   | { readonly type: 'end'; readonly ending: Ending }
   /** The agent stops; what runs goes on. */
   | { readonly type: 'stop' }
-  /** `wakeAt`: instant (ms) of the next look, if nothing happens before; infinite for none. */
+  /** `wakeAt`: instant (ms, of the clock that is never set) of the next look, if nothing happens before; infinite for none. */
   | { readonly type: 'planned'; readonly plan: PlannedPod; readonly wakeAt: number }
   /** `acted`: the runtime's state may have changed. */
   | { readonly type: 'done'; readonly acted: boolean; readonly wakeAt: number }

@@ -13,7 +13,7 @@ import { isRunning, type PodRuntime } from '#nodeagent/runtime/pod-runtime.js';
 import type { StatusManager } from '#nodeagent/status/manager.js';
 
 /** Name of the informer's index of pods by UID. */
-export const podUIDIndex = 'uid';
+const podUIDIndex = 'uid';
 
 export interface PodManagerOptions {
   /** Of this node's pods, with the index `podUIDIndex`. */

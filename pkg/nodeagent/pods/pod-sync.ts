@@ -51,6 +51,8 @@ export class PodSync {
   readonly #backoff: StartBackoff;
   readonly #reporter: StatusReporter;
   #volumes: ReadonlyMap<string, string> = new Map();
+  /** The pod's start: as its status tells it, and as an instant of the clock that is never set. */
+  #started: { readonly startTime: string; readonly at: number } | undefined;
 
   constructor(services: SyncServices, pod: () => Pod, backoff: StartBackoff, reporter: StatusReporter) {
     this.#services = services;
@@ -65,14 +67,24 @@ export class PodSync {
     // What has ended is never started again.
     if (phase === 'Succeeded' || phase === 'Failed')
       return { type: 'planned', plan: { type: 'finish' }, wakeAt: never };
-    const seconds = this.#pod().spec.activeDeadlineSeconds;
-    const deadline = seconds === undefined || startTime === undefined ? never : parseTime(startTime) + seconds * 1000;
-    if (clock.now() >= deadline) {
+    const deadline = this.#deadlineAt(startTime);
+    if (clock.monotonic() >= deadline) {
       return { type: 'planned', plan: { type: 'finish', failure: deadlineExceeded }, wakeAt: never };
     }
     const runtime = observer.get(this.#uid) ?? (await observer.refresh(this.#uid));
     const renewAt = await this.#setUpVolumes(runtime);
     return this.#planned(runtime, Math.min(deadline, renewAt));
+  }
+
+  /** When the pod has been active for too long. Counted from the moment it is first asked: the wall clock may be set. */
+  #deadlineAt(startTime: string | undefined): number {
+    const seconds = this.#pod().spec.activeDeadlineSeconds;
+    if (seconds === undefined || startTime === undefined) return never;
+    const { clock } = this.#services;
+    if (this.#started?.startTime !== startTime) {
+      this.#started = { startTime, at: clock.monotonic() - Math.max(0, clock.now() - parseTime(startTime)) };
+    }
+    return this.#started.at + seconds * 1000;
   }
 
   async observe(): Promise<Input> {
@@ -109,7 +121,7 @@ export class PodSync {
       events.pod(this.#pod(), 'Warning', 'FailedMount', message);
       await this.#reporter.report();
       // What runs goes on with the files it has.
-      if (runtime.containers.some((container) => isRunning(container))) return clock.now() + maxRetryMs;
+      if (runtime.containers.some((container) => isRunning(container))) return clock.monotonic() + maxRetryMs;
       throw error;
     }
   }
@@ -138,7 +150,7 @@ export class PodSync {
   async createSandbox(attempt: number): Promise<Input> {
     const { clock, cri, events, sandboxes } = this.#services;
     const until = this.#backoff.sandboxNotBefore();
-    if (until > clock.now()) return { type: 'done', acted: false, wakeAt: until };
+    if (until > clock.monotonic()) return { type: 'done', acted: false, wakeAt: until };
     for (const sandbox of this.#runtime().sandboxes) {
       if (sandbox.state === 'SANDBOX_READY') await cri.stopPodSandbox(sandbox.id);
     }
@@ -161,7 +173,7 @@ export class PodSync {
     const { clock, containers, sandboxes } = this.#services;
     const pod = this.#pod();
     const until = this.#backoff.notBefore(pod, start);
-    if (until > clock.now()) return { type: 'done', acted: false, wakeAt: until };
+    if (until > clock.monotonic()) return { type: 'done', acted: false, wakeAt: until };
     const runtime = this.#runtime();
     const sandbox = runtime.sandboxes[0];
     // It has gone since: there is a new plan to be made.

@@ -1,9 +1,9 @@
 /** The tasks that end one pod: what runs, what is told of it, what it had on the node, its object. */
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
+import type { KeyedBackoff } from '#apimachinery/backoff/keyed-backoff.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import type { Client } from '#client/client.js';
-import type { KeyedBackoff } from '#client/keyed-backoff.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { RuntimeService } from '#nodeagent/cri/cri.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';

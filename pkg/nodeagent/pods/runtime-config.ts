@@ -75,7 +75,7 @@ export interface ContainerConfigInput {
 }
 
 /** Of a container's log below its pod's log directory. */
-export function logPath(container: string, attempt: number): string {
+function logPath(container: string, attempt: number): string {
   return `${container}/${attempt}.log`;
 }
 

@@ -64,7 +64,7 @@ export class SandboxStarter {
       const message = `Failed to create pod sandbox: ${text}`;
       metrics.startedPodErrors.inc();
       events.pod(pod, 'Warning', 'FailedCreatePodSandBox', message);
-      throw new StartError('CreatePodSandboxError', message, clock.now() + startRetryMs, { cause: error });
+      throw new StartError('CreatePodSandboxError', message, clock.monotonic() + startRetryMs, { cause: error });
     }
   }
 }

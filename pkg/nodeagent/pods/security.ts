@@ -31,7 +31,7 @@ export interface SecuritySettings {
   readonly seccompProfileRoot: string;
 }
 
-export function namespaceOptions(pod: Pod, targetId?: string): NamespaceOption {
+function namespaceOptions(pod: Pod, targetId?: string): NamespaceOption {
   const { hostNetwork, hostPID, hostIPC, shareProcessNamespace } = pod.spec;
   const pid = hostPID === true ? 'NODE' : shareProcessNamespace === true ? 'POD' : 'CONTAINER';
   const options: NamespaceOption = {

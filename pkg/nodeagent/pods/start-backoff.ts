@@ -1,9 +1,12 @@
-/** When one pod's sandbox and containers may be started again after failures, and what its status says of each meanwhile. */
+/**
+ * When one pod's sandbox and containers may be started again after failures, and what its status says of each meanwhile.
+ * Instants are those of the clock that is never set.
+ */
 
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
+import type { KeyedBackoff } from '#apimachinery/backoff/keyed-backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { formatDuration } from '#apimachinery/duration.js';
-import type { KeyedBackoff } from '#client/keyed-backoff.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { ContainerStart } from '#nodeagent/pods/plan.js';
 import type { StartError } from '#nodeagent/pods/start-error.js';
@@ -31,6 +34,8 @@ export class StartBackoff {
   readonly #retryAt = new Map<string, number>();
   /** Container name → instant of the last failed pull. */
   readonly #pullFailedAt = new Map<string, number>();
+  /** Container name → the last end of it that was seen: as the runtime tells it, by the wall clock, and when that was. */
+  readonly #ends = new Map<string, { readonly finishedAt: number; readonly at: number }>();
   /** The last sandbox: when it was started, and how long no other is to follow. */
   #sandbox = { startedAt: Number.NEGATIVE_INFINITY, delayMs: 0 };
 
@@ -61,7 +66,7 @@ export class StartBackoff {
 
   /** One that soon follows another is the last for a while, longer each time: something ends them or finds them unfit. */
   sandboxStarted(): void {
-    const now = this.#services.clock.now();
+    const now = this.#services.clock.monotonic();
     const { startedAt, delayMs } = this.#sandbox;
     const soon = now - startedAt < delayMs + sandboxDelayMs.soon;
     const next = soon ? Math.min(Math.max(delayMs * 2, sandboxDelayMs.initial), sandboxDelayMs.max) : 0;
@@ -80,7 +85,7 @@ export class StartBackoff {
     const { name } = start.container;
     if (start.previous !== undefined) {
       const key = this.#backOffKey(name);
-      const until = restarts.waitUntil(key, start.previous.finishedAt);
+      const until = restarts.waitUntil(key, this.#endedAt(name, start.previous.finishedAt));
       if (until > 0) {
         if (this.#waiting.get(name)?.reason !== 'CrashLoopBackOff') {
           events.container(pod, start.container, 'Warning', 'BackOff', 'Back-off restarting failed container');
@@ -101,7 +106,8 @@ export class StartBackoff {
   /** A start is tried now: a restart lengthens the next back-off. */
   starting(start: ContainerStart): void {
     const { name } = start.container;
-    if (start.previous !== undefined) this.#services.restarts.next(this.#backOffKey(name), start.previous.finishedAt);
+    if (start.previous === undefined) return;
+    this.#services.restarts.next(this.#backOffKey(name), this.#endedAt(name, start.previous.finishedAt));
   }
 
   started(name: string): void {
@@ -115,7 +121,7 @@ export class StartBackoff {
     if (error.retryAt === 0) return undefined;
     this.#retryAt.set(name, error.retryAt);
     if (error.reason !== 'ErrImagePull') return error.retryAt;
-    const now = this.#services.clock.now();
+    const now = this.#services.clock.monotonic();
     this.#pullFailedAt.set(name, now);
     return Math.min(error.retryAt, now + pullErrorShownMs);
   }
@@ -125,12 +131,22 @@ export class StartBackoff {
     const { clock, events } = this.#services;
     const { name, image = '' } = container;
     const failedAt = this.#pullFailedAt.get(name);
-    if (failedAt === undefined || clock.now() - failedAt < pullErrorShownMs) return;
+    if (failedAt === undefined || clock.monotonic() - failedAt < pullErrorShownMs) return;
     this.#pullFailedAt.delete(name);
     const message = `Back-off pulling image "${image}"`;
     events.container(pod, container, 'Normal', 'BackOff', message);
     events.container(pod, container, 'Warning', 'Failed', 'Error: ImagePullBackOff');
     this.#waiting.set(name, { reason: 'ImagePullBackOff', message });
+  }
+
+  /** When a container ended that did so at `finishedAt` of the wall clock, which may be set at any time after. */
+  #endedAt(name: string, finishedAt: number): number {
+    const seen = this.#ends.get(name);
+    if (seen?.finishedAt === finishedAt) return seen.at;
+    const { clock } = this.#services;
+    const at = clock.monotonic() - Math.max(0, clock.now() - finishedAt);
+    this.#ends.set(name, { finishedAt, at });
+    return at;
   }
 
   #backOffKey(container: string): string {

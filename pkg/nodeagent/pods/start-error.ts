@@ -3,7 +3,7 @@ export class StartError extends Error {
   override readonly name = 'StartError';
   /** Becomes the waiting reason of the container's status. */
   readonly reason: string;
-  /** Instant (ms) before which it is not tried again; 0 when it is to be planned anew at once. */
+  /** Instant of the clock that is never set (ms) before which it is not tried again; 0 when it is to be planned anew at once. */
   readonly retryAt: number;
 
   constructor(reason: string, message: string, retryAt: number, options?: { cause?: unknown }) {

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import t from 'tap';
 import type { Pod } from '#api/core/v1/types.gen.js';
-import { type Deferred, deferred } from '#apimachinery/deferred.js';
+import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { silentLogger } from '#daemon/log/logger.js';
@@ -80,7 +80,7 @@ t.test('syncs, rests, and syncs again when something changes or its time has com
   t.same(operations.take(), [], 'one task at a time');
   await operations.answer(nothingToDo);
   t.same(operations.take(), ['report', 'prepare'], 'once more for what changed meanwhile');
-  await operations.answer({ ...nothingToDo, wakeAt: clock.now() + 5000 });
+  await operations.answer({ ...nothingToDo, wakeAt: clock.monotonic() + 5000 });
   t.same(operations.take(), ['report']);
   await clock.advance(4999);
   t.same(operations.take(), []);

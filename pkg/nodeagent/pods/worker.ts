@@ -1,7 +1,7 @@
 /** Runs one pod: feeds its lifecycle with what happens, and carries out what that asks for, one task at a time. */
 import type { Pod } from '#api/core/v1/types.gen.js';
+import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
-import { type Deferred, deferred } from '#apimachinery/deferred.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
@@ -153,7 +153,7 @@ export class PodWorker {
       case 'silence':
         return this.#operations.silence();
       case 'wakeAt':
-        return this.#wakeIn(action.instant - this.#clock.now());
+        return this.#wakeIn(action.instant - this.#clock.monotonic());
       case 'retryIn':
         return this.#wakeIn(action.ms);
       default:

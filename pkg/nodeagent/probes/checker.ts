@@ -23,7 +23,7 @@ export interface Checker {
 const maxOutput = 10 * 1024;
 
 /** A port's number, by number or by name in the container. */
-export function portNumber(port: IntOrString, container: Container): number | undefined {
+function portNumber(port: IntOrString, container: Container): number | undefined {
   const number = typeof port === 'number' ? port : container.ports?.find((p) => p.name === port)?.containerPort;
   const found = number ?? (/^\d+$/.test(String(port)) ? Number(port) : undefined);
   return found !== undefined && found > 0 && found < 65_536 ? found : undefined;

@@ -36,6 +36,7 @@ interface Series {
 interface Probed {
   readonly id: string;
   readonly container: Container;
+  /** Of the clock that is never set. */
   readonly startedAt: number;
   pod: Pod;
   podIP: string;
@@ -88,7 +89,9 @@ export class Prober {
         probed.podIP = podIP;
         continue;
       }
-      const { id, startedAt } = status;
+      const { id } = status;
+      const { clock } = this.#options;
+      const startedAt = clock.monotonic() - Math.max(0, clock.now() - status.startedAt);
       const fresh: Probed = { id, container, startedAt, pod, podIP, series: new Map(), stopped: false };
       known.set(id, fresh);
       this.#begin(fresh);
@@ -179,7 +182,7 @@ export class Prober {
     const result = type === 'readiness' && reported(probed)?.ready === true ? true : undefined;
     const series: Series = { type, probe, result, run: 0, last: undefined, timer: undefined };
     probed.series.set(type, series);
-    const due = probed.startedAt + (probe.initialDelaySeconds ?? 0) * 1000 - this.#options.clock.now();
+    const due = probed.startedAt + (probe.initialDelaySeconds ?? 0) * 1000 - this.#options.clock.monotonic();
     this.#schedule(probed, series, due);
   }
 

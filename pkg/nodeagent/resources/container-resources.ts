@@ -25,7 +25,7 @@ export function milliCPUToQuota(milliCPU: number, periodMicros: number): number 
 }
 
 /** The more memory a burstable container asked for, the later it is killed. */
-export function oomScoreAdj(pod: Pod, container: Container, memoryCapacityBytes: number): number {
+function oomScoreAdj(pod: Pod, container: Container, memoryCapacityBytes: number): number {
   if (podPriority(pod) >= systemCriticalPriority) return -997;
   switch (podQosClass(pod)) {
     case 'Guaranteed':

@@ -246,7 +246,7 @@ export class RuntimeObserver {
       const status = known ?? (await this.#unlessGone(this.#cri.podSandboxStatus(sandbox.id)));
       if (status !== undefined) details.push(status);
     }
-    return details.sort((a, b) => b.createdAt - a.createdAt || b.metadata.attempt - a.metadata.attempt);
+    return details.sort(newestFirst);
   }
 
   async #containerDetails(listed: Container[], old: PodRuntime | undefined): Promise<RuntimeContainer[]> {
@@ -256,7 +256,7 @@ export class RuntimeObserver {
       const status = known ?? (await this.#unlessGone(this.#cri.containerStatus(container.id)));
       if (status !== undefined) details.push({ ...status, podSandboxId: container.podSandboxId });
     }
-    return details.sort((a, b) => b.createdAt - a.createdAt || b.metadata.attempt - a.metadata.attempt);
+    return details.sort(newestFirst);
   }
 
   /** Between the listing and the question it may have been removed. */
@@ -268,6 +268,16 @@ export class RuntimeObserver {
       throw error;
     }
   }
+}
+
+interface Created {
+  readonly metadata: { readonly attempt: number };
+  readonly createdAt: number;
+}
+
+/** Attempts only grow; the wall clock that tells when they were made may have been set back in between. */
+function newestFirst(a: Created, b: Created): number {
+  return b.metadata.attempt - a.metadata.attempt || b.createdAt - a.createdAt;
 }
 
 function describe(

@@ -50,7 +50,7 @@ const subresources: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** What a request is checked as: access to the node's `stats`, `metrics`, `log`, `spec`, else `proxy`. */
-export function accessAttributes(nodeName: string): (target: RequestTarget) => AccessAttributes {
+function accessAttributes(nodeName: string): (target: RequestTarget) => AccessAttributes {
   return ({ method, segments: [first = ''] }) => ({
     resource: 'nodes',
     subresource: subresources.get(first) ?? 'proxy',

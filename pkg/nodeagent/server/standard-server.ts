@@ -43,7 +43,7 @@ async function readBundle(file: string): Promise<string | undefined> {
 }
 
 /** Who may use the server, by the agent's options. Throws OptionsError for a bundle that cannot be used. */
-export async function agentAuth(values: NodeAgentOptions, options: StandardServerOptions): Promise<DelegatedAuth> {
+async function agentAuth(values: NodeAgentOptions, options: StandardServerOptions): Promise<DelegatedAuth> {
   const { client, dialect, clock } = options;
   const pem = await readBundle(values['client-ca-file'] ?? '');
   return {

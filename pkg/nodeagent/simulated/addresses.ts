@@ -1,12 +1,5 @@
 /** Pod addresses of a simulated node: handed out in order, the longest unused first. */
-
-function toNumber(ip: string): number {
-  return ip.split('.').reduce((total, part) => total * 256 + Number(part), 0);
-}
-
-function toText(value: number): string {
-  return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
-}
+import { formatIPv4, ipv4Number, parseIPv4Range } from '#apimachinery/net/ipv4-range.js';
 
 export class AddressPool {
   readonly #base: number;
@@ -16,21 +9,21 @@ export class AddressPool {
 
   /** @param cidr IPv4, such as `10.244.3.0/24`; throws RangeError for anything else. */
   constructor(cidr: string) {
-    const match = /^(\d+\.\d+\.\d+\.\d+)\/(\d+)$/.exec(cidr);
-    const bits = Number(match?.[2]);
-    if (match?.[1] === undefined || bits > 30) throw new RangeError(`"${cidr}" is no IPv4 pod CIDR`);
-    this.#size = 2 ** (32 - bits);
-    this.#base = Math.floor(toNumber(match[1]) / this.#size) * this.#size;
+    const { base, bits, size } = parseIPv4Range(cidr);
+    if (bits > 30) throw new RangeError(`"${cidr}" has no room for pods`);
+    this.#base = base;
+    this.#size = size;
   }
 
   /** Undefined when all are taken. */
   take(): string | undefined {
     // Address 0 is the network, 1 the gateway, the last the broadcast.
     const offset = this.#next < this.#size - 1 ? this.#next++ : this.#free.shift();
-    return offset === undefined ? undefined : toText(this.#base + offset);
+    return offset === undefined ? undefined : formatIPv4(this.#base + offset);
   }
 
   release(ip: string): void {
-    this.#free.push(toNumber(ip) - this.#base);
+    const number = ipv4Number(ip);
+    if (number !== undefined) this.#free.push(number - this.#base);
   }
 }

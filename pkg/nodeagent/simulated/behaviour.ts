@@ -33,7 +33,7 @@ const units: Readonly<Record<string, number>> = {
 };
 
 /** Milliseconds of a Go duration, undefined for anything else. */
-export function parseDuration(text: string): number | undefined {
+function parseDuration(text: string): number | undefined {
   if (!/^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return text === '0' ? 0 : undefined;
   let total = 0;
   for (const [, amount = '0', unit = 's'] of text.matchAll(/([0-9.]+)(ns|us|µs|ms|s|m|h)/g)) {

@@ -37,6 +37,8 @@ export class SimulatedContainer {
   readonly #exitWaiters: (() => void)[] = [];
   #state: ContainerState = 'CONTAINER_CREATED';
   #startedAt = 0;
+  /** The same by the clock that is never set. */
+  #runsSince = 0;
   #finishedAt = 0;
   #exitCode = 0;
   #reason = '';
@@ -86,6 +88,7 @@ export class SimulatedContainer {
     }
     this.#state = 'CONTAINER_RUNNING';
     this.#startedAt = clock.now();
+    this.#runsSince = clock.monotonic();
     const program = this.program([...this.config.command, ...this.config.args]);
     this.#write(program);
     this.#repeat(behaviour.duration('log-every', name));
@@ -176,7 +179,7 @@ export class SimulatedContainer {
 
   /** Milliseconds since its start; negative while it does not run. */
   get runningForMs(): number {
-    return this.#state === 'CONTAINER_RUNNING' ? this.#context.clock.now() - this.#startedAt : -1;
+    return this.#state === 'CONTAINER_RUNNING' ? this.#context.clock.monotonic() - this.#runsSince : -1;
   }
 
   summary(): Container {

@@ -1,6 +1,6 @@
 /** The machine of a simulated node. */
 import { release } from 'node:os';
-import { specialRange } from '#apimachinery/validation/special-ip.js';
+import { specialRange } from '#apimachinery/net/special-ip.js';
 import { type AddressRequest, findNodeAddresses, type NodeAddresses } from '#nodeagent/node/address.js';
 import { hostNetwork } from '#nodeagent/node/host-network.js';
 import { architecture, type Machine, type MachineFacts, type MachineState } from '#nodeagent/node/machine.js';

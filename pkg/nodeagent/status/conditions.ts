@@ -5,7 +5,7 @@ import type { ContainerStatus, Pod, PodCondition } from '#api/core/v1/types.gen.
 import type { PodPhase } from '#nodeagent/status/phase.js';
 
 /** Types of the conditions below, in their order. */
-export const agentConditions = ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'] as const;
+const agentConditions = ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'] as const;
 
 type Found = Omit<PodCondition, 'type'>;
 

@@ -2,7 +2,7 @@
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod, PodStatus } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
-import { isNotFound } from '#apimachinery/errors/status.js';
+import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import type { Client, ResourceClient } from '#client/client.js';
 import { done, type Outcome, retry } from '#client/workqueue/outcome.js';
 import { WorkQueue } from '#client/workqueue/queue.js';
@@ -122,7 +122,9 @@ export class StatusManager {
         { type: 'strategic', namespace, subresource: 'status' },
       );
     } catch (error) {
-      if (!isNotFound(error)) return retry(error);
+      // By the UID another pod is in its place; until the informer says so, too, it may be another conflict.
+      const isReplaced = isConflict(error) && this.#getPod(uid) === undefined;
+      if (!isNotFound(error) && !isReplaced) return retry(error);
       this.forget(uid);
       return done;
     }

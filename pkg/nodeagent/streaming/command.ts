@@ -30,7 +30,7 @@ export function wantedStreams(query: URLSearchParams): WantedStreams {
 }
 
 /** How a session ended, as the error stream of version 4 and later tells it. */
-export function exitStatus(exitCode: number): Status {
+function exitStatus(exitCode: number): Status {
   if (exitCode === 0) return { metadata: {}, status: 'Success' };
   return {
     metadata: {},

@@ -3,7 +3,7 @@ import protobuf from 'protobufjs';
 import type { Message, MessageInspector } from '#nodeagent/cri/grpc/channel.js';
 
 /** Paths of the fields in `bytes` that the type does not declare, such as `ListPodSandboxResponse.items.9`. */
-export function unknownFields(type: protobuf.Type, bytes: Uint8Array, path = type.name): string[] {
+function unknownFields(type: protobuf.Type, bytes: Uint8Array, path = type.name): string[] {
   const reader = protobuf.Reader.create(bytes);
   const found: string[] = [];
   while (reader.pos < reader.len) {
@@ -35,7 +35,7 @@ function unknownInEntry(value: protobuf.Type | undefined, bytes: Uint8Array, pat
 }
 
 /** Paths of the members of `value` that the type has no field for, and that the encoder therefore leaves out. */
-export function droppedMembers(type: protobuf.Type, value: Message, path = type.name): string[] {
+function droppedMembers(type: protobuf.Type, value: Message, path = type.name): string[] {
   return Object.entries(value).flatMap(([name, member]) => {
     const field = type.fields[name]?.resolve();
     if (field === undefined) return [`${path}.${name}`];

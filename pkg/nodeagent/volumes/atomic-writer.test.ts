@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
+import { noSmallDisks, smallDisk } from '#nodeagent/testing/small-disk.js';
 import { writeAtomically } from '#nodeagent/volumes/atomic-writer.js';
 import { checkHostPath } from '#nodeagent/volumes/host-path.js';
 
@@ -38,6 +39,25 @@ t.test('files are replaced all at once', async (t) => {
     'what is no longer wanted is gone',
   );
   t.equal(left.length, 3, 'and nothing else is left');
+});
+
+t.test('a disk with no room for more files keeps the old or the new ones', { skip: noSmallDisks }, async (t) => {
+  const dir = await smallDisk(t, { bytes: 256 * 1024, files: 17 });
+  const named = (count: number, text: string) =>
+    new Map(Array.from({ length: count }, (_, i) => [`f${i}`, file(text)] as const));
+  await writeAtomically(dir, named(3, 'old'));
+  const versions = async () => (await readdir(dir)).filter((name) => name.startsWith('..v')).length;
+  // No room for the files; then room for these, and not for all of their links.
+  for (const count of [20, 8]) {
+    for (let i = 0; i < 3; i++) await t.rejects(writeAtomically(dir, named(count, 'new')), { code: 'ENOSPC' });
+    t.equal(await versions(), 1, 'nothing piles up');
+    t.match(await readFile(join(dir, 'f0'), 'utf8'), /^(old|new)$/);
+  }
+  await writeAtomically(dir, named(3, 'again'));
+  // Both together are too many: the links find their place where the old files were.
+  await writeAtomically(dir, named(6, 'last'));
+  t.equal(await readFile(join(dir, 'f5'), 'utf8'), 'last');
+  t.equal(await versions(), 1);
 });
 
 t.test('what a container put there leads nowhere else, and no failure leaves anything behind', async (t) => {

@@ -44,9 +44,10 @@ export async function writeAtomically(
     await rm(next, { force: true });
     throw error;
   }
-  await linkVisible(dir, new Set([...files.keys()].map((path) => path.split('/')[0] ?? path)));
+  // Before the links: on a disk that is full they may find their place where the old files were.
   const versions = (await readdir(dir)).filter((each) => each.startsWith(versionPrefix) && each !== name);
   for (const version of versions) await rm(join(dir, version), { recursive: true, force: true });
+  await linkVisible(dir, new Set([...files.keys()].map((path) => path.split('/')[0] ?? path)));
 }
 
 async function fill(fresh: string, files: ReadonlyMap<string, PayloadFile>, group: number | undefined): Promise<void> {

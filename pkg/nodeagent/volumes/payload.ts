@@ -21,7 +21,7 @@ export interface PayloadFile {
 export interface Payload {
   /** Relative path → file. */
   readonly files: ReadonlyMap<string, PayloadFile>;
-  /** Instant (ms) when something in it is due to be renewed. */
+  /** Instant of the clock that is never set (ms) when something in it is due to be renewed. */
   readonly renewAt?: number;
 }
 

@@ -24,7 +24,7 @@ export interface PodVolumesOptions {
 export interface MountedVolumes {
   /** Volume name → path on the host; empty on nodes that write nothing. */
   readonly paths: ReadonlyMap<string, string>;
-  /** Instant (ms) when a file in one of them is due to be renewed. */
+  /** Instant of the clock that is never set (ms) when a file in one of them is due to be renewed. */
   readonly renewAt?: number;
 }
 

@@ -2,7 +2,7 @@
 import type { TokenRequest } from '#api/authentication/v1/types.gen.js';
 import { serviceaccounts } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
-import { type Clock, parseTime } from '#apimachinery/clock.js';
+import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Client } from '#client/client.js';
 
@@ -13,13 +13,19 @@ export interface TokenManagerOptions {
 
 interface Token {
   readonly token: string;
-  readonly expiresAt: number;
+  /** When it was asked for, by both clocks. */
+  readonly asked: { readonly wallMs: number; readonly monotonicMs: number };
+  readonly lifeMs: number;
+  readonly renewAfterMs: number;
+  /** By the clock that is never set. */
   readonly renewAt: number;
 }
 
 /** Of their life, after which tokens are renewed; a day at the latest. */
 const renewFraction = 0.8;
 const maxAgeMs = 24 * 60 * 60 * 1000;
+/** After a failure. */
+const askAgainMs = 60_000;
 export const defaultExpirationSeconds = 3600;
 
 export class TokenManager {
@@ -35,7 +41,7 @@ export class TokenManager {
     this.#dialect = options.client.dialect;
   }
 
-  /** A token for the pod, and the instant (ms) when the next is due. Throws StatusError. */
+  /** A token for the pod, and the instant of the clock that is never set (ms) when the next is due. Throws StatusError. */
   async get(
     pod: Pod,
     request: { audience: string; expirationSeconds: number },
@@ -44,21 +50,28 @@ export class TokenManager {
     const known = this.#tokens.get(uid) ?? new Map<string, Token>();
     this.#tokens.set(uid, known);
     const key = JSON.stringify(request);
-    const now = this.#clock.now();
     const old = known.get(key);
-    if (old !== undefined && now < old.renewAt) return old;
+    if (old !== undefined && this.#ageMs(old) < old.renewAfterMs) return old;
     try {
-      const fresh = await this.#ask(pod, request, now);
+      const fresh = await this.#ask(pod, request);
       known.set(key, fresh);
       return fresh;
     } catch (error) {
       // An old token is better than none for as long as it lives; it is tried again soon.
-      if (old !== undefined && now < old.expiresAt) return { token: old.token, renewAt: now + 60_000 };
+      if (old !== undefined && this.#ageMs(old) < old.lifeMs) {
+        return { token: old.token, renewAt: this.#clock.monotonic() + askAgainMs };
+      }
       throw error;
     }
   }
 
-  async #ask(pod: Pod, request: { audience: string; expirationSeconds: number }, now: number): Promise<Token> {
+  /** By the clock that says more: the wall clock may be set back, the other stands still while the machine sleeps. */
+  #ageMs({ asked }: Token): number {
+    return Math.max(this.#clock.now() - asked.wallMs, this.#clock.monotonic() - asked.monotonicMs);
+  }
+
+  async #ask(pod: Pod, request: { audience: string; expirationSeconds: number }): Promise<Token> {
+    const asked = { wallMs: this.#clock.now(), monotonicMs: this.#clock.monotonic() };
     const { name = '', namespace = '', uid = '' } = pod.metadata;
     const answer = await this.#client.resource(serviceaccounts).createSubresource<TokenRequest>(
       pod.spec.serviceAccountName ?? 'default',
@@ -75,8 +88,10 @@ export class TokenManager {
       { namespace },
     );
     const token = answer.status?.token ?? '';
-    const expiresAt = parseTime(answer.status?.expirationTimestamp ?? '') || now + request.expirationSeconds * 1000;
-    return { token, expiresAt, renewAt: now + Math.min((expiresAt - now) * renewFraction, maxAgeMs) };
+    // The server says how long it lives; when that ends is told by the server's clock, which need not be this one's.
+    const lifeMs = (answer.spec?.expirationSeconds ?? request.expirationSeconds) * 1000;
+    const renewAfterMs = Math.min(lifeMs * renewFraction, maxAgeMs);
+    return { token, asked, lifeMs, renewAfterMs, renewAt: asked.monotonicMs + renewAfterMs };
   }
 
   release(podUID: string): void {

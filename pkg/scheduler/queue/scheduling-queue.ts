@@ -2,12 +2,14 @@
  * Pods that wait for a node. Three places: active (to be tried now, by priority and age), backoff (to be tried when
  * their back-off is over) and unschedulable (to be tried when something happens that could help).
  */
+
 import type { Pod } from '#api/core/v1/types.gen.js';
+import { exponentialDelayMs } from '#apimachinery/backoff/backoff.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
+import { KeyedHeap } from '#apimachinery/collections/keyed-heap.js';
 import type { ClusterEvent } from '#scheduler/framework/plugin.js';
 import { type PodInfo, podInfo, podKey } from '#scheduler/framework/pod-info.js';
 import type { QueueName } from '#scheduler/metrics/metrics.js';
-import { KeyedHeap } from '#scheduler/queue/heap.js';
 
 export interface QueuedPod {
   readonly info: PodInfo;
@@ -149,7 +151,7 @@ export class SchedulingQueue {
       since: now,
       events,
       rejectedBy,
-      retryAt: now + Math.min(this.#maxBackoffMs, this.#initialBackoffMs * 2 ** (pod.attempts - 1)),
+      retryAt: now + exponentialDelayMs(pod.attempts - 1, this.#initialBackoffMs, this.#maxBackoffMs),
     };
     const helped = events.size === 0 || [...(happened ?? [])].some((event) => events.has(event));
     if (helped) return this.#retry(waiting, 'ScheduleAttemptFailure');

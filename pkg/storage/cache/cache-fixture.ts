@@ -1,6 +1,7 @@
 /** Parts that the cache's tests share: a cache over a store, small objects, and readers of watches. */
 import { Registry } from 'prom-client';
 import type { Test } from 'tap';
+import { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { realClock } from '#apimachinery/clock.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { WatchCache, type WatchCacheOptions } from '#storage/cache/watch-cache.js';
@@ -36,6 +37,7 @@ export function runCache(t: Test, store: Store, options: Partial<WatchCacheOptio
     prefix: '/registry/things/',
     resource: 'things',
     clock: realClock,
+    turns: new TurnQueue({ clock: realClock, defer: setImmediate }),
     random: () => 0.5,
     log: silentLogger,
     metrics: createStorageMetrics(new Registry()),

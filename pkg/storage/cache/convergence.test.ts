@@ -1,8 +1,10 @@
 /** Many watchers through many random writes: each sees exactly what its selector makes of the store's history. */
+
 import { isDeepStrictEqual } from 'node:util';
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { StatusError } from '#apimachinery/errors/status.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import {
   latest,
   objectOf,
@@ -27,17 +29,6 @@ const writeCount = 2000;
 const keyCount = 40;
 /** Writes under way at once. */
 const writers = 8;
-
-/** A small generator of repeatable numbers (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** One acknowledged write; without a state a deletion. */
 interface Written {
@@ -148,7 +139,7 @@ async function everyWatcherSeesEverything(
     readers.push({ color, watch });
   }
   const begin = await store.currentRevision();
-  const acknowledged = await write(cache, seeded(seed), onWrite);
+  const acknowledged = await write(cache, seededRandom(seed), onWrite);
   t.equal(acknowledged.length, writeCount);
   const history = await storeHistory(store, begin);
   const byRevision = new Map(history.map((written) => [written.revision, written]));

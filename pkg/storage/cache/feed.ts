@@ -2,6 +2,7 @@
  * Keeps a cache's state equal to the store: lists, then follows the watch. The store's watch reconnects by itself; only
  * when it says that history is gone is the resource listed again, and the difference becomes events.
  */
+import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { CacheEntry, type Decode } from '#storage/cache/cache-entry.js';
@@ -40,13 +41,13 @@ export class Feed {
     const { clock, log, prefix, random } = this.#options;
     const stop = () => this.#round.abort();
     signal.addEventListener('abort', stop, { once: true });
-    let failures = 0;
+    const backoff = new Backoff({ initialMs: retryBaseMs, maxMs: retryMaxMs, spread: 0.5, random });
     while (!signal.aborted) {
       this.#round = new AbortController();
       const round = this.#round.signal;
       try {
         const revision = await this.#fill(round);
-        failures = 0;
+        backoff.reset();
         await this.#follow(revision + 1n, round);
       } catch (err) {
         if (round.aborted) continue;
@@ -54,7 +55,7 @@ export class Feed {
           log.info({ prefix }, 'history of the watch is gone, listing again');
           continue;
         }
-        const delayMs = Math.min(retryMaxMs, retryBaseMs * 2 ** failures++) * (0.5 + random());
+        const delayMs = backoff.nextMs();
         log.warn({ prefix, err, delayMs }, 'cannot follow the store, trying again');
         await clock.sleep(delayMs, signal);
       }
@@ -97,7 +98,7 @@ export class Feed {
       }
       const writes = message.events.map((event) => writeOf(this.#options, event));
       state.apply(writes, message.revision);
-      metrics.cacheEvents.inc({ resource }, writes.length);
+      metrics.cacheEvents.labels(resource).inc(writes.length);
     }
   }
 }

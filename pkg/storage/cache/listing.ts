@@ -1,4 +1,5 @@
 /** Lists over a sorted view of the cache or over the store at one revision. */
+import type { Cancellation } from '#apimachinery/cancellation.js';
 import { CacheEntry, type Decode } from '#storage/cache/cache-entry.js';
 import type { Entry, ListResult } from '#storage/resource-storage.js';
 import type { KeyRange } from '#storage/sorted-map.js';
@@ -75,7 +76,7 @@ export interface StoreListing extends Selection {
   readonly decode: Decode;
   /** An entry of that revision that is already in memory. */
   readonly known: (key: string, revision: Revision) => CacheEntry | undefined;
-  readonly signal: AbortSignal | undefined;
+  readonly signal: Cancellation | undefined;
 }
 
 /** The page of the store at exactly `revision`. */

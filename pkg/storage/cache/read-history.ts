@@ -5,6 +5,7 @@
  * One watch at the store over all resources, with what was there before each write; bounded in revisions, so that it costs
  * little even on a busy store.
  */
+import { exponentialDelayMs } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import {
@@ -41,6 +42,7 @@ const defaultMaxRevisions = 10_000;
 /** Also when the history was compacted further than a moment ago. */
 const passingCodes: ReadonlySet<StoreErrorCode> = new Set(['unavailable', 'timeout', 'compacted']);
 const retryMs = 100;
+const retryMaxMs = 3200;
 const maxAttempts = 6;
 
 /** Calls `remember` of every receiver once. Never rejects: without history watches begin anew. */
@@ -64,7 +66,7 @@ async function readPatiently(options: ReadHistoryOptions, signal: AbortSignal): 
         log.info({ err }, 'cannot read the history of the store; older watches begin anew');
         break;
       }
-      await clock.sleep(retryMs * 2 ** attempt, signal);
+      await clock.sleep(exponentialDelayMs(attempt, retryMs, retryMaxMs), signal);
     }
   }
   return undefined;

@@ -1,12 +1,14 @@
 /** Reads of one resource: which version they may return, how long they wait for it, and where it comes from. */
+
+import { deadline } from '#apimachinery/async/deadline.js';
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
+import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { type StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
 import type { CacheEntry, Decode } from '#storage/cache/cache-entry.js';
 import { keyRange, listResult, listStore, listView, type Selection } from '#storage/cache/listing.js';
 import type { Snapshot } from '#storage/cache/snapshots.js';
 import type { CacheState } from '#storage/cache/state.js';
-import { yielding } from '#storage/cache/turns.js';
-import { deadline } from '#storage/deadline.js';
 import { notReached, statusFromStore } from '#storage/errors.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import type { Entry, ListOptions, ListResult, ReadVersion } from '#storage/resource-storage.js';
@@ -19,6 +21,7 @@ export interface CacheReadsOptions {
   readonly resource: string;
   readonly decode: Decode;
   readonly clock: Clock;
+  readonly turns: TurnQueue;
   readonly metrics: StorageMetrics;
   /** How long a read waits for a version or for the cache to fill. */
   readonly waitMs: number;
@@ -34,7 +37,7 @@ export class CacheReads {
     this.#options = options;
   }
 
-  async get(key: string, version: ReadVersion, signal: AbortSignal | undefined): Promise<Entry | undefined> {
+  async get(key: string, version: ReadVersion, signal: Cancellation | undefined): Promise<Entry | undefined> {
     const { state, prefix } = this.#options;
     const fullKey = prefix + key;
     if (version.kind === 'exact') {
@@ -72,7 +75,7 @@ export class CacheReads {
   }
 
   /** Waits until the cache satisfies a read of that version. Throws 429, 503 or 504. */
-  async reach(version: FreshEnough, signal: AbortSignal | undefined): Promise<void> {
+  async reach(version: FreshEnough, signal: Cancellation | undefined): Promise<void> {
     const { state, store } = this.#options;
     if (!state.filled) await this.#waitFilled(signal);
     if (version.kind === 'any') return;
@@ -84,18 +87,18 @@ export class CacheReads {
    * Waits a little for what happened after `revision`, when it is being looked up in the store's history. Throws 429 when
    * that takes longer: the client need not begin anew.
    */
-  async recall(revision: Revision, signal: AbortSignal | undefined): Promise<void> {
+  async recall(revision: Revision, signal: Cancellation | undefined): Promise<void> {
     const { state } = this.#options;
     if (revision >= state.ring.floor) return;
     if (!(await this.#within(signal, (bounded) => state.remembered(bounded)))) throw initializing();
   }
 
-  async #waitFilled(signal: AbortSignal | undefined): Promise<void> {
+  async #waitFilled(signal: Cancellation | undefined): Promise<void> {
     await this.#within(signal, (bounded) => this.#options.state.reached(0n, bounded));
     if (!this.#options.state.filled) throw initializing();
   }
 
-  async #waitRevision(target: Revision, signal: AbortSignal | undefined): Promise<void> {
+  async #waitRevision(target: Revision, signal: Cancellation | undefined): Promise<void> {
     const { state, store, prefix } = this.#options;
     const reached = this.#within(signal, (bounded) => state.reached(target, bounded));
     store.requestProgress(prefix);
@@ -103,7 +106,7 @@ export class CacheReads {
     if (state.revision < target) throw notReached(target, state.revision);
   }
 
-  async #within<T>(signal: AbortSignal | undefined, wait: (bounded: AbortSignal) => Promise<T>): Promise<T> {
+  async #within<T>(signal: Cancellation | undefined, wait: (bounded: AbortSignal) => Promise<T>): Promise<T> {
     const bounded = deadline(this.#options.clock, this.#options.waitMs, signal);
     try {
       const result = await wait(bounded.signal);
@@ -121,8 +124,8 @@ export class CacheReads {
   }
 
   async #fromView(snapshot: Snapshot, selection: Selection, revision: Revision): Promise<ListResult> {
-    const { state, clock, metrics, prefix } = this.#options;
-    const page = await listView(snapshot.view, selection, yielding(clock));
+    const { state, turns, metrics, prefix } = this.#options;
+    const page = await listView(snapshot.view, selection, () => turns.pause());
     if (page.next !== undefined) state.snapshots.add(snapshot);
     const labels = { resource_prefix: `/${prefix.split('/').at(-2)}` };
     metrics.cacheLists.inc({ ...labels, index: '' });
@@ -132,7 +135,7 @@ export class CacheReads {
   }
 
   /** Exactly that version: from memory if the resource was in that state lately, else from the store's history. */
-  async #exact(selection: Selection, revision: Revision, signal: AbortSignal | undefined): Promise<ListResult> {
+  async #exact(selection: Selection, revision: Revision, signal: Cancellation | undefined): Promise<ListResult> {
     const { state, store, decode, metrics, resource, prefix } = this.#options;
     if (!state.filled) await this.#waitFilled(signal);
     if (state.revision < revision) await this.#waitRevision(revision, signal);

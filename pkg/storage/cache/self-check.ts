@@ -1,4 +1,6 @@
 /** The cache's regular comparison of itself with the store. */
+
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { CacheState } from '#storage/cache/state.js';
@@ -14,8 +16,7 @@ export interface SelfCheckOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: StorageMetrics;
-  /** Gives others a turn during long work. */
-  readonly yielding: () => () => Promise<void> | undefined;
+  readonly turns: TurnQueue;
   /** Called when the two differ. */
   readonly onMismatch: () => void;
 }
@@ -58,12 +59,11 @@ export async function selfCheckRegularly(
   }
 }
 
-async function cacheDigest({ state, yielding }: SelfCheckOptions): Promise<string> {
+async function cacheDigest({ state, turns }: SelfCheckOptions): Promise<string> {
   const view = state.entries.snapshot();
   const digest = new Digest();
-  const yieldTurn = yielding();
   for (const [i, entry] of view.slice({}).entries()) {
-    if (i % digestSlice === digestSlice - 1) await yieldTurn();
+    if (i % digestSlice === digestSlice - 1) await turns.pause();
     digest.add(entry);
   }
   return digest.finish();

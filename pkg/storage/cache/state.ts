@@ -5,14 +5,15 @@
  * Invariant: `entries` is the state of the resource at `revision`; the results of this server's own writes that the
  * store's watch has not delivered yet are kept apart in `#ahead`.
  */
+
+import { deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
-import { deferred } from '#apimachinery/deferred.js';
 import type { CacheEntry } from '#storage/cache/cache-entry.js';
 import { Change, EventRing } from '#storage/cache/event-ring.js';
 import { changesOfHistory, type StoreHistory } from '#storage/cache/history-changes.js';
+import { NotificationQueue } from '#storage/cache/notification-queue.js';
 import { changesBetween } from '#storage/cache/relist.js';
 import { Snapshots } from '#storage/cache/snapshots.js';
-import { WakeQueue } from '#storage/cache/wake-queue.js';
 import type { Watcher } from '#storage/cache/watcher.js';
 import { WatcherSet } from '#storage/cache/watcher-set.js';
 import { watchTooOld } from '#storage/errors.js';
@@ -46,7 +47,7 @@ export class CacheState {
   readonly ring: EventRing;
   readonly snapshots: Snapshots;
   readonly watchers = new WatcherSet();
-  readonly wakes = new WakeQueue();
+  readonly notifications = new NotificationQueue();
   readonly #options: CacheStateOptions;
   readonly #ahead = new Map<string, Ahead>();
   readonly #waiting = new Set<{ readonly revision: Revision; readonly done: () => void }>();
@@ -227,6 +228,7 @@ export class CacheState {
     for (const waiting of this.#waiting) {
       if (waiting.revision <= this.#revision) waiting.done();
     }
+    if (this.#bookmarks.size === 0) return;
     for (const watcher of this.#bookmarks) watcher.bookmark(this.#revision);
     this.#bookmarks.clear();
   }

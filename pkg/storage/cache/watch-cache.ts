@@ -1,4 +1,6 @@
 /** A resource's storage as the API server sees it: reads and watches out of memory, writes to the store. */
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
+import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { type CacheEntry, type Decode, jsonDecoder } from '#storage/cache/cache-entry.js';
@@ -6,7 +8,6 @@ import { Feed } from '#storage/cache/feed.js';
 import { CacheReads } from '#storage/cache/reads.js';
 import { type SelfCheckOptions, selfCheck, selfCheckRegularly } from '#storage/cache/self-check.js';
 import { CacheState } from '#storage/cache/state.js';
-import { yielding } from '#storage/cache/turns.js';
 import { WatchSession } from '#storage/cache/watch-session.js';
 import { CacheWrites } from '#storage/cache/writes.js';
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
@@ -14,6 +15,7 @@ import { readEvent, TransformingStore } from '#storage/encryption/transforming-s
 import { MeasuredStore } from '#storage/measured-store.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import type {
+  CompanionUpdate,
   ConditionalOptions,
   ConditionalResult,
   Entry,
@@ -38,6 +40,8 @@ export interface WatchCacheOptions {
   /** The resource's name in logs and metrics: `pods`, `deployments.apps`. */
   readonly resource: string;
   readonly clock: Clock;
+  /** Shared by all caches of a server. */
+  readonly turns: TurnQueue;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly log: Logger;
@@ -148,7 +152,7 @@ export class WatchCache implements ResourceStorage {
     this.#state.settleHistory();
   }
 
-  get(key: string, version: ReadVersion, signal?: AbortSignal): Promise<Entry | undefined> {
+  get(key: string, version: ReadVersion, signal?: Cancellation): Promise<Entry | undefined> {
     return this.#reads.get(key, version, signal);
   }
 
@@ -186,6 +190,15 @@ export class WatchCache implements ResourceStorage {
     return this.#writes.update(this.prefix + key, stored, expected, options);
   }
 
+  companionUpdate(key: string, stored: Buffer, expected: Revision): CompanionUpdate {
+    const fullKey = this.prefix + key;
+    const value = this.#options.transformer?.toStorage(stored, fullKey) ?? stored;
+    return {
+      guard: { key: fullKey, modRevision: expected, value },
+      written: (revision) => this.#writes.companionWritten(fullKey, stored, revision),
+    };
+  }
+
   delete(key: string, expected: Revision, options?: ConditionalOptions): Promise<ConditionalResult> {
     return this.#writes.delete(this.prefix + key, expected, options);
   }
@@ -217,7 +230,6 @@ export class WatchCache implements ResourceStorage {
     return {
       ...this.#options,
       state: this.#state,
-      yielding: () => yielding(this.#options.clock),
       onMismatch: () => this.#feed.refill(),
     };
   }

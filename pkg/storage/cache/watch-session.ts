@@ -1,9 +1,10 @@
 /** One watch from beginning to end: initial state, then changes, bookmarks in between. */
+
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { CacheEntry } from '#storage/cache/cache-entry.js';
 import type { Change } from '#storage/cache/event-ring.js';
 import type { CacheState } from '#storage/cache/state.js';
-import { yielding } from '#storage/cache/turns.js';
 import { eventFor, Watcher, WatchOverflowError } from '#storage/cache/watcher.js';
 import { watchTooOld } from '#storage/errors.js';
 import type { StorageMetrics } from '#storage/metrics.js';
@@ -20,6 +21,7 @@ export interface WatchSessionOptions {
   readonly recall: (revision: Revision, signal: AbortSignal) => Promise<void>;
   readonly requestProgress: () => void;
   readonly clock: Clock;
+  readonly turns: TurnQueue;
   readonly metrics: StorageMetrics;
   readonly resource: string;
   readonly bufferSize: number;
@@ -53,11 +55,11 @@ export class WatchSession implements ResourceWatch {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<readonly ResourceEvent[], void, void> {
-    const { clock, metrics, resource, watch, stopped } = this.#options;
+    const { turns, metrics, resource, watch, stopped } = this.#options;
     try {
       const initial = await this.#begun();
       if (watch.signal.aborted || stopped.aborted) return;
-      yield* batches(initial, yielding(clock));
+      yield* batches(initial, turns);
       for (;;) {
         const batch = await this.#watcher?.take();
         if (batch === undefined || watch.signal.aborted) return;
@@ -112,7 +114,7 @@ export class WatchSession implements ResourceWatch {
       seen,
       bufferSize,
       bookmarks,
-      wakes: state.wakes,
+      notifications: state.notifications,
     });
     state.watchers.add(watcher);
     metrics.cacheWatchers.inc({ resource });
@@ -166,11 +168,11 @@ function* missedEvents(
 
 async function* batches(
   events: Iterable<ResourceEvent | undefined>,
-  yieldTurn: () => Promise<void> | undefined,
+  turns: TurnQueue,
 ): AsyncGenerator<readonly ResourceEvent[], void, void> {
   let batch: ResourceEvent[] = [];
   for (const event of events) {
-    const wait = yieldTurn();
+    const wait = turns.pause();
     if (wait !== undefined) await wait;
     if (event === undefined) continue;
     batch.push(event);

@@ -2,7 +2,7 @@ import t from 'tap';
 import { CacheEntry, jsonDecoder } from '#storage/cache/cache-entry.js';
 import { objectOf, show, thing } from '#storage/cache/cache-fixture.js';
 import { Change } from '#storage/cache/event-ring.js';
-import { WakeQueue } from '#storage/cache/wake-queue.js';
+import { NotificationQueue } from '#storage/cache/notification-queue.js';
 import { Watcher } from '#storage/cache/watcher.js';
 import { WatcherSet } from '#storage/cache/watcher-set.js';
 import type { Entry } from '#storage/resource-storage.js';
@@ -23,7 +23,7 @@ function watcherOf(color: string | undefined): Watcher {
     seen: 0n,
     bufferSize: 100,
     bookmarks: false,
-    wakes: new WakeQueue(),
+    notifications: new NotificationQueue(),
     match: color === undefined ? undefined : match,
     only: color === undefined ? undefined : { field: 'color', read: colorOf, value: color },
   });

@@ -1,7 +1,7 @@
 /** One client's watch: which changes concern it, what they mean to it, and the bounded buffer between it and the cache. */
 
 import type { Change } from '#storage/cache/event-ring.js';
-import type { WakeQueue } from '#storage/cache/wake-queue.js';
+import type { NotificationQueue } from '#storage/cache/notification-queue.js';
 import type { Entry, Only, ResourceEvent } from '#storage/resource-storage.js';
 import type { Revision } from '#storage/store.js';
 
@@ -25,7 +25,7 @@ export interface WatcherOptions {
   readonly bufferSize: number;
   readonly bookmarks: boolean;
   /** Shared by the watchers of a resource. */
-  readonly wakes: WakeQueue;
+  readonly notifications: NotificationQueue;
 }
 
 /**
@@ -119,6 +119,6 @@ export class Watcher {
   #notify(): void {
     const wake = this.#wake;
     this.#wake = undefined;
-    if (wake !== undefined) this.options.wakes.add(wake);
+    if (wake !== undefined) this.options.notifications.add(wake);
   }
 }

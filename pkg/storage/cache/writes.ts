@@ -11,6 +11,8 @@ export interface CacheWritesOptions {
   readonly decode: Decode;
 }
 
+type Write = (options: WriteOptions) => Promise<WriteResult>;
+
 /** See ResourceStorage; keys are full ones here. */
 export class CacheWrites {
   readonly #options: CacheWritesOptions;
@@ -42,20 +44,37 @@ export class CacheWrites {
     return { ok: true, entry: last.at(result.revision) };
   }
 
-  /** One write, tried again as long as nothing but its guard was overtaken. */
-  async #guarded(
-    { condition, ...options }: PutOptions,
-    write: (options: WriteOptions) => Promise<WriteResult>,
-  ): Promise<WriteResult> {
-    let guard: Guard | undefined;
-    for (;;) {
-      guard = await condition?.guard(guard, options.signal);
-      try {
-        const result = await write(guard === undefined ? options : { ...options, guard });
-        if (result.ok || result.guardFailed !== true) return result;
-      } catch (err) {
-        throw statusFromStore(err);
+  /** A companion's write has happened. */
+  companionWritten(key: string, stored: Buffer, revision: Revision): CacheEntry {
+    return this.#wrote(key, stored, revision);
+  }
+
+  /** One write, tried again as long as nothing but its guards was overtaken. */
+  #guarded(options: PutOptions, write: Write): Promise<WriteResult> {
+    // Hardly any write has conditions.
+    return (options.conditions ?? []).length === 0 ? unguarded(options, write) : this.#underConditions(options, write);
+  }
+
+  async #underConditions({ conditions = [], ...options }: PutOptions, write: Write): Promise<WriteResult> {
+    const given: (readonly Guard[])[] = [];
+    let revision: Revision | undefined;
+    try {
+      // One after the other: what one of them holds until it is settled must not be asked for when another has refused.
+      for (const condition of conditions) given.push(await condition.guards(undefined, options.signal));
+      for (;;) {
+        const guards = given.flat();
+        const result = await write(guards.length === 0 ? options : { ...options, guards });
+        if (result.ok) revision = result.revision;
+        if (result.ok || result.failedGuards === undefined) return result;
+        for (const [i, condition] of conditions.entries()) {
+          const failed = result.failedGuards.filter((guard) => given[i]?.includes(guard));
+          if (failed.length > 0) given[i] = await condition.guards(failed, options.signal);
+        }
       }
+    } catch (err) {
+      throw statusFromStore(err);
+    } finally {
+      for (const condition of conditions) condition.settled?.(revision);
     }
   }
 
@@ -83,5 +102,13 @@ export class CacheWrites {
     } catch (err) {
       throw statusFromStore(err);
     }
+  }
+}
+
+async function unguarded(options: WriteOptions, write: Write): Promise<WriteResult> {
+  try {
+    return await write(options);
+  } catch (err) {
+    throw statusFromStore(err);
   }
 }

@@ -73,12 +73,12 @@ function parseFile(text: string): Plain {
 
 function checkType(file: Plain, dialect: Dialect, errors: string[]): void {
   const { apiVersion, kind } = file;
-  const current = apiVersion === dialect.encryptionConfigVersion && kind === 'EncryptionConfiguration';
+  const current = apiVersion === dialect.apiServerConfigVersion && kind === 'EncryptionConfiguration';
   // 1.24 knows it under an older name too.
   const old = apiVersion === 'v1' && kind === 'EncryptionConfig';
   if (!current && !old) {
     errors.push(
-      `got unexpected config type: apiVersion must be "${dialect.encryptionConfigVersion}" and kind "EncryptionConfiguration"`,
+      `got unexpected config type: apiVersion must be "${dialect.apiServerConfigVersion}" and kind "EncryptionConfiguration"`,
     );
   }
 }

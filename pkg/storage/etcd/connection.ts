@@ -1,8 +1,12 @@
 /** Calls to etcd over gRPC: which endpoint, for how long, and what may be tried again. */
+
+import { exponentialDelayMs, spreadAround } from '#apimachinery/backoff/backoff.js';
+import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { translateEtcdError } from '#storage/etcd/errors.js';
 import type { GrpcStream } from '#storage/etcd/grpc/call.js';
 import { type EndpointTls, GrpcEndpoint } from '#storage/etcd/grpc/endpoint.js';
+import type { Message } from '#storage/etcd/grpc/frames.js';
 import { GrpcError } from '#storage/etcd/grpc/status.js';
 import { WireReader } from '#storage/etcd/wire.js';
 import { StoreError } from '#storage/store.js';
@@ -23,11 +27,11 @@ export interface ConnectionOptions {
 export interface Call<T> {
   /** `/etcdserverpb.KV/Range` */
   readonly path: string;
-  readonly request: Buffer;
+  readonly request: Message;
   readonly read: (reader: WireReader) => T;
   /** May be sent again after a failure whose outcome is unknown. */
   readonly repeatable: boolean;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: Cancellation | undefined;
 }
 
 const retryBaseMs = 20;
@@ -68,7 +72,7 @@ export class EtcdConnection {
         if (error.code === 'unavailable') this.#moveOn(endpoint);
         const surelyNotDone = err instanceof GrpcError && !err.sent;
         const again = error.code === 'unavailable' && (call.repeatable || surelyNotDone) && !this.#closed;
-        const delayMs = Math.min(retryMaxMs, retryBaseMs * 2 ** attempt) * (0.5 + random());
+        const delayMs = spreadAround(exponentialDelayMs(attempt, retryBaseMs, retryMaxMs), 0.5, random);
         const spentMs = clock.monotonic() - startedMs + delayMs;
         if (!again || spentMs > Math.min(retryForMs, callTimeoutMs)) throw error;
         await clock.sleep(delayMs, signal);

@@ -22,7 +22,7 @@ const table: readonly Row[] = [
 ];
 
 /** The gRPC status code of an error, undefined when it carries none. */
-export function grpcCode(error: unknown): number | undefined {
+function grpcCode(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'number' ? error.code : undefined;
 }

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import { createAuthority, issueCertificate } from '#daemon/pki/certificate.js';
+import { createAuthority, issueCertificate } from '#pki/certificate.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { prefixEnd, revisionOf, type Store, StoreError, type StoreErrorCode } from '#storage/store.js';
 import { storeContract } from '#storage/store-contract.js';

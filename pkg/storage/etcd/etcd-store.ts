@@ -4,9 +4,11 @@
  * Calls are made over gRPC directly: a client library that repeats calls by itself would repeat conditional writes too, and
  * report a write that has happened as a conflict.
  */
+
+import { deadline } from '#apimachinery/async/deadline.js';
+import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { type Logger, silentLogger } from '#daemon/log/logger.js';
-import { deadline } from '#storage/deadline.js';
 import { type Call, EtcdConnection, type EtcdTls } from '#storage/etcd/connection.js';
 import { isLeaseNotFound } from '#storage/etcd/errors.js';
 import { Hub } from '#storage/etcd/hub.js';
@@ -137,7 +139,7 @@ export class EtcdStore implements Store {
     this.#hub.requestProgress(start);
   }
 
-  async currentRevision(signal?: AbortSignal): Promise<Revision> {
+  async currentRevision(signal?: Cancellation): Promise<Revision> {
     signal?.throwIfAborted();
     const revision = await this.#newest.read();
     signal?.throwIfAborted();
@@ -178,7 +180,7 @@ export class EtcdStore implements Store {
     this.#connection.close();
   }
 
-  async #range(range: EtcdRange, signal: AbortSignal | undefined): Promise<EtcdRangeResponse> {
+  async #range(range: EtcdRange, signal: Cancellation | undefined): Promise<EtcdRangeResponse> {
     const request = rangeRequest(range);
     const response = await this.#call({
       path: `${kv}Range`,
@@ -192,18 +194,27 @@ export class EtcdStore implements Store {
   }
 
   /** A quorum read of a key that need not exist: only the answer's header counts. */
-  async #readRevision(repeatable: boolean, signal?: AbortSignal): Promise<Revision> {
+  async #readRevision(repeatable: boolean, signal?: Cancellation): Promise<Revision> {
     const request = rangeRequest({ start: this.#root, keysOnly: true });
     const revision = await this.#call({ path: `${kv}Range`, request, read: readRevision, repeatable, signal });
     this.#see(revision);
     return revision;
   }
 
-  async #put(key: string, value: Buffer, expected: Revision, options: WriteOptions): Promise<WriteResult> {
+  #put(key: string, value: Buffer, expected: Revision, options: WriteOptions): Promise<WriteResult> {
     const { ttlSeconds } = options;
-    if (ttlSeconds === undefined) {
-      return this.#write(key, expected, { type: 'put', value, keepLease: expected > 0n }, options);
-    }
+    return ttlSeconds === undefined
+      ? this.#write(key, expected, { type: 'put', value, keepLease: expected > 0n }, options)
+      : this.#putFor(ttlSeconds, key, value, expected, options);
+  }
+
+  async #putFor(
+    ttlSeconds: number,
+    key: string,
+    value: Buffer,
+    expected: Revision,
+    options: WriteOptions,
+  ): Promise<WriteResult> {
     const lease = await this.#leases.take(ttlSeconds);
     try {
       return await this.#write(key, expected, { type: 'put', value, lease }, options);
@@ -219,11 +230,11 @@ export class EtcdStore implements Store {
     key: string,
     expected: Revision,
     write: EtcdWrite,
-    { signal, guard }: DeleteOptions,
+    { signal, guards = [] }: DeleteOptions,
   ): Promise<WriteResult> {
-    const { succeeded, revision, current, guardRevision } = await this.#call({
+    const { succeeded, revision, current, guardRevisions } = await this.#call({
       path: `${kv}Txn`,
-      request: conditionalWriteRequest(key, expected, write, guard),
+      request: conditionalWriteRequest({ key, expected, write, guards }),
       read: readConditionalWriteResponse,
       repeatable: false,
       signal,
@@ -233,8 +244,8 @@ export class EtcdStore implements Store {
       if (this.#hub.covers(key, `${key}\0`)) this.#hub.wrote(revision);
       return { ok: true, revision };
     }
-    const guardFailed = guard !== undefined && guardRevision !== guard.modRevision;
-    return { ok: false, revision, ...(current && { current }), ...(guardFailed && { guardFailed: true as const }) };
+    const failedGuards = guards.filter((guard, i) => guardRevisions[i] !== guard.modRevision);
+    return { ok: false, revision, ...(current && { current }), ...(failedGuards.length > 0 && { failedGuards }) };
   }
 
   #grant(ttlSeconds: number): Promise<bigint> {

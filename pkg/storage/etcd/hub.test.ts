@@ -1,5 +1,5 @@
 import t from 'tap';
-import { settle, VirtualClock } from '#client/testing/virtual-clock.js';
+import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';
 import { Hub } from '#storage/etcd/hub.js';
 import type { UpstreamBatch } from '#storage/etcd/upstream.js';
 import { keyOf, prefixEnd, type Revision, revisionOf, type StoreEvent, type WatchMessage } from '#storage/store.js';
@@ -77,7 +77,7 @@ t.test('each watch gets the events of its keys', async (t) => {
   const one = watch('/registry/pods/b', 2n);
   const all = watch(root, 2n);
   const reading = Promise.all([take(pods, 1), take(one, 1), take(all, 2)]);
-  await settle();
+  await eventLoopTurn();
   history.put('/registry/podtemplates/x');
   history.put('/registry/pods/b');
   const b = '/registry/pods/b@3';
@@ -92,7 +92,7 @@ t.test('a watch from before the present reads what lies between, once', async (t
   const { watch, stop } = hubOver(history);
   const late = watch('/registry/pods/', 2n);
   const reading = take(late, 3);
-  await settle();
+  await eventLoopTurn();
   history.put('/registry/pods/d');
   t.same(await reading, ['/registry/pods/b@2', '/registry/pods/c@3', '/registry/pods/d@4']);
   t.same(history.begun, [4n, 2n]);
@@ -106,11 +106,11 @@ t.test('a watch whose queue was full misses nothing', async (t) => {
   history.put('/registry/nodes/a');
   const slow = watch('/registry/pods/', 2n);
   const reading = take(slow, 1);
-  await settle();
+  await eventLoopTurn();
   const expected: string[] = [];
   for (let i = 0; i < 30; i++) {
     expected.push(`/registry/pods/${i}@${history.put(`/registry/pods/${i}`)}`);
-    await settle();
+    await eventLoopTurn();
   }
   const got = await reading;
   t.same([...got, ...(await take(slow, 30 - got.length))], expected);

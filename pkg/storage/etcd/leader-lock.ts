@@ -122,7 +122,7 @@ export class EtcdLeaderLock {
     const value = Buffer.from(JSON.stringify(record));
     const { succeeded, revision, current } = await this.#connection.call({
       path: '/etcdserverpb.KV/Txn',
-      request: conditionalWriteRequest(this.#key, 0n, { type: 'put', value, lease }),
+      request: conditionalWriteRequest({ key: this.#key, expected: 0n, write: { type: 'put', value, lease } }),
       read: readConditionalWriteResponse,
       repeatable: false,
       signal,

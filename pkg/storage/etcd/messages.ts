@@ -78,17 +78,31 @@ export type EtcdWrite =
   | { readonly type: 'put'; readonly value: Buffer; readonly lease?: bigint; readonly keepLease?: boolean }
   | { readonly type: 'delete' };
 
+export interface ConditionalWrite {
+  readonly key: string;
+  /** 0: there is no such key. */
+  readonly expected: Revision;
+  readonly write: EtcdWrite;
+  readonly guards?: readonly Guard[] | undefined;
+}
+
 /**
- * If the key's mod revision is `expected` (0: there is no such key), and the guard's as well, do `write`; else read the
- * key, and whether the guard's is there and since when.
+ * If the key's mod revision is `expected`, and the guards' as well, do `write` and put what the guards have to be put; else
+ * read the key, and whether the guards' are there and since when. Not put together yet: the value is copied once on its way.
  */
-export function conditionalWriteRequest(key: string, expected: Revision, write: EtcdWrite, guard?: Guard): Buffer {
+export function conditionalWriteRequest({ key, expected, write, guards = [] }: ConditionalWrite): WireWriter {
   const name = Buffer.from(key);
   const request = new WireWriter().message(1, isAt(name, expected));
-  if (guard !== undefined) request.message(1, isAt(guard.key, guard.modRevision));
-  request.message(2, requestOp(name, write)).message(3, readOp({ start: name }));
-  if (guard !== undefined) request.message(3, readOp({ start: guard.key, keysOnly: true }));
-  return request.finish();
+  for (const guard of guards) request.message(1, isAt(guard.key, guard.modRevision));
+  request.message(2, requestOp(name, write));
+  for (const guard of guards) {
+    if (guard.value !== undefined) {
+      request.message(2, requestOp(Buffer.from(guard.key), { type: 'put', value: guard.value, keepLease: true }));
+    }
+  }
+  request.message(3, readOp({ start: name }));
+  for (const guard of guards) request.message(3, readOp({ start: guard.key, keysOnly: true }));
+  return request;
 }
 
 function isAt(key: Buffer | string, revision: Revision): WireWriter {
@@ -118,14 +132,14 @@ export interface EtcdWriteResponse {
   readonly revision: Revision;
   /** The pair as it is, when the condition did not hold. */
   readonly current: EtcdKeyValue | undefined;
-  /** The mod revision of the guard's key when the condition did not hold; 0 without such a key, or without a guard. */
-  readonly guardRevision: Revision;
+  /** The mod revisions of the guards' keys when the condition did not hold; 0 without such a key. */
+  readonly guardRevisions: readonly Revision[];
 }
 
 export function readConditionalWriteResponse(reader: WireReader): EtcdWriteResponse {
   let succeeded = false;
   let revision = 0n;
-  // In the order in which they were asked for: the key, the guard's.
+  // In the order in which they were asked for: the key, the guards'.
   const reads: (EtcdKeyValue | undefined)[] = [];
   while (reader.next()) {
     if (reader.field === 1) revision = readHeader(reader.message());
@@ -135,7 +149,8 @@ export function readConditionalWriteResponse(reader: WireReader): EtcdWriteRespo
       while (op.next()) if (op.field === 1) reads.push(readRangeResponse(op.message()).kvs[0]);
     }
   }
-  return { succeeded, revision, current: reads[0], guardRevision: reads[1]?.modRevision ?? 0n };
+  const guardRevisions = reads.slice(1).map((kv) => kv?.modRevision ?? 0n);
+  return { succeeded, revision, current: reads[0], guardRevisions };
 }
 
 /** An unconditional put. */

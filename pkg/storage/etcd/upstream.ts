@@ -4,6 +4,7 @@
  * Only periodic progress notifications are believed: those come through the same queue as the events. An answer to a
  * requested one may overtake events before etcd 3.4.25 and 3.5.8 (etcd issue 15220), so none is ever requested.
  */
+import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { EtcdConnection } from '#storage/etcd/connection.js';
@@ -44,7 +45,7 @@ const reconnectMaxMs = 1000;
 export async function* upstream(options: UpstreamOptions): AsyncGenerator<UpstreamBatch, void, void> {
   const { connection, clock, random, log, start, end, previous = false, signal } = options;
   let next = options.fromRevision;
-  let failures = 0;
+  const backoff = new Backoff({ initialMs: reconnectBaseMs, maxMs: reconnectMaxMs, spread: 0.5, random });
   let stream: GrpcStream | undefined;
   const cancel = () => stream?.cancel();
   signal.addEventListener('abort', cancel, { once: true });
@@ -67,7 +68,7 @@ export async function* upstream(options: UpstreamOptions): AsyncGenerator<Upstre
           if (response.created) continue;
           parts = parts.length === 0 ? response.events : parts.concat(response.events);
           if (response.fragment) continue;
-          failures = 0;
+          backoff.reset();
           const revision = parts[parts.length - 1]?.kv.modRevision ?? response.revision;
           const events = parts.filter(({ kv }) => kv.modRevision >= next).map(storeEvent);
           parts = [];
@@ -82,7 +83,7 @@ export async function* upstream(options: UpstreamOptions): AsyncGenerator<Upstre
         const error = translateEtcdError(err);
         if (error.code === 'compacted') throw error;
         failed();
-        const delayMs = Math.min(reconnectMaxMs, reconnectBaseMs * 2 ** failures++) * (0.5 + random());
+        const delayMs = backoff.nextMs();
         log.info({ err: error, delayMs, fromRevision: String(next) }, 'watch of etcd interrupted, resuming');
         await clock.sleep(delayMs, signal);
       }

@@ -44,6 +44,16 @@ export class WireWriter {
     return this;
   }
 
+  /** Bytes of all that is written. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Writes all of it there, as `Buffer.copy` does, and returns how much that is. */
+  copy(target: Buffer, from: number): number {
+    return this.#write(target, from) - from;
+  }
+
   finish(): Buffer {
     const bytes = Buffer.allocUnsafe(this.#length);
     this.#write(bytes, 0);

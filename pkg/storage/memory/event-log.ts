@@ -15,11 +15,11 @@ interface Position {
   readonly compacted: Revision;
 }
 
-/** Events handed over at once. */
+/** Events handed over at once, but for those of the last revision among them. */
 const maxBatch = 500;
 
 export class EventLog {
-  /** Event i has a revision below that of event i + 1. */
+  /** Event i has a revision no higher than that of event i + 1. */
   #events: StoreEvent[] = [];
   #wake: (() => void)[] = [];
   /** Counts requests for progress. */
@@ -82,8 +82,10 @@ export class EventLog {
 
   #between(start: string, end: string, from: Revision): StoreEvent[] {
     const found: StoreEvent[] = [];
-    for (let i = this.#firstFrom(from); i < this.#events.length && found.length < maxBatch; i++) {
+    for (let i = this.#firstFrom(from); i < this.#events.length; i++) {
       const event = this.#events[i] as StoreEvent;
+      const last = found[found.length - 1];
+      if (found.length >= maxBatch && last !== undefined && revisionOf(last) !== revisionOf(event)) break;
       const key = keyOf(event);
       if (key >= start && key < end) found.push(event);
     }

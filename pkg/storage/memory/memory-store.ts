@@ -2,6 +2,7 @@
  * The store in memory: the same revisions, history, watches, leases and compaction as etcd, for clusters that live
  * within one process and for fast tests.
  */
+import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { EventLog } from '#storage/memory/event-log.js';
 import { KeyHistory } from '#storage/memory/key-history.js';
@@ -61,17 +62,17 @@ export class MemoryStore implements Store {
 
   async create(key: string, value: Buffer, options: WriteOptions = {}): Promise<WriteResult> {
     this.#check(options.signal);
-    return this.#mismatch(key, 0n, options.guard) ?? this.#put(key, value, options);
+    return this.#mismatch(key, 0n, options) ?? this.#put(key, value, options);
   }
 
   async update(key: string, value: Buffer, expected: Revision, options: WriteOptions = {}): Promise<WriteResult> {
     this.#check(options.signal);
-    return this.#mismatch(key, expected, options.guard) ?? this.#put(key, value, options);
+    return this.#mismatch(key, expected, options) ?? this.#put(key, value, options);
   }
 
   async delete(key: string, expected: Revision, options: DeleteOptions = {}): Promise<WriteResult> {
     this.#check(options.signal);
-    return this.#mismatch(key, expected, options.guard) ?? this.#remove(key);
+    return this.#mismatch(key, expected, options) ?? this.#remove(key, options);
   }
 
   async *watch(options: WatchOptions): AsyncGenerator<WatchMessage, void, void> {
@@ -82,7 +83,7 @@ export class MemoryStore implements Store {
     this.#log.announce();
   }
 
-  async currentRevision(signal?: AbortSignal): Promise<Revision> {
+  async currentRevision(signal?: Cancellation): Promise<Revision> {
     this.#check(signal);
     return this.#revision;
   }
@@ -113,17 +114,17 @@ export class MemoryStore implements Store {
     this.#log.close();
   }
 
-  #check(signal?: AbortSignal): void {
+  #check(signal?: Cancellation): void {
     if (this.#closed) throw new StoreError('unavailable', 'the store is closed');
     signal?.throwIfAborted();
   }
 
-  /** Why a write must not happen: the key is not at `expected` (0: not there), or the guard does not hold. */
-  #mismatch(key: string, expected: Revision, guard: Guard | undefined): WriteResult | undefined {
+  /** Why a write must not happen: the key is not at `expected` (0: not there), or guards do not hold. */
+  #mismatch(key: string, expected: Revision, { guards = [] }: DeleteOptions): WriteResult | undefined {
     const current = this.#keys.get(key)?.current;
-    const guardHolds = guard === undefined || this.#isAt(guard);
-    if ((current?.modRevision ?? 0n) === expected && guardHolds) return undefined;
-    const failed = { ok: false, revision: this.#revision, ...(!guardHolds && { guardFailed: true as const }) } as const;
+    const failedGuards = guards.filter((guard) => !this.#isAt(guard));
+    if ((current?.modRevision ?? 0n) === expected && failedGuards.length === 0) return undefined;
+    const failed = { ok: false, revision: this.#revision, ...(failedGuards.length > 0 && { failedGuards }) } as const;
     return current === undefined ? failed : { ...failed, current };
   }
 
@@ -131,23 +132,33 @@ export class MemoryStore implements Store {
     return (this.#keys.get(key)?.current?.modRevision ?? 0n) === modRevision;
   }
 
+  /** One transaction: all that is put has the same revision. */
   #put(key: string, value: Buffer, options: WriteOptions): WriteResult {
+    const revision = ++this.#revision;
+    this.#putAt(revision, key, value);
+    if (options.ttlSeconds !== undefined) this.#lease(key, options.ttlSeconds);
+    this.#putGuards(revision, options);
+    return { ok: true, revision };
+  }
+
+  #putGuards(revision: Revision, { guards = [] }: DeleteOptions): void {
+    for (const { key, value } of guards) if (value !== undefined) this.#putAt(revision, key, value);
+  }
+
+  #putAt(revision: Revision, key: string, value: Buffer): void {
     let history = this.#keys.get(key);
     if (history === undefined) {
       history = new KeyHistory();
       this.#keys.set(key, history);
     }
     const previous = history.current;
-    const revision = ++this.#revision;
     const kv = { key, value, modRevision: revision };
     history.add(revision, kv);
     this.#bytes += value.length - (previous === undefined ? -key.length : previous.value.length);
-    if (options.ttlSeconds !== undefined) this.#lease(key, options.ttlSeconds);
     this.#log.add({ type: 'put', kv, created: previous === undefined, ...(previous && { previous }) });
-    return { ok: true, revision };
   }
 
-  #remove(key: string): WriteResult {
+  #remove(key: string, options: DeleteOptions = {}): WriteResult {
     const history = this.#keys.get(key);
     const previous = history?.current;
     if (history === undefined || previous === undefined) return { ok: false, revision: this.#revision };
@@ -157,6 +168,7 @@ export class MemoryStore implements Store {
     this.#leases.get(key)?.cancel();
     this.#leases.delete(key);
     this.#log.add({ type: 'delete', key, modRevision: revision, previous });
+    this.#putGuards(revision, options);
     return { ok: true, revision };
   }
 

@@ -48,7 +48,7 @@ export async function prepare(server: RunningServer): Promise<void> {
 }
 
 /** A store of the server's own etcd, for writes that the server must not be charged for. */
-export function openStore(server: RunningServer): EtcdStore {
+function openStore(server: RunningServer): EtcdStore {
   const root = server.name === 'bare' ? '/bare' : '/registry';
   return new EtcdStore({ endpoints: [server.etcd.endpoint], root, clock: realClock, random: Math.random });
 }

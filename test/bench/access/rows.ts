@@ -1,5 +1,5 @@
 /** The rows of the table: each measures the same work on the bare server, on ours and on the peer. */
-import { cpuPerOperation, ms, type Work } from '#test/bench/access/measure.js';
+import { cpuInAll, cpuPerOperation, ms, type Work } from '#test/bench/access/measure.js';
 import {
   ask,
   podBody,
@@ -95,6 +95,28 @@ export async function createRow(field: Field): Promise<number> {
       }),
     },
   );
+}
+
+const firstCreates = 6000;
+
+/** What a server takes for its first creates, of which most of the code is not compiled yet. All servers have just begun. */
+export async function firstCreatesRow(field: Field): Promise<void> {
+  await load(field, 'pod', '/api/v1/namespaces/default');
+  const create = (server: RunningServer, n: number) => {
+    const path = server === field.bare ? `/create/pod?key=first/${n}` : scratchPath;
+    return ask(server, 'POST', path, { body: podBody(podName(n), n, 'scratch') });
+  };
+  const figures = await cpuInAll(
+    [...apis(field), field.bare].map((server) => ({
+      server,
+      operations: firstCreates,
+      concurrency,
+      operation: (n) => create(server, n),
+    })),
+  );
+  const peer = field.peer === undefined ? {} : { peer: figures[1] ?? 0 };
+  const name = `create, the first ${firstCreates} after a start`;
+  row(name, { orch: figures[0] ?? 0, ...peer, bare: figures.at(-1) ?? 0 }, { ratio: 2.7 });
 }
 
 export async function getRows(field: Field): Promise<void> {

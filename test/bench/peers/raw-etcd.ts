@@ -22,7 +22,7 @@ export class RawEtcd {
   async put(key: string, value: Buffer, expected: Revision): Promise<EtcdWriteResponse> {
     const answer = await this.#call(
       '/etcdserverpb.KV/Txn',
-      conditionalWriteRequest(key, expected, { type: 'put', value }),
+      conditionalWriteRequest({ key, expected, write: { type: 'put', value } }).finish(),
     );
     return readConditionalWriteResponse(new WireReader(answer.subarray(prefixBytes)));
   }

@@ -1,8 +1,9 @@
 /** Clients that vanish: raw connections to an API server that begin something, read a little, and are gone. */
+
 import { once } from 'node:events';
 import { connect, type TLSSocket } from 'node:tls';
+import { deferred } from '#apimachinery/async/deferred.js';
 import { realClock } from '#apimachinery/clock.js';
-import { deferred } from '#apimachinery/deferred.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { SpdySession } from '#daemon/streaming/spdy/session.js';
 
@@ -19,17 +20,6 @@ export async function serverOf(kubeconfig: string): Promise<Server> {
   const { hostname: host, port } = new URL(config.server);
   const { cert = '', key = '' } = (await config.tls?.current()) ?? {};
   return { host, port: Number(port), cert, key };
-}
-
-/** Numbers in [0, 1) from a seed (mulberry32), so that a failure can be repeated. */
-export function randomOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 export interface Leaving {

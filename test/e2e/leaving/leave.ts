@@ -1,5 +1,6 @@
 /** Lets many clients come to a cluster and leave it, several at a time. */
-import { randomOf, serverOf, visitAndLeave } from '#test/e2e/leaving/client.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
+import { serverOf, visitAndLeave } from '#test/e2e/leaving/client.js';
 import { visits } from '#test/e2e/leaving/visits.js';
 
 export interface LeaveOptions {
@@ -28,7 +29,7 @@ export async function comeAndLeave(options: LeaveOptions): Promise<Record<string
       const number = next++;
       // Each kind as often as every other.
       const [name, visit] = all[number % all.length] as (typeof all)[number];
-      const status = await visitAndLeave(server, visit, { random: randomOf(seed + number), stayMs });
+      const status = await visitAndLeave(server, visit, { random: seededRandom(seed + number), stayMs });
       const answered = status ?? 'none';
       const known = counts[name] ?? {};
       known[answered] = (known[answered] ?? 0) + 1;

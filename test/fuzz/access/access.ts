@@ -2,8 +2,9 @@
  * An oracle of access for the API server: random roles and bindings, and random requests of their accounts and of nodes.
  * What an account gets must be a part of what a plain reference allows; what the server says that it may do must be the same.
  */
+
 import type { PolicyRule } from '#api/rbac/v1/types.gen.js';
-import { seededRandom } from '#apimachinery/codec/random-object.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { askOf } from '#test/fuzz/access/addresses.js';
 import { knownAttacks } from '#test/fuzz/access/attacks.js';
 import { RawClient, type RawRequest } from '#test/fuzz/access/client.js';

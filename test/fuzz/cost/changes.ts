@@ -64,6 +64,32 @@ export async function changesOfLarge(
       headers: { 'content-type': 'application/json' },
       body: Buffer.from(JSON.stringify({ metadata: { name: 'small' }, ...many })),
     },
+    'an update with many labels': {
+      method: 'PUT',
+      url: `${core}/configmaps/small?dryRun=All`,
+      headers: { 'content-type': 'application/json' },
+      body: Buffer.from(JSON.stringify({ metadata: { name: 'small', labels: many.data } })),
+    },
+    'a merge patch of many annotations': patch(`${core}/configmaps/small`, 'merge-patch+json', {
+      metadata: { annotations: many.data },
+    }),
+    'a merge patch of many values': patch(`${core}/configmaps/full`, 'merge-patch+json', {
+      data: Object.fromEntries(counted(keys / 2, (i) => [`k${i}`, 'w'])),
+    }),
+    'a merge patch that takes many keys away': patch(`${core}/configmaps/full`, 'merge-patch+json', {
+      data: Object.fromEntries(counted(keys / 2, (i) => [`k${i}`, null])),
+    }),
+    'an apply of many labels': patch(`${core}/configmaps/small?fieldManager=two`, 'apply-patch+yaml', {
+      ...small('small'),
+      metadata: { name: 'small', labels: many.data },
+    }),
+    'an apply of many keys of another': patch(`${core}/configmaps/full?fieldManager=two`, 'apply-patch+yaml', full),
+    'an apply that takes many keys away': patch(
+      `${core}/configmaps/full?fieldManager=one`,
+      'apply-patch+yaml',
+      small('full'),
+    ),
+    'a patch of a scale with many keys': patch(`${deployments}/a/scale`, 'merge-patch+json', many),
     'options of a deletion': {
       method: 'DELETE',
       url: `${core}/configmaps/small?dryRun=All`,

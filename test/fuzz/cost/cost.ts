@@ -19,12 +19,12 @@ export interface CostOptions {
 
 /** All that hostile clients think of, and places of kinds at random until the time is over. Throws an Error. */
 export async function fuzzCost(options: CostOptions): Promise<LawResult> {
-  const results = [await tenantCost(options), await requestCost(options)];
-  return {
-    inputs: results.reduce((sum, { inputs }) => sum + inputs, 0),
-    compared: results.reduce((sum, { compared }) => sum + compared, 0),
-    longest: Math.max(...results.map(({ longest }) => longest)),
-  };
+  return both(await tenantCost(options), await requestCost(options));
+}
+
+function both(a: LawResult, b: LawResult): LawResult {
+  const { longest, longestOf } = a.longest > b.longest ? a : b;
+  return { inputs: a.inputs + b.inputs, compared: a.compared + b.compared, longest, longestOf };
 }
 
 /** What others pay for that a tenant keeps much. */
@@ -41,17 +41,12 @@ async function requestCost(options: CostOptions): Promise<LawResult> {
   const dialect = kubernetesDialect;
   const map = everyCase.find(({ resource }) => resource.resource === 'configmaps');
   if (map === undefined) throw new Error('no config maps');
-  const { server, stop } = await runServer({ dialect, dependencies: { gate: gateFor(everyCase) } });
+  const { server, stop } = await runServer({ dialect, unfrozen: true, dependencies: { gate: gateFor(everyCase) } });
   try {
     await call(server, 'POST', '/api/v1/namespaces', { body: { metadata: { name: 'default' } } });
     const hostile = [...ownShapes(map), ...certificateShapes(), ...(await storedShapes(server))];
     const own = await law(hostile, { ...options, server, dialect, milliseconds: 600_000 });
-    const bodies = await law(bodyShapes(schemeFor(dialect), dialect), { ...options, server, dialect });
-    return {
-      inputs: own.inputs + bodies.inputs,
-      compared: own.compared + bodies.compared,
-      longest: Math.max(own.longest, bodies.longest),
-    };
+    return both(own, await law(bodyShapes(schemeFor(dialect), dialect), { ...options, server, dialect }));
   } finally {
     await stop();
   }

@@ -39,7 +39,7 @@ parentPort.on('message', () => {
 t.setTimeout(300_000);
 
 t.test('the largest requests let others through', { timeout: 300_000 }, async (t) => {
-  const { server, stop } = await runServer({ https: true });
+  const { server, stop } = await runServer({ https: true, unfrozen: true });
   t.teardown(stop);
   await call(server, 'POST', '/api/v1/namespaces', { body: { metadata: { name: 'default' } } });
   const worker = new Worker(probe, { eval: true, workerData: server.address?.port });

@@ -1,6 +1,6 @@
 /** What a request costs: processor time of all threads, and how long it keeps everybody else waiting. */
 import type { ApiServer } from '#apiserver/apiserver.js';
-import { ThreadTime } from '#test/fuzz/cost/thread-time.js';
+import { Turns } from '#test/fuzz/cost/turns.js';
 
 export interface CostRequest {
   readonly method: string;
@@ -15,7 +15,7 @@ export interface Cost {
   readonly bytesIn: number;
   readonly bytesOut: number;
   readonly cpuMs: number;
-  /** The longest turn of the event loop: processor time, so that it says the same on a machine that is busy. */
+  /** The longest turn of the event loop, as `Turns` counts. */
   readonly turnMs: number;
   /** The answer, as far as it is of interest when something is wrong. */
   readonly text: string;
@@ -45,7 +45,7 @@ export async function costOf(server: ApiServer, request: CostRequest): Promise<C
   if (Buffer.isBuffer(answer.body)) take(answer.body);
   else if (answer.body !== undefined) for await (const part of answer.body) take(part);
   const { user, system } = process.cpuUsage(before);
-  const turnMs = turns.stop();
+  const turnMs = await turns.stop();
   const named = Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
   return {
     status: answer.status,
@@ -55,40 +55,4 @@ export async function costOf(server: ApiServer, request: CostRequest): Promise<C
     turnMs,
     text: text.slice(0, excerptBytes),
   };
-}
-
-/** Measures every turn of the event loop from its construction on. */
-class Turns {
-  readonly #thread = new ThreadTime();
-  #under = true;
-  #wallMs = performance.now();
-  #threadMs = this.#thread.milliseconds();
-  #longestMs = 0;
-
-  constructor() {
-    setImmediate(this.#tick);
-  }
-
-  /** The longest one; ms. */
-  stop(): number {
-    this.#under = false;
-    this.#measure();
-    this.#thread.close();
-    return this.#longestMs;
-  }
-
-  readonly #tick = (): void => {
-    if (!this.#under) return;
-    this.#measure();
-    setImmediate(this.#tick);
-  };
-
-  #measure(): void {
-    const [wallMs, threadMs] = [performance.now(), this.#thread.milliseconds()];
-    // The system counts in ticks of its own, so that a short turn may get what a longer one before has used.
-    const lastedMs = Math.min(wallMs - this.#wallMs, threadMs - this.#threadMs);
-    this.#longestMs = Math.max(this.#longestMs, lastedMs);
-    this.#wallMs = wallMs;
-    this.#threadMs = threadMs;
-  }
 }

@@ -14,9 +14,9 @@ import { accessReviews } from '#apiserver/authorization/reviews.js';
 import { PrivilegedGroupAuthorizer, UnionAuthorizer } from '#apiserver/authorization/union.js';
 import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
-import { jwtSigningKey } from '#apiserver/serviceaccount/jwt.js';
 import { TokenIssuer } from '#apiserver/serviceaccount/token-issuer.js';
 import { tokenRequests } from '#apiserver/subresources/service-account-token.js';
+import { jwtSigningKey } from '#pki/jwt.js';
 import type { CostRequest } from '#test/fuzz/cost/meter.js';
 import type { Shape } from '#test/fuzz/cost/shapes.js';
 import { call, runServer } from '#test/integration/apiserver/server.js';
@@ -54,6 +54,7 @@ export async function tenantServer() {
         : { name: headers['x-user'], groups: [dialect.groups.authenticated] },
   };
   const { server, stop } = await runServer({
+    unfrozen: true,
     dialect,
     dependencies: {
       authenticator: users,

@@ -3,8 +3,9 @@
  * throws nothing, tells of the end of each stream once and of nothing behind it, says well-formed frames itself, and ends
  * when the connection does.
  */
+
 import { type Duplex, duplexPair } from 'node:stream';
-import { seededRandom } from '#apimachinery/codec/random-object.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { callStream } from '#storage/etcd/grpc/call.js';
 import { GrpcError } from '#storage/etcd/grpc/status.js';
 import { frameType, preface, resetCode } from '#storage/etcd/http2/frames.js';

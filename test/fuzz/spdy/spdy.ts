@@ -5,8 +5,8 @@
  */
 
 import type { Duplex } from 'node:stream';
-import { seededRandom } from '#apimachinery/codec/random-object.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { duplexPair } from '#daemon/streaming/duplex-pair.js';
 import { FrameReader, frameType, goAwayStatus } from '#daemon/streaming/spdy/frames.js';
 import { HeaderReader, type SpdyHeaders } from '#daemon/streaming/spdy/headers.js';

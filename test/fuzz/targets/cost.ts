@@ -7,8 +7,8 @@ export const cost: FuzzTarget = {
   name: 'cost',
   maxHeapMiB: 2048,
   async run({ seed, milliseconds, onInput }) {
-    const { inputs, compared, longest } = await fuzzCost({ seed, milliseconds, clock: realClock, onInput });
-    const summary = `${inputs} shapes, ${compared} compared at twice the size, longest turn ${longest.toFixed(0)} ms`;
-    return { summary, problems: [] };
+    const { inputs, compared, longest, longestOf } = await fuzzCost({ seed, milliseconds, clock: realClock, onInput });
+    const turn = `longest turn ${longest.toFixed(0)} ms (${longestOf})`;
+    return { summary: `${inputs} shapes, ${compared} compared at twice the size, ${turn}`, problems: [] };
   },
 };

@@ -1,12 +1,21 @@
 /** What one connection may take of the server: time, streams, bytes; and what it gets when it takes more. */
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { type ClientHttp2Session, connect as connectHttp2, constants } from 'node:http2';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
+import { nodes, pods } from '#api/core/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
+import { kubernetesDialect } from '#apimachinery/dialect.js';
 import type { ApiServer, ApiServerDependencies } from '#apiserver/apiserver.js';
 import type { ServerLimits } from '#apiserver/http/server.js';
-import { createSelfSigned } from '#daemon/pki/self-signed.js';
+import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
+import type { ConnectEndpoint } from '#apiserver/resources/endpoints.js';
+import { NodeAgents } from '#apiserver/streaming/node-agents.js';
+import { podLog } from '#apiserver/streaming/pod-log.js';
+import { createSelfSigned } from '#pki/self-signed.js';
 import { WatchCache } from '#storage/cache/watch-cache.js';
 import { call, startServer } from '#test/integration/apiserver/server.js';
 
@@ -346,34 +355,84 @@ function frame(type: number, flags: number, stream: number, payload: Buffer = Bu
   return Buffer.concat([head, payload]);
 }
 
+/** The log of the pod `chatty`, which never ends: as fast as it is read. @returns Also how many follow it. */
+async function endlessLog(t: Test): Promise<{ endpoint: ConnectEndpoint; followers: () => Promise<number> }> {
+  let followers = 0;
+  const agent = createServer({ cert: made.certificate, key: made.privateKey }, (_, answer) => {
+    const say = () => {
+      while (answer.write('x'.repeat(65_536)));
+    };
+    followers += 1;
+    answer.once('close', () => {
+      followers -= 1;
+    });
+    answer.on('drain', say);
+    say();
+  });
+  agent.listen(0, host);
+  await once(agent, 'listening');
+  t.teardown(() => {
+    agent.closeAllConnections();
+    agent.close();
+  });
+  const reader = new MemoryObjectReader();
+  const { port } = agent.address() as AddressInfo;
+  reader.put(nodes, {
+    metadata: { name: 'n1' },
+    spec: {},
+    status: { addresses: [{ type: 'InternalIP', address: host }] },
+  });
+  reader.put(pods, {
+    metadata: { name: 'chatty', namespace: 'default' },
+    spec: { nodeName: 'n1', containers: [{ name: 'c', image: 'i' }] },
+  });
+  const options = { reader, tls: {}, addressTypes: ['InternalIP'], defaultPort: port, resolve: async () => [] };
+  const endpoint = podLog({ reader, nodeAgents: new NodeAgents(options), dialect: kubernetesDialect });
+  return { endpoint, followers: async () => followers };
+}
+
 t.test('readers that stall', async (t) => {
-  const server = await start(t, {}, { stallMs: 150 });
+  const { endpoint, followers } = await endlessLog(t);
+  const server = await start(t, {}, { stallMs: 150 }, { connects: [endpoint] });
   const data = { x: 'y'.repeat(500_000) };
   for (let i = 0; i < 20; i++) {
-    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `c${i}` }, data };
-    t.equal((await call(server, 'POST', path, { body })).status, 201);
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `c${i}` }, data };
+    t.equal((await call(server, 'POST', path, { body: object })).status, 201);
   }
+  const before = descriptors();
+  const log = '/api/v1/namespaces/default/pods/chatty/log?follow=true';
   const upgrade = 'Host: a\r\nConnection: Upgrade\r\nUpgrade: ';
   const webSocket = 'websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MTIzNDU2Nzg5MDEyMzQ1Ng==\r\n';
-  const held = /^apiserver_response_memory_bytes (\d+)/m;
-  const watched = /^apiserver_longrunning_requests\{[^}]*verb="WATCH"[^}]*\} (\d+)/m;
-  for (const [name, head, pattern] of [
+  const body = `Content-Length: 200000\r\n\r\n${'x'.repeat(200_000)}`;
+  const held = () => metric(server, /^apiserver_response_memory_bytes (\d+)/m);
+  const watched = () => watches(server);
+  for (const [name, head, underWay] of [
     ['a watch over WebSocket', `GET ${path}?watch=true HTTP/1.1\r\n${upgrade}${webSocket}\r\n`, watched],
+    ['a log over WebSocket', `GET ${log} HTTP/1.1\r\n${upgrade}${webSocket}\r\n`, followers],
     ['a watch that asked for another protocol', `GET ${path}?watch=true HTTP/1.1\r\n${upgrade}h2c\r\n\r\n`, watched],
+    ['a watch with a body that nobody reads', `GET ${path}?watch=true HTTP/1.1\r\nHost: a\r\n${body}`, watched],
     ['a list that asked for another protocol', `GET ${path} HTTP/1.1\r\n${upgrade}h2c\r\n\r\n`, held],
   ] as const) {
     await t.test(name, async (t) => {
       const { socket, closed } = await raw(t, server);
       socket.pause();
       socket.write(head);
-      while ((await metric(server, pattern)) === 0) await realClock.sleep(5);
-      while ((await metric(server, pattern)) > 0) await realClock.sleep(5);
+      while ((await underWay()) === 0) await realClock.sleep(5);
+      while ((await underWay()) > 0) await realClock.sleep(5);
       socket.resume();
       await closed;
       t.pass('it was cut');
     });
   }
+  // Neither side keeps a socket of a reader that was cut while it read nothing.
+  while (descriptors() > before) await realClock.sleep(5);
+  t.pass('all descriptors are given back');
 });
+
+/** Files and sockets that this process has open. */
+function descriptors(): number {
+  return readdirSync('/proc/self/fd').length;
+}
 
 t.test('a watch of which only the head is wanted ends with it', async (t) => {
   const signals: AbortSignal[] = [];

@@ -22,7 +22,7 @@ const keyOf = (letter: string) => ({ name: letter, secret: Buffer.alloc(32, lett
 const provider = (type: string, ...letters: string[]) => ({ [type]: { keys: letters.map(keyOf) } });
 const encrypting = (...providers: object[]): string =>
   JSON.stringify({
-    apiVersion: kubernetesDialect.encryptionConfigVersion,
+    apiVersion: kubernetesDialect.apiServerConfigVersion,
     kind: 'EncryptionConfiguration',
     resources: [{ resources: ['secrets'], providers }],
   });

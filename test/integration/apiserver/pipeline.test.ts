@@ -2,7 +2,8 @@ import { get, request } from 'node:https';
 import t from 'tap';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { AuthorizationAttributes } from '#apiserver/authorization/authorizer.js';
-import type { UserInfo } from '#apiserver/http/exchange.js';
+import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
+import { LazyAbort } from '#apiserver/http/lazy-abort.js';
 import { call, startServer } from '#test/integration/apiserver/server.js';
 
 const configmaps = '/api/v1/namespaces/default/configmaps';
@@ -302,4 +303,34 @@ t.test('hostile bodies are refused and end nothing', async (t) => {
     (await call(server, 'POST', '/api/v1/namespaces/default/pods/p/binding', { headers: {}, body: '{}' })).status,
     400,
   );
+});
+
+t.test('requests for one object make no abort signal', async (t) => {
+  const server = await startServer(t, { dependencies: { authenticator, authorizer } });
+  const made: string[] = [];
+  const send = async (method: string, url: string, body?: object, type = 'application/json') => {
+    const gone = new LazyAbort();
+    const request: ApiRequest = {
+      method,
+      url,
+      headers: { authorization: 'root', ...(body === undefined ? {} : { 'content-type': type }) },
+      body: body === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(body)),
+      remoteAddress: '127.0.0.1',
+      cancellation: gone,
+      cancel: (reason) => gone.abort(reason),
+      get signal() {
+        made.push(method);
+        return gone.signal;
+      },
+    };
+    const { status } = await server.handler(request);
+    t.ok(status < 300, `${method}: ${status}`);
+  };
+  const object = { metadata: { name: 'quiet' }, data: { a: '1' } };
+  await send('POST', configmaps, object);
+  await send('GET', `${configmaps}/quiet`);
+  await send('PUT', `${configmaps}/quiet`, { ...object, data: { a: '2' } });
+  await send('PATCH', `${configmaps}/quiet`, { data: { a: '3' } }, 'application/merge-patch+json');
+  await send('DELETE', `${configmaps}/quiet`);
+  t.same(made, []);
 });

@@ -1,6 +1,6 @@
 /** A version whose conversion is somebody else's: it takes a while, comes for many objects at once, and may fail. */
 import t, { type Test } from 'tap';
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import { schemeFor } from '#api/scheme.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';

@@ -1,7 +1,7 @@
 /** What the API server counts of its requests, under release 1.24's names and labels. */
 import { connect } from 'node:net';
 import t from 'tap';
-import { deferred } from '#apimachinery/deferred.js';
+import { deferred } from '#apimachinery/async/deferred.js';
 import type { ApiServer } from '#apiserver/apiserver.js';
 
 import { call, callHttps, startServer } from '#test/integration/apiserver/server.js';

@@ -2,7 +2,7 @@ import { request } from 'node:https';
 import { connect } from 'node:tls';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import { createSelfSigned } from '#daemon/pki/self-signed.js';
+import { createSelfSigned } from '#pki/self-signed.js';
 import { call, callHttps, startServer } from '#test/integration/apiserver/server.js';
 
 const configMap = (name: string, data: Record<string, string> = {}) => ({

@@ -247,7 +247,9 @@ t.test('eviction asks the disruption budget', async (t) => {
   const labels = { app: 'x' };
   for (const name of ['a', 'b']) {
     const made = (await create(t, server, pods, pod(name, { metadata: { labels } }))).json;
-    await call(server, 'PUT', `${pods}/${name}/status`, { body: { ...made, status: { phase: 'Running' } } });
+    // Those that are not ready cost a budget nothing.
+    const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+    await call(server, 'PUT', `${pods}/${name}/status`, { body: { ...made, status } });
   }
   const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
   const spec = { minAvailable: 1, selector: { matchLabels: labels } };

@@ -12,7 +12,7 @@ import type { User } from '#client/kubeconfig/file.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { Connection } from '#client/rest/connection.js';
 import type { RestClient } from '#client/rest/rest-client.js';
-import { createAuthority, issueCertificate } from '#daemon/pki/certificate.js';
+import { createAuthority, issueCertificate } from '#pki/certificate.js';
 import { startApi } from '#test/integration/daemons/api.js';
 
 t.setTimeout(120_000);

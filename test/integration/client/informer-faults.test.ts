@@ -2,6 +2,7 @@
  * Informers of a real API server over a real etcd: the server is killed, restarted and cut off, etcd too, history is compacted, and
  * objects change meanwhile. Afterwards the caches hold exactly what etcd holds, and the handlers saw an orderly story.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -14,13 +15,13 @@ import { configmaps } from '#api/core/v1/resources.gen.js';
 import type { ConfigMap } from '#api/core/v1/types.gen.js';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { keyOf } from '#apimachinery/object-key.js';
 import { staticTls, staticToken } from '#client/http/credentials.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
-import { objectKey } from '#client/informer/store.js';
 import { Connection } from '#client/rest/connection.js';
 import { listening } from '#client/testing/tls-server.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
-import { generateRsaKey, privateKeyToPem, publicKeyToPem } from '#daemon/pki/keys.js';
+import { generateRsaKey, privateKeyToPem, publicKeyToPem } from '#pki/keys.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { encodeStored } from '#storage/layout.js';
 import { prefixEnd, type Store } from '#storage/store.js';
@@ -139,19 +140,19 @@ function checker() {
     problems,
     handler: {
       onAdd(object: ConfigMap) {
-        if (known.has(objectKey(object))) problems.push(`added twice: ${objectKey(object)}`);
-        known.set(objectKey(object), object);
+        if (known.has(keyOf(object))) problems.push(`added twice: ${keyOf(object)}`);
+        known.set(keyOf(object), object);
       },
       onUpdate(object: ConfigMap, old: ConfigMap) {
-        const last = known.get(objectKey(object));
-        if (last !== old) problems.push(`old is not the last one: ${objectKey(object)}`);
+        const last = known.get(keyOf(object));
+        if (last !== old) problems.push(`old is not the last one: ${keyOf(object)}`);
         if (BigInt(object.metadata.resourceVersion ?? 0) <= BigInt(old.metadata.resourceVersion ?? 0)) {
-          problems.push(`went back: ${objectKey(object)}`);
+          problems.push(`went back: ${keyOf(object)}`);
         }
-        known.set(objectKey(object), object);
+        known.set(keyOf(object), object);
       },
       onDelete(object: ConfigMap) {
-        if (!known.delete(objectKey(object))) problems.push(`deleted without being known: ${objectKey(object)}`);
+        if (!known.delete(keyOf(object))) problems.push(`deleted without being known: ${keyOf(object)}`);
       },
     },
   };
@@ -230,7 +231,7 @@ t.test('whatever happens to server, network and history, caches converge to what
   const converged = async (when: string) => {
     const wanted = await inEtcd();
     const cached = (list: readonly ConfigMap[]) =>
-      print(list.map((object) => [objectKey(object), object.metadata.resourceVersion ?? '']));
+      print(list.map((object) => [keyOf(object), object.metadata.resourceVersion ?? '']));
     const behind = () => informers.filter(({ informer }) => cached(informer.list()) !== wanted);
     for (const end = clock.monotonic() + patienceMs; behind().length > 0 && clock.monotonic() < end; ) {
       await clock.sleep(20);

@@ -1,6 +1,5 @@
 /** All controllers against a real API server (in process, store in memory). */
-import { Registry } from 'prom-client';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { deployments, replicasets } from '#api/apps/v1/resources.gen.js';
 import type { Deployment } from '#api/apps/v1/types.gen.js';
 import {
@@ -12,68 +11,11 @@ import {
   serviceaccounts,
   services,
 } from '#api/core/v1/resources.gen.js';
-import type { Pod } from '#api/core/v1/types.gen.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
-import { formatTime, realClock } from '#apimachinery/clock.js';
-import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import { isNotFound } from '#apimachinery/errors/status.js';
-import type { Client } from '#client/client.js';
-import { ApiEventRecorder } from '#client/events/recorder.js';
-import { InProcessTransport } from '#client/rest/in-process-transport.js';
-import { RestClient } from '#client/rest/rest-client.js';
-import { ControllerManager } from '#controllers/manager.js';
-import { controllerManagerValues } from '#controllers/options/options.js';
-import { silentLogger as log } from '#daemon/log/logger.js';
-import { startServer } from '#test/integration/apiserver/server.js';
+import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { runPods, startCluster, until } from '#test/integration/controllers/cluster.js';
 
-const clock = realClock;
-const random = Math.random;
 const labels = { app: 'web' };
-
-async function startCluster(t: Test, dialect: Dialect): Promise<Client> {
-  const api = await startServer(t, { dialect });
-  const user = { name: 'tester', groups: [dialect.groups.masters] };
-  const client = new RestClient({ transport: new InProcessTransport({ handler: api.handler, user }), dialect, clock });
-  const recorder = new ApiEventRecorder({ client, source: { component: 'test' }, clock, random, log });
-  const manager = new ControllerManager(controllerManagerValues(dialect, { 'leader-elect': false }), {
-    client,
-    dialect,
-    clock,
-    random,
-    log,
-    events: recorder,
-    metrics: new Registry(),
-    rootCA: 'the root CA',
-  });
-  const stop = new AbortController();
-  const running = manager.start(stop.signal);
-  t.teardown(async () => {
-    stop.abort();
-    await running;
-    await manager.close();
-    await recorder.close();
-    await client.close();
-  });
-  await manager.ready();
-  return client;
-}
-
-/** Asks until the answer is as wanted. */
-async function until<T>(what: string, ask: () => Promise<T>, wanted: (answer: T) => boolean): Promise<T> {
-  let last: unknown;
-  for (const deadline = clock.monotonic() + 20_000; clock.monotonic() < deadline; ) {
-    try {
-      const answer = await ask();
-      if (wanted(answer)) return answer;
-      last = answer;
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      last = error;
-    }
-    await clock.sleep(20);
-  }
-  throw new Error(`never: ${what}; last: ${JSON.stringify(last)}`);
-}
 
 function deployment(replicas: number, image: string): Deployment {
   return {
@@ -86,60 +28,9 @@ function deployment(replicas: number, image: string): Deployment {
   };
 }
 
-/** Does a node agent's part: binds and runs what waits, and ends what is deleted. */
-function runPods(t: Test, client: Client): void {
-  const stop = new AbortController();
-  let nextIP = 1;
-  const attend = async (pod: Pod) => {
-    const { name = '', namespace = '' } = pod.metadata;
-    const resource = client.resource(pods);
-    if (pod.metadata.deletionTimestamp !== undefined) {
-      if ((pod.metadata.deletionGracePeriodSeconds ?? 0) > 0)
-        await resource.delete(name, { namespace, gracePeriodSeconds: 0 });
-      return;
-    }
-    if ((pod.spec.nodeName ?? '') === '') {
-      await resource.createSubresource(
-        name,
-        'binding',
-        { metadata: { name }, target: { kind: 'Node', name: 'n1' } },
-        { namespace },
-      );
-      return;
-    }
-    if (pod.status?.phase !== 'Pending') return;
-    const podIP = `10.1.0.${nextIP++}`;
-    const lastTransitionTime = formatTime(clock.now());
-    await resource.patch(
-      name,
-      {
-        status: {
-          phase: 'Running',
-          podIP,
-          podIPs: [{ ip: podIP }],
-          conditions: [{ type: 'Ready', status: 'True', lastTransitionTime }],
-        },
-      },
-      { type: 'strategic', namespace, subresource: 'status' },
-    );
-  };
-  const watching = (async () => {
-    for await (const { type, object } of client.resource(pods).watch({ signal: stop.signal })) {
-      if (type === 'DELETED' || type === 'BOOKMARK') continue;
-      await attend(object).catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
-    }
-  })();
-  t.teardown(async () => {
-    stop.abort();
-    await watching;
-  });
-}
-
 for (const dialect of [orchDialect, kubernetesDialect]) {
   t.test(`the life of a deployment and its namespace, ${dialect.name}`, async (t) => {
-    const client = await startCluster(t, dialect);
+    const client = await startCluster(t, { dialect });
     const namespace = 'shop';
     const podsNow = async () => (await client.resource(pods).list({ namespace })).items;
     await client

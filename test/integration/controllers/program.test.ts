@@ -14,7 +14,7 @@ import { isNotFound } from '#apimachinery/errors/status.js';
 import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
-import { createSelfSigned } from '#daemon/pki/self-signed.js';
+import { createSelfSigned } from '#pki/self-signed.js';
 import { startServer } from '#test/integration/apiserver/server.js';
 
 const main = fileURLToPath(import.meta.resolve('#cmd/orch-controller-manager/main.js'));

@@ -9,7 +9,7 @@ import { connect } from 'node:tls';
 import t from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
-import { createSelfSigned } from '#daemon/pki/self-signed.js';
+import { createSelfSigned } from '#pki/self-signed.js';
 import { startApi, until } from '#test/integration/daemons/api.js';
 
 t.setTimeout(120_000);

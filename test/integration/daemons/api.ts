@@ -7,18 +7,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
-import { realClock as clock } from '#apimachinery/clock.js';
+import { type Clock, realClock as clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { CompleteApiServer } from '#apiserver/complete-api-server.js';
 import { buildApiServer } from '#apiserver/config.js';
-import { apiServerOptions } from '#apiserver/options/api-server-options.js';
+import { apiServerOptions } from '#apiserver/options/options.js';
 import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { parseOptions } from '#daemon/options/parse.js';
-import { generateRsaKey, privateKeyToPem, publicKeyToPem } from '#daemon/pki/keys.js';
+import { generateRsaKey, privateKeyToPem, publicKeyToPem } from '#pki/keys.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import type { Store } from '#storage/store.js';
 
@@ -43,6 +43,8 @@ export interface ApiOptions {
   readonly mode?: string;
   /** In memory unless told. */
   readonly store?: Store;
+  /** Of the API server; the real one unless told. */
+  readonly clock?: Clock;
   /** More options of the API server. */
   readonly args?: readonly string[];
 }
@@ -73,7 +75,7 @@ export async function startApi(t: Test, options: ApiOptions): Promise<DaemonTest
   const api = await buildApiServer({
     values: parsed.values,
     dialect,
-    clock,
+    clock: options.clock ?? clock,
     log,
     random: Math.random,
     store,

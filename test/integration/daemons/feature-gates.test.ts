@@ -1,6 +1,6 @@
 /** The feature gates against the specification. */
 import t from 'tap';
-import { apiGates } from '#api/strategy/feature-gates.js';
+import { apiGates } from '#api/api-gates.js';
 import { type FeatureGate, featureGateTable } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates, featureGateRules, idleGateWarnings } from '#daemon/options/groups/feature-gates.js';
 import { nodeAgentGates } from '#nodeagent/options/gates.js';

@@ -1,8 +1,8 @@
 /** A daemon that does nothing but write while it leads: each object names the process and the term. */
 import { configmaps } from '#api/core/v1/resources.gen.js';
-import { createControlLoop } from '#client/control-loop/control-loop.js';
-import { LeaderLoop } from '#client/control-loop/leader-loop.js';
-import { type ControlLoopOptionTable, controlLoopOptions, controlLoopRules } from '#client/control-loop/options.js';
+import { createControlLoop } from '#control-loop/control-loop.js';
+import { LeaderLoop } from '#control-loop/leader-loop.js';
+import { type ControlLoopOptionTable, controlLoopOptions, controlLoopRules } from '#control-loop/options.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { type Program, run } from '#daemon/run.js';
 

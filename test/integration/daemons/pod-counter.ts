@@ -1,10 +1,10 @@
 import { nodes, pods } from '#api/core/v1/resources.gen.js';
-import { createControlLoop, type LoopDependencies } from '#client/control-loop/control-loop.js';
-import { LeaderLoop } from '#client/control-loop/leader-loop.js';
-import { type ControlLoopOptionTable, controlLoopOptions, controlLoopRules } from '#client/control-loop/options.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { WorkQueue } from '#client/workqueue/queue.js';
 import { runWorkers } from '#client/workqueue/workers.js';
+import { createControlLoop, type LoopDependencies } from '#control-loop/control-loop.js';
+import { LeaderLoop } from '#control-loop/leader-loop.js';
+import { type ControlLoopOptionTable, controlLoopOptions, controlLoopRules } from '#control-loop/options.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { type Program, type ProgramContext, run } from '#daemon/run.js';
 

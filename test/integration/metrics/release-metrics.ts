@@ -88,6 +88,7 @@ etcd_request_duration_seconds histogram ALPHA operation type
 *_apiserver_clusterip_allocator_allocation_errors_total counter ALPHA cidr
 *_apiserver_clusterip_allocator_allocation_total counter ALPHA cidr
 *_apiserver_clusterip_allocator_available_ips gauge ALPHA cidr
+serviceaccount_legacy_tokens_total counter ALPHA
 watch_cache_capacity gauge ALPHA resource`),
 ];
 

@@ -3,8 +3,8 @@ import {
   mutatingWebhookConfigurationStrategy,
   validatingWebhookConfigurationStrategy,
 } from '#api/admissionregistration/v1/webhook/strategy.js';
-import { checkRules, checkUpdateRules, type RuleRow } from '#api/strategy/rule-table.js';
-import type { Draft } from '#api/strategy/strategy-table.js';
+import { checkRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
+import type { Draft } from '#api/testing/strategy-table.js';
 
 const rule = { operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] };
 const webhook = {

@@ -7,7 +7,7 @@ export const declaration = defineTypes({
   types: {
     ValidatingWebhook: message('A webhook that may refuse requests.', {
       ...common,
-      objectSelector: pointer(10, 'meta.v1.LabelSelector', 'Labels of matching objects, before or after the change. Default: all. Users can dodge it by setting labels.'),
+      objectSelector: pointer(10, 'meta.v1.LabelSelector', { default: {} }, 'Labels of matching objects, before or after the change. Default: all. Users can dodge it by setting labels.'),
     }),
     ValidatingWebhookConfiguration: object('Webhooks that may refuse requests.', {
       webhooks: optional(2, 'ValidatingWebhook[]', { protoName: 'Webhooks', patchMergeKey: 'name' }, 'The webhooks.'),

@@ -1,4 +1,7 @@
-import { bareKind, defineTypes, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
+import { declaration as webhooks } from '#api/admissionregistration/v1/shared.js';
+import { bareKind, condition, defineTypes, message, object, optional, pointer, required, shaped } from '#apimachinery/schema/language.js';
+
+const { ServiceReference, WebhookClientConfig } = webhooks.types;
 
 export const declaration = defineTypes({
   types: {
@@ -32,13 +35,7 @@ export const declaration = defineTypes({
       spec: required(2, 'CustomResourceDefinitionSpec', 'What the object is meant to be.'),
       status: optional(3, 'CustomResourceDefinitionStatus', 'What was last observed of the object. Written by the system, never by users.'),
     }),
-    CustomResourceDefinitionCondition: message("One aspect of a definition's state.", {
-      type: required(1, 'string', { enum: 'CustomResourceDefinitionConditionType' }, 'Aspect that the condition describes.'),
-      status: required(2, 'string', { enum: 'ConditionStatus' }, 'Whether the condition holds: `True`, `False` or `Unknown`.'),
-      lastTransitionTime: optional(3, 'meta.v1.Time', 'When the status last changed.'),
-      reason: optional(4, 'string', 'One CamelCase word on why the status last changed, for programs.'),
-      message: optional(5, 'string', 'Details of the last change of the status, for people.'),
-    }),
+    CustomResourceDefinitionCondition: condition("One aspect of a definition's state.", { type: { enum: 'CustomResourceDefinitionConditionType' }, status: { enum: 'ConditionStatus' } }),
     CustomResourceDefinitionNames: message('Names of a kind and its resource.', {
       plural: required(1, 'string', 'Plural name of the resource, as in URLs; lower case.'),
       singular: optional(2, 'string', 'Singular name; lower case. Default: the kind in lower case.'),
@@ -52,7 +49,7 @@ export const declaration = defineTypes({
       names: required(3, 'CustomResourceDefinitionNames', 'Names of the kind and its resource.'),
       scope: required(4, 'string', { enum: 'ResourceScope' }, '`Namespaced` or `Cluster`. Cannot be changed.'),
       versions: required(7, 'CustomResourceDefinitionVersion[]', 'Versions of the kind. Exactly one is stored.'),
-      conversion: pointer(9, 'CustomResourceConversion', 'How objects are converted between versions.'),
+      conversion: pointer(9, 'CustomResourceConversion', { default: { strategy: 'None' } }, 'How objects are converted between versions.'),
       preserveUnknownFields: optional(10, 'bool', 'Keeps fields that the schema does not know. Must be false; the schema says it in single places.'),
     }),
     CustomResourceDefinitionStatus: message('What was last observed of a definition.', {
@@ -87,9 +84,7 @@ export const declaration = defineTypes({
       description: optional(1, 'string', 'What is there.'),
       url: optional(2, 'string', 'Address of it.'),
     }),
-    JSON: message('Any JSON value.', {
-      '~raw': required(1, 'bytes'),
-    }),
+    JSON: shaped('rawJSON', 'Any JSON value.', { '~raw': required(1, 'bytes') }, 'unknown'),
     JSONSchemaProps: message('A schema of a JSON value.', {
       id: optional(1, 'string', 'Not allowed.'),
       $schema: optional(2, 'string', { protoName: 'schema' }, 'Not used.'),
@@ -136,33 +131,24 @@ export const declaration = defineTypes({
       'x-orch-map-type': pointer(43, 'string', { protoName: 'xOrchMapType' }, 'How objects are merged: `granular` member by member, `atomic` as a whole. Default `granular`.'),
       'x-orch-validations': optional(44, 'ValidationRule[]', { protoName: 'xOrchValidations', patchMergeKey: 'rule' }, 'Rules that the value must meet, in the expression language CEL.'),
     }),
-    JSONSchemaPropsOrArray: message('A schema, or a list of schemas.', {
+    JSONSchemaPropsOrArray: shaped('schemaOrArray', 'A schema, or a list of schemas.', {
       '~schema': required(1, 'JSONSchemaProps', { pointer: true }),
       '~jSONSchemas': required(2, 'JSONSchemaProps[]'),
     }),
-    JSONSchemaPropsOrBool: message('A schema, or whether anything is allowed.', {
+    JSONSchemaPropsOrBool: shaped('schemaOrBool', 'A schema, or whether anything is allowed.', {
       '~allows': required(1, 'bool'),
       '~schema': required(2, 'JSONSchemaProps', { pointer: true }),
     }),
-    JSONSchemaPropsOrStringArray: message('A schema, or a list of names.', {
+    JSONSchemaPropsOrStringArray: shaped('schemaOrStringArray', 'A schema, or a list of names.', {
       '~schema': required(1, 'JSONSchemaProps', { pointer: true }),
       '~property': required(2, 'string[]'),
     }),
-    ServiceReference: message('A service that a webhook is reached at.', {
-      namespace: required(1, 'string', 'Namespace of the service.'),
-      name: required(2, 'string', 'Name of the service.'),
-      path: pointer(3, 'string', 'Path of the URL. Default: none.'),
-      port: pointer(4, 'int32', 'Port of the service. Default 443.'),
-    }),
+    ServiceReference,
     ValidationRule: message('A rule that a value must meet.', {
       rule: required(1, 'string', 'Expression in CEL that gives true for valid values; `self` is the value, `oldSelf` the one before the change.'),
       message: optional(2, 'string', 'What to say when it does not hold. Default: the rule itself.'),
     }),
-    WebhookClientConfig: message('How to reach a webhook. Either a URL or a service.', {
-      url: pointer(3, 'string', 'URL of the webhook; `https`, without user, query and fragment.'),
-      service: pointer(1, 'ServiceReference', 'A service of the cluster.'),
-      caBundle: optional(2, 'bytes', "Certificates in PEM, in base64, that the webhook's own is verified with. Default: those of the API server's system."),
-    }),
+    WebhookClientConfig,
     WebhookConversion: message('A webhook that converts objects.', {
       clientConfig: pointer(2, 'WebhookClientConfig', 'How to reach the webhook.'),
       conversionReviewVersions: required(3, 'string[]', 'Versions of the review that the webhook understands, the preferred one first. Required.'),

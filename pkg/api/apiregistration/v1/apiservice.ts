@@ -1,4 +1,4 @@
-import { defineTypes, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
+import { condition, defineTypes, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
   types: {
@@ -6,21 +6,15 @@ export const declaration = defineTypes({
       spec: optional(2, 'APIServiceSpec', 'What the object is meant to be.'),
       status: optional(3, 'APIServiceStatus', 'What was last observed of the object. Written by the system, never by users.'),
     }),
-    APIServiceCondition: message("One aspect of an APIService's state.", {
-      type: required(1, 'string', { enum: 'APIServiceConditionType' }, 'Aspect that the condition describes.'),
-      status: required(2, 'string', { enum: 'ConditionStatus' }, 'Whether the condition holds: `True`, `False` or `Unknown`.'),
-      lastTransitionTime: optional(3, 'meta.v1.Time', 'When the status last changed.'),
-      reason: optional(4, 'string', 'One CamelCase word on why the status last changed, for programs.'),
-      message: optional(5, 'string', 'Details of the last change of the status, for people.'),
-    }),
+    APIServiceCondition: condition("One aspect of an APIService's state.", { type: { enum: 'APIServiceConditionType' }, status: { enum: 'ConditionStatus' } }),
     APIServiceSpec: message('Who serves a version of a group.', {
       service: pointer(1, 'ServiceReference', 'Service of that server. Unset: this server itself.'),
       group: optional(2, 'string', 'Name of the group. The object is named `<version>.<group>`.'),
       version: optional(3, 'string', 'Name of the version.'),
-      insecureSkipTLSVerify: optional(4, 'bool', 'Does not verify the certificate of that server. Default false; not together with `caBundle`.'),
+      insecureSkipTLSVerify: optional(4, 'bool', { excludes: ['caBundle'] }, 'Does not verify the certificate of that server. Default false.'),
       caBundle: optional(5, 'bytes', { listType: 'atomic' }, "Certificates in PEM, in base64, that the server's own is verified with. Default: those of this server's system."),
-      groupPriorityMinimum: required(7, 'int32', 'Rank of the group among groups, 1 to 20000; higher comes first. The highest of its versions counts.'),
-      versionPriority: required(8, 'int32', 'Rank of the version within the group, 1 to 1000; higher comes first, then the more stable and newer version.'),
+      groupPriorityMinimum: required(7, 'int32', { minimum: 1, maximum: 20_000 }, 'Rank of the group among groups; higher comes first. The highest of its versions counts.'),
+      versionPriority: required(8, 'int32', { minimum: 1, maximum: 1_000 }, 'Rank of the version within the group; higher comes first, then the more stable and newer version.'),
     }),
     APIServiceStatus: message('What was last observed of an APIService.', {
       conditions: optional(1, 'APIServiceCondition[]', { patchMergeKey: 'type' }, 'Latest observations of single aspects of the state, one per condition type.'),
@@ -28,7 +22,7 @@ export const declaration = defineTypes({
     ServiceReference: message('A service that a server is reached at.', {
       namespace: optional(1, 'string', 'Namespace of the service.'),
       name: optional(2, 'string', 'Name of the service.'),
-      port: pointer(3, 'int32', 'Port of the service, with HTTPS. Default 443.'),
+      port: pointer(3, 'int32', { minimum: 1, maximum: 65535, default: 443 }, 'Port of the service, with HTTPS.'),
     }),
   },
   enums: {

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { apiServiceStrategy } from '#api/apiregistration/v1/apiservice/strategy.js';
-import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/strategy/rule-table.js';
-import type { Draft } from '#api/strategy/strategy-table.js';
+import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
+import type { Draft } from '#api/testing/strategy-table.js';
 
 t.test('local API services', (t) => {
   const base: Draft = {

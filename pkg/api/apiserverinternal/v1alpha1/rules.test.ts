@@ -1,7 +1,7 @@
 import t from 'tap';
 import { storageVersionStrategy } from '#api/apiserverinternal/v1alpha1/storageversion/strategy.js';
-import { checkRules, checkStatusRules, type RuleRow } from '#api/strategy/rule-table.js';
-import type { Draft } from '#api/strategy/strategy-table.js';
+import { checkRules, checkStatusRules, type RuleRow } from '#api/testing/rule-table.js';
+import type { Draft } from '#api/testing/strategy-table.js';
 
 t.test('storage versions', (t) => {
   const base: Draft = { metadata: { name: 'apps.deployments' }, spec: {}, status: {} };

@@ -1,4 +1,4 @@
-import { defineTypes, message, object, optional, pointer, required, wide } from '#apimachinery/schema/language.js';
+import { condition, defineTypes, message, object, optional, pointer, required, wide } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
   types: {
@@ -6,30 +6,24 @@ export const declaration = defineTypes({
       spec: optional(2, 'DaemonSetSpec', 'What the object is meant to be.'),
       status: optional(3, 'DaemonSetStatus', 'What was last observed of the object. Written by the system, never by users.'),
     }),
-    DaemonSetCondition: message("One aspect of a DaemonSet's state.", {
-      type: required(1, 'string', 'Aspect that the condition describes.'),
-      status: required(2, 'string', 'Whether the condition holds: `True`, `False` or `Unknown`.'),
-      lastTransitionTime: optional(3, 'meta.v1.Time', 'When the status last changed.'),
-      reason: optional(4, 'string', 'One CamelCase word on why the status last changed, for programs.'),
-      message: optional(5, 'string', 'Details of the last change of the status, for people.'),
-    }),
+    DaemonSetCondition: condition("One aspect of a DaemonSet's state."),
     DaemonSetSpec: message('What a DaemonSet runs, and how it is updated.', {
-      selector: required(1, 'meta.v1.LabelSelector', { pointer: true }, 'Labels of the pods that count. Must match those of the template; cannot be changed.'),
+      selector: required(1, 'meta.v1.LabelSelector', { immutable: true, pointer: true }, 'Labels of the pods that count. Must match those of the template; cannot be changed.'),
       template: required(2, 'core.v1.PodTemplateSpec', 'The pod to run on each node. Its restart policy must be `Always`.'),
       updateStrategy: optional(3, 'DaemonSetUpdateStrategy', 'How pods are replaced when the template changes.'),
-      minReadySeconds: optional(4, 'int32', 'Seconds that a pod must be ready without a container failing before it counts as available. Default 0.'),
-      revisionHistoryLimit: pointer(6, 'int32', 'Old revisions to keep for a rollback. Default 10.'),
+      minReadySeconds: optional(4, 'int32', { minimum: 0 }, 'Seconds that a pod must be ready without a container failing before it counts as available. Default 0.'),
+      revisionHistoryLimit: pointer(6, 'int32', { minimum: 0, default: 10 }, 'Old revisions to keep for a rollback.'),
     }),
     DaemonSetStatus: message('What was last observed of a DaemonSet.', {
-      currentNumberScheduled: required(1, 'int32', 'Nodes that run the pod and should.'),
-      numberMisscheduled: required(2, 'int32', 'Nodes that run the pod and should not.'),
-      desiredNumberScheduled: required(3, 'int32', 'Nodes that should run the pod.'),
-      numberReady: required(4, 'int32', 'Nodes that should run the pod and have a ready one.'),
-      observedGeneration: optional(5, 'int64', 'Generation of the spec that this status describes.'),
-      updatedNumberScheduled: optional(6, 'int32', 'Nodes whose pod is up to date.'),
-      numberAvailable: optional(7, 'int32', 'Nodes whose pod has been ready for `minReadySeconds`.'),
-      numberUnavailable: optional(8, 'int32', 'Nodes that should run the pod and have no available one.'),
-      collisionCount: pointer(9, 'int32', 'Hash collisions so far, which go into the names of revisions.'),
+      currentNumberScheduled: required(1, 'int32', { minimum: 0 }, 'Nodes that run the pod and should.'),
+      numberMisscheduled: required(2, 'int32', { minimum: 0 }, 'Nodes that run the pod and should not.'),
+      desiredNumberScheduled: required(3, 'int32', { minimum: 0 }, 'Nodes that should run the pod.'),
+      numberReady: required(4, 'int32', { minimum: 0 }, 'Nodes that should run the pod and have a ready one.'),
+      observedGeneration: optional(5, 'int64', { minimum: 0 }, 'Generation of the spec that this status describes.'),
+      updatedNumberScheduled: optional(6, 'int32', { minimum: 0 }, 'Nodes whose pod is up to date.'),
+      numberAvailable: optional(7, 'int32', { minimum: 0 }, 'Nodes whose pod has been ready for `minReadySeconds`.'),
+      numberUnavailable: optional(8, 'int32', { minimum: 0 }, 'Nodes that should run the pod and have no available one.'),
+      collisionCount: pointer(9, 'int32', { minimum: 0 }, 'Hash collisions so far, which go into the names of revisions.'),
       conditions: optional(10, 'DaemonSetCondition[]', { patchMergeKey: 'type' }, 'Latest observations of single aspects of the state, one per condition type.'),
     }),
     DaemonSetUpdateStrategy: message('How the pods of a DaemonSet are replaced.', {

@@ -1,4 +1,7 @@
-import { defineTypes, message, object, optional, pointer, required, scale, wide } from '#apimachinery/schema/language.js';
+import { declaration as replicationControllers } from '#api/core/v1/replicationcontroller.js';
+import { condition, defineTypes, message, object, optional, required, scale, wide } from '#apimachinery/schema/language.js';
+
+const { types: controllers } = replicationControllers;
 
 export const declaration = defineTypes({
   types: {
@@ -6,25 +9,14 @@ export const declaration = defineTypes({
       spec: optional(2, 'ReplicaSetSpec', 'What the object is meant to be.'),
       status: optional(3, 'ReplicaSetStatus', 'What was last observed of the object. Written by the system, never by users.'),
     }),
-    ReplicaSetCondition: message("One aspect of a ReplicaSet's state.", {
-      type: required(1, 'string', { enum: 'ReplicaSetConditionType' }, 'Aspect that the condition describes.'),
-      status: required(2, 'string', 'Whether the condition holds: `True`, `False` or `Unknown`.'),
-      lastTransitionTime: optional(3, 'meta.v1.Time', 'When the status last changed.'),
-      reason: optional(4, 'string', 'One CamelCase word on why the status last changed, for programs.'),
-      message: optional(5, 'string', 'Details of the last change of the status, for people.'),
-    }),
+    ReplicaSetCondition: condition("One aspect of a ReplicaSet's state.", { type: { enum: 'ReplicaSetConditionType' } }),
     ReplicaSetSpec: message('What a ReplicaSet keeps running.', {
-      replicas: pointer(1, 'int32', 'Number of pods wanted. Default 1.'),
-      minReadySeconds: optional(4, 'int32', 'Seconds that a pod must be ready without a container failing before it counts as available. Default 0.'),
-      selector: required(2, 'meta.v1.LabelSelector', { pointer: true }, 'Labels of the pods that count. Must match those of the template; cannot be changed.'),
+      ...controllers.ReplicationControllerSpec.fields,
+      selector: required(2, 'meta.v1.LabelSelector', { immutable: true, pointer: true }, 'Labels of the pods that count. Must match those of the template; cannot be changed.'),
       template: optional(3, 'core.v1.PodTemplateSpec', 'The pods to make when there are too few.'),
     }),
     ReplicaSetStatus: message('What was last observed of a ReplicaSet.', {
-      replicas: required(1, 'int32', 'Number of pods.'),
-      fullyLabeledReplicas: optional(2, 'int32', 'Pods that have all labels of the template.'),
-      readyReplicas: optional(4, 'int32', 'Pods that are ready.'),
-      availableReplicas: optional(5, 'int32', 'Pods that have been ready for `minReadySeconds`.'),
-      observedGeneration: optional(3, 'int64', 'Generation of the spec that this status describes.'),
+      ...controllers.ReplicationControllerStatus.fields,
       conditions: optional(6, 'ReplicaSetCondition[]', { patchMergeKey: 'type' }, 'Latest observations of single aspects of the state, one per condition type.'),
     }),
   },

@@ -4,8 +4,8 @@ import { daemonSetStrategy } from '#api/apps/v1/daemonset/strategy.js';
 import { deploymentStrategy } from '#api/apps/v1/deployment/strategy.js';
 import { replicaSetStrategy } from '#api/apps/v1/replicaset/strategy.js';
 import { statefulSetStrategy } from '#api/apps/v1/statefulset/strategy.js';
-import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/strategy/rule-table.js';
-import type { Draft } from '#api/strategy/strategy-table.js';
+import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
+import type { Draft } from '#api/testing/strategy-table.js';
 
 t.test('deployments', (t) => {
   const base: Draft = {

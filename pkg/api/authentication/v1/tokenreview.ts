@@ -1,4 +1,4 @@
-import { defineTypes, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
+import { defineTypes, message, object, optional, pointer, required, shaped } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
   types: {
@@ -8,7 +8,7 @@ export const declaration = defineTypes({
       name: optional(3, 'string', 'Name of the object.'),
       uid: optional(4, 'string', { protoName: 'uID' }, 'Identity of the object.'),
     }),
-    ExtraValue: message('Values of a fact about a user.', {
+    ExtraValue: shaped('bareList', 'Values of a fact about a user.', {
       items: required(1, 'string[]', 'The values.'),
     }),
     TokenRequest: object("Asks for a token of a service account. Posted to the account's `token` subresource.", {

@@ -1,4 +1,4 @@
-import { defineTypes, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
+import { defineTypes, object, optional, pointer, required, union } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
   types: {
@@ -6,7 +6,7 @@ export const declaration = defineTypes({
       spec: required(2, 'SelfSubjectAccessReviewSpec', 'What the user wants to do.'),
       status: optional(3, 'SubjectAccessReviewStatus', 'What was last observed of the object. Written by the system, never by users.'),
     }),
-    SelfSubjectAccessReviewSpec: message('What the asking user wants to do. Exactly one member is set.', {
+    SelfSubjectAccessReviewSpec: union('What the asking user wants to do.', {
       resourceAttributes: pointer(1, 'ResourceAttributes', 'Access to a resource.'),
       nonResourceAttributes: pointer(2, 'NonResourceAttributes', 'Access to a path outside resources.'),
     }),

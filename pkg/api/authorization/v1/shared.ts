@@ -1,8 +1,8 @@
-import { defineTypes, message, optional, pointer, required } from '#apimachinery/schema/language.js';
+import { defineTypes, message, optional, partialUnion, pointer, required, shaped } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
   types: {
-    ExtraValue: message('Values of a fact about a user.', {
+    ExtraValue: shaped('bareList', 'Values of a fact about a user.', {
       items: required(1, 'string[]', 'The values.'),
     }),
     NonResourceAttributes: message('Access to a path outside resources.', {
@@ -18,7 +18,7 @@ export const declaration = defineTypes({
       subresource: optional(6, 'string', 'Subresource. Empty: the object itself.'),
       name: optional(7, 'string', 'Name of a single object. Empty: all.'),
     }),
-    SubjectAccessReviewSpec: message('Who wants to do what. Exactly one kind of attributes is set.', {
+    SubjectAccessReviewSpec: partialUnion('Who wants to do what.', ['resourceAttributes', 'nonResourceAttributes'], {
       resourceAttributes: pointer(1, 'ResourceAttributes', 'Access to a resource.'),
       nonResourceAttributes: pointer(2, 'NonResourceAttributes', 'Access to a path outside resources.'),
       user: optional(3, 'string', 'Name of the user. A user or a group is needed.'),

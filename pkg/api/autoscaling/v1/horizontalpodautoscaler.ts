@@ -1,7 +1,17 @@
-import { atomic, defineTypes, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
+import { declaration as stable } from '#api/autoscaling/v2/horizontalpodautoscaler.js';
+import { defineTypes, message, object, optional, pointer, required, union } from '#apimachinery/schema/language.js';
+
+// What both versions have in the same form.
+const { CrossVersionObjectReference, HorizontalPodAutoscaler, HorizontalPodAutoscalerCondition, MetricStatus } = stable.types;
+const { metrics: _metrics, behavior: _behavior, ...bounds } = stable.types.HorizontalPodAutoscalerSpec.fields;
+const { HorizontalPodAutoscalerConditionType, MetricSourceType } = stable.enums;
 
 export const declaration = defineTypes({
   types: {
+    CrossVersionObjectReference,
+    HorizontalPodAutoscaler,
+    HorizontalPodAutoscalerCondition,
+    MetricStatus,
     ContainerResourceMetricSource: message('A resource use of one container of the pods.', {
       name: required(1, 'string', 'Resource: `cpu` or `memory`.'),
       targetAverageUtilization: pointer(2, 'int32', 'Use to aim at, as a percentage of the request, averaged over the pods.'),
@@ -13,11 +23,6 @@ export const declaration = defineTypes({
       currentAverageUtilization: pointer(2, 'int32', 'Use as a percentage of the request, averaged over the pods.'),
       currentAverageValue: required(3, 'resource.Quantity', 'Use averaged over the pods.'),
       container: required(4, 'string', 'Name of the container.'),
-    }),
-    CrossVersionObjectReference: atomic('A reference to an object of the same namespace.', {
-      kind: required(1, 'string', 'Kind of the object.'),
-      name: required(2, 'string', 'Name of the object.'),
-      apiVersion: optional(3, 'string', "Group and version of the object's schema."),
     }),
     ExternalMetricSource: message('A metric from outside the cluster.', {
       metricName: required(1, 'string', 'Name of the metric.'),
@@ -31,21 +36,8 @@ export const declaration = defineTypes({
       currentValue: required(3, 'resource.Quantity', 'Value of the metric.'),
       currentAverageValue: pointer(4, 'resource.Quantity', 'Value per pod.'),
     }),
-    HorizontalPodAutoscaler: object("Changes the number of a workload's pods with their load.", {
-      spec: optional(2, 'HorizontalPodAutoscalerSpec', 'What the object is meant to be.'),
-      status: optional(3, 'HorizontalPodAutoscalerStatus', 'What was last observed of the object. Written by the system, never by users.'),
-    }),
-    HorizontalPodAutoscalerCondition: message("One aspect of an autoscaler's state.", {
-      type: required(1, 'string', { enum: 'HorizontalPodAutoscalerConditionType' }, 'Aspect that the condition describes.'),
-      status: required(2, 'string', 'Whether the condition holds: `True`, `False` or `Unknown`.'),
-      lastTransitionTime: optional(3, 'meta.v1.Time', 'When the status last changed.'),
-      reason: optional(4, 'string', 'One CamelCase word on why the status last changed, for programs.'),
-      message: optional(5, 'string', 'Details of the last change of the status, for people.'),
-    }),
     HorizontalPodAutoscalerSpec: message('What an autoscaler scales, and by what.', {
-      scaleTargetRef: required(1, 'CrossVersionObjectReference', 'The workload to scale; it must have a `scale` subresource.'),
-      minReplicas: pointer(2, 'int32', 'Least number of pods. 0 needs a gate and a metric that is not of the pods themselves. Default 1.'),
-      maxReplicas: required(3, 'int32', 'Greatest number of pods; not below `minReplicas`.'),
+      ...bounds,
       targetCPUUtilizationPercentage: pointer(4, 'int32', 'CPU use to aim at, as a percentage of the request, averaged over the pods. Default 80.'),
     }),
     HorizontalPodAutoscalerStatus: message('What was last observed of an autoscaler.', {
@@ -55,21 +47,13 @@ export const declaration = defineTypes({
       desiredReplicas: required(4, 'int32', 'Number of pods that the metrics ask for.'),
       currentCPUUtilizationPercentage: pointer(5, 'int32', 'CPU use as a percentage of the request, averaged over the pods.'),
     }),
-    MetricSpec: message('A metric to scale by. The member that the type names is set.', {
-      type: required(1, 'string', { enum: 'MetricSourceType' }, '`Resource`, `ContainerResource`, `Pods`, `Object` or `External`.'),
+    MetricSpec: union('A metric to scale by.', {
+      type: required(1, 'string', { enum: 'MetricSourceType', discriminator: true }, '`Resource`, `ContainerResource`, `Pods`, `Object` or `External`.'),
       object: pointer(2, 'ObjectMetricSource', 'A metric of one object.'),
+      external: pointer(5, 'ExternalMetricSource', 'A metric from outside the cluster.'),
       pods: pointer(3, 'PodsMetricSource', 'A metric of the pods, averaged over them.'),
       resource: pointer(4, 'ResourceMetricSource', 'A resource use of the pods.'),
       containerResource: pointer(7, 'ContainerResourceMetricSource', 'A resource use of one container of the pods.'),
-      external: pointer(5, 'ExternalMetricSource', 'A metric from outside the cluster.'),
-    }),
-    MetricStatus: message('Last seen value of a metric. The member that the type names is set.', {
-      type: required(1, 'string', { enum: 'MetricSourceType' }, '`Resource`, `ContainerResource`, `Pods`, `Object` or `External`.'),
-      object: pointer(2, 'ObjectMetricStatus', 'A metric of one object.'),
-      pods: pointer(3, 'PodsMetricStatus', 'A metric of the pods, averaged over them.'),
-      resource: pointer(4, 'ResourceMetricStatus', 'A resource use of the pods.'),
-      containerResource: pointer(7, 'ContainerResourceMetricStatus', 'A resource use of one container of the pods.'),
-      external: pointer(5, 'ExternalMetricStatus', 'A metric from outside the cluster.'),
     }),
     ObjectMetricSource: message('A metric of one object.', {
       target: required(1, 'CrossVersionObjectReference', 'The object.'),
@@ -117,10 +101,7 @@ export const declaration = defineTypes({
       selector: optional(2, 'string', 'Labels of the pods, as text.'),
     }),
   },
-  enums: {
-    HorizontalPodAutoscalerConditionType: ['AbleToScale', 'ScalingActive', 'ScalingLimited'],
-    MetricSourceType: ['ContainerResource', 'External', 'Object', 'Pods', 'Resource'],
-  },
+  enums: { HorizontalPodAutoscalerConditionType, MetricSourceType },
   resources: [
     {
       resource: 'horizontalpodautoscalers',

@@ -9,7 +9,7 @@ import {
   testContext,
   updateFailures,
   withField,
-} from '#api/strategy/strategy-table.js';
+} from '#api/testing/strategy-table.js';
 
 const pod = { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] };
 const meta = { name: 'j', namespace: 'ns', uid: 'u', creationTimestamp: '2024-05-31T23:00:00Z' };

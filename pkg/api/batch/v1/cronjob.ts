@@ -9,12 +9,12 @@ export const declaration = defineTypes({
     CronJobSpec: message('What a CronJob makes, and when.', {
       schedule: required(1, 'string', 'When to run, in five cron fields: minute, hour, day of month, month, day of week; or a name such as `@hourly`.'),
       timeZone: pointer(8, 'string', { featureGate: 'CronJobTimeZone' }, 'Time zone of the schedule, by its name in the IANA database. Default: that of the controller.'),
-      startingDeadlineSeconds: pointer(2, 'int64', 'Seconds after its time within which a missed run may still start; later it is skipped. Default: no limit.'),
-      concurrencyPolicy: optional(3, 'string', { enum: 'ConcurrencyPolicy' }, 'When the previous run still goes on: `Allow` starts the next beside it, `Forbid` skips the next, `Replace` ends the previous. Default `Allow`.'),
-      suspend: pointer(4, 'bool', 'Starts no further runs; those that go on are left alone. Default false.'),
+      startingDeadlineSeconds: pointer(2, 'int64', { minimum: 0 }, 'Seconds after its time within which a missed run may still start; later it is skipped. Default: no limit.'),
+      concurrencyPolicy: optional(3, 'string', { default: 'Allow', enum: 'ConcurrencyPolicy' }, 'When the previous run still goes on: `Allow` starts the next beside it, `Forbid` skips the next, `Replace` ends the previous.'),
+      suspend: pointer(4, 'bool', { default: false }, 'Starts no further runs; those that go on are left alone.'),
       jobTemplate: required(5, 'JobTemplateSpec', 'The Job to make for each run.'),
-      successfulJobsHistoryLimit: pointer(6, 'int32', 'Finished Jobs to keep. Default 3.'),
-      failedJobsHistoryLimit: pointer(7, 'int32', 'Failed Jobs to keep. Default 1.'),
+      successfulJobsHistoryLimit: pointer(6, 'int32', { minimum: 0, default: 3 }, 'Finished Jobs to keep.'),
+      failedJobsHistoryLimit: pointer(7, 'int32', { minimum: 0, default: 1 }, 'Failed Jobs to keep.'),
     }),
     CronJobStatus: message('What was last observed of a CronJob.', {
       active: optional(1, 'core.v1.ObjectReference[]', { listType: 'atomic' }, 'Jobs that run now.'),

@@ -1,4 +1,4 @@
-import { defineTypes, message, object, optional, pointer, required, wide } from '#apimachinery/schema/language.js';
+import { condition, defineTypes, message, object, optional, pointer, wide } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
   types: {
@@ -6,24 +6,23 @@ export const declaration = defineTypes({
       spec: optional(2, 'JobSpec', 'What the object is meant to be.'),
       status: optional(3, 'JobStatus', 'What was last observed of the object. Written by the system, never by users.'),
     }),
-    JobCondition: message("One aspect of a Job's state.", {
-      type: required(1, 'string', { enum: 'JobConditionType' }, 'Aspect that the condition describes.'),
-      status: required(2, 'string', 'Whether the condition holds: `True`, `False` or `Unknown`.'),
-      lastProbeTime: optional(3, 'meta.v1.Time', 'When the condition was last checked.'),
-      lastTransitionTime: optional(4, 'meta.v1.Time', 'When the status last changed.'),
-      reason: optional(5, 'string', 'One CamelCase word on why the status last changed, for programs.'),
-      message: optional(6, 'string', 'Details of the last change of the status, for people.'),
-    }),
+    JobCondition: condition(
+      "One aspect of a Job's state.",
+      { type: { enum: 'JobConditionType' } },
+      {
+        lastProbeTime: optional(3, 'meta.v1.Time', 'When the condition was last checked.'),
+      },
+    ),
     JobStatus: message('What was last observed of a Job.', {
       conditions: optional(1, 'JobCondition[]', { patchMergeKey: 'type', listType: 'atomic' }, 'Latest observations of single aspects of the state, one per condition type.'),
       startTime: pointer(2, 'meta.v1.Time', 'When the Job started or went on after a suspension.'),
       completionTime: pointer(3, 'meta.v1.Time', 'When the Job finished with success.'),
-      active: optional(4, 'int32', 'Pods that wait or run.'),
-      succeeded: optional(5, 'int32', 'Pods that have succeeded.'),
-      failed: optional(6, 'int32', 'Pods that have failed.'),
+      active: optional(4, 'int32', { minimum: 0 }, 'Pods that wait or run.'),
+      succeeded: optional(5, 'int32', { minimum: 0 }, 'Pods that have succeeded.'),
+      failed: optional(6, 'int32', { minimum: 0 }, 'Pods that have failed.'),
       completedIndexes: optional(7, 'string', 'Numbers that have succeeded, such as `1,3-5`. Only for `Indexed`.'),
       uncountedTerminatedPods: pointer(8, 'UncountedTerminatedPods', 'Ended pods that are not in the counters yet.'),
-      ready: pointer(9, 'int32', 'Pods that are ready.'),
+      ready: pointer(9, 'int32', { minimum: 0 }, 'Pods that are ready.'),
     }),
     UncountedTerminatedPods: message('Ended pods that are not in the counters yet.', {
       succeeded: optional(1, 'string[]', { listType: 'set' }, 'Identities of pods that have succeeded.'),

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { cronJobStrategy } from '#api/batch/v1/cronjob/strategy.js';
 import { jobStrategy } from '#api/batch/v1/job/strategy.js';
-import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/strategy/rule-table.js';
-import type { Draft } from '#api/strategy/strategy-table.js';
+import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
+import type { Draft } from '#api/testing/strategy-table.js';
 
 t.test('jobs', (t) => {
   const base: Draft = {
@@ -138,7 +138,7 @@ t.test('jobs', (t) => {
     [
       'spec.template.spec.containers.0.image',
       'j',
-      'spec.template: Invalid value: {"spec":{"containers":[{"name":"c","image":"j","terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File","imagePullPolicy":"Always"}],"restartPolicy":"Never","dnsPolicy":"ClusterFirst","securityContext":{},"terminationGracePeriodSeconds":30,"schedulerName":"default-scheduler"},"metadata":{"labels":{"controller-uid":"u","job-name":"j"}}}: field is immutable',
+      'spec.template: Invalid value: {"spec":{"containers":[{"name":"c","image":"j","terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File","imagePullPolicy":"Always"}],"restartPolicy":"Never","terminationGracePeriodSeconds":30,"dnsPolicy":"ClusterFirst","securityContext":{},"schedulerName":"default-scheduler"},"metadata":{"labels":{"controller-uid":"u","job-name":"j"}}}: field is immutable',
     ],
     [
       'spec.selector',

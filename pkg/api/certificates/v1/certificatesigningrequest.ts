@@ -1,4 +1,4 @@
-import { defineTypes, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
+import { defineTypes, message, object, optional, pointer, required, shaped } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
   types: {
@@ -17,7 +17,7 @@ export const declaration = defineTypes({
     CertificateSigningRequestSpec: message('What certificate is asked for, and by whom. Cannot be changed.', {
       request: required(1, 'bytes', { listType: 'atomic' }, 'Certificate request (PKCS #10) in PEM, in base64.'),
       signerName: required(7, 'string', 'Signer that is asked, as `domain/name`.'),
-      expirationSeconds: pointer(8, 'int32', "Seconds that the certificate should be valid; the signer may give less. Minimum 600. Default: the signer's choice."),
+      expirationSeconds: pointer(8, 'int32', { minimum: 600 }, "Seconds that the certificate should be valid; the signer may give less. Minimum 600. Default: the signer's choice."),
       usages: optional(5, 'string[]', { listType: 'atomic', enum: 'KeyUsage' }, 'What the key will be used for, such as `digital signature`, `key encipherment`, `client auth` or `server auth`.'),
       username: optional(2, 'string', 'User who asks. Set by the server.'),
       uid: optional(3, 'string', 'Identity of the user who asks. Set by the server.'),
@@ -28,7 +28,7 @@ export const declaration = defineTypes({
       conditions: optional(1, 'CertificateSigningRequestCondition[]', { listMapKeys: ['type'] }, 'Decisions on the request.'),
       certificate: optional(2, 'bytes', { listType: 'atomic' }, 'The certificate with its chain in PEM, in base64. Cannot be changed once set.'),
     }),
-    ExtraValue: message('Values of a fact about a user.', {
+    ExtraValue: shaped('bareList', 'Values of a fact about a user.', {
       items: required(1, 'string[]', 'The values.'),
     }),
   },

@@ -7,10 +7,10 @@ export const declaration = defineTypes({
     }),
     LeaseSpec: message('Who holds a lease, and for how long.', {
       holderIdentity: pointer(1, 'string', 'Who holds it. Empty: nobody.'),
-      leaseDurationSeconds: pointer(2, 'int32', 'Seconds after the last renewal that others must wait before they take it. More than 0.'),
+      leaseDurationSeconds: pointer(2, 'int32', { minimum: 1 }, 'Seconds after the last renewal that others must wait before they take it. More than 0.'),
       acquireTime: pointer(3, 'meta.v1.MicroTime', 'When the holder took it.'),
       renewTime: pointer(4, 'meta.v1.MicroTime', 'When the holder last renewed it.'),
-      leaseTransitions: pointer(5, 'int32', 'How often it went from one holder to another.'),
+      leaseTransitions: pointer(5, 'int32', { minimum: 0 }, 'How often it went from one holder to another.'),
     }),
   },
   resources: [

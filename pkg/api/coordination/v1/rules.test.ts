@@ -1,7 +1,7 @@
 import t from 'tap';
 import { leaseStrategy } from '#api/coordination/v1/lease/strategy.js';
-import { checkRules, checkUpdateRules, type RuleRow } from '#api/strategy/rule-table.js';
-import type { Draft } from '#api/strategy/strategy-table.js';
+import { checkRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
+import type { Draft } from '#api/testing/strategy-table.js';
 
 t.test('leases', (t) => {
   const base: Draft = {

@@ -5,16 +5,16 @@ export const declaration = defineTypes({
     AWSElasticBlockStoreVolumeSource: message('A disk of AWS EBS, in the same zone as the node.', {
       volumeID: required(1, 'string', 'Identity of the disk at AWS.'),
       fsType: optional(2, 'string', 'File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`.'),
-      partition: optional(3, 'int32', 'Partition to mount; 0 is the whole disk. Default 0.'),
+      partition: optional(3, 'int32', { minimum: 1, maximum: 255 }, 'Partition to mount; 0 is the whole disk. Default 0.'),
       readOnly: optional(4, 'bool', 'Mounts the volume read-only. Default false.'),
     }),
     AzureDiskVolumeSource: message('An Azure data disk.', {
       diskName: required(1, 'string', 'Name of the disk in the blob storage.'),
       diskURI: required(2, 'string', 'URI of the disk in the blob storage.'),
-      cachingMode: pointer(3, 'string', { enum: 'AzureDataDiskCachingMode' }, 'Caching on the host: `None`, `ReadOnly` or `ReadWrite`. Default `ReadWrite`.'),
-      fsType: pointer(4, 'string', 'File system to mount. Default `ext4`.'),
-      readOnly: pointer(5, 'bool', 'Mounts the volume read-only. Default false.'),
-      kind: pointer(6, 'string', { enum: 'AzureDataDiskKind' }, '`Shared`: many blob disks per account. `Dedicated`: one blob disk per account. `Managed`: a managed disk. Default `Shared`.'),
+      cachingMode: pointer(3, 'string', { default: 'ReadWrite', enum: 'AzureDataDiskCachingMode' }, 'Caching on the host: `None`, `ReadOnly` or `ReadWrite`.'),
+      fsType: pointer(4, 'string', { default: 'ext4' }, 'File system to mount.'),
+      readOnly: pointer(5, 'bool', { default: false }, 'Mounts the volume read-only.'),
+      kind: pointer(6, 'string', { default: 'Shared', enum: 'AzureDataDiskKind' }, '`Shared`: many blob disks per account. `Dedicated`: one blob disk per account. `Managed`: a managed disk.'),
     }),
     AzureFileVolumeSource: message('A share of Azure File.', {
       secretName: required(1, 'string', "Secret with name and key of the storage account, in the pod's namespace."),
@@ -30,7 +30,7 @@ export const declaration = defineTypes({
     GCEPersistentDiskVolumeSource: message('A persistent disk of Google Compute Engine, in the same zone as the node.', {
       pdName: required(1, 'string', 'Name of the disk.'),
       fsType: optional(2, 'string', 'File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`.'),
-      partition: optional(3, 'int32', 'Partition to mount; 0 is the whole disk. Default 0.'),
+      partition: optional(3, 'int32', { minimum: 1, maximum: 255 }, 'Partition to mount; 0 is the whole disk. Default 0.'),
       readOnly: optional(4, 'bool', 'Mounts the volume read-only. Default false.'),
     }),
     PhotonPersistentDiskVolumeSource: message('A disk of a Photon controller.', {

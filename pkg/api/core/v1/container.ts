@@ -18,8 +18,8 @@ export const declaration = defineTypes({
       readinessProbe: pointer(11, 'Probe', { ungated: ['ProbeTerminationGracePeriod'] }, 'Checks whether the container can serve. The pod leaves its services while the check fails.'),
       startupProbe: pointer(22, 'Probe', 'Checks whether the container has started. The other probes wait until it succeeds once; the container is restarted when it fails often enough.'),
       lifecycle: pointer(12, 'Lifecycle', 'Actions right after the start and right before the stop of the container.'),
-      terminationMessagePath: optional(13, 'string', 'File in the container that holds its last words: what it writes there shows in its status when it ends, 4096 bytes at most. Default `/dev/termination-log`.'),
-      terminationMessagePolicy: optional(20, 'string', { enum: 'TerminationMessagePolicy' }, '`File` reads the termination message from its file only. `FallbackToLogsOnError` takes the end of the log when that file is empty and the container failed (80 lines or 2048 bytes at most). Default `File`.'),
+      terminationMessagePath: optional(13, 'string', { default: '/dev/termination-log' }, 'File in the container that holds its last words: what it writes there shows in its status when it ends, 4096 bytes at most.'),
+      terminationMessagePolicy: optional(20, 'string', { default: 'File', enum: 'TerminationMessagePolicy' }, '`File` reads the termination message from its file only. `FallbackToLogsOnError` takes the end of the log when that file is empty and the container failed (80 lines or 2048 bytes at most).'),
       imagePullPolicy: optional(14, 'string', { enum: 'PullPolicy' }, '`Always` asks the registry at each start, `IfNotPresent` only where the node lacks the image, `Never` never. Default `Always` for the tag `latest` or none, otherwise `IfNotPresent`.'),
       securityContext: pointer(15, 'SecurityContext', "Security settings of this container. They win over the pod's where both are set."),
       stdin: optional(16, 'bool', 'Keeps a buffer for standard input open, so that clients can attach to it. Reads meet end of file otherwise. Default false.'),
@@ -28,9 +28,9 @@ export const declaration = defineTypes({
     }),
     ContainerPort: message('A port that a container listens on.', {
       name: optional(1, 'string', 'Name that services and probes can use instead of the number. At most 15 lower case letters, digits and `-`; unique in the pod.'),
-      hostPort: optional(2, 'int32', 'Port of the node that leads here, 1 to 65535. With `hostNetwork` it must equal `containerPort`. Limits the pod to nodes where the port is free.'),
-      containerPort: required(3, 'int32', "Port on the pod's address, 1 to 65535."),
-      protocol: optional(4, 'string', { default: 'TCP', enum: 'Protocol' }, '`TCP`, `UDP` or `SCTP`. Default `TCP`.'),
+      hostPort: optional(2, 'int32', { minimum: 1, maximum: 65535 }, 'Port of the node that leads here, 1 to 65535. With `hostNetwork` it must equal `containerPort`. Limits the pod to nodes where the port is free.'),
+      containerPort: required(3, 'int32', { minimum: 1, maximum: 65535 }, "Port on the pod's address, 1 to 65535."),
+      protocol: optional(4, 'string', { default: 'TCP', defaultInSchema: true, enum: 'Protocol' }, '`TCP`, `UDP` or `SCTP`. Default `TCP`.'),
       hostIP: optional(5, 'string', 'Address of the node to bind the host port to. Default: all addresses.'),
     }),
     ResourceRequirements: message('Resources that something needs and may use at most, by resource name.', {
@@ -47,7 +47,7 @@ export const declaration = defineTypes({
       mountPath: required(3, 'string', 'Path in the container at which the volume appears. No colons.'),
       subPath: optional(4, 'string', 'Path inside the volume to mount instead of its root; relative and without `..`.'),
       mountPropagation: pointer(5, 'string', { enum: 'MountPropagationMode' }, 'Whether mounts pass between node and container: `None`; `HostToContainer`, from the node inwards; `Bidirectional`, both ways and for privileged containers only. Default `None`.'),
-      subPathExpr: optional(6, 'string', "As `subPath`, with `$(NAME)` replaced by the container's environment variables. Not together with `subPath`."),
+      subPathExpr: optional(6, 'string', { excludes: ['subPath'] }, "As `subPath`, with `$(NAME)` replaced by the container's environment variables."),
     }),
   },
   enums: {

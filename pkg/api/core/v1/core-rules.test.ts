@@ -11,7 +11,8 @@ import { secretStrategy } from '#api/core/v1/secret/strategy.js';
 import { serviceStrategy } from '#api/core/v1/service/strategy.js';
 import { serviceAccountStrategy } from '#api/core/v1/serviceaccount/strategy.js';
 import type { Namespace, ServiceAccount } from '#api/core/v1/types.gen.js';
-import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/strategy/rule-table.js';
+import type { Strategy } from '#api/strategy/strategy.js';
+import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
 import {
   created,
   createFailures,
@@ -21,8 +22,7 @@ import {
   updateFailures,
   withField,
   withGates,
-} from '#api/strategy/strategy-table.js';
-import type { Strategy } from '#api/strategy.js';
+} from '#api/testing/strategy-table.js';
 
 const metadata = { name: 'x', namespace: 'ns' };
 const base64 = (text: string): string => Buffer.from(text).toString('base64');

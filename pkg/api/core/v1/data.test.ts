@@ -10,7 +10,7 @@ import {
   testContext,
   updateFailures,
   withField,
-} from '#api/strategy/strategy-table.js';
+} from '#api/testing/strategy-table.js';
 
 const base: Draft = { metadata: { name: 'm', namespace: 'ns', creationTimestamp: '2024-05-31T23:00:00Z' } };
 type Row = [string, unknown, ...string[]];

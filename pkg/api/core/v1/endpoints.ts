@@ -10,8 +10,8 @@ export const declaration = defineTypes({
     }),
     EndpointPort: atomic('A port of endpoints.', {
       name: optional(1, 'string', 'Name of the port as in the service. May be empty only where there is a single port.'),
-      port: required(2, 'int32', 'Number of the port, 1 to 65535.'),
-      protocol: optional(3, 'string', { enum: 'Protocol' }, '`TCP`, `UDP` or `SCTP`. Default `TCP`.'),
+      port: required(2, 'int32', { minimum: 1, maximum: 65535 }, 'Number of the port, 1 to 65535.'),
+      protocol: optional(3, 'string', { default: 'TCP', enum: 'Protocol' }, '`TCP`, `UDP` or `SCTP`.'),
       appProtocol: pointer(4, 'string', 'Protocol spoken on the port, such as a registered service name or a name with a domain prefix.'),
     }),
     EndpointSubset: message('Addresses that share a set of ports. Every address serves every port.', {

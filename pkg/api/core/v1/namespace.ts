@@ -1,4 +1,4 @@
-import { defineTypes, message, object, optional, required } from '#apimachinery/schema/language.js';
+import { condition, defineTypes, message, object, optional } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
   types: {
@@ -6,13 +6,7 @@ export const declaration = defineTypes({
       spec: optional(2, 'NamespaceSpec', 'What the object is meant to be.'),
       status: optional(3, 'NamespaceStatus', 'What was last observed of the object. Written by the system, never by users.'),
     }),
-    NamespaceCondition: message("One aspect of a namespace's state, mostly of its deletion.", {
-      type: required(1, 'string', { enum: 'NamespaceConditionType' }, 'Aspect that the condition describes.'),
-      status: required(2, 'string', { enum: 'ConditionStatus' }, 'Whether the condition holds: `True`, `False` or `Unknown`.'),
-      lastTransitionTime: optional(4, 'meta.v1.Time', 'When the status last changed.'),
-      reason: optional(5, 'string', 'One CamelCase word on why the status last changed, for programs.'),
-      message: optional(6, 'string', 'Details of the last change of the status, for people.'),
-    }),
+    NamespaceCondition: condition("One aspect of a namespace's state, mostly of its deletion.", { type: { enum: 'NamespaceConditionType' }, status: { enum: 'ConditionStatus' } }, {}, 4),
     NamespaceSpec: message('What a namespace is meant to be.', {
       finalizers: optional(1, 'string[]', { enum: 'FinalizerName' }, 'Who must still clean up before the namespace can go. Changed through the `finalize` subresource only.'),
     }),

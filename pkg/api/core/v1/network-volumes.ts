@@ -1,4 +1,4 @@
-import { defineTypes, message, optional, pointer, required } from '#apimachinery/schema/language.js';
+import { defineTypes, message, optional, partialUnion, pointer, required, union } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
   types: {
@@ -10,9 +10,9 @@ export const declaration = defineTypes({
       secretRef: pointer(5, 'LocalObjectReference', "Secret with the user's key; wins over `secretFile`."),
       readOnly: optional(6, 'bool', 'Mounts the volume read-only. Default false.'),
     }),
-    FCVolumeSource: message('A disk reached over Fibre Channel. Either `targetWWNs` with `lun`, or `wwids`.', {
-      targetWWNs: optional(1, 'string[]', 'World wide names of the targets.'),
-      lun: pointer(2, 'int32', 'Number of the logical unit at the target.'),
+    FCVolumeSource: partialUnion('A disk reached over Fibre Channel.', ['targetWWNs', 'wwids'], {
+      targetWWNs: optional(1, 'string[]', 'World wide names of the targets. Only with `lun`.'),
+      lun: pointer(2, 'int32', { minimum: 0, maximum: 255 }, 'Number of the logical unit at the targets.'),
       fsType: optional(3, 'string', 'File system to mount. Default `ext4`.'),
       readOnly: optional(4, 'bool', 'Mounts the volume read-only. Default false.'),
       wwids: optional(5, 'string[]', 'World wide identifiers of the disk.'),
@@ -24,7 +24,7 @@ export const declaration = defineTypes({
       readOnly: optional(4, 'bool', 'Mounts the volume read-only. Default false.'),
       options: optional(5, 'map<string, string>', 'Further options for the driver.'),
     }),
-    FlockerVolumeSource: message('A Flocker volume. Exactly one member is set.', {
+    FlockerVolumeSource: union('A Flocker volume.', {
       datasetName: optional(1, 'string', 'Name of the dataset. Deprecated.'),
       datasetUUID: optional(2, 'string', 'Identity of the dataset.'),
     }),
@@ -36,8 +36,8 @@ export const declaration = defineTypes({
     ISCSIVolumeSource: message('A disk reached over iSCSI.', {
       targetPortal: required(1, 'string', 'Address of the target, with its port unless it is 3260.'),
       iqn: required(2, 'string', 'Qualified name of the target.'),
-      lun: required(3, 'int32', 'Number of the logical unit at the target.'),
-      iscsiInterface: optional(4, 'string', 'Name of the initiator interface. Default `default` (TCP).'),
+      lun: required(3, 'int32', { minimum: 0, maximum: 255 }, 'Number of the logical unit at the target.'),
+      iscsiInterface: optional(4, 'string', { default: 'default' }, 'Name of the initiator interface. Default `default` (TCP).'),
       fsType: optional(5, 'string', 'File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`.'),
       readOnly: optional(6, 'bool', 'Mounts the volume read-only. Default false.'),
       portals: optional(7, 'string[]', 'Further addresses of the target, for several paths.'),
@@ -68,9 +68,9 @@ export const declaration = defineTypes({
       monitors: required(1, 'string[]', 'Addresses of the Ceph monitors. At least one.'),
       image: required(2, 'string', 'Name of the image.'),
       fsType: optional(3, 'string', 'File system to mount: `ext4`, `xfs` or `ntfs`. Default `ext4`.'),
-      pool: optional(4, 'string', 'Pool of the image. Default `rbd`.'),
-      user: optional(5, 'string', 'User to act as. Default `admin`.'),
-      keyring: optional(6, 'string', 'Path on the node of the key ring. Default `/etc/ceph/keyring`.'),
+      pool: optional(4, 'string', { default: 'rbd' }, 'Pool of the image.'),
+      user: optional(5, 'string', { default: 'admin' }, 'User to act as.'),
+      keyring: optional(6, 'string', { default: '/etc/ceph/keyring' }, 'Path on the node of the key ring.'),
       secretRef: pointer(7, 'LocalObjectReference', "Secret with the user's key; wins over `keyring`."),
       readOnly: optional(8, 'bool', 'Mounts the volume read-only. Default false.'),
     }),
@@ -81,9 +81,9 @@ export const declaration = defineTypes({
       sslEnabled: optional(4, 'bool', 'Talks TLS to the gateway. Default false.'),
       protectionDomain: optional(5, 'string', 'Protection domain of the storage.'),
       storagePool: optional(6, 'string', 'Storage pool of that domain.'),
-      storageMode: optional(7, 'string', '`ThickProvisioned` or `ThinProvisioned`. Default `ThinProvisioned`.'),
+      storageMode: optional(7, 'string', { default: 'ThinProvisioned' }, '`ThickProvisioned` or `ThinProvisioned`.'),
       volumeName: optional(8, 'string', 'Name of an existing volume.'),
-      fsType: optional(9, 'string', 'File system to mount: `ext4`, `xfs` or `ntfs`. Default `xfs`.'),
+      fsType: optional(9, 'string', { default: 'xfs' }, 'File system to mount: `ext4`, `xfs` or `ntfs`.'),
       readOnly: optional(10, 'bool', 'Mounts the volume read-only. Default false.'),
     }),
     StorageOSVolumeSource: message('A StorageOS volume.', {

@@ -1,4 +1,4 @@
-import { defineTypes, message, object, optional, pointer, required, wide } from '#apimachinery/schema/language.js';
+import { condition, defineTypes, message, object, optional, pointer, required, wide } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
   types: {
@@ -24,14 +24,13 @@ export const declaration = defineTypes({
       type: required(1, 'string', { enum: 'NodeAddressType' }, '`Hostname`, `InternalIP`, `ExternalIP`, `InternalDNS` or `ExternalDNS`.'),
       address: required(2, 'string', 'The address.'),
     }),
-    NodeCondition: message("One aspect of a node's state.", {
-      type: required(1, 'string', { enum: 'NodeConditionType' }, 'Aspect that the condition describes.'),
-      status: required(2, 'string', { enum: 'ConditionStatus' }, 'Whether the condition holds: `True`, `False` or `Unknown`.'),
-      lastHeartbeatTime: optional(3, 'meta.v1.Time', 'When the condition was last reported.'),
-      lastTransitionTime: optional(4, 'meta.v1.Time', 'When the status last changed.'),
-      reason: optional(5, 'string', 'One CamelCase word on why the status last changed, for programs.'),
-      message: optional(6, 'string', 'Details of the last change of the status, for people.'),
-    }),
+    NodeCondition: condition(
+      "One aspect of a node's state.",
+      { type: { enum: 'NodeConditionType' }, status: { enum: 'ConditionStatus' } },
+      {
+        lastHeartbeatTime: optional(3, 'meta.v1.Time', 'When the condition was last reported.'),
+      },
+    ),
     NodeConfigSource: message('Where settings of the node agent come from. No longer supported. Exactly one member is set.', {
       configMap: pointer(2, 'ConfigMapNodeConfigSource', 'A ConfigMap that holds the settings.'),
     }),

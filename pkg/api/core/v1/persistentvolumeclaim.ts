@@ -1,31 +1,30 @@
-import { atomic, defineTypes, message, object, optional, pointer, required, wide } from '#apimachinery/schema/language.js';
+import { atomic, condition, defineTypes, message, object, optional, pointer, required, wide } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
   types: {
     PersistentVolumeClaim: object('A request for storage, which is bound to a PersistentVolume that fulfils it.', {
       spec: optional(2, 'PersistentVolumeClaimSpec', 'What the object is meant to be.'),
-      status: optional(3, 'PersistentVolumeClaimStatus', 'What was last observed of the object. Written by the system, never by users.'),
+      status: optional(3, 'PersistentVolumeClaimStatus', { default: {} }, 'What was last observed of the object. Written by the system, never by users.'),
     }),
-    PersistentVolumeClaimCondition: message("One aspect of a claim's state.", {
-      type: required(1, 'string', { enum: 'PersistentVolumeClaimConditionType' }, 'Aspect that the condition describes.'),
-      status: required(2, 'string', { enum: 'ConditionStatus' }, 'Whether the condition holds: `True`, `False` or `Unknown`.'),
-      lastProbeTime: optional(3, 'meta.v1.Time', 'When the condition was last checked.'),
-      lastTransitionTime: optional(4, 'meta.v1.Time', 'When the status last changed.'),
-      reason: optional(5, 'string', 'One CamelCase word on why the status last changed, for programs.'),
-      message: optional(6, 'string', 'Details of the last change of the status, for people.'),
-    }),
+    PersistentVolumeClaimCondition: condition(
+      "One aspect of a claim's state.",
+      { type: { enum: 'PersistentVolumeClaimConditionType' }, status: { enum: 'ConditionStatus' } },
+      {
+        lastProbeTime: optional(3, 'meta.v1.Time', 'When the condition was last checked.'),
+      },
+    ),
     PersistentVolumeClaimSpec: message('What storage is wanted. Only the requested size can change later, and only grow.', {
       accessModes: optional(1, 'string[]', { enum: 'PersistentVolumeAccessMode' }, 'Ways in which the volume must be mountable: `ReadWriteOnce`, `ReadOnlyMany`, `ReadWriteMany` or `ReadWriteOncePod`.'),
       selector: pointer(4, 'meta.v1.LabelSelector', 'Labels that the volume must have.'),
       resources: optional(2, 'ResourceRequirements', 'Least size of the volume, as the request `storage`. Can be raised where the storage class allows it.'),
       volumeName: optional(3, 'string', 'Name of the bound volume. May be set beforehand to ask for that one.'),
       storageClassName: pointer(5, 'string', 'Name of the StorageClass that provides the volume. Empty: volumes without a class only. Default: the default class.'),
-      volumeMode: pointer(6, 'string', { enum: 'PersistentVolumeMode' }, '`Filesystem` or `Block`. Default `Filesystem`.'),
+      volumeMode: pointer(6, 'string', { default: 'Filesystem', enum: 'PersistentVolumeMode' }, '`Filesystem` or `Block`.'),
       dataSource: pointer(7, 'TypedLocalObjectReference', 'What to fill the volume with: a VolumeSnapshot or another PersistentVolumeClaim. Kept equal to `dataSourceRef` where possible.'),
       dataSourceRef: pointer(8, 'TypedLocalObjectReference', { featureGate: 'AnyVolumeDataSource' }, 'What to fill the volume with: an object of any kind outside the core group, or a PersistentVolumeClaim.'),
     }),
     PersistentVolumeClaimStatus: message('What was last observed of a claim.', {
-      phase: optional(1, 'string', { enum: 'PersistentVolumeClaimPhase' }, '`Pending`, `Bound` or `Lost` (its volume is gone).'),
+      phase: optional(1, 'string', { default: 'Pending', enum: 'PersistentVolumeClaimPhase' }, '`Pending`, `Bound` or `Lost` (its volume is gone).'),
       accessModes: optional(2, 'string[]', { enum: 'PersistentVolumeAccessMode' }, 'Ways in which the bound volume can be mounted.'),
       capacity: optional(3, 'map<string, resource.Quantity>', 'Actual size of the bound volume.'),
       conditions: optional(4, 'PersistentVolumeClaimCondition[]', { patchMergeKey: 'type' }, 'Latest observations of single aspects of the state, one per condition type.'),

@@ -1,15 +1,14 @@
-import { defineTypes, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
+import { condition, defineTypes, message, object, optional, pointer } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
   types: {
-    PodCondition: message("One aspect of a pod's state.", {
-      type: required(1, 'string', { enum: 'PodConditionType' }, 'Aspect that the condition describes.'),
-      status: required(2, 'string', { enum: 'ConditionStatus' }, 'Whether the condition holds: `True`, `False` or `Unknown`.'),
-      lastProbeTime: optional(3, 'meta.v1.Time', 'When the condition was last checked.'),
-      lastTransitionTime: optional(4, 'meta.v1.Time', 'When the status last changed.'),
-      reason: optional(5, 'string', 'One CamelCase word on why the status last changed, for programs.'),
-      message: optional(6, 'string', 'Details of the last change of the status, for people.'),
-    }),
+    PodCondition: condition(
+      "One aspect of a pod's state.",
+      { type: { enum: 'PodConditionType' }, status: { enum: 'ConditionStatus' } },
+      {
+        lastProbeTime: optional(3, 'meta.v1.Time', 'When the condition was last checked.'),
+      },
+    ),
     PodIP: message('An IP address of a pod.', {
       ip: optional(1, 'string', 'The address.'),
     }),

@@ -1,5 +1,4 @@
-import { declaration as replicaSets } from '#api/apps/v1/replicaset.js';
-import { defineTypes, message, object, optional, pointer, required, scale, wide } from '#apimachinery/schema/language.js';
+import { condition, defineTypes, message, object, optional, pointer, required, scale, wide } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
   types: {
@@ -7,21 +6,19 @@ export const declaration = defineTypes({
       spec: optional(2, 'ReplicationControllerSpec', 'What the object is meant to be.'),
       status: optional(3, 'ReplicationControllerStatus', 'What was last observed of the object. Written by the system, never by users.'),
     }),
-    ReplicationControllerCondition: message("One aspect of a ReplicationController's state.", {
-      type: required(1, 'string', { enum: 'ReplicationControllerConditionType' }, 'Aspect that the condition describes.'),
-      status: required(2, 'string', { enum: 'ConditionStatus' }, 'Whether the condition holds: `True`, `False` or `Unknown`.'),
-      lastTransitionTime: optional(3, 'meta.v1.Time', 'When the status last changed.'),
-      reason: optional(4, 'string', 'One CamelCase word on why the status last changed, for programs.'),
-      message: optional(5, 'string', 'Details of the last change of the status, for people.'),
-    }),
+    ReplicationControllerCondition: condition("One aspect of a ReplicationController's state.", { type: { enum: 'ReplicationControllerConditionType' }, status: { enum: 'ConditionStatus' } }),
     ReplicationControllerSpec: message('What a ReplicationController keeps running.', {
-      replicas: pointer(1, 'int32', 'Number of pods wanted. Default 1.'),
-      minReadySeconds: optional(4, 'int32', 'Seconds that a pod must be ready without a container failing before it counts as available. Default 0.'),
+      replicas: pointer(1, 'int32', { minimum: 0, default: 1 }, 'Number of pods wanted.'),
+      minReadySeconds: optional(4, 'int32', { minimum: 0 }, 'Seconds that a pod must be ready without a container failing before it counts as available. Default 0.'),
       selector: optional(2, 'map<string, string>', { mapType: 'atomic' }, "Labels of the pods that count; must match those of the template. Default: the template's labels."),
       template: pointer(3, 'PodTemplateSpec', 'The pods to make when there are too few.'),
     }),
     ReplicationControllerStatus: message('What was last observed of a ReplicationController.', {
-      ...replicaSets.types.ReplicaSetStatus.fields,
+      replicas: required(1, 'int32', { minimum: 0 }, 'Number of pods.'),
+      fullyLabeledReplicas: optional(2, 'int32', { minimum: 0 }, 'Pods that have all labels of the template.'),
+      readyReplicas: optional(4, 'int32', { minimum: 0 }, 'Pods that are ready.'),
+      availableReplicas: optional(5, 'int32', { minimum: 0 }, 'Pods that have been ready for `minReadySeconds`.'),
+      observedGeneration: optional(3, 'int64', { minimum: 0 }, 'Generation of the spec that this status describes.'),
       conditions: optional(6, 'ReplicationControllerCondition[]', { patchMergeKey: 'type' }, 'Latest observations of single aspects of the state, one per condition type.'),
     }),
   },

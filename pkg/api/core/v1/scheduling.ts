@@ -38,7 +38,7 @@ export const declaration = defineTypes({
       preferredDuringSchedulingIgnoredDuringExecution: optional(2, 'WeightedPodAffinityTerm[]', 'Terms that a node would better not meet. The lowest sum of weights is best.'),
     }),
     PreferredSchedulingTerm: message('A preference for some nodes, with a weight.', {
-      weight: required(1, 'int32', 'How much the preference counts, 1 to 100.'),
+      weight: required(1, 'int32', { minimum: 1, maximum: 100 }, 'How much the preference counts.'),
       preference: required(2, 'NodeSelectorTerm', 'Nodes that are preferred. An empty term matches none.'),
     }),
     ScopeSelector: atomic('Conditions on the objects that a quota counts.', {
@@ -70,7 +70,7 @@ export const declaration = defineTypes({
       matchLabelExpressions: optional(1, 'TopologySelectorLabelRequirement[]', 'The conditions.'),
     }),
     WeightedPodAffinityTerm: message('A preference about other pods, with a weight.', {
-      weight: required(1, 'int32', 'How much the preference counts, 1 to 100.'),
+      weight: required(1, 'int32', { minimum: 1, maximum: 100 }, 'How much the preference counts.'),
       podAffinityTerm: required(2, 'PodAffinityTerm', 'Pods that the preference is about.'),
     }),
   },

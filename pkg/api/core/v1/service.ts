@@ -3,7 +3,7 @@ import { defineTypes, message, object, optional, pointer, required, wide } from 
 export const declaration = defineTypes({
   types: {
     ClientIPConfig: message("Session affinity by the client's address.", {
-      timeoutSeconds: pointer(1, 'int32', 'Seconds that a client is sent to the same endpoint, 1 to 86400. Default 10800 (3 hours).'),
+      timeoutSeconds: pointer(1, 'int32', { minimum: 1, maximum: 86_400 }, 'Seconds that a client is sent to the same endpoint, from 1 to 86400. Default 10800 (3 hours).'),
     }),
     LoadBalancerIngress: message('A point at which a load balancer takes traffic.', {
       ip: optional(1, 'string', 'Its address, for load balancers known by address.'),
@@ -24,9 +24,9 @@ export const declaration = defineTypes({
     }),
     ServicePort: message('A port of a service.', {
       name: optional(1, 'string', 'Name of the port, a DNS label. Unique in the service; may be empty only where there is a single port.'),
-      protocol: optional(2, 'string', { default: 'TCP', enum: 'Protocol' }, '`TCP`, `UDP` or `SCTP`. Default `TCP`.'),
+      protocol: optional(2, 'string', { default: 'TCP', defaultInSchema: true, enum: 'Protocol' }, '`TCP`, `UDP` or `SCTP`. Default `TCP`.'),
       appProtocol: pointer(6, 'string', 'Protocol spoken on the port, such as a registered service name or a name with a domain prefix.'),
-      port: required(3, 'int32', 'Port that the service listens on, 1 to 65535.'),
+      port: required(3, 'int32', { minimum: 1, maximum: 65535 }, 'Port that the service listens on, 1 to 65535.'),
       targetPort: optional(4, 'intstr.IntOrString', 'Port of the pods: a number, or the name of a container port, which may have another number in each pod. Default: `port`. Not used by headless services without selector.'),
       nodePort: optional(5, 'int32', "Port on every node that leads to the service, for the types `NodePort` and `LoadBalancer`. Default: a free one of the cluster's range."),
     }),
@@ -38,9 +38,9 @@ export const declaration = defineTypes({
       selector: optional(2, 'map<string, string>', { mapType: 'atomic' }, 'Labels of the pods to send traffic to. Without it the endpoints are managed by others. Ignored for `ExternalName`.'),
       clusterIP: optional(3, 'string', "Address of the service inside the cluster. `None` makes it headless: no address, and DNS gives those of the pods. Default: a free one of the cluster's range. The first entry of `clusterIPs`."),
       clusterIPs: optional(18, 'string[]', { listType: 'atomic' }, 'Addresses inside the cluster, at most one of each address family, in the order of `ipFamilies`. Default: assigned.'),
-      type: optional(4, 'string', { enum: 'ServiceType' }, '`ClusterIP`: reachable inside the cluster. `NodePort`: also on a port of every node. `LoadBalancer`: also through a load balancer outside. `ExternalName`: a mere DNS alias. Default `ClusterIP`.'),
+      type: optional(4, 'string', { default: 'ClusterIP', enum: 'ServiceType' }, '`ClusterIP`: reachable inside the cluster. `NodePort`: also on a port of every node. `LoadBalancer`: also through a load balancer outside. `ExternalName`: a mere DNS alias.'),
       externalIPs: optional(5, 'string[]', "Addresses outside the cluster's control at which nodes also take traffic for the service."),
-      sessionAffinity: optional(7, 'string', { enum: 'ServiceAffinity' }, '`ClientIP` sends a client to the same endpoint each time, `None` to any. Default `None`.'),
+      sessionAffinity: optional(7, 'string', { default: 'None', enum: 'ServiceAffinity' }, '`ClientIP` sends a client to the same endpoint each time, `None` to any.'),
       loadBalancerIP: optional(8, 'string', 'Address wanted of the load balancer, where its provider supports it. Deprecated.'),
       loadBalancerSourceRanges: optional(9, 'string[]', 'Address ranges of clients that the load balancer lets in, where supported. Default: all.'),
       externalName: optional(10, 'string', 'DNS name that the service is an alias of. Required for, and only for, the type `ExternalName`.'),

@@ -15,7 +15,7 @@ export const declaration = defineTypes({
       name: optional(1, 'string', 'Name of the object.'),
     }),
     ObjectFieldSelector: atomic('A field of the pod.', {
-      apiVersion: optional(1, 'string', 'Version of the schema that the path is written for. Default `v1`.'),
+      apiVersion: optional(1, 'string', { default: 'v1' }, 'Version of the schema that the path is written for.'),
       fieldPath: required(2, 'string', 'Path of the field, such as `metadata.name`.'),
     }),
     ObjectReference: atomic('A reference to an object, or to a part of one.', {

@@ -1,4 +1,4 @@
-import { defineTypes, inlined, message, optional, pointer, required } from '#apimachinery/schema/language.js';
+import { defineTypes, inlined, message, optional, pointer, required, union } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
   types: {
@@ -23,40 +23,40 @@ export const declaration = defineTypes({
     }),
     HostPathVolumeSource: message('A file or directory of the node. Gives the pod access to the node; use with care.', {
       path: required(1, 'string', 'Path on the node. Links are followed.'),
-      type: pointer(2, 'string', { enum: 'HostPathType' }, 'What must be there: `Directory`, `File`, `Socket`, `CharDevice`, `BlockDevice`, or what is made if absent: `DirectoryOrCreate`, `FileOrCreate`. Default empty: no check.'),
+      type: pointer(2, 'string', { default: '', enum: 'HostPathType' }, 'What must be there: `Directory`, `File`, `Socket`, `CharDevice`, `BlockDevice`, or what is made if absent: `DirectoryOrCreate`, `FileOrCreate`. Default empty: no check.'),
     }),
     Volume: message('A named volume that containers of the pod can mount.', {
       name: required(1, 'string', 'Name of the volume, a DNS label that is unique in the pod.'),
       '~volumeSource': inlined(2, 'VolumeSource'),
     }),
-    VolumeSource: message('Where the data of a volume comes from. Exactly one member is set.', {
-      hostPath: pointer(1, 'HostPathVolumeSource', 'A file or directory of the node.'),
+    VolumeSource: union('Where the data of a volume comes from.', {
       emptyDir: pointer(2, 'EmptyDirVolumeSource', 'A directory that starts empty and is deleted with the pod.'),
+      hostPath: pointer(1, 'HostPathVolumeSource', 'A file or directory of the node.'),
+      gitRepo: pointer(5, 'GitRepoVolumeSource', 'A clone of a git repository. Deprecated.'),
       gcePersistentDisk: pointer(3, 'GCEPersistentDiskVolumeSource', 'A persistent disk of Google Compute Engine.'),
       awsElasticBlockStore: pointer(4, 'AWSElasticBlockStoreVolumeSource', 'A disk of AWS EBS.'),
-      gitRepo: pointer(5, 'GitRepoVolumeSource', 'A clone of a git repository. Deprecated.'),
       secret: pointer(6, 'SecretVolumeSource', 'Files with the values of a Secret.'),
       nfs: pointer(7, 'NFSVolumeSource', 'A directory of an NFS server.'),
       iscsi: pointer(8, 'ISCSIVolumeSource', 'A disk reached over iSCSI.'),
       glusterfs: pointer(9, 'GlusterfsVolumeSource', 'A Gluster volume.'),
+      flocker: pointer(15, 'FlockerVolumeSource', 'A Flocker volume.'),
       persistentVolumeClaim: pointer(10, 'PersistentVolumeClaimVolumeSource', "The volume of a claim in the pod's namespace."),
       rbd: pointer(11, 'RBDVolumeSource', 'A Ceph RADOS block device.'),
-      flexVolume: pointer(12, 'FlexVolumeSource', 'A volume of a FlexVolume driver. Deprecated.'),
       cinder: pointer(13, 'CinderVolumeSource', 'An OpenStack Cinder volume.'),
       cephfs: pointer(14, 'CephFSVolumeSource', 'A Ceph file system.'),
-      flocker: pointer(15, 'FlockerVolumeSource', 'A Flocker volume.'),
+      quobyte: pointer(21, 'QuobyteVolumeSource', 'A Quobyte volume.'),
       downwardAPI: pointer(16, 'DownwardAPIVolumeSource', 'Files with facts about the pod.'),
       fc: pointer(17, 'FCVolumeSource', 'A disk reached over Fibre Channel.'),
-      azureFile: pointer(18, 'AzureFileVolumeSource', 'A share of Azure File.'),
+      flexVolume: pointer(12, 'FlexVolumeSource', 'A volume of a FlexVolume driver. Deprecated.'),
       configMap: pointer(19, 'ConfigMapVolumeSource', 'Files with the values of a ConfigMap.'),
+      azureFile: pointer(18, 'AzureFileVolumeSource', 'A share of Azure File.'),
       vsphereVolume: pointer(20, 'VsphereVirtualDiskVolumeSource', 'A virtual disk of vSphere.'),
-      quobyte: pointer(21, 'QuobyteVolumeSource', 'A Quobyte volume.'),
-      azureDisk: pointer(22, 'AzureDiskVolumeSource', 'An Azure data disk.'),
       photonPersistentDisk: pointer(23, 'PhotonPersistentDiskVolumeSource', 'A disk of a Photon controller.'),
-      projected: pointer(26, 'ProjectedVolumeSource', 'Files of several sources in one directory.'),
       portworxVolume: pointer(24, 'PortworxVolumeSource', 'A Portworx volume.'),
-      scaleIO: pointer(25, 'ScaleIOVolumeSource', 'A ScaleIO volume.'),
+      azureDisk: pointer(22, 'AzureDiskVolumeSource', 'An Azure data disk.'),
       storageos: pointer(27, 'StorageOSVolumeSource', 'A StorageOS volume.'),
+      projected: pointer(26, 'ProjectedVolumeSource', 'Files of several sources in one directory.'),
+      scaleIO: pointer(25, 'ScaleIOVolumeSource', 'A ScaleIO volume.'),
       csi: pointer(28, 'CSIVolumeSource', { featureGate: 'CSIInlineVolume' }, 'A volume that a CSI driver makes for the pod.'),
       ephemeral: pointer(29, 'EphemeralVolumeSource', 'A volume that is provided through a claim and deleted with the pod.'),
     }),

@@ -21,13 +21,13 @@ export const declaration = defineTypes({
       forZones: optional(1, 'ForZone[]', { listType: 'atomic' }, 'Zones whose clients should use it. At most 8.'),
     }),
     EndpointPort: atomic('A port of the endpoints.', {
-      name: pointer(1, 'string', 'Name of the port; empty or a DNS label, unique in the slice.'),
-      protocol: pointer(2, 'string', '`TCP`, `UDP` or `SCTP`. Default `TCP`.'),
+      name: pointer(1, 'string', { default: '' }, 'Name of the port; empty or a DNS label, unique in the slice.'),
+      protocol: pointer(2, 'string', { default: 'TCP' }, '`TCP`, `UDP` or `SCTP`.'),
       port: pointer(3, 'int32', 'Number of the port. Unset: to be made out by the client.'),
       appProtocol: pointer(4, 'string', 'Protocol spoken on the port, such as a registered service name or a name with a domain prefix.'),
     }),
     EndpointSlice: object('Some of the endpoints of a service; a label names the service.', {
-      addressType: required(4, 'string', '`IPv4`, `IPv6` or `FQDN`. Cannot be changed.'),
+      addressType: required(4, 'string', { immutable: true }, '`IPv4`, `IPv6` or `FQDN`. Cannot be changed.'),
       endpoints: required(2, 'Endpoint[]', { listType: 'atomic' }, 'The endpoints. At most 1000.'),
       ports: optional(3, 'EndpointPort[]', { listType: 'atomic', omitempty: false }, 'Ports that all the endpoints have. At most 100.'),
     }),

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { eventsV1Strategy } from '#api/events/v1/event/strategy.js';
-import { checkRules, checkUpdateRules, type RuleRow } from '#api/strategy/rule-table.js';
-import type { Draft } from '#api/strategy/strategy-table.js';
+import { checkRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
+import type { Draft } from '#api/testing/strategy-table.js';
 
 t.test('events', (t) => {
   const base: Draft = {

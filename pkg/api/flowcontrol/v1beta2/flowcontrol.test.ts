@@ -2,6 +2,7 @@ import t from 'tap';
 import { flowSchemaStrategy } from '#api/flowcontrol/v1beta2/flowschema/strategy.js';
 import { fixedFlowSchema, fixedPriorityLevel } from '#api/flowcontrol/v1beta2/mandatory/fixed.js';
 import { priorityLevelConfigurationStrategy } from '#api/flowcontrol/v1beta2/prioritylevelconfiguration/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import {
   created,
   createFailures,
@@ -9,8 +10,7 @@ import {
   statusFailures,
   testContext,
   withField,
-} from '#api/strategy/strategy-table.js';
-import type { Strategy } from '#api/strategy.js';
+} from '#api/testing/strategy-table.js';
 
 const schemas = flowSchemaStrategy as unknown as Strategy;
 const levels = priorityLevelConfigurationStrategy as unknown as Strategy;

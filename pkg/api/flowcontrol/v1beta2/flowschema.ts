@@ -1,4 +1,4 @@
-import { defineTypes, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
+import { defineTypes, message, object, optional, pointer, required, union } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
   types: {
@@ -18,7 +18,7 @@ export const declaration = defineTypes({
     }),
     FlowSchemaSpec: message('Which requests a schema is for, and how they are treated.', {
       priorityLevelConfiguration: required(1, 'PriorityLevelConfigurationReference', 'Priority level of the requests. It must exist, otherwise the schema is ignored.'),
-      matchingPrecedence: optional(2, 'int32', { omitempty: false }, 'Order among schemas, 1 to 10000; the lowest that matches counts. Default 1000.'),
+      matchingPrecedence: optional(2, 'int32', { minimum: 1, maximum: 10_000, default: 1000, omitempty: false }, 'Order among schemas; the lowest that matches counts.'),
       distinguisherMethod: pointer(3, 'FlowDistinguisherMethod', 'How requests are told apart into flows, which get a fair share each. Unset: one flow.'),
       rules: optional(4, 'PolicyRulesWithSubjects[]', { listType: 'atomic' }, 'Requests that the schema is for; one match is enough.'),
     }),
@@ -51,11 +51,11 @@ export const declaration = defineTypes({
       namespace: required(1, 'string', 'Namespace of the account.'),
       name: required(2, 'string', 'Name of the account; `*` is all of the namespace.'),
     }),
-    Subject: message('Who makes requests. The member that the kind names is set.', {
-      kind: required(1, 'string', { enum: 'SubjectKind' }, '`User`, `Group` or `ServiceAccount`.'),
-      user: pointer(2, 'UserSubject', 'A user.'),
+    Subject: union('Who makes requests.', {
+      kind: required(1, 'string', { enum: 'SubjectKind', discriminator: 'inSchema' }, '`User`, `Group` or `ServiceAccount`.'),
       group: pointer(3, 'GroupSubject', 'A group.'),
       serviceAccount: pointer(4, 'ServiceAccountSubject', 'A service account.'),
+      user: pointer(2, 'UserSubject', 'A user.'),
     }),
     UserSubject: message('A user.', {
       name: required(1, 'string', 'Name of the user; `*` is all.'),

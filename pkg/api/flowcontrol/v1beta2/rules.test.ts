@@ -1,8 +1,8 @@
 import t from 'tap';
 import { flowSchemaStrategy } from '#api/flowcontrol/v1beta2/flowschema/strategy.js';
 import { priorityLevelConfigurationStrategy } from '#api/flowcontrol/v1beta2/prioritylevelconfiguration/strategy.js';
-import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/strategy/rule-table.js';
-import type { Draft } from '#api/strategy/strategy-table.js';
+import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
+import type { Draft } from '#api/testing/strategy-table.js';
 
 t.test('flow schemas', (t) => {
   const base: Draft = {
@@ -508,12 +508,12 @@ t.test('priority levels', (t) => {
       'metadata.name',
       'exempt',
       `spec.type: Invalid value: "Limited": type must be 'Exempt' if and only if name is 'exempt'`,
-      `spec: Invalid value: {"type":"Limited","limited":{"limitResponse":{"type":"Queue","queuing":{"handSize":8,"queues":64,"queueLengthLimit":50}},"assuredConcurrencyShares":30}}: spec of 'exempt' must equal the fixed value`,
+      `spec: Invalid value: {"type":"Limited","limited":{"limitResponse":{"type":"Queue","queuing":{"queues":64,"handSize":8,"queueLengthLimit":50}},"assuredConcurrencyShares":30}}: spec of 'exempt' must equal the fixed value`,
     ],
     [
       'metadata.name',
       'catch-all',
-      `spec: Invalid value: {"type":"Limited","limited":{"limitResponse":{"type":"Queue","queuing":{"handSize":8,"queues":64,"queueLengthLimit":50}},"assuredConcurrencyShares":30}}: spec of 'catch-all' must equal the fixed value`,
+      `spec: Invalid value: {"type":"Limited","limited":{"limitResponse":{"type":"Queue","queuing":{"queues":64,"handSize":8,"queueLengthLimit":50}},"assuredConcurrencyShares":30}}: spec of 'catch-all' must equal the fixed value`,
     ],
     [
       'spec',

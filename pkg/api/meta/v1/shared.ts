@@ -1,4 +1,4 @@
-import { atomic, bareKind, defineTypes, message, optional, pointer, required } from '#apimachinery/schema/language.js';
+import { atomic, bareKind, defineTypes, message, optional, pointer, required, shaped } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
   types: {
@@ -39,7 +39,7 @@ export const declaration = defineTypes({
     Condition: message("One aspect of an object's state.", {
       type: required(1, 'string', 'Aspect that the condition describes.'),
       status: required(2, 'string', { enum: 'ConditionStatus' }, 'Whether the condition holds: `True`, `False` or `Unknown`.'),
-      observedGeneration: optional(3, 'int64', 'Generation of the spec that the condition describes.'),
+      observedGeneration: optional(3, 'int64', { minimum: 0 }, 'Generation of the spec that the condition describes.'),
       lastTransitionTime: required(4, 'Time', 'When the status last changed.'),
       reason: required(5, 'string', 'One CamelCase word on why the status last changed, for programs.'),
       message: required(6, 'string', 'Details of the last change of the status, for people.'),
@@ -56,10 +56,10 @@ export const declaration = defineTypes({
       propagationPolicy: pointer(4, 'string', { enum: 'DeletionPropagation' }, 'What happens to dependents: `Orphan` leaves them, `Background` deletes them afterwards, `Foreground` deletes them first. Default: as the kind says.'),
       dryRun: optional(5, 'string[]', '`All` goes through every step except storing.'),
     }),
-    Duration: message('A length of time, such as `1h30m`.', {
+    Duration: shaped('duration', 'A length of time, such as `1h30m`.', {
       '~duration': required(1, 'int64'),
     }),
-    FieldsV1: message('A set of fields as a tree: `f:<name>` is a field, `k:<keys>` an entry of a list by its keys, `v:<value>` by its value, `i:<index>` by its place, `.` the node itself.', {
+    FieldsV1: shaped('rawJSON', 'A set of fields as a tree: `f:<name>` is a field, `k:<keys>` an entry of a list by its keys, `v:<value>` by its value, `i:<index>` by its place, `.` the node itself.', {
       '~Raw': required(1, 'bytes'),
     }),
     GetOptions: bareKind('Options of reading an object.', {
@@ -130,7 +130,7 @@ export const declaration = defineTypes({
       fieldsV1: pointer(7, 'FieldsV1', 'The fields.'),
       subresource: optional(8, 'string', 'Subresource through which they were set; empty for the object itself.'),
     }),
-    MicroTime: message('A time in RFC 3339 with microseconds.', {
+    MicroTime: shaped('microTime', 'A time in RFC 3339 with microseconds.', {
       seconds: required(1, 'int64', 'Seconds since 1970-01-01T00:00:00Z.'),
       nanos: required(2, 'int32', 'Nanoseconds within the second.'),
     }),
@@ -141,7 +141,7 @@ export const declaration = defineTypes({
       selfLink: optional(4, 'string', 'No longer used; always empty.'),
       uid: optional(5, 'string', 'Identity of the object, unique over time and space. Set by the server.'),
       resourceVersion: optional(6, 'string', 'Version of the object, changed by every write. Sent along with an update, it makes the update fail when someone else was faster. Opaque.'),
-      generation: optional(7, 'int64', 'Counts changes of the desired state. Set by the server.'),
+      generation: optional(7, 'int64', { minimum: 0 }, 'Counts changes of the desired state. Set by the server.'),
       creationTimestamp: optional(8, 'Time', 'When the object was created. Set by the server.'),
       deletionTimestamp: pointer(9, 'Time', 'When the object is going to be gone, set once its deletion was asked for. Finalizers can delay it. Set by the server.'),
       deletionGracePeriodSeconds: pointer(10, 'int64', 'Seconds that the object gets to end by itself. Set by the server together with `deletionTimestamp`; may only become shorter.'),
@@ -209,7 +209,7 @@ export const declaration = defineTypes({
     TableOptions: bareKind('Options of asking for a table.', {
       includeObject: optional(1, 'string', { enum: 'IncludeObjectPolicy' }, 'What rows carry of their object: `None`, `Metadata` or `Object`. Default `Metadata`.'),
     }),
-    Time: message('A time in RFC 3339 with seconds.', {
+    Time: shaped('time', 'A time in RFC 3339 with seconds.', {
       seconds: required(1, 'int64', 'Seconds since 1970-01-01T00:00:00Z.'),
       nanos: required(2, 'int32', 'Nanoseconds within the second.'),
     }),
@@ -226,7 +226,7 @@ export const declaration = defineTypes({
       fieldManager: optional(2, 'string', 'Name of who updates, for the record of managed fields. At most 128 printable characters. Default: from the user agent.'),
       fieldValidation: optional(3, 'string', 'What to do about unknown and duplicate fields: `Ignore`, `Warn` or `Strict`. Default `Warn`.'),
     }),
-    Verbs: message('What can be done with a resource.', {
+    Verbs: shaped('bareList', 'What can be done with a resource.', {
       items: required(1, 'string[]', 'The verbs.'),
     }),
     WatchEvent: message('One change in a watch.', {

@@ -1,10 +1,10 @@
-import { defineTypes, inlined, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
+import { defineTypes, inlined, message, object, optional, pointer, required, union } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
   types: {
     HTTPIngressPath: message('Where requests to some paths go.', {
       path: optional(1, 'string', 'Path that requests are compared with; begins with `/`. Required for `Exact` and `Prefix`.'),
-      pathType: required(3, 'string', { pointer: true }, 'How the path is compared: `Exact` as a whole, `Prefix` element by element, `ImplementationSpecific` as the ingress controller likes. Required.'),
+      pathType: required(3, 'string', { enum: 'PathType', pointer: true }, 'How the path is compared: `Exact` as a whole, `Prefix` element by element, `ImplementationSpecific` as the ingress controller likes. Required.'),
       backend: required(2, 'IngressBackend', 'Where the requests go.'),
     }),
     HTTPIngressRuleValue: message('Where requests to a host go, by path.', {
@@ -14,7 +14,7 @@ export const declaration = defineTypes({
       spec: optional(2, 'IngressSpec', 'What the object is meant to be.'),
       status: optional(3, 'IngressStatus', 'What was last observed of the object. Written by the system, never by users.'),
     }),
-    IngressBackend: message('Where requests go. Exactly one member is set.', {
+    IngressBackend: union('Where requests go.', {
       service: pointer(4, 'IngressServiceBackend', 'A service of the same namespace.'),
       resource: pointer(3, 'core.v1.TypedLocalObjectReference', 'Another object of the same namespace that the controller understands.'),
     }),
@@ -42,10 +42,13 @@ export const declaration = defineTypes({
       hosts: optional(1, 'string[]', { listType: 'atomic' }, 'Host names in the certificate. Default: all, as the controller sees fit.'),
       secretName: optional(2, 'string', 'Secret of type TLS with certificate and key, in the same namespace.'),
     }),
-    ServiceBackendPort: message('A port of a service. Exactly one member is set.', {
+    ServiceBackendPort: union('A port of a service.', {
       name: optional(1, 'string', 'Name of the port.'),
-      number: optional(2, 'int32', 'Number of the port.'),
+      number: optional(2, 'int32', { minimum: 1, maximum: 65535 }, 'Number of the port.'),
     }),
+  },
+  enums: {
+    PathType: ['Exact', 'ImplementationSpecific', 'Prefix'],
   },
   resources: [
     {

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { ingressStrategy } from '#api/networking/v1/ingress/strategy.js';
 import { networkPolicyStrategy } from '#api/networking/v1/networkpolicy/strategy.js';
-import { created, createFailures, type Draft, testContext, withField } from '#api/strategy/strategy-table.js';
+import { created, createFailures, type Draft, testContext, withField } from '#api/testing/strategy-table.js';
 
 type Row = [string, unknown, ...string[]];
 const metadata = { name: 'n', namespace: 'ns', creationTimestamp: '2024-05-31T23:00:00Z' };

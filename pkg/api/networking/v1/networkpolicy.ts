@@ -21,12 +21,12 @@ export const declaration = defineTypes({
     NetworkPolicyPeer: message('Who traffic may come from or go to: either pods or an address range.', {
       podSelector: pointer(1, 'meta.v1.LabelSelector', "Labels of the pods. Empty: all pods. Without `namespaceSelector`, those of the policy's own namespace."),
       namespaceSelector: pointer(2, 'meta.v1.LabelSelector', 'Labels of the namespaces whose pods are meant. Empty: all namespaces.'),
-      ipBlock: pointer(3, 'IPBlock', 'An address range. Not together with selectors.'),
+      ipBlock: pointer(3, 'IPBlock', { excludes: ['podSelector', 'namespaceSelector'] }, 'An address range.'),
     }),
     NetworkPolicyPort: message('Ports of a protocol.', {
-      protocol: pointer(1, 'string', '`TCP`, `UDP` or `SCTP`. Default `TCP`.'),
+      protocol: pointer(1, 'string', { enum: 'Protocol', default: 'TCP' }, '`TCP`, `UDP` or `SCTP`.'),
       port: pointer(2, 'intstr.IntOrString', 'Number of the port or name of a container port. Default: all ports.'),
-      endPort: pointer(3, 'int32', { featureGate: 'NetworkPolicyEndPort' }, 'Last port of a range that begins at `port`, which must then be a number not above it.'),
+      endPort: pointer(3, 'int32', { minimum: 1, maximum: 65535, featureGate: 'NetworkPolicyEndPort' }, 'Last port of a range that begins at `port`, which must then be a number not above it.'),
     }),
     NetworkPolicySpec: message('Which pods a policy is for, and what it lets pass.', {
       podSelector: required(1, 'meta.v1.LabelSelector', 'Labels of the pods that the policy is for. Empty: all of the namespace.'),
@@ -40,6 +40,7 @@ export const declaration = defineTypes({
   },
   enums: {
     PolicyType: ['Ingress', 'Egress'],
+    Protocol: ['TCP', 'UDP', 'SCTP'],
   },
   resources: [
     {

@@ -2,8 +2,8 @@ import t from 'tap';
 import { ingressStrategy } from '#api/networking/v1/ingress/strategy.js';
 import { ingressClassStrategy } from '#api/networking/v1/ingressclass/strategy.js';
 import { networkPolicyStrategy } from '#api/networking/v1/networkpolicy/strategy.js';
-import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/strategy/rule-table.js';
-import type { Draft } from '#api/strategy/strategy-table.js';
+import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
+import type { Draft } from '#api/testing/strategy-table.js';
 
 t.test('ingresses', (t) => {
   const base: Draft = {

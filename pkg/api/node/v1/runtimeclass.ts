@@ -6,7 +6,7 @@ export const declaration = defineTypes({
       podFixed: optional(1, 'map<string, resource.Quantity>', 'Resources per pod, by resource name.'),
     }),
     RuntimeClass: object('A way of running containers that pods can ask for.', {
-      handler: required(2, 'string', 'Name of the configuration of the container runtime; a DNS label. Cannot be changed.'),
+      handler: required(2, 'string', { immutable: true }, 'Name of the configuration of the container runtime; a DNS label. Cannot be changed.'),
       overhead: pointer(3, 'Overhead', 'Resources that each pod takes besides its containers.'),
       scheduling: pointer(4, 'Scheduling', 'Nodes that support this way of running. Default: all.'),
     }),

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { podDisruptionBudgetStrategy } from '#api/policy/v1/poddisruptionbudget/strategy.js';
-import { checkRules, checkStatusRules, type RuleRow } from '#api/strategy/rule-table.js';
-import type { Draft } from '#api/strategy/strategy-table.js';
+import { checkRules, checkStatusRules, type RuleRow } from '#api/testing/rule-table.js';
+import type { Draft } from '#api/testing/strategy-table.js';
 
 t.test('disruption budgets', (t) => {
   const base: Draft = { metadata: { name: 'n', namespace: 'ns' }, spec: { minAvailable: 1 } };

@@ -45,7 +45,7 @@ export const declaration = defineTypes({
       fsGroup: required(13, 'FSGroupStrategyOptions', 'Which groups may own volumes.'),
       readOnlyRootFilesystem: optional(14, 'bool', 'Whether the root file systems of containers must be read-only. Default false.'),
       defaultAllowPrivilegeEscalation: pointer(15, 'bool', 'Whether a process may gain more privileges than its parent when the container does not say.'),
-      allowPrivilegeEscalation: pointer(16, 'bool', 'Whether containers may let processes gain more privileges than their parents. Default true.'),
+      allowPrivilegeEscalation: pointer(16, 'bool', { default: true }, 'Whether containers may let processes gain more privileges than their parents.'),
       allowedHostPaths: optional(17, 'AllowedHostPath[]', 'Paths of the node that pods may mount. Empty: all.'),
       allowedFlexVolumes: optional(18, 'AllowedFlexVolume[]', 'Flexible volumes that are allowed. Empty: all. Counts only where `volumes` allows the type.'),
       allowedCSIDrivers: optional(23, 'AllowedCSIDriver[]', { featureGate: 'CSIInlineVolume' }, 'Storage drivers whose inline volumes are allowed. Empty: all. Counts only where `volumes` allows the type.'),

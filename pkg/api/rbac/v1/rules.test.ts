@@ -1,8 +1,8 @@
 import t from 'tap';
 import { clusterRoleBindingStrategy, roleBindingStrategy } from '#api/rbac/v1/binding/strategy.js';
 import { clusterRoleStrategy, roleStrategy } from '#api/rbac/v1/role/strategy.js';
-import { checkRules, checkUpdateRules, type RuleRow } from '#api/strategy/rule-table.js';
-import type { Draft } from '#api/strategy/strategy-table.js';
+import { checkRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
+import type { Draft } from '#api/testing/strategy-table.js';
 
 t.test('roles', (t) => {
   const base: Draft = {

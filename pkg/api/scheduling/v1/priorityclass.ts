@@ -6,7 +6,7 @@ export const declaration = defineTypes({
       value: required(2, 'int32', 'The priority; higher is more important. Cannot be changed. User classes go up to 1000000000.'),
       globalDefault: optional(3, 'bool', 'Whether pods without a class get this one. At most one class should say so. Default false.'),
       description: optional(4, 'string', 'When to use the class, for people.'),
-      preemptionPolicy: pointer(5, 'string', '`PreemptLowerPriority` lets pods of the class remove less important ones, `Never` does not. Cannot be changed. Default `PreemptLowerPriority`.'),
+      preemptionPolicy: pointer(5, 'string', { immutable: true, default: 'PreemptLowerPriority' }, '`PreemptLowerPriority` lets pods of the class remove less important ones, `Never` does not. Cannot be changed.'),
     }),
   },
   resources: [

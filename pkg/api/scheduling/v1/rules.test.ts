@@ -1,7 +1,7 @@
 import t from 'tap';
 import { priorityClassStrategy } from '#api/scheduling/v1/priorityclass/strategy.js';
-import { checkRules, checkUpdateRules, type RuleRow } from '#api/strategy/rule-table.js';
-import type { Draft } from '#api/strategy/strategy-table.js';
+import { checkRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
+import type { Draft } from '#api/testing/strategy-table.js';
 
 t.test('priority classes', (t) => {
   const base: Draft = { metadata: { name: 'p' }, value: 10 };

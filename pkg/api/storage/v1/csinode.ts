@@ -15,7 +15,7 @@ export const declaration = defineTypes({
       drivers: required(1, 'CSINodeDriver[]', { patchMergeKey: 'name' }, 'The drivers. Empty once none is left.'),
     }),
     VolumeNodeResources: message('Volumes that a driver can have on a node.', {
-      count: pointer(1, 'int32', 'Most volumes in use at the same time. Unset: no limit.'),
+      count: pointer(1, 'int32', { minimum: 0 }, 'Most volumes in use at the same time. Unset: no limit.'),
     }),
   },
   resources: [

@@ -2,8 +2,8 @@ import t from 'tap';
 import { csiStorageCapacityStrategy } from '#api/storage/v1/csistoragecapacity/strategy.js';
 import { csiDriverStrategy, csiNodeStrategy, volumeAttachmentStrategy } from '#api/storage/v1/driver/strategies.js';
 import { storageClassStrategy } from '#api/storage/v1/storageclass/strategy.js';
-import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/strategy/rule-table.js';
-import { created, createFailures, type Draft, withField, withGates } from '#api/strategy/strategy-table.js';
+import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
+import { created, createFailures, type Draft, withField, withGates } from '#api/testing/strategy-table.js';
 
 t.test('storage classes', (t) => {
   const base: Draft = { metadata: { name: 'c' }, provisioner: 'example.com/p' };

@@ -1,12 +1,12 @@
-import { defineTypes, message, object, optional, pointer, required } from '#apimachinery/schema/language.js';
+import { defineTypes, message, object, optional, pointer, required, union } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
   types: {
     VolumeAttachment: object('Asks a driver to attach a volume to a node.', {
-      spec: required(2, 'VolumeAttachmentSpec', 'What the object is meant to be.'),
+      spec: required(2, 'VolumeAttachmentSpec', { immutable: true }, 'What the object is meant to be.'),
       status: optional(3, 'VolumeAttachmentStatus', 'What was last observed of the object. Written by the system, never by users.'),
     }),
-    VolumeAttachmentSource: message('The volume to attach. Exactly one member is set.', {
+    VolumeAttachmentSource: union('The volume to attach.', {
       persistentVolumeName: pointer(1, 'string', 'Name of a PersistentVolume.'),
       inlineVolumeSpec: pointer(2, 'core.v1.PersistentVolumeSpec', 'A volume that stands within a pod.'),
     }),

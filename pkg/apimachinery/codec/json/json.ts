@@ -1,11 +1,13 @@
 /** Objects out of JSON texts. (Into JSON they go by JSON.stringify: in memory they have JSON's shape.) */
 
+import type { Steps } from '#apimachinery/async/steps.js';
 import { DecodeError, decodeFailure } from '#apimachinery/codec/json/decode-error.js';
 import { countKeys, duplicateKeys } from '#apimachinery/codec/json/duplicate-keys.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
 import { type JsonObject, JsonWalk } from '#apimachinery/codec/json/walk.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { badRequest } from '#apimachinery/errors/status.js';
+import { badRequest, type StatusError } from '#apimachinery/errors/status.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /** What happens about members that no field describes and members that come twice (`?fieldValidation=`). */
@@ -73,17 +75,30 @@ export function decodeJSON(bytes: Buffer | string, type: TypeInfo, validation: F
 }
 
 /** The first half of it: the text as a value. */
-export function parseFor(type: TypeInfo, text: string): unknown {
+function parseFor(type: TypeInfo, text: string): unknown {
   try {
     return parseJSONText(text);
   } catch (error) {
-    // Of the parser's words only those for a text that stops too early are the same as Go's.
-    const reason = messageOf(error).replace(/^Unexpected end/, 'unexpected end');
-    throw badRequest(
-      `the object provided is unrecognized (must be of type ${type.shortName}): couldn't get version/kind; json parse error: ${reason} (${summary(text)})`,
-      error,
-    );
+    throw unrecognized(type, text, error);
   }
+}
+
+/** The same in steps. */
+export function* parseForSteps(type: TypeInfo, text: string): Steps<unknown> {
+  try {
+    return yield* parseJSONSteps(text);
+  } catch (error) {
+    throw unrecognized(type, text, error);
+  }
+}
+
+function unrecognized(type: TypeInfo, text: string, error: unknown): StatusError {
+  // Of the parser's words only those for a text that stops too early are the same as Go's.
+  const reason = messageOf(error).replace(/^Unexpected end/, 'unexpected end');
+  return badRequest(
+    `the object provided is unrecognized (must be of type ${type.shortName}): couldn't get version/kind; json parse error: ${reason} (${summary(text)})`,
+    error,
+  );
 }
 
 /** The second half, which takes the value over. */

@@ -3,7 +3,7 @@
  * (`rules`, `limits`, `drivers`). In memory such a list is absent, so that nobody has to think of null.
  */
 import type { JsonObject } from '#apimachinery/codec/json/walk.js';
-import { oncePer } from '#apimachinery/once-per.js';
+import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /** Where the lists of a type are. */

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
-import { checkSize, maxEntries, maxObjects } from '#apimachinery/codec/json/size-limit.js';
+import { checkSize, maxEntries, maxMapEntries, maxObjects } from '#apimachinery/codec/json/size-limit.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 
@@ -13,12 +13,16 @@ t.test('texts of too many parts are refused before they are parsed', async (t) =
   t.throws(check(`{"a":[${list('{}', maxObjects)}]}`), refused);
   t.throws(check(`{"a":{${map(maxEntries + 1)}}}`), refused);
   t.throws(check(`{"a":[${list(`{${map(200)}}`, 2000)}]}`), refused);
+  t.throws(check(`{"a":{${map(maxEntries)}},"b":{${map(maxEntries)}}}`), refused);
+  t.throws(check(`{"a":[${list('"ab"', 160_000)}]}`), refused);
   t.throws(check('['.repeat(1_000_000)), { code: 400, message: 'json: exceeded max depth' });
 });
 
 t.test('what is large for another reason passes', async (t) => {
   check(`{"a":[${list('{}', maxObjects - 1)}]}`)();
-  check(`{"a":{${map(maxEntries)}},"b":{${map(maxEntries)}}}`)();
+  check(`{"a":{${map(maxEntries)}},"b":{${map(maxMapEntries - maxEntries)}}}`)();
+  check(`{"a":[${list(`{${map(500)}}`, 500)}]}`)();
+  check(`{"a":[${list('"ab"', 140_000)}]}`)();
   check(`{"a":[${list('""', 700_000)}]}`)();
   const text = JSON.stringify({ a: '{"b":[{}]}\\"'.repeat(100_000), c: '\\' });
   check(text)();

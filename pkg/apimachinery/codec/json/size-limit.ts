@@ -11,6 +11,12 @@ export const maxObjects = 100_000;
 const maxMembers = 300_000;
 /** Members of one object: the entries of a map. */
 export const maxEntries = 64 * 1024;
+/** Objects of more members are maps, of which each step of a write takes longer than of messages. */
+const largeMap = 1000;
+/** Entries of all such maps together: with their managers they take twenty bytes each at least. */
+export const maxMapEntries = 100_000;
+/** Strings of more than one character that name no member: the parser looks each up among those that it knows. */
+const maxTexts = 150_000;
 
 /** Far more than anybody who reads values allows. */
 const maxDepth = 10_000;
@@ -45,12 +51,21 @@ export function checkSize(text: Buffer): void {
   const around: number[] = [];
   let own = 0;
   let lists = 0;
+  let strings = 0;
+  let isLong = false;
+  let end = 0;
+  let mapEntries = 0;
   for (let at = 0; at < text.length; at++) {
     switch (text[at]) {
       case quote:
-        at = endOfString(text, at);
+        end = endOfString(text, at);
+        isLong = end - at > 2;
+        if (isLong && ++strings > maxTexts) throw tooMany('strings', maxTexts);
+        at = end;
         break;
       case colon:
+        // It was a name.
+        if (isLong) strings--;
         if (++own > maxEntries) throw tooMany('members of one object', maxEntries);
         if (++members > maxMembers) throw tooMany('members of objects', maxMembers);
         break;
@@ -66,6 +81,8 @@ export function checkSize(text: Buffer): void {
         lists--;
         break;
       case closeBrace:
+        if (own > largeMap) mapEntries += own;
+        if (mapEntries > maxMapEntries) throw tooMany('entries of maps', maxMapEntries);
         own = around.pop() ?? 0;
         break;
     }

@@ -66,13 +66,13 @@ export class JsonWalk {
       case 'microTime':
         return this.#time(value, canonicalMicroTime, '2006-01-02T15:04:05.000000Z07:00');
       case 'quantity':
-        if (typeof value === 'string') return reword(() => canonicalQuantity(value.trim()));
-        if (typeof value === 'number') return reword(() => canonicalQuantity(String(value)));
+        if (typeof value === 'string') return reword(canonicalQuantity, value.trim());
+        if (typeof value === 'number') return reword(canonicalQuantity, String(value));
         throw this.#mismatch(value, type.goName);
       case 'duration':
         if (typeof value !== 'string')
           throw new DecodeError(`json: cannot unmarshal ${nameOf(value)} into Go value of type string`);
-        return reword(() => formatDurationNanos(parseDurationNanos(value)));
+        return reword(canonicalDuration, value);
       case 'intOrString':
         if (typeof value === 'string' || isInt32(value)) return value;
         throw new DecodeError(`json: cannot unmarshal ${nameOf(value)} into Go value of type int32`);
@@ -141,6 +141,7 @@ export class JsonWalk {
 
   /** A member's value, undefined when it says nothing. */
   #field(field: FieldInfo, value: unknown): unknown {
+    const before = this.members;
     const result =
       field.container === 'list'
         ? this.#list(field, value)
@@ -151,7 +152,9 @@ export class JsonWalk {
               ? value
               : this.#message(field.type, value)
             : this.#scalar(field.scalar, value);
-    return !this.#keepZeros && saysNothing(field, result) ? undefined : result;
+    // To ask a map of many entries whether it is empty takes as long as to read it.
+    if (this.#keepZeros || (field.container === 'map' && this.members > before)) return result;
+    return saysNothing(field, result) ? undefined : result;
   }
 
   #list(field: FieldInfo | undefined, value: unknown, goName?: string): unknown[] {
@@ -160,6 +163,8 @@ export class JsonWalk {
     }
     for (let i = 0; i < value.length; i++) {
       const element: unknown = value[i];
+      // Nothing to be done, and there may be hundreds of thousands.
+      if (typeof element === 'string' && field.scalar === 'string') continue;
       this.#path.push(i);
       const next = this.#element(field, element);
       this.#path.pop();
@@ -176,6 +181,7 @@ export class JsonWalk {
     for (const key of Object.keys(map)) {
       const element = map[key];
       this.members++;
+      if (typeof element === 'string' && field.scalar === 'string') continue;
       this.#path.push(key);
       const next = this.#element(field, element);
       this.#path.pop();
@@ -276,9 +282,12 @@ export class JsonWalk {
   }
 }
 
-function reword<T>(fn: () => T): T {
+const canonicalDuration = (text: string): string => formatDurationNanos(parseDurationNanos(text));
+
+/** With its argument apart: a closure over it would cost every value that comes by, of whatever type. */
+function reword(canonical: (text: string) => string, text: string): string {
   try {
-    return fn();
+    return canonical(text);
   } catch (error) {
     throw new DecodeError(messageOf(error), { cause: error });
   }

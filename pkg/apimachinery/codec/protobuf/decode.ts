@@ -12,7 +12,7 @@ import {
 } from '#apimachinery/codec/protobuf/special-readers.js';
 import { type ReadValue, StructReader, type ValueReader } from '#apimachinery/codec/protobuf/struct-reader.js';
 import { wire } from '#apimachinery/codec/protobuf/writer.js';
-import { oncePer } from '#apimachinery/once-per.js';
+import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /** The object of a message without an envelope. Throws a DecodeError. */

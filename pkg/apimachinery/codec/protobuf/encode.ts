@@ -4,12 +4,12 @@
  */
 import { ReverseWriter, tag, wire, wireTypeOf } from '#apimachinery/codec/protobuf/writer.js';
 import { parseDurationNanos } from '#apimachinery/duration.js';
-import { oncePer } from '#apimachinery/once-per.js';
+import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /** An object in memory that is not of its type: a defect of the program, not of its input. */
-export class EncodeError extends Error {
+class EncodeError extends Error {
   override readonly name = 'EncodeError';
 }
 

@@ -1,11 +1,19 @@
-/** Whole objects as Protobuf: enveloped, one by one or as lists of messages that are encoded already. */
+/**
+ * Whole objects as Protobuf: enveloped, one by one or as lists of messages that are encoded already.
+ *
+ * Why not protobufjs, which carries the messages of container runtimes: it does not sort the keys of maps, which 1.24
+ * does, and makes objects of its own classes, which would have to be turned into the canonical form in which instants,
+ * quantities and the like are plain JSON. Here the declared types that the JSON decoder follows are read directly.
+ */
 
+import { StepBudget } from '#apimachinery/async/step-budget.js';
+import type { Steps } from '#apimachinery/async/steps.js';
 import { DecodeError, decodeFailure } from '#apimachinery/codec/json/decode-error.js';
 import type { JsonObject } from '#apimachinery/codec/json/walk.js';
 import { decodeMessage } from '#apimachinery/codec/protobuf/decode.js';
 import { encodeMessage, writeMessage } from '#apimachinery/codec/protobuf/encode.js';
 import { decodeEnvelope, encodeEnvelope, envelopeAround, hasEnvelope } from '#apimachinery/codec/protobuf/envelope.js';
-import type { RawReader, SharedParts } from '#apimachinery/codec/protobuf/reader.js';
+import type { LateEntry, MessageOptions, RawReader, SharedParts } from '#apimachinery/codec/protobuf/reader.js';
 import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
@@ -92,11 +100,32 @@ export function decodeProtobuf(
   }
 }
 
+/** The same in steps: large maps are filled one part after the other. */
+export function* decodeProtobufSteps(
+  scheme: Scheme,
+  bytes: Buffer,
+  expected: KindInfo,
+  shared: SharedParts,
+): Steps<{ kind: KindInfo; object: JsonObject }> {
+  const late: LateEntry[] = [];
+  const budget = new StepBudget();
+  try {
+    const decoded = decodeEnveloped(scheme, bytes, expected, { ...shared, late });
+    for (const read of late) {
+      if (budget.spend(1)) yield;
+      read();
+    }
+    return decoded;
+  } catch (error) {
+    throw error instanceof DecodeError ? decodeFailure(expected.type, error) : error;
+  }
+}
+
 function decodeEnveloped(
   scheme: Scheme,
   bytes: Buffer,
   expected: KindInfo | undefined,
-  shared: SharedParts,
+  shared: SharedParts & Pick<MessageOptions, 'late'>,
   depth?: number,
 ): { kind: KindInfo; object: JsonObject } {
   const envelope = decodeEnvelope(bytes);

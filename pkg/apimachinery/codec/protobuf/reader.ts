@@ -21,8 +21,13 @@ export interface SharedParts {
   readonly maxParts?: number | undefined;
 }
 
+/** Reads the entry of a map that was passed over at first. */
+export type LateEntry = () => void;
+
 /** What decoding one message after the other may use. */
 export interface MessageOptions extends SharedParts {
+  /** Takes what is left to read of large maps, in order; absent: all is read at once. */
+  readonly late?: LateEntry[] | undefined;
   readonly raw?: RawReader | undefined;
   /** How many messages deep the message stands; default 0. */
   readonly depth?: number | undefined;
@@ -35,6 +40,7 @@ export class Reader {
   readonly raw: RawReader | undefined;
   readonly texts: SharedTexts | undefined;
   readonly values: SharedValues | undefined;
+  readonly late: LateEntry[] | undefined;
   /** Of the buffer; there when strings are shared. */
   readonly #view: DataView | undefined;
   /** Index of the next byte. */
@@ -51,12 +57,21 @@ export class Reader {
     this.raw = options.raw;
     this.texts = options.texts;
     this.values = options.values;
+    this.late = options.late;
     this.#view =
       options.texts === undefined ? undefined : new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
     this.at = start;
     this.end = buffer.length;
     this.depth = options.depth ?? 0;
     this.#maxParts = options.maxParts ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Passes over an entry of a map, to be read later. Only for entries without messages: the depth is not kept. */
+  postpone(late: LateEntry[], read: (reader: Reader) => void): void {
+    const start = this.at;
+    this.skip(wire.delimited);
+    const end = this.at;
+    late.push(() => read(this.between(start, end)));
   }
 
   /** The same reader for a message that lies between two other indexes of the buffer. */
@@ -192,6 +207,11 @@ export class Reader {
     if (++this.depth > maxDepth) throw new DecodeError('exceeded max depth');
     this.count();
     return outer;
+  }
+
+  /** Messages and entries of maps so far. */
+  get parts(): number {
+    return this.#parts;
   }
 
   /** One more message or entry of a map. Throws 413 for one too many. */

@@ -1,4 +1,5 @@
 /** What holds for every type: JSON and Protobuf carry the same, and no input makes a decoder do more than refuse. */
+
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
@@ -16,9 +17,10 @@ import {
   protobufListEnds,
 } from '#apimachinery/codec/protobuf/protobuf.js';
 import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
-import { RandomObjects, seededRandom } from '#apimachinery/codec/random-object.js';
 import { encodeWatchFrame, WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { RandomObjects } from '#apimachinery/testing/random-object.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 t.comment(`SEED=${seed}`);

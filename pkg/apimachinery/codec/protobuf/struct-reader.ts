@@ -182,9 +182,7 @@ function packedReader({ read }: ValueReader): ReadValue {
 function mapReader(field: FieldInfo, { wireType, read }: ValueReader): ReadValue {
   const keyKey = tag(1, wire.delimited);
   const valueKey = tag(2, wireType);
-  return (reader, known) => {
-    const map = (known as JsonObject | undefined) ?? {};
-    reader.count();
+  const readEntry = (reader: Reader, map: JsonObject): void => {
     const outer = reader.enter();
     let name = '';
     let value: unknown;
@@ -201,9 +199,21 @@ function mapReader(field: FieldInfo, { wireType, read }: ValueReader): ReadValue
     if (name === '__proto__') {
       Object.defineProperty(map, name, { value, enumerable: true, writable: true, configurable: true });
     } else map[name] = value;
+  };
+  const isPlain = field.scalar !== undefined;
+  return (reader, known) => {
+    const map = (known as JsonObject | undefined) ?? {};
+    reader.count();
+    const { late } = reader;
+    // The first entries are read at once: most maps have no more.
+    if (late !== undefined && isPlain && reader.parts > promptParts) reader.postpone(late, (at) => readEntry(at, map));
+    else readEntry(reader, map);
     return map;
   };
 }
+
+/** Messages and entries that are read at once where the others are postponed: more take milliseconds. */
+const promptParts = 4000;
 
 function wrongWireType({ field }: Pick<FieldReader, 'field'>, key: number): DecodeError {
   return new DecodeError(`proto: wrong wireType = ${key & 7} for field ${field.protoName}`);

@@ -1,8 +1,10 @@
 /** What each pod that is bound to a node makes it need. The pods themselves are not kept: there are many, and they are big. */
+
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { keyOf } from '#apimachinery/object-key.js';
 import { type PodReferences, podReferences } from '#apiserver/authorization/node/pod-references.js';
-import { type Follower, keyOf } from '#apiserver/objects/object-reader.js';
+import type { Follower } from '#apiserver/objects/object-reader.js';
 
 export interface PodNeeds {
   readonly node: string;

@@ -1,4 +1,5 @@
 /** What a pod makes its node need: the secrets, config maps and claims that its spec names. */
+import { claimNameOf } from '#api/core/v1/pod/claims.js';
 import type { Container, EphemeralContainer, Pod, Volume } from '#api/core/v1/types.gen.js';
 
 export interface PodReferences {
@@ -49,9 +50,7 @@ function collectContainer(container: Container | EphemeralContainer, found: Coll
 function collectVolume(volume: Volume, podName: string, found: Collected): void {
   add(found.secrets, volume.secret?.secretName);
   add(found.configMaps, volume.configMap?.name);
-  add(found.claims, volume.persistentVolumeClaim?.claimName);
-  // The claim of an ephemeral volume is named after pod and volume.
-  if (volume.ephemeral !== undefined) found.claims.add(`${podName}-${volume.name}`);
+  add(found.claims, claimNameOf(podName, volume));
   for (const source of volume.projected?.sources ?? []) {
     add(found.secrets, source.secret?.name);
     add(found.configMaps, source.configMap?.name);

@@ -1,4 +1,5 @@
 /** Roles and bindings in memory, found by whom they are for: a decision touches only the user's own bindings. */
+
 import { clusterrolebindings, clusterroles, rolebindings, roles } from '#api/rbac/v1/resources.gen.js';
 import type {
   ClusterRole,
@@ -9,10 +10,11 @@ import type {
   RoleRef,
   Subject,
 } from '#api/rbac/v1/types.gen.js';
+import { keyOf } from '#apimachinery/object-key.js';
 import { isGroupKey, type SubjectKey, subjectKey, userKeys } from '#apiserver/authorization/rbac/subjects.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 import { Mirror } from '#apiserver/objects/mirror.js';
-import { keyOf, type ObjectReader } from '#apiserver/objects/object-reader.js';
+import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 
 type Binding = RoleBinding | ClusterRoleBinding;
 

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { clusterrolebindings, clusterroles, rolebindings, roles } from '#api/rbac/v1/resources.gen.js';
 import type { PolicyRule, RoleRef, Subject } from '#api/rbac/v1/types.gen.js';
-import { seededRandom } from '#apimachinery/codec/random-object.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import type { AuthorizationAttributes } from '#apiserver/authorization/authorizer.js';
 import { compactRules, uncoveredRules } from '#apiserver/authorization/rbac/covers.js';
 import { RbacAuthorizer } from '#apiserver/authorization/rbac/rbac-authorizer.js';

@@ -33,7 +33,7 @@ function nameMatches(names: readonly string[], wanted: string): boolean {
 }
 
 /** A trailing `*` covers everything that starts so. */
-export function pathMatches(patterns: readonly string[], path: string): boolean {
+function pathMatches(patterns: readonly string[], path: string): boolean {
   return patterns.some(
     (pattern) => pattern === path || (pattern.endsWith(all) && path.startsWith(pattern.slice(0, -1))),
   );

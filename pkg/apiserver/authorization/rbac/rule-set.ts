@@ -4,7 +4,7 @@
  */
 
 import type { PolicyRule } from '#api/rbac/v1/types.gen.js';
-import { oncePer } from '#apimachinery/once-per.js';
+import { oncePer } from '#apimachinery/memo/once-per.js';
 import { type MatchedAttributes, ruleAllows } from '#apiserver/authorization/rbac/rule-match.js';
 
 /** Rules of so few texts are looked at one by one: there is nothing to gain. */

@@ -1,4 +1,5 @@
 /** The clock of one machine of several: set wrong, running too fast or too slow, and stopped when its process is. */
+import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 
 export interface CandidateClockOptions {
@@ -46,7 +47,7 @@ export class CandidateClock implements Clock {
     };
   }
 
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  sleep(ms: number, signal?: Cancellation): Promise<void> {
     return new Promise((resolve) => {
       if (signal?.aborted) return resolve();
       const done = () => {

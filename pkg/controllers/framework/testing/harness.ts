@@ -7,7 +7,7 @@ import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/sch
 import type { ApiObject, Client } from '#client/client.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { FakeApi, type FakeCall } from '#client/testing/fake-api.js';
-import { settle, VirtualClock } from '#client/testing/virtual-clock.js';
+import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { controllerMetrics } from '#controllers/framework/metrics.js';
 import { silentLogger } from '#daemon/log/logger.js';
@@ -63,7 +63,7 @@ export class Harness {
     let calls = -1;
     for (let quiet = 0; quiet < 3; quiet = calls === this.api.calls.length ? quiet + 1 : 0) {
       calls = this.api.calls.length;
-      for (let turn = 0; turn < 10; turn += 1) await settle();
+      for (let turn = 0; turn < 10; turn += 1) await eventLoopTurn();
     }
   }
 

@@ -68,7 +68,7 @@ export function leaderElectionOptions(defaults: { readonly resourceName: string;
 export type LeaderElectionValues = OptionValues<ReturnType<typeof leaderElectionOptions>>;
 
 /** Jitter that client-go adds to the retry period; the renew deadline must be longer than a jittered retry. */
-export const retryJitterFactor = 1.2;
+const retryJitterFactor = 1.2;
 
 /** What 1.24 refuses about these options; nothing when leader election is off. */
 export const leaderElectionRules: Rule<LeaderElectionValues> = (values) => {

@@ -37,7 +37,7 @@ export const insecureCipherSuites = [
   'TLS_RSA_WITH_RC4_128_SHA',
 ] as const;
 
-export const tlsVersions = ['VersionTLS10', 'VersionTLS11', 'VersionTLS12', 'VersionTLS13'] as const;
+const tlsVersions = ['VersionTLS10', 'VersionTLS11', 'VersionTLS12', 'VersionTLS13'] as const;
 
 const section = 'Secure serving';
 

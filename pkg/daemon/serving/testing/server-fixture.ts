@@ -11,10 +11,10 @@ import { createRegistry } from '#daemon/metrics/registry.js';
 import { delegatedAuthOptions } from '#daemon/options/groups/authentication.js';
 import { servingOptions } from '#daemon/options/groups/serving.js';
 import { parseOptions } from '#daemon/options/parse.js';
-import type { KeyCertificate } from '#daemon/pki/certificate.js';
 import { type CreateDaemonServerOptions, createDaemonServer } from '#daemon/serving/create-daemon-server.js';
 import { HealthChecks } from '#daemon/serving/health.js';
 import type { ReviewClient } from '#daemon/serving/user.js';
+import type { KeyCertificate } from '#pki/certificate.js';
 
 const table = { ...servingOptions({ securePort: 10_259 }), ...delegatedAuthOptions({ tolerateLookupFailure: false }) };
 

@@ -1,8 +1,10 @@
 /** What a peer can send that it should not, and what it is told; frames are written and read by hand here. */
+
 import type { Duplex } from 'node:stream';
 import { deflateSync } from 'node:zlib';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { duplexPair } from '#daemon/streaming/duplex-pair.js';
 import { spdyDictionary } from '#daemon/streaming/spdy/dictionary.js';
 import { controlFrame, dataHead, type Frame, FrameReader, frameType, uint32s } from '#daemon/streaming/spdy/frames.js';
@@ -223,11 +225,8 @@ t.test('windows are kept towards a peer that keeps them', async (t) => {
 t.test('random frames neither crash nor hang it', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   t.comment(`seed ${seed}`);
-  let state = seed;
-  const random = (below: number) => {
-    state = (Math.imul(state, 1103515245) + 12345) & 0x7fff_ffff;
-    return (state >>> 8) % below;
-  };
+  const fraction = seededRandom(seed);
+  const random = (below: number) => Math.floor(fraction() * below);
   for (let round = 0; round < 300; round++) {
     const p = peer({ maxStreams: 8 });
     for (let i = 0; i < 30; i++) {

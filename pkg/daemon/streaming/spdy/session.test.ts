@@ -109,3 +109,34 @@ t.test('what a peer said last is not lost when its connection breaks off at once
   connection.destroy(new Error('ECONNRESET'));
   t.equal(await text(stream), 'last words');
 });
+
+t.test('nor is what came while its connection was paused', async (t) => {
+  const connection = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
+  const client = new SpdySession(connection, 'client');
+  const stream = client.open({});
+  await new Promise(setImmediate);
+  const size = 128 * 1024;
+  connection.push(controlFrame(frameType.synReply, 0, Buffer.concat([uint32s(1), new HeaderWriter().encode({})])));
+  connection.push(Buffer.concat([dataHead(1, false, size), Buffer.alloc(size, 'x')]));
+  t.ok(connection.isPaused());
+  connection.push(Buffer.concat([dataHead(1, true, 10), Buffer.from('last words')]));
+  connection.destroy(new Error('ECONNRESET'));
+  t.equal((await text(stream)).slice(size), 'last words');
+});
+
+t.test('a stream that is cut off gives what came, and then breaks off', async (t) => {
+  const connection = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
+  const client = new SpdySession(connection, 'client');
+  const stream = client.open({});
+  connection.push(Buffer.concat([dataHead(1, false, 10), Buffer.from('last words')]));
+  connection.push(null);
+  let got = '';
+  await t.rejects(
+    async () => {
+      for await (const chunk of stream as AsyncIterable<Buffer>) got += String(chunk);
+    },
+    { code: 'ERR_STREAM_PREMATURE_CLOSE' },
+  );
+  t.equal(got, 'last words');
+  t.ok(stream.destroyed);
+});

@@ -7,6 +7,8 @@
  * or a SETTINGS of the initial window. (Sent to the others it would do harm: a peer that closes its connection before it
  * has read them makes the system throw away what it had sent last.) Towards those the connection itself is the brake: it
  * is not read while the readers of its streams are more than `maxUnreadBytes` behind.
+ *
+ * Why not spdy-transport: it always keeps windows, so towards peers that keep none it stops after the first window.
  */
 import { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
@@ -98,10 +100,8 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
     this.#options = { maxStreams: 4096, maxUnreadBytes: 1024 * 1024, ...options };
     this.#nextId = role === 'client' ? 1 : 2;
     this.#nextPing = this.#nextId;
-    // The end is seen as 'end' or 'close'.
-    connection.on('error', () => undefined);
     connection.on('data', (chunk: Buffer) => this.#arrived(chunk));
-    for (const event of ['end', 'close']) connection.once(event, () => this.#ended());
+    for (const event of ['end', 'error', 'close']) connection.on(event, () => this.#ended());
     if (connection.destroyed) this.#gone = true;
     // Every failure is handled inside.
     void this.#run();
@@ -256,6 +256,11 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
   }
 
   #ended(): void {
+    // What came while it was paused; one that broke off gives it to nobody else.
+    for (let chunk = this.#connection.read() as Buffer | null; chunk !== null; ) {
+      if (!this.#closed) this.#arrivals.push(chunk);
+      chunk = this.#connection.read() as Buffer | null;
+    }
     this.#gone = true;
     this.#wake?.();
   }

@@ -42,6 +42,8 @@ export class SpdyStream extends Duplex {
   #remoteEnded = false;
   /** The peer takes no more bytes: what is still written is dropped, what it sent before is still to be read. */
   #resetByPeer = false;
+  /** The connection is over before the peer ended the stream, which breaks off once what came has been read. */
+  #cutOff = false;
   #accept: (() => void) | undefined;
   /** Of what arrived, what had not been told to be consumed when last asked. */
   #unread = 0;
@@ -82,6 +84,7 @@ export class SpdyStream extends Duplex {
     if (consumed <= 0) return;
     this.#unread -= consumed;
     this.#owner.consumed(this, consumed);
+    if (this.#cutOff && this.readableLength === 0) this.destroy();
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: Done): void {
@@ -133,10 +136,18 @@ export class SpdyStream extends Duplex {
     this.end();
   }
 
-  /** For the session: the connection is over. What the peer had sent to its end is still to be read. */
+  /** For the session: the connection is over. What the peer had sent is still to be read. */
   cutOff(): void {
     if (this.#remoteEnded) this.resetByPeer();
-    else this.destroy();
+    else if (this.readableLength === 0) this.destroy();
+    else {
+      this.#cutOff = true;
+      this.#remoteEnded = true;
+      const waiting = this.outgoing;
+      this.outgoing = undefined;
+      waiting?.done();
+      this.#owner.over(this);
+    }
   }
 
   /** For the session: bytes from the peer. */

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import { type Containerd, startContainerd } from '#nodeagent/containerd/containerd.js';
-import { runtimePrerequisites } from '#nodeagent/containerd/machine.js';
-import { cleanContainerd, removeAllSandboxes } from '#nodeagent/containerd/teardown.js';
+import { type Containerd, startContainerd } from '#containerd/containerd.js';
+import { cleanContainerd, removeAllSandboxes } from '#containerd/teardown.js';
 import { GrpcCRI, socketOf } from '#nodeagent/cri/grpc/client.js';
 import { buildImageArchive, type ClusterImages, clusterImages } from '#nodeagent/images/busybox.js';
 import { loadImageArchive } from '#nodeagent/images/load.js';
 import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';
+import { runtimePrerequisites } from '#nodeagent/node/prerequisites.js';
 import { criContract } from '#nodeagent/testing/cri-contract.js';
 import { MissingFields } from '#nodeagent/testing/message-inspector.js';
 

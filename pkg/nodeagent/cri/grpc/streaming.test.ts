@@ -128,6 +128,41 @@ t.test('a runtime that resets the connection behind its last words, while input 
   t.equal(String((wanted.stdout as PassThrough).read()), 'last words');
 });
 
+t.test('a runtime that closes the connection behind the status, and leaves the streams open', async (t) => {
+  const outputs = new Map<string, SpdyStream>();
+  const { url } = await runtime(t, (stream, socket) => {
+    outputs.set(stream.headers['streamtype'] ?? '', stream);
+    if (outputs.size < 4) return;
+    outputs.get('stdout')?.write('last words');
+    const status =
+      '{"status":"Failure","reason":"NonZeroExitCode","details":{"causes":[{"reason":"ExitCode","message":"3"}]}}';
+    outputs.get('error')?.write(status, () => socket.end());
+  });
+  const wanted = streams();
+  t.equal(await runSession(url, wanted), 3);
+  t.equal(String((wanted.stdout as PassThrough).read()), 'last words');
+});
+
+t.test('a session that ends without a whole status has failed', async (t) => {
+  for (const [words, code] of [
+    ['', 'Unavailable'],
+    ['{"status":"Succ', 'Unavailable'],
+  ] as const) {
+    let opened = 0;
+    let error: SpdyStream | undefined;
+    const { url } = await runtime(t, (stream, socket) => {
+      opened += 1;
+      if (stream.headers['streamtype'] === 'error') error = stream;
+      if (opened === 4) error?.write(words, () => socket.end());
+    });
+    await t.rejects(runSession(url, streams()), { code });
+  }
+  const { url } = await runtime(t, (stream) => {
+    if (stream.headers['streamtype'] !== 'stdin') stream.end();
+  });
+  await t.rejects(runSession(url, streams()), { code: 'Unknown', message: /without a status/ });
+});
+
 t.test('a final status that is none is an error of the runtime', async (t) => {
   t.throws(() => exitCodeOf('{'), { code: 'Unknown' });
   t.throws(() => exitCodeOf('null'), { code: 'Unknown' });

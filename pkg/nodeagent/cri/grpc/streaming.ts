@@ -5,6 +5,7 @@
 import { request } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { messageOf } from '#apimachinery/errors/message.js';
 import {
   channelProtocol,
   portForwardProtocol,
@@ -56,10 +57,22 @@ export function connectPortForward(url: string): Promise<Duplex> {
   return upgrade(url, portForwardProtocol);
 }
 
-async function readAll(stream: AsyncIterable<Buffer>): Promise<string> {
+interface Read {
+  readonly text: string;
+  /** Why there may be more that did not come. */
+  readonly failure?: unknown;
+}
+
+/** What a stream gave until it ended or broke off. Never rejects. */
+async function readAll(stream: AsyncIterable<Buffer>): Promise<Read> {
   const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
+  const text = () => Buffer.concat(chunks).toString();
+  try {
+    for await (const chunk of stream) chunks.push(chunk);
+  } catch (failure) {
+    return { text: text(), failure };
+  }
+  return { text: text() };
 }
 
 interface ExitStatus {
@@ -69,9 +82,8 @@ interface ExitStatus {
   details?: { causes?: { reason?: string; message?: string }[] };
 }
 
-/** Exit code in a session's final status; throws CRIError when the session itself failed. */
+/** Exit code in a session's final status; throws CRIError when the session itself failed, or there is no status. */
 export function exitCodeOf(text: string): number {
-  if (text === '') return 0;
   const status = parseStatus(text);
   if (status.status === 'Success') return 0;
   const code = status.details?.causes?.find((cause) => cause.reason === 'ExitCode')?.message;
@@ -80,23 +92,32 @@ export function exitCodeOf(text: string): number {
 }
 
 function parseStatus(text: string): ExitStatus {
-  try {
-    const status: unknown = JSON.parse(text);
-    if (typeof status === 'object' && status !== null) return status;
-  } catch {
-    // Said below.
-  }
+  if (text === '') throw new CRIError('Unknown', 'the runtime ended the session without a status');
+  const status = jsonObject(text);
+  if (status !== undefined) return status;
   throw new CRIError('Unknown', `the runtime ended the session with ${JSON.stringify(text.slice(0, 200))}`);
+}
+
+function jsonObject(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function brokeOff(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE';
 }
 
 /** What ended a session before its time, in the terms of the CRI. */
 function sessionFailure(error: unknown, signal: AbortSignal | undefined): CRIError {
   if (error instanceof CRIError) return error;
   if (signal?.aborted) return new CRIError('Cancelled', 'the session was ended', { cause: error });
-  const { code, message } = error as NodeJS.ErrnoException;
-  return code === 'ERR_STREAM_PREMATURE_CLOSE'
+  return brokeOff(error)
     ? new CRIError('Unavailable', 'the connection to the runtime broke off', { cause: error })
-    : new CRIError('Unknown', message, { cause: error });
+    : new CRIError('Unknown', messageOf(error), { cause: error });
 }
 
 /** Runs one exec or attach session to its end; the exit code where the runtime tells one, else 0. Throws CRIError. */
@@ -112,7 +133,7 @@ export async function runSession(url: string, streams: SessionStreams): Promise<
   signal?.addEventListener('abort', abort, { once: true });
   try {
     if (signal?.aborted) throw new CRIError('Cancelled', 'the session was ended');
-    return exitCodeOf(await carry(session, streams));
+    return await carry(session, streams);
   } catch (error) {
     throw sessionFailure(error, signal);
   } finally {
@@ -121,12 +142,22 @@ export async function runSession(url: string, streams: SessionStreams): Promise<
   }
 }
 
-/** The text of the session's final status, once all output has been passed on. Rejects when either breaks off. */
-async function carry(session: SpdySession, streams: SessionStreams): Promise<string> {
+/**
+ * The exit code, once all output has been passed on. The status is a runtime's last word: runtimes close the connection
+ * behind it, at times without having ended the streams, so a whole one counts whatever breaks off then.
+ */
+async function carry(session: SpdySession, streams: SessionStreams): Promise<number> {
   const open = (streamtype: string) => session.open({ streamtype });
+  const status = readAll(open('error'));
+  const outputs = pipes(open, streams, session).map((output) =>
+    output.catch((failure: unknown) => {
+      if (!session.closed || !brokeOff(failure)) throw failure;
+    }),
+  );
   // Each is watched from the moment it begins: a connection that breaks off ends them all at once.
-  const [text] = await Promise.all([readAll(open('error')), ...pipes(open, streams, session)]);
-  return text;
+  const [{ text, failure }] = await Promise.all([status, ...outputs]);
+  if (failure !== undefined && jsonObject(text) === undefined) throw failure;
+  return exitCodeOf(text);
 }
 
 /**

@@ -1,7 +1,8 @@
 /** gRPC calls on an HTTP/2 session: one stream each. */
 
-import type { Deadlines, Expiring } from '#apimachinery/deadlines.js';
-import { FrameReader, frameMessage } from '#storage/etcd/grpc/frames.js';
+import type { Deadlines, Expiring } from '#apimachinery/async/deadlines.js';
+import type { Cancellation } from '#apimachinery/cancellation.js';
+import { FrameReader, frameMessage, type Message } from '#storage/etcd/grpc/frames.js';
 import { decodeMessage, GrpcError, grpcStatus, statusOfHttp } from '#storage/etcd/grpc/status.js';
 import { resetCode } from '#storage/etcd/http2/frames.js';
 import type { HeaderField } from '#storage/etcd/http2/hpack.js';
@@ -11,10 +12,10 @@ import type { Http2Stream, StreamFailure, StreamHandler } from '#storage/etcd/ht
 export interface UnaryCall {
   /** `/package.Service/Method` */
   readonly path: string;
-  readonly request: Buffer;
+  readonly request: Message;
   /** Time that is left for it; ms, at least 1. */
   readonly timeoutMs: number;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: Cancellation | undefined;
 }
 
 /** A stream of messages in both directions. Leaving the iteration cancels it. */
@@ -77,10 +78,11 @@ export function callUnary(call: UnaryCall, context: UnaryContext): Promise<Buffe
 
 class Unary implements StreamHandler, Expiring {
   readonly dueMs: number;
+  place = -1;
   readonly #resolve: (answer: Buffer) => void;
   readonly #reject: (error: GrpcError) => void;
   readonly #deadlines: Deadlines;
-  readonly #signal: AbortSignal | undefined;
+  readonly #signal: Cancellation | undefined;
   readonly #stream: Http2Stream;
   readonly #outcome = new Outcome();
   readonly #frames = new FrameReader();

@@ -1,8 +1,11 @@
 /** The connection to one endpoint: made when it is needed, made anew after growing pauses when it fails. */
+
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { Deadlines } from '#apimachinery/async/deadlines.js';
+import { Backoff } from '#apimachinery/backoff/backoff.js';
+import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
-import { Deadlines } from '#apimachinery/deadlines.js';
 import { callStream, callUnary, type GrpcStream, type UnaryCall } from '#storage/etcd/grpc/call.js';
 import { GrpcError, grpcStatus } from '#storage/etcd/grpc/status.js';
 import { encodeHeaders, type HeaderField } from '#storage/etcd/http2/hpack.js';
@@ -44,7 +47,7 @@ export class GrpcEndpoint {
   readonly #heads = new Map<string, { readonly timeoutMs: number; readonly head: Buffer }>();
   #session: Http2Session | undefined;
   #connecting: Promise<Http2Session> | undefined;
-  #failures = 0;
+  readonly #backoff: Backoff;
   /** Not before; ms of the monotonic clock. */
   #retryAtMs = 0;
   #closed = false;
@@ -57,7 +60,9 @@ export class GrpcEndpoint {
       throw new TypeError(`etcd endpoint ${options.url} is neither http nor https`);
     }
     this.#options = options;
-    this.#deadlines = new Deadlines(options.clock);
+    const { clock, random } = options;
+    this.#backoff = new Backoff({ initialMs: reconnectBaseMs, maxMs: reconnectMaxMs, spread: 0.2, random });
+    this.#deadlines = new Deadlines(clock);
   }
 
   get url(): string {
@@ -142,13 +147,12 @@ export class GrpcEndpoint {
   }
 
   #connect(): Promise<Http2Session> {
-    const { url, clock, random } = this.#options;
+    const { url, clock } = this.#options;
     return new Promise((resolve, reject) => {
       const failed = (failure: Error | undefined) => {
         patience.cancel();
         if (this.#session === undefined) {
-          const pauseMs = Math.min(reconnectMaxMs, reconnectBaseMs * 2 ** this.#failures++);
-          this.#retryAtMs = clock.monotonic() + pauseMs * (0.8 + 0.4 * random());
+          this.#retryAtMs = clock.monotonic() + this.#backoff.nextMs();
         }
         const why = failure === undefined ? '' : `: ${failure.message}`;
         const details = `no connection to etcd at ${url}${why}`;
@@ -167,7 +171,7 @@ export class GrpcEndpoint {
             ready: () => {
               patience.cancel();
               if (this.#closed) return session.destroy(undefined);
-              this.#failures = 0;
+              this.#backoff.reset();
               this.#session = session;
               this.#keepAlive(session, socket);
               resolve(session);
@@ -231,7 +235,7 @@ export class GrpcEndpoint {
 }
 
 /** What `promise` gives, or a cancellation when the signal aborts before. */
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+function orAborted<T>(promise: Promise<T>, signal: Cancellation | undefined): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
     const abort = () => reject(new GrpcError(grpcStatus.CANCELLED, 'the call was cancelled', { sent: false }));

@@ -5,8 +5,14 @@ const prefixBytes = 5;
 /** Larger than any page that is asked for; a length beyond it is not believed. */
 const maxMessageBytes = 1024 ** 3;
 
+/** Bytes, or what is still to be written as such: it is written to its place behind the prefix. */
+export interface Message {
+  readonly length: number;
+  copy(target: Buffer, from: number): number;
+}
+
 /** The message with its prefix. */
-export function frameMessage(message: Buffer): Buffer {
+export function frameMessage(message: Message): Buffer {
   const framed = Buffer.allocUnsafe(prefixBytes + message.length);
   framed[0] = 0;
   framed.writeUInt32BE(message.length, 1);

@@ -4,7 +4,7 @@
  */
 import { type Duplex, duplexPair } from 'node:stream';
 import t, { type Test } from 'tap';
-import { deferred } from '#apimachinery/deferred.js';
+import { deferred } from '#apimachinery/async/deferred.js';
 import {
   frame,
   frameFlag,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import { deferred } from '#apimachinery/deferred.js';
+import { deferred } from '#apimachinery/async/deferred.js';
 import {
   frame,
   frameFlag,

@@ -36,6 +36,7 @@ import { HeaderBlock } from '#storage/etcd/http2/header-block.js';
 import { HeaderDecoder } from '#storage/etcd/http2/hpack.js';
 import { readSettings } from '#storage/etcd/http2/peer-settings.js';
 import { Http2Stream, type StreamHandler, type StreamOwner } from '#storage/etcd/http2/stream.js';
+import { StreamTable } from '#storage/etcd/http2/stream-table.js';
 
 export interface SessionHandler {
   /** The peer has said what it allows: streams may be opened. */
@@ -64,7 +65,7 @@ export class Http2Session implements StreamOwner {
   readonly #parser: FrameParser;
   readonly #writer: FrameWriter;
   readonly #closedStreams = new ClosedStreams();
-  readonly #streams = new Map<number, Http2Stream>();
+  readonly #streams = new StreamTable<Http2Stream>();
   /** Opened while the peer had as many as it allows. */
   readonly #waiting = new Set<Http2Stream>();
   /** With data that the windows had no room for. */
@@ -176,7 +177,7 @@ export class Http2Session implements StreamOwner {
     this.#nextId += 2;
     stream.id = streamId;
     stream.window = this.#initialWindow;
-    this.#streams.set(streamId, stream);
+    this.#streams.add(stream);
     const { head, pending, ends } = stream;
     const empty = pending.length === 0;
     const flags = frameFlag.END_HEADERS | (empty && ends ? frameFlag.END_STREAM : 0);
@@ -484,7 +485,7 @@ export class Http2Session implements StreamOwner {
   #closed(): void {
     this.#destroyed = true;
     const failure = { code: undefined, cause: this.#failure };
-    const streams = [...this.#streams.values()];
+    const streams = this.#streams.values();
     const waiting = [...this.#waiting];
     this.#streams.clear();
     this.#waiting.clear();

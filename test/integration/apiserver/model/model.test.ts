@@ -5,8 +5,10 @@
  *
  *     node dist/test/integration/apiserver/model/model.test.js operations=100000 seed=7
  */
+
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { checkLists, checkOrder, type SeenList, selected } from '#test/integration/apiserver/model/history.js';
 import {
   namespace,
@@ -14,7 +16,6 @@ import {
   randomOperation,
   unknownVersion,
 } from '#test/integration/apiserver/model/operations.js';
-import { seededRandom } from '#test/integration/apiserver/model/random.js';
 import type { State } from '#test/integration/apiserver/model/state.js';
 import {
   configMaps,

@@ -34,12 +34,12 @@ export interface Change {
   readonly owners: Thing['owners'];
 }
 
-export const sameTexts = (a: Texts, b: Texts): boolean => {
+const sameTexts = (a: Texts, b: Texts): boolean => {
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
 };
 
-export const sameContent = (a: Content, b: Content): boolean =>
+const sameContent = (a: Content, b: Content): boolean =>
   a.base === b.base &&
   sameTexts(a.labels, b.labels) &&
   sameTexts(a.data, b.data) &&

@@ -1,6 +1,6 @@
 /** Every verb of a resource, in JSON and in Protobuf: the same for all of them. */
 import type { Test } from 'tap';
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import { schemeFor } from '#api/scheme.js';
 import { strategyFor } from '#api/strategies.js';
 import { withoutNullLists } from '#apimachinery/codec/json/null-lists.js';
@@ -120,7 +120,13 @@ class Exercise {
   /** Updates share what they leave alone with what is stored, all but the metadata: nothing may be left to be done to it. */
   #checkSettled(stored: object): void {
     const { object } = this.#codec.decodeValue(structuredClone(stored), { expected: this.#kind });
-    const context = { dialect: this.#dialect, now: 0, gate: gateFor([this.#case]) };
+    const context = {
+      dialect: this.#dialect,
+      scheme: schemeFor(this.#dialect),
+      now: 0,
+      monotonic: () => 0,
+      gate: gateFor([this.#case]),
+    };
     strategyFor(this.#case.resource).defaults?.(object as unknown as ApiObjectShape, context);
     this.#t.strictSame(
       { ...object, metadata: undefined },
@@ -256,7 +262,7 @@ class Exercise {
   }
 }
 
-export function collectionPath({ resource }: AnyCase, dialect: Dialect): string {
+function collectionPath({ resource }: AnyCase, dialect: Dialect): string {
   const apiVersion = dialect.apiVersion(resource.group, resource.version);
   const prefix = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   return `${prefix}${resource.namespaced ? '/namespaces/default' : ''}/${resource.resource}`;

@@ -42,7 +42,7 @@ export interface WatchedEvent {
 }
 
 /** One watch over HTTP/1.1 that is read as JSON lines. */
-export class Watch {
+class Watch {
   readonly events: WatchedEvent[] = [];
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly status: number;

@@ -3,10 +3,11 @@
  * its own, because what tap tracks of every promise would cost more than all the rest:
  * `node scenario.js WRITES SEED`, started by `fork`, sends one Report.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import type { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { startEtcd } from '#test/etcd.js';
-import { seededRandom } from '#test/integration/apiserver/model/random.js';
 import {
   configMap,
   configMaps,

@@ -1,26 +1,28 @@
 /** Rules of how to reach a webhook: for admission and for the conversion of custom resources. */
+import { declaration as schema } from '#api/admissionregistration/v1/shared.js';
 import type { WebhookClientConfig } from '#api/admissionregistration/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkRequired } from '#apimachinery/validation/checks.js';
-import { invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
-import { portNumberErrors } from '#apimachinery/validation/identifiers.js';
+import { invalidValue, required } from '#apimachinery/validation/failure.js';
 import { dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
+import { servicePortWording, wordedRangesOf } from '#apimachinery/validation/ranges.js';
+import { oneMember } from '#apimachinery/validation/unions.js';
 
-/** Either a URL or a service of the cluster. */
-export function validateClientConfig(config: WebhookClientConfig, path: FieldPath): FieldFailure[] {
+const checkPort = wordedRangesOf(schema.types.ServiceReference, servicePortWording, 'port');
+const notOne = (path: FieldPath): FieldFailure => required(path, 'exactly one of url or service is required');
+const oneWay = oneMember<WebhookClientConfig>(schema.types.WebhookClientConfig, { missing: notOne, several: notOne });
+
+export function validateClientConfig(config: WebhookClientConfig, path: FieldPath): readonly FieldFailure[] {
   const { url, service } = config;
-  if ((url === undefined) === (service === undefined)) {
-    return [required(path, 'exactly one of url or service is required')];
-  }
+  const failure = oneWay(config, path);
+  if (failure.length > 0) return failure;
   if (url !== undefined) return validateURL(url, path.child('url'));
   const at = path.child('service');
-  const port = service?.port ?? 443;
-  const portErrors = portNumberErrors(port).map((text) => `port is not valid: ${text}`);
   return [
     ...checkRequired(at.child('name'), service?.name, 'service name is required'),
     ...checkRequired(at.child('namespace'), service?.namespace, 'service namespace is required'),
-    ...invalidEach(at.child('port'), port, portErrors),
+    ...checkPort(service, at),
     ...(service?.path === undefined ? [] : validateServicePath(service.path, at.child('path'))),
   ];
 }

@@ -12,10 +12,10 @@ import type {
 } from '#api/admissionregistration/v1/types.gen.js';
 import { validateClientConfig } from '#api/admissionregistration/v1/webhook/client-config.js';
 import { validateRule } from '#api/admissionregistration/v1/webhook/rule-validation.js';
+import type { TableRowCells } from '#api/meta/object.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
-import type { TableRowCells } from '#api/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy, StrategyContext } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkOptionalEnum, repeatedAt } from '#apimachinery/validation/checks.js';
@@ -29,9 +29,13 @@ import {
 } from '#apimachinery/validation/failure.js';
 import { dns1035LabelErrors, dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { wordedRangesOf } from '#apimachinery/validation/ranges.js';
 
-const maxTimeoutSeconds = 30;
-const defaultTimeoutSeconds = 10;
+const checkTimeout = wordedRangesOf(
+  schema.types.MutatingWebhook,
+  ({ minimum, maximum }) => `the timeout value must be between ${minimum} and ${maximum} seconds`,
+  'timeoutSeconds',
+);
 /** Versions of the review that the server can send. */
 const reviewVersions = ['v1', 'v1beta1'];
 const noSideEffects = ['None', 'NoneOnDryRun'];
@@ -42,18 +46,11 @@ type Configuration = ValidatingWebhookConfiguration | MutatingWebhookConfigurati
 export const mutatingWebhookConfigurationStrategy: Strategy<MutatingWebhookConfiguration> =
   kindStrategy<MutatingWebhookConfiguration>(mutatingwebhookconfigurations, {
     ...shared(),
-    defaults(configuration) {
-      for (const webhook of configuration.webhooks ?? []) {
-        defaultWebhook(webhook);
-        webhook.reinvocationPolicy ??= 'Never';
-      }
-    },
   });
 
 export const validatingWebhookConfigurationStrategy: Strategy<ValidatingWebhookConfiguration> =
   kindStrategy<ValidatingWebhookConfiguration>(validatingwebhookconfigurations, {
     ...shared(),
-    defaults: (configuration) => (configuration.webhooks ?? []).forEach(defaultWebhook),
   });
 
 function shared() {
@@ -68,16 +65,6 @@ function shared() {
       age(configuration.metadata.creationTimestamp, context.now),
     ],
   };
-}
-
-function defaultWebhook(webhook: Webhook): void {
-  webhook.failurePolicy ??= 'Fail';
-  webhook.matchPolicy ??= 'Equivalent';
-  webhook.namespaceSelector ??= {};
-  webhook.objectSelector ??= {};
-  webhook.timeoutSeconds ??= defaultTimeoutSeconds;
-  for (const rule of webhook.rules ?? []) rule.scope ??= '*';
-  if (webhook.clientConfig?.service !== undefined) webhook.clientConfig.service.port ??= 443;
 }
 
 function validateWebhooks(webhooks: Webhook[], old: Webhook[] | undefined): FieldFailure[] {
@@ -132,13 +119,9 @@ function validateWebhook(webhook: Webhook, tolerance: Tolerance, path: FieldPath
       ),
     );
   }
-  const seconds = webhook.timeoutSeconds;
-  if (seconds !== undefined && (seconds < 1 || seconds > maxTimeoutSeconds)) {
-    const text = `the timeout value must be between 1 and ${maxTimeoutSeconds} seconds`;
-    failures.push(invalidValue(path.child('timeoutSeconds'), seconds, text));
-  }
   return [
     ...failures,
+    ...checkTimeout(webhook, path),
     ...validateLabelSelector(webhook.namespaceSelector, path.child('namespaceSelector')),
     ...validateLabelSelector(webhook.objectSelector, path.child('objectSelector')),
     ...validateClientConfig(webhook.clientConfig ?? {}, path.child('clientConfig')),

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { mutatingWebhookConfigurationStrategy } from '#api/admissionregistration/v1/webhook/strategy.js';
-import { created, createFailures, type Draft, testContext, updated, withField } from '#api/strategy/strategy-table.js';
+import { created, createFailures, type Draft, testContext, updated, withField } from '#api/testing/strategy-table.js';
 
 const webhook = {
   name: 'a.b.c',

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { customResourceDefinitionStrategy } from '#api/apiextensions/v1/customresourcedefinition/strategy.js';
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import {
   created,
   createFailures,
@@ -10,8 +11,7 @@ import {
   updated,
   updateFailures,
   withField,
-} from '#api/strategy/strategy-table.js';
-import type { Strategy } from '#api/strategy.js';
+} from '#api/testing/strategy-table.js';
 
 const strategy = customResourceDefinitionStrategy as unknown as Strategy;
 

@@ -1,8 +1,7 @@
 /** Rules of the defaults in a schema: each fits the schema it stands in, and nothing of it would be pruned. */
 import { extensionsOf } from '#api/apiextensions/v1/customresourcedefinition/schema-extensions.js';
-import { validateValue } from '#api/apiextensions/v1/customresourcedefinition/value-validation.js';
+import { type ValueRules, validateValue } from '#api/apiextensions/v1/customresourcedefinition/value-validation.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
-import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { addAll, invalidValue } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
@@ -11,8 +10,8 @@ import type { FieldPath } from '#apimachinery/validation/path.js';
 export const objectFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
 /** Of a structural schema; defaults where none may be are refused elsewhere. */
-export function validateDefaults(schema: JSONSchemaProps, dialect: Dialect, path: FieldPath): FieldFailure[] {
-  return validateWithin(schema, dialect, { path, root: true, insideMeta: false });
+export function validateDefaults(schema: JSONSchemaProps, rules: ValueRules, path: FieldPath): FieldFailure[] {
+  return validateWithin(schema, rules, { path, root: true, insideMeta: false });
 }
 
 interface Place {
@@ -22,46 +21,46 @@ interface Place {
   readonly insideMeta: boolean;
 }
 
-function validateWithin(schema: JSONSchemaProps, dialect: Dialect, place: Place): FieldFailure[] {
+function validateWithin(schema: JSONSchemaProps, rules: ValueRules, place: Place): FieldFailure[] {
   const { path, root, insideMeta } = place;
   const failures: FieldFailure[] = [];
-  const { embeddedResource } = extensionsOf(schema, dialect);
+  const { embeddedResource } = extensionsOf(schema, rules.dialect);
   const value: unknown = schema.default;
   if (value !== undefined) {
     const at = path.child('default');
-    if (!insideMeta && hasUnknownFields(value, schema, dialect)) {
+    if (!insideMeta && hasUnknownFields(value, schema, rules)) {
       failures.push(invalidValue(at, value, 'must not have unknown fields'));
-    } else addAll(failures, validateValue(value, schema, dialect, at));
+    } else addAll(failures, validateValue(value, schema, rules, at));
   }
   const { properties = {} } = schema;
   const inProperties = path.child('properties');
   for (const name of Object.keys(properties)) {
     const meta = insideMeta || ((root || embeddedResource) && objectFields.has(name));
     const at = { path: inProperties.key(name), root: false, insideMeta: meta };
-    addAll(failures, validateWithin(properties[name] as JSONSchemaProps, dialect, at));
+    addAll(failures, validateWithin(properties[name] as JSONSchemaProps, rules, at));
   }
   for (const member of ['items', 'additionalProperties'] as const) {
     const inner = schema[member];
     if (typeof inner !== 'object' || Array.isArray(inner)) continue;
-    addAll(failures, validateWithin(inner, dialect, { path: path.child(member), root: false, insideMeta }));
+    addAll(failures, validateWithin(inner, rules, { path: path.child(member), root: false, insideMeta }));
   }
   return failures;
 }
 
 /** True when pruning would take something from the value. */
-function hasUnknownFields(value: unknown, schema: JSONSchemaProps, dialect: Dialect): boolean {
+function hasUnknownFields(value: unknown, schema: JSONSchemaProps, rules: ValueRules): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  const { embeddedResource, preserveUnknownFields } = extensionsOf(schema, dialect);
+  const { embeddedResource, preserveUnknownFields } = extensionsOf(schema, rules.dialect);
   if (Array.isArray(value)) {
     const { items } = schema;
     if (items === undefined || Array.isArray(items)) return false;
-    return value.some((element) => hasUnknownFields(element, items, dialect));
+    return value.some((element) => hasUnknownFields(element, items, rules));
   }
   const { properties = {}, additionalProperties } = schema;
   return Object.entries(value).some(([name, element]) => {
     if (embeddedResource && objectFields.has(name)) return false;
     const property = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
     if (property === undefined || property === false) return preserveUnknownFields !== true;
-    return property !== true && hasUnknownFields(element, property, dialect);
+    return property !== true && hasUnknownFields(element, property, rules);
   });
 }

@@ -3,7 +3,7 @@ import { parseExpression } from '#api/apiextensions/v1/customresourcedefinition/
 import { CelError } from '#api/apiextensions/v1/customresourcedefinition/cel/tokens.js';
 import { customResourceDefinitionStrategy } from '#api/apiextensions/v1/customresourcedefinition/strategy.js';
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
-import { testContext } from '#api/strategy/strategy-table.js';
+import { testContext } from '#api/testing/strategy-table.js';
 
 const environment = { variables: new Set(['self', 'oldSelf']), functions: new Set(['size', 'int', 'matches']) };
 

@@ -2,7 +2,7 @@
 import { createContext, Script } from 'node:vm';
 
 /** Far more than honest patterns take; this platform's engine can be made to try for ever. */
-const patienceMs = 40;
+const patienceMs = 20;
 
 /** What RE2 leaves out for the sake of its running time. */
 const unsupported = /\(\?(?:[=!]|<[=!])/;
@@ -55,7 +55,7 @@ const classes: Readonly<Record<string, string>> = {
 };
 
 /** Throws a SyntaxError. What only RE2 writes so is translated: named groups, flags in front, POSIX classes, ends. */
-export function compilePattern(pattern: string): RegExp {
+function compilePattern(pattern: string): RegExp {
   const flags = /^\(\?([ims]+)\)/.exec(pattern);
   const body = pattern
     .slice(flags?.[0].length ?? 0)
@@ -67,41 +67,42 @@ export function compilePattern(pattern: string): RegExp {
 }
 
 const test = new Script('pattern.test(text)');
-/** A world of its own for patterns, since only what runs in one can be stopped. Making one takes milliseconds. */
-let world: { pattern?: RegExp | undefined; text?: string | undefined } | undefined;
 
-/** What all patterns together may still take in this turn of the event loop, that is for the object which is validated. */
-let leftMs = patienceMs;
-let isSpent = false;
-
-function spend(ms: number): void {
-  leftMs -= ms;
-  if (isSpent) return;
-  isSpent = true;
-  setImmediate(() => {
-    leftMs = patienceMs;
-    isSpent = false;
-  });
+/** Only what runs in a world of its own can be stopped. */
+interface World {
+  pattern?: RegExp | undefined;
+  text?: string | undefined;
 }
 
-/** Undefined when it takes too long to find out. The pattern must be one, see `patternError`. */
-export function matchesPattern(pattern: string, text: string): boolean | undefined {
-  const timeout = Math.floor(leftMs);
-  if (timeout < 1) return undefined;
-  const started = performance.now();
-  world ??= createContext({});
-  world.pattern = compilePattern(pattern);
-  world.text = text;
-  try {
-    return Boolean(test.runInContext(world, { timeout }));
-  } catch (error) {
-    // An error of the script's own world, so it is no instance of this one's class.
-    const code: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
-    if (code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined;
-    throw error;
-  } finally {
-    world.pattern = undefined;
-    world.text = undefined;
-    spend(performance.now() - started);
+/** Tries patterns, which together get no more time than one may take: made anew for each object that is validated. */
+export class PatternMatcher {
+  readonly #monotonic: () => number;
+  /** Made when it is needed, which takes milliseconds. */
+  #world: World | undefined;
+  #leftMs = patienceMs;
+
+  /** `monotonic`: a clock's. */
+  constructor(monotonic: () => number) {
+    this.#monotonic = monotonic;
+  }
+
+  /** Undefined when it takes too long to find out. The pattern must be one, see `patternError`. */
+  matches(pattern: string, text: string): boolean | undefined {
+    const timeout = Math.floor(this.#leftMs);
+    if (timeout < 1) return undefined;
+    const startedMs = this.#monotonic();
+    this.#world ??= createContext({}) as World;
+    this.#world.pattern = compilePattern(pattern);
+    this.#world.text = text;
+    try {
+      return Boolean(test.runInContext(this.#world, { timeout }));
+    } catch (error) {
+      // An error of the script's own world, so it is no instance of this one's class.
+      const code: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
+      if (code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined;
+      throw error;
+    } finally {
+      this.#leftMs -= this.#monotonic() - startedMs;
+    }
   }
 }

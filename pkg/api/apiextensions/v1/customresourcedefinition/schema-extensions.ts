@@ -1,7 +1,7 @@
 /** Readers of the product's own members of schemas, whose names depend on the dialect. */
 import type { JSONSchemaProps, ValidationRule } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { perDialect } from '#apimachinery/per-dialect.js';
+import { perDialect } from '#apimachinery/memo/per-dialect.js';
 
 export interface SchemaExtensions {
   readonly preserveUnknownFields: boolean | undefined;

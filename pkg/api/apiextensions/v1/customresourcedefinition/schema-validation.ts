@@ -5,6 +5,7 @@ import { validateExpressions } from '#api/apiextensions/v1/customresourcedefinit
 import { validateListType } from '#api/apiextensions/v1/customresourcedefinition/list-validation.js';
 import { extensionsOf } from '#api/apiextensions/v1/customresourcedefinition/schema-extensions.js';
 import { validateStructure } from '#api/apiextensions/v1/customresourcedefinition/structural-validation.js';
+import type { ValueRules } from '#api/apiextensions/v1/customresourcedefinition/value-validation.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { RuleGate } from '#api/strategy/feature-gates.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -13,8 +14,7 @@ import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { addAll, forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
-export interface SchemaRules {
-  readonly dialect: Dialect;
+export interface SchemaRules extends ValueRules {
   readonly gate: RuleGate;
   /** The version has the status subresource. */
   readonly hasStatus: boolean;
@@ -59,7 +59,7 @@ export function validateSchema(schema: JSONSchemaProps, rules: SchemaRules, path
   const structure = validateStructure(schema, rules.dialect, path);
   addAll(failures, structure);
   // What is no structure cannot be pruned, so it cannot be told which defaults fit.
-  if (structure.length === 0) addAll(failures, validateDefaults(schema, rules.dialect, path));
+  if (structure.length === 0) addAll(failures, validateDefaults(schema, rules, path));
   return failures;
 }
 
@@ -98,9 +98,9 @@ interface Place {
   /** Below the metadata, kind or version of an object. */
   readonly insideMeta: boolean;
   /** Why there may be no default here; absent: there may. */
-  readonly noDefault?: string;
+  readonly noDefault?: string | undefined;
   /** The schema below which a value's predecessor cannot be told. */
-  readonly uncorrelatable?: FieldPath;
+  readonly uncorrelatable?: FieldPath | undefined;
 }
 
 const unsupported = ['id', 'additionalItems', 'patternProperties', 'definitions', 'dependencies', '$ref'] as const;
@@ -132,27 +132,22 @@ function validateEach(schema: JSONSchemaProps, walk: Walk, place: Place): void {
     const at = path.child(`${rules.dialect.extensionPrefix}validations`);
     addAll(failures, validateExpressions(validations, at, place.uncorrelatable));
   }
-  for (const [child, at] of childrenOf(schema, path)) {
-    validateEach(child, walk, {
-      ...place,
-      path: at.path,
-      root: false,
-      depth: depth + 1,
-      ...metaOf(at, schema, walk, place),
-      ...(place.uncorrelatable === undefined && isUncorrelatable(at, schema, walk) ? { uncorrelatable: path } : {}),
-    });
-  }
+  for (const [child, at] of childrenOf(schema, path)) validateEach(child, walk, placeOf(at, schema, walk, place));
 }
 
-/** What changes on the way into the fields that every object has. */
-function metaOf(at: ChildPlace, schema: JSONSchemaProps, { rules }: Walk, place: Place): Partial<Place> {
-  const { embeddedResource } = extensionsOf(schema, rules.dialect);
+/** Where a child stands. Spelled out, since there may be tens of thousands. */
+function placeOf(at: ChildPlace, schema: JSONSchemaProps, walk: Walk, place: Place): Place {
+  const { embeddedResource } = extensionsOf(schema, walk.rules.dialect);
+  let { insideMeta, noDefault, uncorrelatable } = place;
   if (at.property !== undefined && objectFields.has(at.property) && (place.root || embeddedResource)) {
-    return { insideMeta: true, ...(place.root ? { noDefault: `in top-level ${at.property}` } : {}) };
+    insideMeta = true;
+    if (place.root) noDefault = `in top-level ${at.property}`;
+  } else if (insideMeta && at.member === 'additionalProperties') {
+    // Which keys there will be is not known, hence not what would be pruned either.
+    noDefault = 'inside additionalProperties applying to object metadata';
   }
-  // Which keys there will be is not known, hence not what would be pruned either.
-  const anyKey = place.insideMeta && at.member === 'additionalProperties';
-  return anyKey ? { noDefault: 'inside additionalProperties applying to object metadata' } : {};
+  if (uncorrelatable === undefined && isUncorrelatable(at, schema, walk)) uncorrelatable = place.path;
+  return { path: at.path, depth: place.depth + 1, root: false, insideMeta, noDefault, uncorrelatable };
 }
 
 /** Elements have a predecessor only where they are told apart by keys. */

@@ -9,7 +9,7 @@ import {
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import type { CustomResourceDefinition, CustomResourceDefinitionStatus } from '#api/apiextensions/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 export const customResourceDefinitionStrategy: Strategy<CustomResourceDefinition> =
@@ -23,9 +23,6 @@ export const customResourceDefinitionStrategy: Strategy<CustomResourceDefinition
         names.singular ||= names.kind.toLowerCase();
         names.listKind ||= `${names.kind}List`;
       }
-      spec.conversion ??= { strategy: 'None' };
-      const service = spec.conversion.webhook?.clientConfig?.service;
-      if (service !== undefined) service.port ??= 443;
     },
     prepareForCreate(object, context) {
       dropDisabledValidations(object, undefined, context);

@@ -4,8 +4,10 @@ import {
   validateConversion,
 } from '#api/apiextensions/v1/customresourcedefinition/conversion-validation.js';
 import { checkLabel, validateRequiredNames } from '#api/apiextensions/v1/customresourcedefinition/names-validation.js';
+import { PatternMatcher } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
 import {
   type SharedParts,
+  type VersionRules,
   validateColumns,
   validateSubresources,
   validateVersion,
@@ -19,7 +21,7 @@ import type {
 } from '#api/apiextensions/v1/types.gen.js';
 import { isConditionTrue } from '#api/meta/v1/condition/conditions.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
-import type { StrategyContext } from '#api/strategy.js';
+import type { StrategyContext } from '#api/strategy/strategy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -47,7 +49,9 @@ export function validateDefinition(
   }
   addAll(failures, validateGroup(spec.group ?? ''));
   addAll(failures, checkEnum(specPath.child('scope'), spec.scope, declared.enums.ResourceScope));
-  addAll(failures, validateVersions(spec, context));
+  const { dialect, gate } = context;
+  const patterns = new PatternMatcher(() => context.monotonic());
+  addAll(failures, validateVersions(spec, { dialect, gate, patterns }));
   addAll(failures, validateRequiredNames(spec.names ?? {}, specPath.child('names')));
   const strategy = spec.conversion?.strategy;
   if (strategy !== undefined && strategy !== 'None' && spec.preserveUnknownFields === true) {
@@ -75,7 +79,7 @@ function validateGroup(group: string): FieldFailure[] {
   return [invalidValue(path, group, 'should be a domain with at least one dot')];
 }
 
-function validateVersions(spec: CustomResourceDefinitionSpec, context: StrategyContext): FieldFailure[] {
+function validateVersions(spec: CustomResourceDefinitionSpec, rules: VersionRules): FieldFailure[] {
   const versions = spec.versions ?? [];
   const path = specPath.child('versions');
   const failures: FieldFailure[] = [];
@@ -83,7 +87,7 @@ function validateVersions(spec: CustomResourceDefinitionSpec, context: StrategyC
   versions.forEach((version, i) => {
     const at = path.index(i);
     addAll(failures, checkLabel(at.child('name'), version.name ?? ''));
-    addAll(failures, validateVersion(version, context, shared, at));
+    addAll(failures, validateVersion(version, rules, shared, at));
   });
   const names = versions.map((version) => version.name);
   if (new Set(names).size < names.length) {
@@ -99,7 +103,7 @@ function validateVersions(spec: CustomResourceDefinitionSpec, context: StrategyC
     // With the status of any version, the schema must suit it.
     const subresources = versions.find((version) => version.subresources?.status !== undefined)?.subresources;
     const common = subresources === undefined ? first : { ...first, subresources };
-    addAll(failures, validateVersionSchema(common, context, specPath.child('validation')));
+    addAll(failures, validateVersionSchema(common, rules, specPath.child('validation')));
   }
   if (shared.subresources) addAll(failures, validateSubresources(first, specPath.child('subresources')));
   if (shared.columns) addAll(failures, validateColumns(first, specPath.child('additionalPrinterColumns')));

@@ -1,5 +1,5 @@
 /** Rules of a value against its schema, as they hold for defaults and for custom resources. */
-import { matchesPattern } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
+import type { PatternMatcher } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
 import { extensionsOf } from '#api/apiextensions/v1/customresourcedefinition/schema-extensions.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -15,6 +15,12 @@ import {
 } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
+/** What values are checked with. */
+export interface ValueRules {
+  readonly dialect: Dialect;
+  readonly patterns: PatternMatcher;
+}
+
 /** Where a value stands: its path, and its name as messages say it (relative to the value that was first asked about). */
 interface Place {
   readonly path: FieldPath;
@@ -25,22 +31,22 @@ interface Place {
 export function validateValue(
   value: unknown,
   schema: JSONSchemaProps,
-  dialect: Dialect,
+  rules: ValueRules,
   path: FieldPath,
 ): FieldFailure[] {
-  return validateAt(value, schema, dialect, { path, name: '' });
+  return validateAt(value, schema, rules, { path, name: '' });
 }
 
-function validateAt(value: unknown, schema: JSONSchemaProps, dialect: Dialect, place: Place): FieldFailure[] {
+function validateAt(value: unknown, schema: JSONSchemaProps, rules: ValueRules, place: Place): FieldFailure[] {
   if (value === null && schema.nullable === true) return [];
-  const failures = validateType(value, schema, dialect, place);
+  const failures = validateType(value, schema, rules, place);
   if (failures.length > 0) return failures;
   addAll(failures, validateEnum(value, schema, place));
-  if (typeof value === 'string') addAll(failures, validateText(value, schema, place));
+  if (typeof value === 'string') addAll(failures, validateText(value, schema, rules, place));
   else if (typeof value === 'number') addAll(failures, validateNumber(value, schema, place));
-  else if (Array.isArray(value)) addAll(failures, validateList(value, schema, dialect, place));
-  else if (typeof value === 'object' && value !== null) addAll(failures, validateObject(value, schema, dialect, place));
-  return [...failures, ...validateCombinations(value, schema, dialect, place)];
+  else if (Array.isArray(value)) addAll(failures, validateList(value, schema, rules, place));
+  else if (typeof value === 'object' && value !== null) addAll(failures, validateObject(value, schema, rules, place));
+  return [...failures, ...validateCombinations(value, schema, rules, place)];
 }
 
 function invalid({ path, name }: Place, value: unknown, rule: string): FieldFailure {
@@ -59,9 +65,9 @@ function typesOf(value: unknown): string[] {
   return [typeof value];
 }
 
-function validateType(value: unknown, schema: JSONSchemaProps, dialect: Dialect, place: Place): FieldFailure[] {
+function validateType(value: unknown, schema: JSONSchemaProps, rules: ValueRules, place: Place): FieldFailure[] {
   const type = schema.type ?? '';
-  const wanted = extensionsOf(schema, dialect).intOrString ? ['integer', 'string'] : type === '' ? [] : [type];
+  const wanted = extensionsOf(schema, rules.dialect).intOrString ? ['integer', 'string'] : type === '' ? [] : [type];
   const actual = typesOf(value);
   if (wanted.length === 0 || wanted.some((one) => actual.includes(one))) return [];
   return [invalid(place, actual[0], `must be of type ${wanted.join(',')}: "${actual[0]}"`)];
@@ -73,7 +79,7 @@ function validateEnum(value: unknown, { enum: values }: JSONSchemaProps, { path 
   return [notSupported(path, value, texts)];
 }
 
-function validateText(value: string, schema: JSONSchemaProps, place: Place): FieldFailure[] {
+function validateText(value: string, schema: JSONSchemaProps, { patterns }: ValueRules, place: Place): FieldFailure[] {
   const { maxLength, minLength, pattern = '', format = '' } = schema;
   const length = [...value].length;
   const failures: FieldFailure[] = [];
@@ -81,7 +87,7 @@ function validateText(value: string, schema: JSONSchemaProps, place: Place): Fie
   if (minLength !== undefined && length < minLength) {
     failures.push(invalid(place, value, `should be at least ${minLength} chars long`));
   }
-  const matches = pattern === '' || matchesPattern(pattern, value);
+  const matches = pattern === '' || patterns.matches(pattern, value);
   if (matches !== true) {
     const why = matches === undefined ? ', and it takes too long to find out whether it does' : '';
     failures.push(invalid(place, value, `should match '${pattern}'${why}`));
@@ -118,7 +124,7 @@ function validateNumber(value: number, schema: JSONSchemaProps, place: Place): F
   return failures;
 }
 
-function validateList(value: unknown[], schema: JSONSchemaProps, dialect: Dialect, place: Place): FieldFailure[] {
+function validateList(value: unknown[], schema: JSONSchemaProps, rules: ValueRules, place: Place): FieldFailure[] {
   const { maxItems, minItems, items } = schema;
   const failures: FieldFailure[] = [];
   if (maxItems !== undefined && value.length > maxItems) failures.push(tooMany(place.path, value.length, maxItems));
@@ -128,12 +134,12 @@ function validateList(value: unknown[], schema: JSONSchemaProps, dialect: Dialec
   if (items === undefined || Array.isArray(items)) return failures;
   value.forEach((element, i) => {
     const at = { path: place.path.index(i), name: `${place.name}[${i}]` };
-    addAll(failures, validateAt(element, items, dialect, at));
+    addAll(failures, validateAt(element, items, rules, at));
   });
   return failures;
 }
 
-function validateObject(value: object, schema: JSONSchemaProps, dialect: Dialect, place: Place): FieldFailure[] {
+function validateObject(value: object, schema: JSONSchemaProps, rules: ValueRules, place: Place): FieldFailure[] {
   const { properties = {}, additionalProperties, maxProperties, minProperties } = schema;
   const count = Object.keys(value).length;
   const failures: FieldFailure[] = [];
@@ -146,15 +152,20 @@ function validateObject(value: object, schema: JSONSchemaProps, dialect: Dialect
   }
   for (const [name, element] of Object.entries(value)) {
     const property = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
-    if (typeof property === 'object') addAll(failures, validateAt(element, property, dialect, child(place, name)));
+    if (typeof property === 'object') addAll(failures, validateAt(element, property, rules, child(place, name)));
   }
   return failures;
 }
 
-function validateCombinations(value: unknown, schema: JSONSchemaProps, dialect: Dialect, place: Place): FieldFailure[] {
-  const fits = (part: JSONSchemaProps): boolean => validateAt(value, part, dialect, place).length === 0;
+function validateCombinations(
+  value: unknown,
+  schema: JSONSchemaProps,
+  rules: ValueRules,
+  place: Place,
+): FieldFailure[] {
+  const fits = (part: JSONSchemaProps): boolean => validateAt(value, part, rules, place).length === 0;
   const { allOf = [], anyOf = [], oneOf = [], not } = schema;
-  const failures = allOf.flatMap((part) => validateAt(value, part, dialect, place));
+  const failures = allOf.flatMap((part) => validateAt(value, part, rules, place));
   const say = (text: string): void => {
     failures.push(invalidValue(place.path, '', `"${place.name}" ${text}`));
   };

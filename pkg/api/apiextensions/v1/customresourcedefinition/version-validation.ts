@@ -1,11 +1,10 @@
 /** Rules of one version of a custom resource: deprecation, subresources, columns, schema. */
-import { validateSchema } from '#api/apiextensions/v1/customresourcedefinition/schema-validation.js';
+import { type SchemaRules, validateSchema } from '#api/apiextensions/v1/customresourcedefinition/schema-validation.js';
 import type {
   CustomResourceColumnDefinition,
   CustomResourceDefinitionVersion,
   CustomResourceSubresourceScale,
 } from '#api/apiextensions/v1/types.gen.js';
-import type { StrategyContext } from '#api/strategy.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkRequired } from '#apimachinery/validation/checks.js';
 import { addAll, invalidValue, required } from '#apimachinery/validation/failure.js';
@@ -14,6 +13,9 @@ import type { FieldPath } from '#apimachinery/validation/path.js';
 const maxWarningLength = 256;
 const columnTypes = ['boolean', 'date', 'integer', 'number', 'string'];
 const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password'];
+
+/** What all versions are checked with. */
+export type VersionRules = Omit<SchemaRules, 'hasStatus'>;
 
 /** Parts of versions that 1.24 keeps, and reports, once for all of them when they are the same in each. */
 export interface SharedParts {
@@ -25,13 +27,13 @@ export interface SharedParts {
 /** `path` is the version's; what all versions share is left out. */
 export function validateVersion(
   version: CustomResourceDefinitionVersion,
-  context: StrategyContext,
+  rules: VersionRules,
   shared: SharedParts,
   path: FieldPath,
 ): FieldFailure[] {
   return [
     ...validateWarning(version, path.child('deprecationWarning')),
-    ...(shared.schema ? [] : validateVersionSchema(version, context, path.child('schema'))),
+    ...(shared.schema ? [] : validateVersionSchema(version, rules, path.child('schema'))),
     ...(shared.subresources ? [] : validateSubresources(version, path.child('subresources'))),
     ...(shared.columns ? [] : validateColumns(version, path.child('additionalPrinterColumns'))),
   ];
@@ -40,13 +42,13 @@ export function validateVersion(
 /** `path` is of what holds the schema: a version's `schema`, or `validation` for all versions. */
 export function validateVersionSchema(
   { schema, subresources }: CustomResourceDefinitionVersion,
-  { dialect, gate }: StrategyContext,
+  rules: VersionRules,
   path: FieldPath,
 ): FieldFailure[] {
   const at = path.child('openAPIV3Schema');
   const root = schema?.openAPIV3Schema;
   if (root === undefined) return [required(at, 'schemas are required')];
-  return validateSchema(root, { dialect, gate, hasStatus: subresources?.status !== undefined }, at);
+  return validateSchema(root, { ...rules, hasStatus: subresources?.status !== undefined }, at);
 }
 
 export function validateSubresources(

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { apiServiceStrategy } from '#api/apiregistration/v1/apiservice/strategy.js';
 import type { APIService } from '#api/apiregistration/v1/types.gen.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import {
   created,
   createFailures,
@@ -8,8 +9,7 @@ import {
   statusFailures,
   testContext,
   withField,
-} from '#api/strategy/strategy-table.js';
-import type { Strategy } from '#api/strategy.js';
+} from '#api/testing/strategy-table.js';
 
 const strategy = apiServiceStrategy as unknown as Strategy;
 const local: Draft = {

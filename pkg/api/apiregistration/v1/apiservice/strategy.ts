@@ -4,26 +4,30 @@ import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
 import type { APIService, APIServiceSpec } from '#api/apiregistration/v1/types.gen.js';
 import { getCondition } from '#api/meta/v1/condition/conditions.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import { formatTime } from '#apimachinery/clock.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkRequired } from '#apimachinery/validation/checks.js';
 import { addAll, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
-import { portNumberErrors } from '#apimachinery/validation/identifiers.js';
 import { dns1035LabelErrors, dns1123SubdomainErrors, pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { servicePortWording, wordedRangesOf } from '#apimachinery/validation/ranges.js';
+import { clashOf } from '#apimachinery/validation/unions.js';
 
+const trustClashes = clashOf<APIServiceSpec>(schema.types.APIServiceSpec, 'insecureSkipTLSVerify');
 const specPath = FieldPath.of('spec');
-const maxGroupPriority = 20_000;
-const maxVersionPriority = 1_000;
+const checkPort = wordedRangesOf(schema.types.ServiceReference, servicePortWording, 'port');
+const checkPriorities = wordedRangesOf(
+  schema.types.APIServiceSpec,
+  ({ maximum }) => `must be positive and less than ${maximum}`,
+  'groupPriorityMinimum',
+  'versionPriority',
+);
 
 export const apiServiceStrategy: Strategy<APIService> = kindStrategy<APIService>(apiservices, {
   name: pathSegmentErrors,
   allowUnconditionalUpdate: false,
-  defaults({ spec }) {
-    if (spec.service !== undefined) spec.service.port ??= 443;
-  },
   prepareForCreate(object, context) {
     // What this server answers itself needs nobody to look whether it is there.
     if (object.spec.service !== undefined) return;
@@ -64,34 +68,18 @@ function validateSpec(spec: APIServiceSpec): FieldFailure[] {
     if (version !== 'v1') failures.push(required(specPath.child('group'), text));
   } else addAll(failures, invalidEach(specPath.child('group'), group, dns1123SubdomainErrors(group)));
   addAll(failures, invalidEach(specPath.child('version'), version, dns1035LabelErrors(version)));
-  failures.push(
-    ...checkPriority(specPath.child('groupPriorityMinimum'), spec.groupPriorityMinimum, maxGroupPriority),
-    ...checkPriority(specPath.child('versionPriority'), spec.versionPriority, maxVersionPriority),
-  );
+  addAll(failures, checkPriorities(spec, specPath));
   if (service === undefined) return [...failures, ...validateLocal(caBundle, insecureSkipTLSVerify)];
   const at = specPath.child('service');
   addAll(failures, checkRequired(at.child('namespace'), service.namespace));
   addAll(failures, checkRequired(at.child('name'), service.name));
-  const port = service.port ?? 443;
-  failures.push(
-    ...invalidEach(
-      at.child('port'),
-      port,
-      portNumberErrors(port).map((text) => `port is not valid: ${text}`),
-    ),
-  );
-  if (insecureSkipTLSVerify && caBundle !== '') {
+  addAll(failures, checkPort(service, at));
+  if (trustClashes(spec)) {
     failures.push(
       invalidValue(specPath.child('insecureSkipTLSVerify'), true, 'may not be true if caBundle is present'),
     );
   }
   return failures;
-}
-
-function checkPriority(path: FieldPath, value: number | undefined, max: number): FieldFailure[] {
-  const priority = value ?? 0;
-  if (priority > 0 && priority <= max) return [];
-  return [invalidValue(path, priority, `must be positive and less than ${max}`)];
 }
 
 /** There is no connection to secure. */

@@ -6,7 +6,7 @@ import {
 } from '#api/apiserverinternal/v1alpha1/storageversion/validation.js';
 import type { ServerStorageVersion, StorageVersion } from '#api/apiserverinternal/v1alpha1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 
 /** More are only counted in tables. */

@@ -1,15 +1,16 @@
 /** What is particular to controller revisions. */
+import { declaration as schema } from '#api/apps/v1/controllerrevision.js';
 import { controllerrevisions } from '#api/apps/v1/resources.gen.js';
 import type { ControllerRevision } from '#api/apps/v1/types.gen.js';
-import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import { none } from '#api/table/text.js';
-import { checkNonNegative } from '#apimachinery/validation/checks.js';
 import { required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf } from '#apimachinery/validation/ranges.js';
 
+const checkRevision = rangesOf(schema.types.ControllerRevision, 'revision');
 const dataPath = FieldPath.of('data');
 
 export const controllerRevisionStrategy: Strategy<ControllerRevision> = kindStrategy<ControllerRevision>(
@@ -17,9 +18,8 @@ export const controllerRevisionStrategy: Strategy<ControllerRevision> = kindStra
   {
     validate: (revision) => [
       ...(revision.data === undefined ? [required(dataPath, 'data is mandatory')] : []),
-      ...checkNonNegative(FieldPath.of('revision'), revision.revision),
+      ...checkRevision(revision, FieldPath.of()),
     ],
-    validateUpdate: (revision, old) => validateImmutable(revision.data, old.data, dataPath),
     cells: (revision, context) => [
       revision.metadata.name ?? '',
       controllerText(revision),

@@ -1,62 +1,54 @@
 /** What is particular to daemon sets. */
 
+import { templateGenerationAnnotation, templateGenerationOf } from '#api/apps/v1/daemonset/template-generation.js';
 import { declaration as schema } from '#api/apps/v1/daemonset.js';
 import { daemonsets } from '#api/apps/v1/resources.gen.js';
 import type { DaemonSet, DaemonSetStatus, DaemonSetUpdateStrategy } from '#api/apps/v1/types.gen.js';
+import { podOptions } from '#api/core/v1/pod/validation/options.js';
+import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
+import { containerCells } from '#api/core/v1/podtemplate/container-cells.js';
+import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
 import {
   checkAtMost100Percent,
   checkIntOrPercent,
+  collisionCheck,
   isZero,
-  validateCollisionCount,
-  validateStatusCounts,
   validateWorkloadSelector,
   validateWorkloadTemplate,
-} from '#api/apps/v1/workload/validation.js';
-import { podOptions } from '#api/core/v1/pod/validation/options.js';
-import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
-import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
-import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
-import type { TableRowCells } from '#api/object.js';
+} from '#api/core/v1/workload/validation.js';
+import type { TableRowCells } from '#api/meta/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy, StrategyContext } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
-import { containerCells, formatLabelSelector, formatLabels } from '#api/table/text.js';
+import { formatLabelSelector, formatLabels } from '#api/table/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { compileSelector } from '#apimachinery/selectors/labels.js';
-import { checkNonNegative } from '#apimachinery/validation/checks.js';
 import { addAll, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf } from '#apimachinery/validation/ranges.js';
 
+const checkReadySeconds = rangesOf(schema.types.DaemonSetSpec, 'minReadySeconds');
+const checkHistoryLimit = rangesOf(schema.types.DaemonSetSpec, 'revisionHistoryLimit');
 const specPath = FieldPath.of('spec');
-
-/** Where a generation of the template that older versions kept in the spec lives on. */
-const templateGeneration = 'deprecated.daemonset.template.generation';
 
 export const daemonSetStrategy: Strategy<DaemonSet> = kindStrategy<DaemonSet>(daemonsets, {
   generationFields: ['spec'],
   defaults: (set, context) => defaultDaemonSet(set, context.dialect),
-  prepareForCreate: (set) => setTemplateGeneration(set, Math.max(1, templateGenerationOf(set))),
+  prepareForCreate: (set) => setTemplateGeneration(set, Math.max(1, templateGenerationOf(set) ?? 0)),
   prepareForUpdate(set, old) {
-    const before = templateGenerationOf(old);
+    const before = templateGenerationOf(old) ?? 0;
     setTemplateGeneration(set, semanticEqual(set.spec.template, old.spec.template) ? before : before + 1);
   },
   validate: validateDaemonSet,
-  validateUpdate: (set, old) => validateImmutable(set.spec.selector, old.spec.selector, specPath.child('selector')),
   validateStatusUpdate: (set, old) => validateStatus(set.status, old.status),
   warnings: (set, old, context) => podTemplateWarnings(set.spec.template, old?.spec.template, context.dialect),
   cells: (set, context) => daemonSetCells(set, context.now),
 });
 
-/** 0 when there is none, or none that is a number. */
-function templateGenerationOf(set: DaemonSet): number {
-  const generation = Number(set.metadata.annotations?.[templateGeneration] ?? '0');
-  return Number.isSafeInteger(generation) ? generation : 0;
-}
-
 function setTemplateGeneration(set: DaemonSet, generation: number): void {
-  set.metadata.annotations = { ...set.metadata.annotations, [templateGeneration]: String(generation) };
+  set.metadata.annotations = { ...set.metadata.annotations, [templateGenerationAnnotation]: String(generation) };
 }
 
 function defaultDaemonSet(set: DaemonSet, dialect: Dialect): void {
@@ -68,21 +60,20 @@ function defaultDaemonSet(set: DaemonSet, dialect: Dialect): void {
     spec.updateStrategy.rollingUpdate.maxUnavailable ??= 1;
     spec.updateStrategy.rollingUpdate.maxSurge ??= 0;
   }
-  spec.revisionHistoryLimit ??= 10;
   defaultPodTemplate(spec.template, dialect);
 }
 
 function validateDaemonSet(set: DaemonSet, context: StrategyContext, old?: DaemonSet): FieldFailure[] {
-  const { dialect } = context;
+  const { scheme } = context;
   const options = podOptions(set.spec.template, old?.spec.template, context);
-  const { selector, template, minReadySeconds, revisionHistoryLimit, updateStrategy } = set.spec;
+  const { selector, template, updateStrategy } = set.spec;
   return [
     // That it is there is not asked for by itself: an absent one selects no template.
     ...(selector === undefined ? [] : validateWorkloadSelector(selector, 'daemonset', specPath.child('selector'))),
     ...validateWorkloadTemplate(
       template,
       {
-        dialect,
+        scheme,
         options,
         selector: compileSelector(selector),
         kind: 'DaemonSet',
@@ -91,9 +82,9 @@ function validateDaemonSet(set: DaemonSet, context: StrategyContext, old?: Daemo
       },
       specPath.child('template'),
     ),
-    ...checkNonNegative(specPath.child('minReadySeconds'), minReadySeconds),
+    ...checkReadySeconds(set.spec, specPath),
     ...validateUpdateStrategy(updateStrategy ?? {}, specPath.child('updateStrategy')),
-    ...checkNonNegative(specPath.child('revisionHistoryLimit'), revisionHistoryLimit),
+    ...checkHistoryLimit(set.spec, specPath),
   ];
 }
 
@@ -120,7 +111,9 @@ function validateUpdateStrategy(strategy: DaemonSetUpdateStrategy, path: FieldPa
   return failures;
 }
 
-const counts = [
+const checkCollisions = collisionCheck(schema.types.DaemonSetStatus);
+const checkCounts = rangesOf(
+  schema.types.DaemonSetStatus,
   'currentNumberScheduled',
   'numberMisscheduled',
   'desiredNumberScheduled',
@@ -129,14 +122,11 @@ const counts = [
   'updatedNumberScheduled',
   'numberAvailable',
   'numberUnavailable',
-] as const;
+);
 
 function validateStatus(status: DaemonSetStatus | undefined, old: DaemonSetStatus | undefined): FieldFailure[] {
   const path = FieldPath.of('status');
-  return [
-    ...(status === undefined ? [] : validateStatusCounts(status, counts, [], path)),
-    ...validateCollisionCount(status?.collisionCount, old?.collisionCount, path.child('collisionCount')),
-  ];
+  return [...checkCounts(status, path), ...checkCollisions(status, old, path)];
 }
 
 function daemonSetCells(set: DaemonSet, now: number): TableRowCells {

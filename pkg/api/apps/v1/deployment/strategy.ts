@@ -4,22 +4,18 @@ import { validateDeployment, validateDeploymentStatus } from '#api/apps/v1/deplo
 import { deployments } from '#api/apps/v1/resources.gen.js';
 import type { Deployment } from '#api/apps/v1/types.gen.js';
 import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
+import { containerCells } from '#api/core/v1/podtemplate/container-cells.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
-import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
-import type { TableRowCells } from '#api/object.js';
+import type { TableRowCells } from '#api/meta/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
-import { containerCells, formatLabelSelector } from '#api/table/text.js';
+import { formatLabelSelector } from '#api/table/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { FieldPath } from '#apimachinery/validation/path.js';
-
-const selectorPath = FieldPath.of('spec', 'selector');
 
 /** Fills in place. */
-export function defaultDeployment(deployment: Deployment, dialect: Dialect): void {
+function defaultDeployment(deployment: Deployment, dialect: Dialect): void {
   const { spec } = deployment;
-  spec.replicas ??= 1;
   spec.strategy ??= {};
   spec.strategy.type ||= 'RollingUpdate';
   if (spec.strategy.type === 'RollingUpdate') {
@@ -27,8 +23,6 @@ export function defaultDeployment(deployment: Deployment, dialect: Dialect): voi
     spec.strategy.rollingUpdate.maxUnavailable ??= '25%';
     spec.strategy.rollingUpdate.maxSurge ??= '25%';
   }
-  spec.revisionHistoryLimit ??= 10;
-  spec.progressDeadlineSeconds ??= 600;
   defaultPodTemplate(spec.template, dialect);
 }
 
@@ -38,7 +32,6 @@ export const deploymentStrategy: Strategy<Deployment> = kindStrategy<Deployment>
   statusUpdateKeepsLabels: true,
   defaults: (deployment, context) => defaultDeployment(deployment, context.dialect),
   validate: validateDeployment,
-  validateUpdate: (deployment, old) => validateImmutable(deployment.spec.selector, old.spec.selector, selectorPath),
   validateStatusUpdate: (deployment, old) => validateDeploymentStatus(deployment, old),
   warnings: (deployment, old, context) =>
     podTemplateWarnings(deployment.spec.template, old?.spec.template, context.dialect),

@@ -1,23 +1,40 @@
 /** Rules of deployments. */
 import { declaration as schema } from '#api/apps/v1/deployment.js';
 import type { Deployment, DeploymentStatus, DeploymentStrategy } from '#api/apps/v1/types.gen.js';
+import { podOptions } from '#api/core/v1/pod/validation/options.js';
 import {
   checkAtMost100Percent,
   checkIntOrPercent,
+  collisionCheck,
   isZero,
-  validateCollisionCount,
+  validateParts,
   validateSelectedTemplate,
-  validateStatusCounts,
   validateWorkloadSelector,
   validateWorkloadTemplate,
-} from '#api/apps/v1/workload/validation.js';
-import { podOptions } from '#api/core/v1/pod/validation/options.js';
-import type { StrategyContext } from '#api/strategy.js';
+} from '#api/core/v1/workload/validation.js';
+import type { StrategyContext } from '#api/strategy/strategy.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkNonNegative } from '#apimachinery/validation/checks.js';
 import { addAll, forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf } from '#apimachinery/validation/ranges.js';
 
+const checkReplicas = rangesOf(schema.types.DeploymentSpec, 'replicas');
+const checkTimes = rangesOf(
+  schema.types.DeploymentSpec,
+  'minReadySeconds',
+  'revisionHistoryLimit',
+  'progressDeadlineSeconds',
+);
+const checkCounts = rangesOf(
+  schema.types.DeploymentStatus,
+  'observedGeneration',
+  'replicas',
+  'updatedReplicas',
+  'readyReplicas',
+  'availableReplicas',
+  'unavailableReplicas',
+);
+const checkCollisions = collisionCheck(schema.types.DeploymentStatus);
 const specPath = FieldPath.of('spec');
 const statusPath = FieldPath.of('status');
 
@@ -26,7 +43,7 @@ export function validateDeployment(deployment: Deployment, context: StrategyCont
   const minReady = spec.minReadySeconds ?? 0;
   const deadline = spec.progressDeadlineSeconds;
   const failures = [
-    ...checkNonNegative(specPath.child('replicas'), spec.replicas),
+    ...checkReplicas(spec, specPath),
     ...validateWorkloadSelector(spec.selector, 'deployment', specPath.child('selector')),
     ...validateSelectedTemplate(
       spec.selector,
@@ -35,7 +52,7 @@ export function validateDeployment(deployment: Deployment, context: StrategyCont
         validateWorkloadTemplate(
           spec.template,
           {
-            dialect: context.dialect,
+            scheme: context.scheme,
             options: podOptions(spec.template, old?.spec.template, context),
             selector,
             kind: 'ReplicaSet',
@@ -46,9 +63,7 @@ export function validateDeployment(deployment: Deployment, context: StrategyCont
         ),
     ),
     ...validateStrategy(spec.strategy ?? {}, specPath.child('strategy')),
-    ...checkNonNegative(specPath.child('minReadySeconds'), minReady),
-    ...checkNonNegative(specPath.child('revisionHistoryLimit'), spec.revisionHistoryLimit),
-    ...checkNonNegative(specPath.child('progressDeadlineSeconds'), deadline),
+    ...checkTimes(spec, specPath),
   ];
   if (deadline !== undefined && deadline <= minReady) {
     const text = 'must be greater than minReadySeconds';
@@ -86,10 +101,9 @@ export function validateDeploymentStatus(deployment: Deployment, old: Deployment
   const status: DeploymentStatus = deployment.status ?? {};
   const replicas = 'status.replicas';
   return [
-    ...checkNonNegative(statusPath.child('observedGeneration'), status.observedGeneration),
-    ...validateStatusCounts(
+    ...checkCounts(status, statusPath),
+    ...validateParts(
       status,
-      ['replicas', 'updatedReplicas', 'readyReplicas', 'availableReplicas', 'unavailableReplicas'],
       [
         ['updatedReplicas', 'replicas', replicas],
         ['readyReplicas', 'replicas', replicas],
@@ -98,6 +112,6 @@ export function validateDeploymentStatus(deployment: Deployment, old: Deployment
       ],
       statusPath,
     ),
-    ...validateCollisionCount(status.collisionCount, old.status?.collisionCount, statusPath.child('collisionCount')),
+    ...checkCollisions(status, old.status, statusPath),
   ];
 }

@@ -1,40 +1,48 @@
 /** What is particular to replica sets. */
 
+import { declaration as schema } from '#api/apps/v1/replicaset.js';
 import { replicasets } from '#api/apps/v1/resources.gen.js';
 import type { ReplicaSet, ReplicaSetStatus } from '#api/apps/v1/types.gen.js';
-import {
-  validateSelectedTemplate,
-  validateStatusCounts,
-  validateWorkloadSelector,
-  validateWorkloadTemplate,
-} from '#api/apps/v1/workload/validation.js';
 import { podOptions } from '#api/core/v1/pod/validation/options.js';
 import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
+import { containerCells } from '#api/core/v1/podtemplate/container-cells.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
-import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
-import type { TableRowCells } from '#api/object.js';
+import {
+  validateParts,
+  validateSelectedTemplate,
+  validateWorkloadSelector,
+  validateWorkloadTemplate,
+} from '#api/core/v1/workload/validation.js';
+import type { TableRowCells } from '#api/meta/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy, StrategyContext } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
-import { containerCells, formatLabelSelector } from '#api/table/text.js';
+import { formatLabelSelector } from '#api/table/text.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkNonNegative } from '#apimachinery/validation/checks.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf } from '#apimachinery/validation/ranges.js';
 
+const checkCounts = rangesOf(schema.types.ReplicaSetSpec, 'replicas', 'minReadySeconds');
+const checkStatusCounts = rangesOf(
+  schema.types.ReplicaSetStatus,
+  'replicas',
+  'fullyLabeledReplicas',
+  'readyReplicas',
+  'availableReplicas',
+  'observedGeneration',
+);
 const specPath = FieldPath.of('spec');
 const statusPath = FieldPath.of('status');
 
 export const replicaSetStrategy: Strategy<ReplicaSet> = kindStrategy<ReplicaSet>(replicasets, {
   generationFields: ['spec'],
   defaults(set, context) {
-    set.spec.replicas ??= 1;
     defaultPodTemplate(set.spec.template, context.dialect);
   },
   prepareForCreate(set) {
     set.status = { replicas: 0 };
   },
   validate: validateReplicaSet,
-  validateUpdate: (set, old) => validateImmutable(set.spec.selector, old.spec.selector, specPath.child('selector')),
   validateStatusUpdate: (set) => validateReplicaSetStatus(set.status ?? { replicas: 0 }),
   selectableFields: (set) => ({ 'status.replicas': String(set.status?.replicas ?? 0) }),
   warnings: (set, old, context) => podTemplateWarnings(set.spec.template, old?.spec.template, context.dialect),
@@ -42,12 +50,11 @@ export const replicaSetStrategy: Strategy<ReplicaSet> = kindStrategy<ReplicaSet>
 });
 
 function validateReplicaSet(set: ReplicaSet, context: StrategyContext, old?: ReplicaSet): FieldFailure[] {
-  const { dialect } = context;
-  const { replicas, minReadySeconds, selector, template } = set.spec;
+  const { scheme } = context;
+  const { replicas, selector, template } = set.spec;
   const options = podOptions(template, old?.spec.template, context);
   return [
-    ...checkNonNegative(specPath.child('replicas'), replicas),
-    ...checkNonNegative(specPath.child('minReadySeconds'), minReadySeconds),
+    ...checkCounts(set.spec, specPath),
     // The word is what 1.24 says for this kind, too.
     ...validateWorkloadSelector(selector, 'deployment', specPath.child('selector')),
     ...validateSelectedTemplate(
@@ -57,7 +64,7 @@ function validateReplicaSet(set: ReplicaSet, context: StrategyContext, old?: Rep
         validateWorkloadTemplate(
           template,
           {
-            dialect,
+            scheme,
             options,
             selector: compiled,
             kind: 'ReplicaSet',
@@ -72,9 +79,8 @@ function validateReplicaSet(set: ReplicaSet, context: StrategyContext, old?: Rep
 
 function validateReplicaSetStatus(status: ReplicaSetStatus): FieldFailure[] {
   const replicas = 'status.replicas';
-  return validateStatusCounts(
+  const failures = validateParts(
     status,
-    ['replicas', 'fullyLabeledReplicas', 'readyReplicas', 'availableReplicas', 'observedGeneration'],
     [
       ['fullyLabeledReplicas', 'replicas', replicas],
       ['readyReplicas', 'replicas', replicas],
@@ -83,6 +89,7 @@ function validateReplicaSetStatus(status: ReplicaSetStatus): FieldFailure[] {
     ],
     statusPath,
   );
+  return [...checkStatusCounts(status, statusPath), ...failures];
 }
 
 function replicaSetCells(set: ReplicaSet, now: number): TableRowCells {

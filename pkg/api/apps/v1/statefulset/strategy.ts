@@ -8,32 +8,43 @@ import type {
   StatefulSetSpec,
   StatefulSetUpdateStrategy,
 } from '#api/apps/v1/types.gen.js';
+import { podOptions } from '#api/core/v1/pod/validation/options.js';
+import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
+import { containerCells } from '#api/core/v1/podtemplate/container-cells.js';
+import { defaultPodTemplate, validateTemplateMetadata } from '#api/core/v1/podtemplate/template.js';
 import {
   checkAtMost100Percent,
   checkIntOrPercent,
+  collisionCheck,
   completeTemplate,
   isZero,
   templateMatchesSelector,
-  validateCollisionCount,
   validateEndlessTemplate,
+  validateParts,
   validateSelectedTemplate,
-  validateStatusCounts,
   validateWorkloadSelector,
-} from '#api/apps/v1/workload/validation.js';
-import { defaultClaim } from '#api/core/v1/persistentvolumeclaim/defaults.js';
-import { podOptions } from '#api/core/v1/pod/validation/options.js';
-import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
-import { defaultPodTemplate, validateTemplateMetadata } from '#api/core/v1/podtemplate/template.js';
+} from '#api/core/v1/workload/validation.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy, StrategyContext } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
-import { containerCells } from '#api/table/text.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkNonNegative } from '#apimachinery/validation/checks.js';
 import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf } from '#apimachinery/validation/ranges.js';
 
+const checkCounts = rangesOf(schema.types.StatefulSetSpec, 'replicas', 'minReadySeconds');
+const checkStatusCounts = rangesOf(
+  schema.types.StatefulSetStatus,
+  'replicas',
+  'readyReplicas',
+  'currentReplicas',
+  'updatedReplicas',
+  'availableReplicas',
+  'observedGeneration',
+);
+const checkCollisions = collisionCheck(schema.types.StatefulSetStatus);
+const checkPartition = rangesOf(schema.types.RollingUpdateStatefulSetStrategy, 'partition');
 const specPath = FieldPath.of('spec');
 const statusPath = FieldPath.of('status');
 const templatePath = FieldPath.of('spec', 'template');
@@ -47,9 +58,9 @@ export const statefulSetStrategy: Strategy<StatefulSet> = kindStrategy<StatefulS
   validate: validateStatefulSet,
   validateUpdate: (set, old) => validateFixedFields(set.spec, old.spec),
   validateStatusUpdate: (set, old) => [
-    ...validateStatusCounts(
+    ...checkStatusCounts(set.status, statusPath),
+    ...validateParts(
       set.status ?? { replicas: 0 },
-      ['replicas', 'readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas', 'observedGeneration'],
       [
         ['readyReplicas', 'replicas', 'status.replicas'],
         ['currentReplicas', 'replicas', 'status.replicas'],
@@ -59,11 +70,7 @@ export const statefulSetStrategy: Strategy<StatefulSet> = kindStrategy<StatefulS
       ],
       statusPath,
     ),
-    ...validateCollisionCount(
-      set.status?.collisionCount,
-      old.status?.collisionCount,
-      statusPath.child('collisionCount'),
-    ),
+    ...checkCollisions(set.status, old.status, statusPath),
   ],
   warnings: (set, old, context) => podTemplateWarnings(set.spec.template, old?.spec.template, context.dialect),
   cells: (set, context) => [
@@ -76,7 +83,6 @@ export const statefulSetStrategy: Strategy<StatefulSet> = kindStrategy<StatefulS
 
 function defaultStatefulSet(set: StatefulSet, { dialect, gate }: StrategyContext): void {
   const { spec } = set;
-  spec.podManagementPolicy ||= 'OrderedReady';
   spec.updateStrategy ??= {};
   if ((spec.updateStrategy.type ?? '') === '') {
     spec.updateStrategy.type = 'RollingUpdate';
@@ -87,18 +93,10 @@ function defaultStatefulSet(set: StatefulSet, { dialect, gate }: StrategyContext
     rollingUpdate.partition ??= 0;
     if (gate('MaxUnavailableStatefulSet')) rollingUpdate.maxUnavailable ??= 1;
   }
-  if (gate('StatefulSetAutoDeletePVC')) {
-    spec.persistentVolumeClaimRetentionPolicy ??= {};
-    spec.persistentVolumeClaimRetentionPolicy.whenDeleted ||= 'Retain';
-    spec.persistentVolumeClaimRetentionPolicy.whenScaled ||= 'Retain';
-  }
-  spec.replicas ??= 1;
-  spec.revisionHistoryLimit ??= 10;
   defaultPodTemplate(spec.template, dialect);
   for (const claim of spec.volumeClaimTemplates ?? []) {
     claim.apiVersion ??= dialect.apiVersion('core', 'v1');
     claim.kind ??= 'PersistentVolumeClaim';
-    defaultClaim(claim);
   }
 }
 
@@ -110,7 +108,7 @@ function validateStatefulSet(set: StatefulSet, context: StrategyContext, old?: S
   const { dialect } = context;
   const options = podOptions(set.spec.template, old?.spec.template, context);
   const { spec } = set;
-  const template = completeTemplate(spec.template, dialect);
+  const template = completeTemplate(spec.template, context.scheme);
   const failures: FieldFailure[] = [];
   const policy = spec.podManagementPolicy ?? '';
   const policyPath = specPath.child('podManagementPolicy');
@@ -125,8 +123,7 @@ function validateStatefulSet(set: StatefulSet, context: StrategyContext, old?: S
       spec.persistentVolumeClaimRetentionPolicy,
       specPath.child('persistentVolumeClaimRetentionPolicy'),
     ),
-    ...checkNonNegative(specPath.child('replicas'), spec.replicas),
-    ...checkNonNegative(specPath.child('minReadySeconds'), spec.minReadySeconds),
+    ...checkCounts(spec, specPath),
     ...validateWorkloadSelector(spec.selector, 'statefulset', specPath.child('selector')),
     ...validateSelectedTemplate(spec.selector, { detail: '', path: specPath.child('selector') }, (selector) => [
       ...templateMatchesSelector(template, selector, templatePath),
@@ -153,10 +150,11 @@ function validateUpdateStrategy(strategy: StatefulSetUpdateStrategy, path: Field
 }
 
 function validateRollingUpdate(
-  { partition, maxUnavailable }: NonNullable<StatefulSetUpdateStrategy['rollingUpdate']>,
+  rolling: NonNullable<StatefulSetUpdateStrategy['rollingUpdate']>,
   path: FieldPath,
 ): readonly FieldFailure[] {
-  const failures = checkNonNegative(path.child('partition'), partition);
+  const { maxUnavailable } = rolling;
+  const failures = checkPartition(rolling, path);
   if (maxUnavailable === undefined) return failures;
   const at = path.child('maxUnavailable');
   return [

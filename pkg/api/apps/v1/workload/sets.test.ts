@@ -10,7 +10,7 @@ import {
   updated,
   updateFailures,
   withField,
-} from '#api/strategy/strategy-table.js';
+} from '#api/testing/strategy-table.js';
 
 type Row = [string, unknown, ...string[]];
 const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };

@@ -1,7 +1,8 @@
 import t from 'tap';
 import { deploymentStrategy } from '#api/apps/v1/deployment/strategy.js';
 import { replicaSetStrategy } from '#api/apps/v1/replicaset/strategy.js';
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import {
   created,
   createFailures,
@@ -11,8 +12,7 @@ import {
   updated,
   updateFailures,
   withField,
-} from '#api/strategy/strategy-table.js';
-import type { Strategy } from '#api/strategy.js';
+} from '#api/testing/strategy-table.js';
 
 const base: Draft = {
   metadata: { name: 'd', namespace: 'ns', creationTimestamp: '2024-05-31T23:00:00Z' },

@@ -1,7 +1,8 @@
 import t from 'tap';
 import { autoscalerV1Conversion } from '#api/autoscaling/v1/horizontalpodautoscaler/conversion.js';
 import type { HorizontalPodAutoscaler } from '#api/autoscaling/v2/types.gen.js';
-import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
+import { schemeFor } from '#api/scheme.js';
+import { kubernetesDialect } from '#apimachinery/dialect.js';
 
 const memory = {
   type: 'Resource',
@@ -12,6 +13,7 @@ const processor = {
   resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 70 } },
 };
 
+const scheme = schemeFor(kubernetesDialect);
 const { fromStored, toStored } = autoscalerV1Conversion;
 
 const stored: HorizontalPodAutoscaler = {
@@ -38,7 +40,7 @@ const annotation = (name: string) => `autoscaling.alpha.kubernetes.io/${name}`;
 
 t.test('version 1 shows the processor and carries the rest as clients of 1.24 know it', async (t) => {
   const before = structuredClone(stored);
-  const view = fromStored(stored, dialect);
+  const view = fromStored(stored, scheme);
   t.match(view, {
     apiVersion: 'autoscaling/v1',
     spec: { maxReplicas: 5, targetCPUUtilizationPercentage: 70 },
@@ -54,23 +56,23 @@ t.test('version 1 shows the processor and carries the rest as clients of 1.24 kn
     [annotation('conditions')]: '[{"type":"AbleToScale","status":"True"}]',
   });
   t.notOk('metrics' in view.spec);
-  t.same(toStored(view, dialect), stored, 'nothing is lost on the way back');
+  t.same(toStored(view, scheme), stored, 'nothing is lost on the way back');
   t.same(stored, before, 'the stored form is untouched');
 });
 
 t.test('what version 1 changes arrives', async (t) => {
-  const view = fromStored(stored, dialect);
+  const view = fromStored(stored, scheme);
   const changed = { ...view, spec: { ...view.spec, targetCPUUtilizationPercentage: 90 } };
-  t.match(toStored(changed, dialect).spec.metrics, [
+  t.match(toStored(changed, scheme).spec.metrics, [
     { resource: { name: 'cpu', target: { averageUtilization: 90 } } },
     { resource: { name: 'memory' } },
   ]);
   const { targetCPUUtilizationPercentage: _gone, ...without } = view.spec;
-  t.same(toStored({ ...view, spec: without }, dialect).spec.metrics, [memory]);
+  t.same(toStored({ ...view, spec: without }, scheme).spec.metrics, [memory]);
 });
 
 t.test('unreadable annotations count as absent', async (t) => {
-  const view = fromStored({ ...stored, spec: { ...stored.spec, metrics: [], behavior: {} } }, dialect);
+  const view = fromStored({ ...stored, spec: { ...stored.spec, metrics: [], behavior: {} } }, scheme);
   for (const bad of ['{', '7', '{}', '[7]', '[{"type":7}]', '[{"resource":{"targetAverageValue":"x"}}]']) {
     const annotations = {
       [annotation('metrics')]: bad,
@@ -79,7 +81,7 @@ t.test('unreadable annotations count as absent', async (t) => {
     };
     const { spec, status, metadata } = toStored(
       { ...view, status: { currentReplicas: 0, desiredReplicas: 0 }, metadata: { name: 'a', annotations } },
-      dialect,
+      scheme,
     );
     t.match(spec.metrics, [{ resource: { name: 'cpu', target: { averageUtilization: 80 } } }], bad);
     t.equal(spec.behavior, undefined);
@@ -95,7 +97,7 @@ t.test('what the annotations say that clients of 1.24 write', async (t) => {
     metadata: { name: 'a', annotations },
     spec: { scaleTargetRef: { kind: 'D', name: 'd' }, maxReplicas: 1 },
   };
-  t.strictSame(toStored(view, dialect).spec.behavior, {
+  t.strictSame(toStored(view, scheme).spec.behavior, {
     scaleUp: { policies: [{ type: 'Pods', value: 4, periodSeconds: 15 }], selectPolicy: 'Max' },
   });
 });

@@ -2,6 +2,8 @@
  * Autoscalers of version 1, which know one metric, the pods' use of the processor. All else travels in annotations, so that
  * a client that reads and writes version 1 loses nothing.
  */
+
+import { newMetric, newStatus, oldMetric, oldStatus } from '#api/autoscaling/v1/horizontalpodautoscaler/metrics.js';
 import type {
   HorizontalPodAutoscaler,
   HorizontalPodAutoscalerCondition,
@@ -23,13 +25,7 @@ import type {
   MetricSpec as StoredSpec,
   MetricStatus as StoredStatus,
 } from '#api/autoscaling/v2/types.gen.js';
-import {
-  newMetric,
-  newStatus,
-  oldMetric,
-  oldStatus,
-} from '#api/autoscaling/v2beta1/horizontalpodautoscaler/metrics.js';
-import type { Conversion } from '#api/conversion.js';
+import type { Conversion } from '#api/strategy/conversion.js';
 
 const isProcessorUse = ({ type, resource }: StoredSpec): boolean =>
   type === 'Resource' && resource?.name === 'cpu' && resource.target.averageUtilization !== undefined;
@@ -38,7 +34,7 @@ const isProcessorStatus = ({ type, resource }: StoredStatus): boolean =>
   type === 'Resource' && resource?.name === 'cpu' && resource.current.averageUtilization !== undefined;
 
 export const autoscalerV1Conversion: Conversion<HorizontalPodAutoscaler, Stored> = {
-  fromStored({ metadata, spec, status, ...rest }, dialect) {
+  fromStored({ metadata, spec, status, ...rest }, { dialect }) {
     const names = annotationNames(dialect);
     const { metrics = [], behavior, ...common } = spec;
     const processor = metrics.find(isProcessorUse);
@@ -67,18 +63,19 @@ export const autoscalerV1Conversion: Conversion<HorizontalPodAutoscaler, Stored>
       }),
     };
   },
-  toStored({ metadata, spec, status, ...rest }, dialect) {
+  toStored({ metadata, spec, status, ...rest }, scheme) {
+    const { dialect } = scheme;
     const names = annotationNames(dialect);
     const { annotations = {} } = metadata;
     const { targetCPUUtilizationPercentage: wanted, ...common } = spec;
     const { currentCPUUtilizationPercentage: current, ...statusRest } = status ?? {};
-    const others = listOf<MetricSpec>(annotations[names.metrics], 'autoscaling.v1.MetricSpec', dialect) ?? [];
+    const others = listOf<MetricSpec>(annotations[names.metrics], 'autoscaling.v1.MetricSpec', scheme) ?? [];
     const metrics = [...(wanted === undefined ? [] : [processorUse(wanted)]), ...others.map(newMetric)];
-    const behavior = behaviorOf(annotations, dialect);
-    const carried = listOf<MetricStatus>(annotations[names.currentMetrics], 'autoscaling.v1.MetricStatus', dialect);
+    const behavior = behaviorOf(annotations, scheme);
+    const carried = listOf<MetricStatus>(annotations[names.currentMetrics], 'autoscaling.v1.MetricStatus', scheme);
     const currentMetrics = carried?.map(newStatus) ?? (current === undefined ? [] : [processorStatus(current)]);
     const conditionType = 'autoscaling.v1.HorizontalPodAutoscalerCondition';
-    const conditions = listOf<HorizontalPodAutoscalerCondition>(annotations[names.conditions], conditionType, dialect);
+    const conditions = listOf<HorizontalPodAutoscalerCondition>(annotations[names.conditions], conditionType, scheme);
     return {
       ...rest,
       apiVersion: dialect.apiVersion('autoscaling', 'v2'),

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { horizontalPodAutoscalerStrategy } from '#api/autoscaling/v2/horizontalpodautoscaler/strategy.js';
-import { createFailures, type Draft, withField } from '#api/strategy/strategy-table.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
+import { createFailures, type Draft, withField } from '#api/testing/strategy-table.js';
 
 const strategy = horizontalPodAutoscalerStrategy as unknown as Strategy;
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { horizontalPodAutoscalerV1Strategy } from '#api/autoscaling/v1/horizontalpodautoscaler/strategy.js';
 import { horizontalPodAutoscalerStrategy as strategy } from '#api/autoscaling/v2/horizontalpodautoscaler/strategy.js';
-import { created, createFailures, type Draft, testContext, withField } from '#api/strategy/strategy-table.js';
+import { created, createFailures, type Draft, testContext, withField } from '#api/testing/strategy-table.js';
 
 const base: Draft = {
   metadata: { name: 'h', namespace: 'ns', creationTimestamp: '2024-05-31T23:00:00Z' },

@@ -25,11 +25,22 @@ import {
 } from '#apimachinery/validation/failure.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf } from '#apimachinery/validation/ranges.js';
+import { checkMember, type MemberChecks, memberNames, membersOf } from '#apimachinery/validation/unions.js';
 
-/** In the order in which 1.24 looks at them. */
-const sourceFields = ['object', 'external', 'pods', 'resource', 'containerResource'] as const;
+const checkUtilization = rangesOf(schema.types.MetricTarget, 'averageUtilization');
 
-type SourceField = (typeof sourceFields)[number];
+type Sources = Omit<MetricSpec, 'type'>;
+
+const sourceNames = memberNames<Sources>(schema.types.MetricSpec);
+const sourcesOf = membersOf<Sources>(schema.types.MetricSpec);
+const sourceChecks: MemberChecks<Sources> = {
+  object: validateObject,
+  external: validateExternal,
+  pods: validatePods,
+  resource: validateResource,
+  containerResource: validateContainer,
+};
 
 /** One metric: of a known type, with the source of that type and no other. */
 export function validateMetric(metric: MetricSpec, gate: RuleGate, path: FieldPath): FieldFailure[] {
@@ -38,11 +49,11 @@ export function validateMetric(metric: MetricSpec, gate: RuleGate, path: FieldPa
   if (type === '') failures.push(required(path.child('type'), 'must specify a metric source type'));
   if (!schema.enums.MetricSourceType.includes(type))
     failures.push(notSupported(path.child('type'), type, schema.enums.MetricSourceType));
-  const present = sourceFields.filter((field) => metric[field] !== undefined);
+  const present = sourcesOf(metric);
   const [first] = present;
   // Only the first is looked into: with more than one there is no telling which was meant.
-  if (first !== undefined) addAll(failures, validateSource(metric, first, path.child(first)));
-  const expected = sourceFields.find((field) => field.toLowerCase() === type.toLowerCase());
+  if (first !== undefined) addAll(failures, checkMember(metric, first, sourceChecks, path.child(first), undefined));
+  const expected = sourceNames.find((field) => field.toLowerCase() === type.toLowerCase());
   if (expected !== undefined && metric[expected] === undefined) {
     const gated = expected === 'containerResource' && !gate('HPAContainerMetrics');
     const suffix = gated ? ' (only allowed when HPAContainerMetrics feature is enabled)' : '';
@@ -54,21 +65,6 @@ export function validateMetric(metric: MetricSpec, gate: RuleGate, path: FieldPa
     ...failures,
     ...others.map((field) => forbiddenField(path.child(field), 'must populate the given metric source only')),
   ];
-}
-
-function validateSource(metric: MetricSpec, field: SourceField, path: FieldPath): FieldFailure[] {
-  switch (field) {
-    case 'object':
-      return metric.object === undefined ? [] : validateObject(metric.object, path);
-    case 'external':
-      return metric.external === undefined ? [] : validateExternal(metric.external, path);
-    case 'pods':
-      return metric.pods === undefined ? [] : validatePods(metric.pods, path);
-    case 'resource':
-      return metric.resource === undefined ? [] : validateResource(metric.resource, path);
-    case 'containerResource':
-      return metric.containerResource === undefined ? [] : validateContainer(metric.containerResource, path);
-  }
 }
 
 function validateObject({ describedObject, metric, target }: ObjectMetricSource, path: FieldPath): FieldFailure[] {
@@ -135,7 +131,7 @@ function needsValue(target: MetricTarget | undefined, path: FieldPath, text: str
 }
 
 function validateTarget(target: MetricTarget | undefined, path: FieldPath): FieldFailure[] {
-  const { type = '', averageUtilization } = target ?? {};
+  const { type = '' } = target ?? {};
   const failures: FieldFailure[] = [];
   if (type === '') failures.push(required(path.child('type'), 'must specify a metric target type'));
   if (!schema.enums.MetricTargetType.includes(type)) {
@@ -146,9 +142,7 @@ function validateTarget(target: MetricTarget | undefined, path: FieldPath): Fiel
     if (value === undefined || quantitySign(value) > 0) continue;
     failures.push(invalidValue(path.child(field), value, 'must be positive'));
   }
-  if (averageUtilization !== undefined && averageUtilization < 1) {
-    failures.push(invalidValue(path.child('averageUtilization'), averageUtilization, 'must be greater than 0'));
-  }
+  addAll(failures, checkUtilization(target, path));
   return failures;
 }
 

@@ -5,11 +5,11 @@
  */
 import type { HorizontalPodAutoscalerBehavior, HPAScalingRules } from '#api/autoscaling/v2/types.gen.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
-import { schemeFor } from '#api/scheme.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { JsonWalk } from '#apimachinery/codec/json/walk.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { perDialect } from '#apimachinery/per-dialect.js';
+import { perDialect } from '#apimachinery/memo/per-dialect.js';
+import type { Scheme } from '#apimachinery/schema/scheme.js';
 
 export const annotationNames = perDialect((dialect) => {
   const prefix = `autoscaling.alpha.${dialect.labelDomain}`;
@@ -46,11 +46,11 @@ export function listText(name: string, values: readonly unknown[]): Record<strin
 }
 
 /** The elements of that type in an annotation. Annotations are the client's: an unreadable one counts as absent. */
-export function listOf<T>(text: string | undefined, type: string, dialect: Dialect): T[] | undefined {
+export function listOf<T>(text: string | undefined, type: string, scheme: Scheme): T[] | undefined {
   const values = parsed(text);
   if (!Array.isArray(values)) return undefined;
   const walk = new JsonWalk({ collectUnknown: false, limit: 0 });
-  const info = schemeFor(dialect).type(type);
+  const info = scheme.type(type);
   try {
     return values.map((value) => walk.root(info, value) as T);
   } catch (error) {
@@ -81,13 +81,13 @@ function rulesInGo(rules: HPAScalingRules | undefined): object | null {
 /** Undefined for an annotation that is unreadable or says nothing. */
 export function behaviorOf(
   annotations: ObjectMeta['annotations'],
-  dialect: Dialect,
+  scheme: Scheme,
 ): HorizontalPodAutoscalerBehavior | undefined {
-  const value = parsed(annotations?.[annotationNames(dialect).behavior]);
+  const value = parsed(annotations?.[annotationNames(scheme.dialect).behavior]);
   if (typeof value !== 'object' || value === null) return undefined;
   const walk = new JsonWalk({ collectUnknown: false, limit: 0 });
   try {
-    const type = schemeFor(dialect).type('autoscaling.v2.HorizontalPodAutoscalerBehavior');
+    const type = scheme.type('autoscaling.v2.HorizontalPodAutoscalerBehavior');
     const behavior = walk.root(type, uncapitalized(value)) as HorizontalPodAutoscalerBehavior;
     return Object.keys(behavior).length === 0 ? undefined : behavior;
   } catch (error) {

@@ -4,13 +4,14 @@ import { validateScaler, validateScalerStatus } from '#api/autoscaling/v2/horizo
 import { horizontalpodautoscalers } from '#api/autoscaling/v2/resources.gen.js';
 import type {
   HorizontalPodAutoscaler,
+  HPAScalingPolicy,
   HPAScalingRules,
   MetricSpec,
   MetricStatus,
   MetricValueStatus,
 } from '#api/autoscaling/v2/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 
 /** Metrics shown in tables; more are only counted. */
@@ -43,30 +44,26 @@ export const horizontalPodAutoscalerStrategy: Strategy<HorizontalPodAutoscaler> 
 
 function defaultScaler(scaler: HorizontalPodAutoscaler): void {
   const { spec } = scaler;
-  spec.minReplicas ??= 1;
   if ((spec.metrics ?? []).length === 0) {
     const target = { type: 'Utilization', averageUtilization: defaultCPUPercent };
     spec.metrics = [{ type: 'Resource', resource: { name: 'cpu', target } }];
   }
   if (spec.behavior === undefined) return;
-  spec.behavior.scaleUp = defaultRules(spec.behavior.scaleUp, 0, [
+  spec.behavior.scaleUp ??= {};
+  defaultRules(spec.behavior.scaleUp, [
     { type: 'Pods', value: 4, periodSeconds: 15 },
     { type: 'Percent', value: 100, periodSeconds: 15 },
   ]);
   // Without a window of its own, scaling down waits as long as the controller is configured to.
-  spec.behavior.scaleDown = defaultRules(spec.behavior.scaleDown, undefined, [
-    { type: 'Percent', value: 100, periodSeconds: 15 },
-  ]);
+  spec.behavior.scaleUp.stabilizationWindowSeconds ??= 0;
+  spec.behavior.scaleDown ??= {};
+  defaultRules(spec.behavior.scaleDown, [{ type: 'Percent', value: 100, periodSeconds: 15 }]);
 }
 
-function defaultRules(
-  rules: HPAScalingRules | undefined,
-  windowSeconds: number | undefined,
-  policies: NonNullable<HPAScalingRules['policies']>,
-): HPAScalingRules {
-  const result: HPAScalingRules = { selectPolicy: 'Max', policies, ...rules };
-  if (windowSeconds !== undefined) result.stabilizationWindowSeconds ??= windowSeconds;
-  return result;
+/** Fills in place what is missing: rules that are complete may be shared with the stored object. */
+function defaultRules(rules: HPAScalingRules, policies: HPAScalingPolicy[]): void {
+  rules.selectPolicy ??= 'Max';
+  rules.policies ??= policies;
 }
 
 function metricsText(specs: MetricSpec[], statuses: MetricStatus[]): string {

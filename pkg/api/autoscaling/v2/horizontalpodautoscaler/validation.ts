@@ -2,6 +2,7 @@
 
 import { validateBehavior } from '#api/autoscaling/v2/horizontalpodautoscaler/behavior-validation.js';
 import { validateMetric, validateReference } from '#api/autoscaling/v2/horizontalpodautoscaler/metric-validation.js';
+import { declaration as schema } from '#api/autoscaling/v2/horizontalpodautoscaler.js';
 import type {
   HorizontalPodAutoscaler,
   HorizontalPodAutoscalerSpec,
@@ -9,12 +10,13 @@ import type {
 } from '#api/autoscaling/v2/types.gen.js';
 import type { RuleGate } from '#api/strategy/feature-gates.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkNonNegative } from '#apimachinery/validation/checks.js';
-import { forbiddenField, invalidValue } from '#apimachinery/validation/failure.js';
+import { addAll, forbiddenField, invalidValue } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf } from '#apimachinery/validation/ranges.js';
 
 const specPath = FieldPath.of('spec');
-const statusPath = FieldPath.of('status');
+const checkMost = rangesOf(schema.types.HorizontalPodAutoscalerSpec, 'maxReplicas');
+const checkCounts = rangesOf(schema.types.HorizontalPodAutoscalerStatus, 'currentReplicas', 'desiredReplicas');
 
 /** `old` is what an update replaces: one that scales to nothing already may go on doing so. */
 export function validateScaler(
@@ -34,14 +36,15 @@ export function validateScaler(
 }
 
 /** Between which numbers it scales. */
-function validateBounds({ minReplicas, maxReplicas = 0 }: HorizontalPodAutoscalerSpec, minimum: 0 | 1): FieldFailure[] {
+function validateBounds(spec: HorizontalPodAutoscalerSpec, minimum: 0 | 1): FieldFailure[] {
+  const { minReplicas, maxReplicas = 0 } = spec;
   const failures: FieldFailure[] = [];
   const maxPath = specPath.child('maxReplicas');
   if (minReplicas !== undefined && minReplicas < minimum) {
     const text = `must be greater than or equal to ${minimum}`;
     failures.push(invalidValue(specPath.child('minReplicas'), minReplicas, text));
   }
-  if (maxReplicas < 1) failures.push(invalidValue(maxPath, maxReplicas, 'must be greater than 0'));
+  addAll(failures, checkMost(spec, specPath));
   if (minReplicas !== undefined && maxReplicas < minReplicas) {
     failures.push(invalidValue(maxPath, maxReplicas, 'must be greater than or equal to `minReplicas`'));
   }
@@ -59,11 +62,7 @@ function validateZero(
   return [forbiddenField(path, text)];
 }
 
-/** What a controller reports; of both versions. */
-export function validateScalerStatus(
-  status: { readonly currentReplicas?: number; readonly desiredReplicas?: number } | undefined,
-): FieldFailure[] {
-  return (['currentReplicas', 'desiredReplicas'] as const).flatMap((field) =>
-    checkNonNegative(statusPath.child(field), status?.[field]),
-  );
+/** What a controller reports; of all versions. */
+export function validateScalerStatus(status: object | undefined): readonly FieldFailure[] {
+  return checkCounts(status, FieldPath.of('status'));
 }

@@ -1,4 +1,6 @@
 /** Autoscalers of version 2beta1: metrics in their older form, and the behavior in an annotation. */
+
+import { newMetric, newStatus, oldMetric, oldStatus } from '#api/autoscaling/v1/horizontalpodautoscaler/metrics.js';
 import {
   behaviorOf,
   behaviorText,
@@ -6,20 +8,15 @@ import {
   withRoundTrip,
 } from '#api/autoscaling/v2/horizontalpodautoscaler/round-trip.js';
 import type { HorizontalPodAutoscaler as Stored } from '#api/autoscaling/v2/types.gen.js';
-import {
-  newMetric,
-  newStatus,
-  oldMetric,
-  oldStatus,
-} from '#api/autoscaling/v2beta1/horizontalpodautoscaler/metrics.js';
 import type { HorizontalPodAutoscaler } from '#api/autoscaling/v2beta1/types.gen.js';
-import type { Conversion } from '#api/conversion.js';
+import type { Conversion } from '#api/strategy/conversion.js';
 
 export const autoscalerV2beta1Conversion: Conversion<HorizontalPodAutoscaler, Stored> = {
-  toStored({ metadata, spec, status, ...rest }, dialect) {
+  toStored({ metadata, spec, status, ...rest }, scheme) {
+    const { dialect } = scheme;
     const { metrics, ...common } = spec;
     const { currentMetrics, ...statusRest } = status ?? {};
-    const behavior = behaviorOf(metadata.annotations, dialect);
+    const behavior = behaviorOf(metadata.annotations, scheme);
     return {
       ...rest,
       apiVersion: dialect.apiVersion('autoscaling', 'v2'),
@@ -38,7 +35,7 @@ export const autoscalerV2beta1Conversion: Conversion<HorizontalPodAutoscaler, St
       }),
     };
   },
-  fromStored({ metadata, spec, status, ...rest }, dialect) {
+  fromStored({ metadata, spec, status, ...rest }, { dialect }) {
     const { metrics, behavior, ...common } = spec;
     const { currentMetrics, ...statusRest } = status ?? {};
     return {

@@ -1,20 +1,22 @@
 /** What is particular to horizontal pod autoscalers of version 2beta2: only that some fields are written when they are zero. */
+
 import { horizontalPodAutoscalerStrategy } from '#api/autoscaling/v2/horizontalpodautoscaler/strategy.js';
 import type { HorizontalPodAutoscaler as Stored } from '#api/autoscaling/v2/types.gen.js';
+import { horizontalpodautoscalers } from '#api/autoscaling/v2beta2/resources.gen.js';
 import type { HorizontalPodAutoscaler } from '#api/autoscaling/v2beta2/types.gen.js';
 import { convertedStrategy } from '#api/strategy/converted-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 
 const { defaults } = horizontalPodAutoscalerStrategy;
 
 export const horizontalPodAutoscalerV2beta2Strategy: Strategy<HorizontalPodAutoscaler> = convertedStrategy<
   HorizontalPodAutoscaler,
   Stored
->({
+>(horizontalpodautoscalers, {
   stored: horizontalPodAutoscalerStrategy,
   conversion: {
-    toStored: (object, dialect) => ({ ...object, apiVersion: dialect.apiVersion('autoscaling', 'v2') }),
-    fromStored: ({ status, ...object }, dialect) => ({
+    toStored: (object, { dialect }) => ({ ...object, apiVersion: dialect.apiVersion('autoscaling', 'v2') }),
+    fromStored: ({ status, ...object }, { dialect }) => ({
       ...object,
       apiVersion: dialect.apiVersion('autoscaling', 'v2beta2'),
       ...(status && { status: { ...status, currentReplicas: status.currentReplicas ?? 0 } }),

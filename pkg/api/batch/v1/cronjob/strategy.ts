@@ -7,17 +7,23 @@ import { cronjobs } from '#api/batch/v1/resources.gen.js';
 import type { CronJob, CronJobSpec } from '#api/batch/v1/types.gen.js';
 import { podOptions } from '#api/core/v1/pod/validation/options.js';
 import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
+import { containerCells } from '#api/core/v1/podtemplate/container-cells.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
-import type { TableRowCells } from '#api/object.js';
+import type { TableRowCells } from '#api/meta/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy, StrategyContext } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
-import { containerCells, formatLabelSelector, none } from '#api/table/text.js';
+import { formatLabelSelector, none } from '#api/table/text.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { checkEnum, checkNonNegative } from '#apimachinery/validation/checks.js';
+import { checkEnum } from '#apimachinery/validation/checks.js';
 import { addAll, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf } from '#apimachinery/validation/ranges.js';
 
+const checkRanges = rangesOf(
+  schema.types.CronJobSpec,
+  ...['startingDeadlineSeconds', 'successfulJobsHistoryLimit', 'failedJobsHistoryLimit'],
+);
 const specPath = FieldPath.of('spec');
 /** A label's 63, less the eleven that a job's name adds. */
 const maxNameLength = 52;
@@ -27,10 +33,6 @@ export const cronJobStrategy: Strategy<CronJob> = kindStrategy<CronJob>(cronjobs
   generationFields: ['spec'],
   defaults(cronJob, context) {
     const { spec } = cronJob;
-    spec.concurrencyPolicy ||= 'Allow';
-    spec.suspend ??= false;
-    spec.successfulJobsHistoryLimit ??= 3;
-    spec.failedJobsHistoryLimit ??= 1;
     defaultPodTemplate(spec.jobTemplate?.spec?.template, context.dialect);
   },
   validate: (cronJob, context, old) => [
@@ -68,15 +70,13 @@ function validateSpec(spec: CronJobSpec, context: StrategyContext, old: CronJobS
   // A zone that was known when it was written may since have got another name.
   if (old === undefined || old.timeZone !== spec.timeZone) addAll(failures, validateTimeZone(spec.timeZone));
   failures.push(
-    ...(['startingDeadlineSeconds', 'successfulJobsHistoryLimit', 'failedJobsHistoryLimit'] as const).flatMap((field) =>
-      checkNonNegative(specPath.child(field), spec[field]),
-    ),
+    ...checkRanges(spec, specPath),
     ...checkEnum(specPath.child('concurrencyPolicy'), spec.concurrencyPolicy, schema.enums.ConcurrencyPolicy),
   );
   const at = specPath.child('jobTemplate', 'spec');
   const jobSpec = spec.jobTemplate?.spec ?? { template: {} };
   const options = podOptions(jobSpec.template, old?.jobTemplate?.spec?.template, context);
-  addAll(failures, validateJobSpec(jobSpec, context.dialect, at, options));
+  addAll(failures, validateJobSpec(jobSpec, context.scheme, at, options));
   if (jobSpec.selector !== undefined) {
     failures.push(invalidValue(at.child('selector'), jobSpec.selector, '`selector` will be auto-generated'));
   }

@@ -2,8 +2,8 @@ import t from 'tap';
 import { cronJobStrategy } from '#api/batch/v1/cronjob/strategy.js';
 import { jobStrategy } from '#api/batch/v1/job/strategy.js';
 import type { Job } from '#api/batch/v1/types.gen.js';
-import { created, createFailures, type Draft, testContext, updated, withField } from '#api/strategy/strategy-table.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
+import { created, createFailures, type Draft, testContext, updated, withField } from '#api/testing/strategy-table.js';
 
 const jobs = jobStrategy as unknown as Strategy;
 const cronJobs = cronJobStrategy as unknown as Strategy;

@@ -11,14 +11,15 @@ import { jobs } from '#api/batch/v1/resources.gen.js';
 import type { Job } from '#api/batch/v1/types.gen.js';
 import { podOptions } from '#api/core/v1/pod/validation/options.js';
 import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
+import { containerCells } from '#api/core/v1/podtemplate/container-cells.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
 import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
+import type { TableRowCells } from '#api/meta/object.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
-import type { TableRowCells } from '#api/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy, StrategyContext } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { age, humanDuration } from '#api/table/age.js';
-import { containerCells, formatLabelSelector } from '#api/table/text.js';
+import { formatLabelSelector } from '#api/table/text.js';
 import { parseTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
@@ -41,7 +42,7 @@ export const jobStrategy: Strategy<Job> = kindStrategy<Job>(jobs, {
   completeCreate: generateSelector,
   validate: (job, context, old) => [
     ...validateGeneratedSelector(job),
-    ...validateJobSpec(job.spec, context.dialect, specPath, podOptions(job.spec.template, old?.spec.template, context)),
+    ...validateJobSpec(job.spec, context.scheme, specPath, podOptions(job.spec.template, old?.spec.template, context)),
     ...validateJobSelector(job.spec, specPath),
     ...validatePodHostnames(job),
   ],
@@ -81,18 +82,13 @@ function inheritLabels({ spec, metadata }: Job): void {
   inherited.add(metadata.labels);
 }
 
-/** The mark of jobs whose pods are counted by finalizers, which only the system may set. */
-function trackingMark(dialect: Dialect): string {
-  return `batch.${dialect.labelDomain}/job-tracking`;
-}
-
 function isTracked(job: Job, dialect: Dialect): boolean {
-  return job.metadata.annotations?.[trackingMark(dialect)] !== undefined;
+  return job.metadata.annotations?.[dialect.jobTracking] !== undefined;
 }
 
 /** Every new job has the mark while the feature is on, and none has it while it is off. */
 function markTracking({ metadata }: Job, { dialect, gate }: StrategyContext): void {
-  const mark = trackingMark(dialect);
+  const mark = dialect.jobTracking;
   if (gate('JobTrackingWithFinalizers')) metadata.annotations = { ...metadata.annotations, [mark]: '' };
   else if (metadata.annotations !== undefined) delete metadata.annotations[mark];
 }
@@ -100,7 +96,7 @@ function markTracking({ metadata }: Job, { dialect, gate }: StrategyContext): vo
 /** A job that was not counted so from the start cannot be counted so later. */
 function validateTrackingMark(job: Job, old: Job, dialect: Dialect): FieldFailure[] {
   if (!isTracked(job, dialect) || isTracked(old, dialect)) return [];
-  const path = FieldPath.of('metadata', 'annotations').key(trackingMark(dialect));
+  const path = FieldPath.of('metadata', 'annotations').key(dialect.jobTracking);
   return [forbiddenField(path, 'cannot add this annotation')];
 }
 

@@ -1,33 +1,34 @@
 /** Rules and defaults of jobs; cron jobs carry them in templates. */
-import { completeTemplate, templateMatchesSelector } from '#api/apps/v1/workload/validation.js';
+
+import { declaration as jobs } from '#api/batch/v1/job.js';
 import { declaration as schema } from '#api/batch/v1/shared.js';
 import type { Job, JobSpec, JobStatus } from '#api/batch/v1/types.gen.js';
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { validatePodTemplate } from '#api/core/v1/podtemplate/template.js';
+import { completeTemplate, templateMatchesSelector } from '#api/core/v1/workload/validation.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
-import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import type { Scheme } from '#apimachinery/schema/scheme.js';
 import { compileSelector } from '#apimachinery/selectors/labels.js';
-import { checkNonNegative, checkOptionalEnum } from '#apimachinery/validation/checks.js';
+import { checkOptionalEnum } from '#apimachinery/validation/checks.js';
 import { addAll, duplicate, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf } from '#apimachinery/validation/ranges.js';
 
 /** Labels that tell a job's pods from all others. */
 export const jobLabels = { controllerUID: 'controller-uid', name: 'job-name' } as const;
 
+const checkSpecRanges = rangesOf(
+  schema.types.JobSpec,
+  ...['parallelism', 'completions', 'activeDeadlineSeconds', 'backoffLimit', 'ttlSecondsAfterFinished'],
+);
+const checkStatusRanges = rangesOf(jobs.types.JobStatus, 'active', 'succeeded', 'failed', 'ready');
 /** An indexed job keeps one bit per index, so their number is bounded. */
 const maxIndexedParallelism = 100_000;
 
 /** Everything but the selector. */
-export function validateJobSpec(
-  spec: JobSpec,
-  dialect: Dialect,
-  path: FieldPath,
-  options?: PodOptions,
-): FieldFailure[] {
-  const failures = (
-    ['parallelism', 'completions', 'activeDeadlineSeconds', 'backoffLimit', 'ttlSecondsAfterFinished'] as const
-  ).flatMap((field) => checkNonNegative(path.child(field), spec[field]));
+export function validateJobSpec(spec: JobSpec, scheme: Scheme, path: FieldPath, options?: PodOptions): FieldFailure[] {
+  const failures = [...checkSpecRanges(spec, path)];
   addAll(failures, checkOptionalEnum(path.child('completionMode'), spec.completionMode, schema.enums.CompletionMode));
   if (spec.completionMode === 'Indexed') {
     if (spec.completions === undefined) {
@@ -39,8 +40,8 @@ export function validateJobSpec(
     }
   }
   const at = path.child('template');
-  const template = completeTemplate(spec.template, dialect);
-  addAll(failures, validatePodTemplate(template, dialect, at, options));
+  const template = completeTemplate(spec.template, scheme);
+  addAll(failures, validatePodTemplate(template, scheme.dialect, at, options));
   return [...failures, ...validateRestartPolicy(template.spec?.restartPolicy ?? '', at.child('spec', 'restartPolicy'))];
 }
 
@@ -81,9 +82,7 @@ export function validateGeneratedSelector({ spec, metadata }: Job): FieldFailure
 
 /** Counts, and the pods that are not yet counted: each of them once. */
 export function validateJobStatus(status: JobStatus, path: FieldPath): FieldFailure[] {
-  const failures = (['active', 'succeeded', 'failed', 'ready'] as const).flatMap((field) =>
-    checkNonNegative(path.child(field), status[field]),
-  );
+  const failures = [...checkStatusRanges(status, path)];
   const seen = new Set<string>();
   for (const field of ['succeeded', 'failed'] as const) {
     status.uncountedTerminatedPods?.[field]?.forEach((uid, i) => {

@@ -14,7 +14,7 @@ import {
   testContext,
   updated,
   withField,
-} from '#api/strategy/strategy-table.js';
+} from '#api/testing/strategy-table.js';
 import { bitString, explicit, oid, sequence, set, unsignedInteger, utf8String } from '#apimachinery/asn1/der.js';
 import { encodePem } from '#apimachinery/asn1/pem.js';
 

@@ -1,9 +1,5 @@
 /** What is particular to certificate signing requests. */
 
-import {
-  CertificateRequestError,
-  checkCertificateRequest,
-} from '#api/certificates/v1/certificatesigningrequest/pkcs10.js';
 import { validateSignerName } from '#api/certificates/v1/certificatesigningrequest/signer-name.js';
 import { validateApproval, validateStatus } from '#api/certificates/v1/certificatesigningrequest/status-validation.js';
 import { declaration } from '#api/certificates/v1/certificatesigningrequest.js';
@@ -11,8 +7,9 @@ import { certificatesigningrequests } from '#api/certificates/v1/resources.gen.j
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
 import { getCondition } from '#api/meta/v1/condition/conditions.js';
 import { copyField, kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy, StrategyContext } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
+import { CertificateRequestError, readCertificateRequest } from '#apimachinery/asn1/pkcs10.js';
 import { formatTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -20,10 +17,15 @@ import { repeatedAt } from '#apimachinery/validation/checks.js';
 import { addAll, duplicate, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { wordedRangesOf } from '#apimachinery/validation/ranges.js';
 
 const specPath = FieldPath.of('spec');
 const keyUsages: readonly string[] = declaration.enums?.['KeyUsage'] ?? [];
-const minExpirationSeconds = 600;
+const checkLifetime = wordedRangesOf(
+  declaration.types.CertificateSigningRequestSpec,
+  ({ minimum }) => `may not specify a duration less than ${minimum} seconds (10 minutes)`,
+  'expirationSeconds',
+);
 
 export const certificateSigningRequestStrategy: Strategy<CertificateSigningRequest> =
   kindStrategy<CertificateSigningRequest>(certificatesigningrequests, {
@@ -91,17 +93,13 @@ function validateRequest(
     const detail = 'the legacy signerName is not allowed via this API version';
     failures.push(invalidValue(specPath.child('signerName'), legacy, detail));
   }
-  const seconds = spec.expirationSeconds;
-  if (seconds !== undefined && seconds < minExpirationSeconds) {
-    const detail = 'may not specify a duration less than 600 seconds (10 minutes)';
-    failures.push(invalidValue(specPath.child('expirationSeconds'), seconds, detail));
-  }
+  addAll(failures, checkLifetime(spec, specPath));
   return failures;
 }
 
 function validatePkcs10(request: string, path: FieldPath): FieldFailure[] {
   try {
-    checkCertificateRequest(request);
+    readCertificateRequest(request);
     return [];
   } catch (error) {
     if (!(error instanceof CertificateRequestError)) throw error;

@@ -1,12 +1,14 @@
 /** What is particular to leases. */
+import { declaration as schema } from '#api/coordination/v1/lease.js';
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import type { Lease } from '#api/coordination/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
-import { checkNonNegative, checkPositive } from '#apimachinery/validation/checks.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf } from '#apimachinery/validation/ranges.js';
 
+const checkRanges = rangesOf(schema.types.LeaseSpec, 'leaseDurationSeconds', 'leaseTransitions');
 const specPath = FieldPath.of('spec');
 
 export const leaseStrategy: Strategy<Lease> = kindStrategy<Lease>(leases, {
@@ -14,10 +16,7 @@ export const leaseStrategy: Strategy<Lease> = kindStrategy<Lease>(leases, {
   allowCreateOnUpdate: true,
   // Who overwrites a lease unseen may break somebody's hold.
   allowUnconditionalUpdate: false,
-  validate: (lease) => [
-    ...checkPositive(specPath.child('leaseDurationSeconds'), lease.spec.leaseDurationSeconds),
-    ...checkNonNegative(specPath.child('leaseTransitions'), lease.spec.leaseTransitions),
-  ],
+  validate: (lease) => checkRanges(lease.spec, specPath),
   cells: (lease, context) => [
     lease.metadata.name ?? '',
     lease.spec.holderIdentity ?? '',

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { componentStatusStrategy } from '#api/core/v1/componentstatus/strategy.js';
-import { testContext } from '#api/strategy/strategy-table.js';
+import { testContext } from '#api/testing/strategy-table.js';
 
 t.test('cells', (t) => {
   const cells = (conditions?: { type: string; status: string; message?: string; error?: string }[]) =>

@@ -2,7 +2,7 @@
 import { componentstatuses } from '#api/core/v1/resources.gen.js';
 import type { ComponentStatus } from '#api/core/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 
 export const componentStatusStrategy: Strategy<ComponentStatus> = kindStrategy<ComponentStatus>(componentstatuses, {
   computed: true,

@@ -1,9 +1,9 @@
 /** What is particular to config maps. */
-import { base64Bytes, maxDataBytes, validateDataKeys, validateImmutableData } from '#api/core/v1/data/validation.js';
+import { base64Bytes, maxDataBytes, validateDataKey, validateImmutableData } from '#api/core/v1/data/validation.js';
 import { configmaps } from '#api/core/v1/resources.gen.js';
 import type { ConfigMap } from '#api/core/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { addAll, invalidValue, tooLong } from '#apimachinery/validation/failure.js';
@@ -22,15 +22,23 @@ export const configMapStrategy: Strategy<ConfigMap> = kindStrategy<ConfigMap>(co
 function validateConfigMap(map: ConfigMap): FieldFailure[] {
   const { data = {}, binaryData = {} } = map;
   const dataPath = FieldPath.of('data');
-  const failures = validateDataKeys(data, dataPath);
-  for (const key in binaryData) {
-    if (!Object.hasOwn(data, key)) continue;
-    failures.push(invalidValue(dataPath.key(key), key, 'duplicate of key present in binaryData'));
-  }
-  addAll(failures, validateDataKeys(binaryData, FieldPath.of('binaryData')));
+  const binaryPath = FieldPath.of('binaryData');
+  // Each map is walked over once: there may be very many keys.
+  const failures: FieldFailure[] = [];
   let bytes = 0;
-  for (const key in data) bytes += Buffer.byteLength(data[key] ?? '');
-  for (const key in binaryData) bytes += base64Bytes(binaryData[key] ?? '');
+  for (const key in data) {
+    addAll(failures, validateDataKey(key, dataPath));
+    bytes += Buffer.byteLength(data[key] ?? '');
+  }
+  const ofBinaryKeys: FieldFailure[] = [];
+  for (const key in binaryData) {
+    if (Object.hasOwn(data, key)) {
+      failures.push(invalidValue(dataPath.key(key), key, 'duplicate of key present in binaryData'));
+    }
+    addAll(ofBinaryKeys, validateDataKey(key, binaryPath));
+    bytes += base64Bytes(binaryData[key] ?? '');
+  }
+  addAll(failures, ofBinaryKeys);
   if (bytes > maxDataBytes) failures.push(tooLong(FieldPath.ofNothing, maxDataBytes));
   return failures;
 }

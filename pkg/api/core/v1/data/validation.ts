@@ -1,7 +1,7 @@
 /** Rules that config maps and secrets share: keys, total size, immutability. */
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { addAll, forbiddenField, invalidEach } from '#apimachinery/validation/failure.js';
+import { addAll, forbiddenField, invalidEach, none } from '#apimachinery/validation/failure.js';
 import { configKeyErrors } from '#apimachinery/validation/identifiers.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -12,11 +12,13 @@ export type DataMap = Readonly<Record<string, string>>;
 
 export function validateDataKeys(data: DataMap | undefined, path: FieldPath): FieldFailure[] {
   const failures: FieldFailure[] = [];
-  for (const key in data) {
-    const errors = configKeyErrors(key);
-    if (errors.length > 0) addAll(failures, invalidEach(path.key(key), key, errors));
-  }
+  for (const key in data) addAll(failures, validateDataKey(key, path));
   return failures;
+}
+
+export function validateDataKey(key: string, path: FieldPath): readonly FieldFailure[] {
+  const errors = configKeyErrors(key);
+  return errors.length === 0 ? none : invalidEach(path.key(key), key, errors);
 }
 
 /** Length of the bytes that a base64 text stands for. */

@@ -9,7 +9,7 @@ import {
   updated,
   updateFailures,
   withField,
-} from '#api/strategy/strategy-table.js';
+} from '#api/testing/strategy-table.js';
 
 type Row = [string, unknown, ...string[]];
 const made = '2024-05-31T23:00:00Z';

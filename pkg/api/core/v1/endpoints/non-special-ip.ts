@@ -1,9 +1,9 @@
 /** Addresses that traffic from outside can be sent to. */
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { ipBytes } from '#apimachinery/net/ip.js';
+import { rangeOfBytes, type SpecialRange } from '#apimachinery/net/special-ip.js';
 import { invalidValue, none } from '#apimachinery/validation/failure.js';
-import { ipBytes } from '#apimachinery/validation/ip.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
-import { rangeOfBytes, type SpecialRange } from '#apimachinery/validation/special-ip.js';
 
 /** The ranges that are refused; 1.24 takes other multicast addresses. */
 const refusals: { readonly [range in SpecialRange]?: string } = {

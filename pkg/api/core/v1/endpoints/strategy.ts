@@ -1,27 +1,28 @@
 /** What is particular to endpoints. */
+
 import { declaration as schema } from '#api/core/v1/container.js';
 import { validateNonSpecialIP } from '#api/core/v1/endpoints/non-special-ip.js';
+import { declaration as endpointsSchema } from '#api/core/v1/endpoints.js';
 import { endpoints } from '#api/core/v1/resources.gen.js';
 import type { EndpointAddress, EndpointPort, EndpointSubset, Endpoints } from '#api/core/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import { none } from '#api/table/text.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkDNSSubdomain, checkEnum, checkQualifiedName } from '#apimachinery/validation/checks.js';
 import { addAll, invalidEach, required } from '#apimachinery/validation/failure.js';
-import { portNumberErrors } from '#apimachinery/validation/identifiers.js';
 import { ipErrors } from '#apimachinery/validation/ip.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf } from '#apimachinery/validation/ranges.js';
+
+const checkPort = rangesOf(endpointsSchema.types.EndpointPort, 'port');
 
 /** More are only counted in tables. */
 const shownInTable = 3;
 
 export const endpointsStrategy: Strategy<Endpoints> = kindStrategy<Endpoints>(endpoints, {
   allowCreateOnUpdate: true,
-  defaults(object) {
-    for (const subset of object.subsets ?? []) for (const port of subset.ports ?? []) port.protocol ||= 'TCP';
-  },
   validate: (object) =>
     (object.subsets ?? []).flatMap((subset, i) => validateSubset(subset, FieldPath.of('subsets').index(i))),
   cells: (object, context) => [
@@ -63,7 +64,7 @@ function validatePort(port: EndpointPort, nameRequired: boolean, path: FieldPath
   if (name === '') {
     if (nameRequired) failures.push(required(path.child('name')));
   } else addAll(failures, checkDNSLabel(path.child('name'), name));
-  addAll(failures, invalidEach(path.child('port'), port.port ?? 0, portNumberErrors(port.port ?? 0)));
+  addAll(failures, checkPort(port, path));
   addAll(failures, checkEnum(path.child('protocol'), port.protocol, schema.enums.Protocol));
   if (port.appProtocol !== undefined) addAll(failures, checkQualifiedName(path.child('appProtocol'), port.appProtocol));
   return failures;

@@ -1,9 +1,9 @@
 /** What is particular to events in their older form, which is also the one that is stored. */
 import { events } from '#api/core/v1/resources.gen.js';
 import type { Event, ObjectReference } from '#api/core/v1/types.gen.js';
-import type { TableRowCells } from '#api/object.js';
+import type { TableRowCells } from '#api/meta/object.js';
 import { type KindRules, kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';

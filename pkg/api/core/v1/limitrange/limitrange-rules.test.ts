@@ -1,8 +1,8 @@
 import t from 'tap';
 import { limitRangeStrategy } from '#api/core/v1/limitrange/strategy.js';
 import type { LimitRange } from '#api/core/v1/types.gen.js';
-import { checkRules, type RuleRow } from '#api/strategy/rule-table.js';
-import { created, type Draft, withField } from '#api/strategy/strategy-table.js';
+import { checkRules, type RuleRow } from '#api/testing/rule-table.js';
+import { created, type Draft, withField } from '#api/testing/strategy-table.js';
 
 const base: Draft = { metadata: { name: 'l', namespace: 'ns' }, spec: { limits: [] } };
 const item = (fields: object, ...failures: string[]): RuleRow => [

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { limitRangeStrategy } from '#api/core/v1/limitrange/strategy.js';
-import { createFailures, type Draft, withField } from '#api/strategy/strategy-table.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
+import { createFailures, type Draft, withField } from '#api/testing/strategy-table.js';
 
 const strategy = limitRangeStrategy as unknown as Strategy;
 

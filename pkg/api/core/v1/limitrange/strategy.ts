@@ -6,7 +6,7 @@ import { isOvercommitAllowed } from '#api/core/v1/resources/names.js';
 import { limitranges } from '#api/core/v1/resources.gen.js';
 import type { LimitRange, LimitRangeItem } from '#api/core/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { compareQuantities, parseQuantity } from '#apimachinery/quantity.js';
@@ -31,9 +31,14 @@ export const limitRangeStrategy: Strategy<LimitRange> = kindStrategy<LimitRange>
 function defaultItem(item: LimitRangeItem): void {
   if (item.type !== 'Container') return;
   const limits = { ...item.max, ...item.default };
-  if (Object.keys(limits).length > 0) item.default = limits;
+  if (isLonger(limits, item.default)) item.default = limits;
   const requests = { ...item.min, ...limits, ...item.defaultRequest };
-  if (Object.keys(requests).length > 0) item.defaultRequest = requests;
+  if (isLonger(requests, item.defaultRequest)) item.defaultRequest = requests;
+}
+
+/** What has nothing to add may be shared, and is left as it is. */
+function isLonger(list: object, shorter: object | undefined): boolean {
+  return Object.keys(list).length > Object.keys(shorter ?? {}).length;
 }
 
 function validateLimits(items: LimitRangeItem[], dialect: Dialect): FieldFailure[] {

@@ -9,7 +9,7 @@ import {
   testContext,
   updated,
   withField,
-} from '#api/strategy/strategy-table.js';
+} from '#api/testing/strategy-table.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 
 const base: Draft = { metadata: { name: 'n' }, spec: {} };

@@ -3,7 +3,7 @@ import { namespaces } from '#api/core/v1/resources.gen.js';
 import type { Namespace } from '#api/core/v1/types.gen.js';
 import { validateKnownFinalizer } from '#api/meta/v1/objectmeta/validation.js';
 import { copyField, kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy, StrategyContext } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -46,6 +46,8 @@ export const namespaceStrategy: Strategy<Namespace> = kindStrategy<Namespace>(na
 
 function labelWithName(namespace: Namespace, dialect: Dialect): void {
   const name = namespace.metadata.name ?? '';
+  // There may be many more, and this is asked more than once.
+  if (namespace.metadata.labels?.[dialect.labels.metadataName] === name) return;
   if (name !== '') namespace.metadata.labels = { ...namespace.metadata.labels, [dialect.labels.metadataName]: name };
 }
 

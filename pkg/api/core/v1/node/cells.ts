@@ -1,7 +1,7 @@
 /** A node's row in tables. */
 import { getNodeCondition, nodeAddress } from '#api/core/v1/node/conditions.js';
 import type { Node } from '#api/core/v1/types.gen.js';
-import type { TableRowCells } from '#api/object.js';
+import type { TableRowCells } from '#api/meta/object.js';
 import { age } from '#api/table/age.js';
 import { orNone } from '#api/table/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -30,7 +30,7 @@ function statusText(node: Node): string {
 }
 
 /** Roles that the node's labels give it, sorted. */
-export function nodeRoles(node: Node, dialect: Dialect): string[] {
+function nodeRoles(node: Node, dialect: Dialect): string[] {
   const roles = new Set<string>();
   const prefix = dialect.labels.nodeRolePrefix;
   for (const [key, value] of Object.entries(node.metadata.labels ?? {})) {

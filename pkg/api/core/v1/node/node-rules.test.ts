@@ -1,8 +1,8 @@
 import t from 'tap';
 import { nodeStrategy } from '#api/core/v1/node/strategy.js';
 import type { Node } from '#api/core/v1/types.gen.js';
-import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/strategy/rule-table.js';
-import { changeFailures, created, type Draft, testContext, updated, withField } from '#api/strategy/strategy-table.js';
+import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
+import { changeFailures, created, type Draft, testContext, updated, withField } from '#api/testing/strategy-table.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 
 const base: Draft = { metadata: { name: 'n' }, spec: {} };

@@ -9,7 +9,7 @@ import {
   testContext,
   updateFailures,
   withField,
-} from '#api/strategy/strategy-table.js';
+} from '#api/testing/strategy-table.js';
 
 const base: Draft = { metadata: { name: 'n', creationTimestamp: '2024-05-30T00:00:00Z' }, spec: {} };
 

@@ -2,12 +2,12 @@
 import { nodeCells } from '#api/core/v1/node/cells.js';
 import { dropConfigSource } from '#api/core/v1/node/config-source.js';
 import { validateNode, validateNodeStatusUpdate, validateNodeUpdate } from '#api/core/v1/node/validation.js';
+import { roundResources } from '#api/core/v1/resources/rounding.js';
 import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node } from '#api/core/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { roundUpToMilli } from '#apimachinery/quantity.js';
 
 export const nodeStrategy: Strategy<Node> = kindStrategy<Node>(nodes, {
   keepStatusOnCreate: true,
@@ -42,8 +42,6 @@ function defaultNode(node: Node): void {
   } else if (spec.podCIDRs?.[0] !== spec.podCIDR) spec.podCIDRs = [spec.podCIDR ?? ''];
   if (status === undefined) return;
   if (status.allocatable === undefined && status.capacity !== undefined) status.allocatable = { ...status.capacity };
-  for (const list of [status.capacity, status.allocatable]) {
-    for (const [name, quantity] of Object.entries(list ?? {}))
-      if (list !== undefined) list[name] = roundUpToMilli(quantity);
-  }
+  roundResources(status.capacity);
+  roundResources(status.allocatable);
 }

@@ -29,8 +29,3 @@ export function findUntoleratedTaint(
 ): Taint | undefined {
   return taints?.find((taint) => effects.includes(taint.effect) && !toleratedBy(tolerations, taint));
 }
-
-/** Taints are the same one when key and effect agree; the value may change. */
-export function sameTaint(a: Taint, b: Taint): boolean {
-  return a.key === b.key && a.effect === b.effect;
-}

@@ -6,9 +6,9 @@ import { taintEffects } from '#api/core/v1/pod/validation/scheduling.js';
 import type { AvoidPods, Node, Taint } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { parseCIDR } from '#apimachinery/net/ip.js';
 import { checkEnum, checkQualifiedName, repeatedAt } from '#apimachinery/validation/checks.js';
 import { addAll, duplicate, forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
-import { parseCIDR } from '#apimachinery/validation/ip.js';
 import { labelValueErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 

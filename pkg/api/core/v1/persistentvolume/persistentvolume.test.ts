@@ -1,7 +1,7 @@
 import t from 'tap';
 import { persistentVolumeStrategy } from '#api/core/v1/persistentvolume/strategy.js';
-import { checkRules, checkUpdateRules, type RuleRow } from '#api/strategy/rule-table.js';
-import { created, createFailures, type Draft, testContext, withField } from '#api/strategy/strategy-table.js';
+import { checkRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
+import { created, createFailures, type Draft, testContext, withField } from '#api/testing/strategy-table.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 
 const base: Draft = {

@@ -1,14 +1,13 @@
 /** What is particular to persistent volumes. */
-import { nodeSelectorTermWarnings } from '#api/core/v1/node/deprecated-labels.js';
-import { formatAccessModes, knownAccessModes } from '#api/core/v1/persistentvolume/access-modes.js';
-import { storageClassOf, storageClassWarnings } from '#api/core/v1/persistentvolume/annotations.js';
+import { nodeSelectorTermWarnings } from '#api/core/v1/affinity/deprecated-labels.js';
 import { validateVolume, validateVolumeUpdate } from '#api/core/v1/persistentvolume/validation.js';
-import { defaultStorageSystems } from '#api/core/v1/pod/volume-defaults.js';
 import { persistentvolumes } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolume } from '#api/core/v1/types.gen.js';
-import type { TableRowCells } from '#api/object.js';
+import { formatAccessModes, knownAccessModes } from '#api/core/v1/volume/access-modes.js';
+import { storageClassOf, storageClassWarnings } from '#api/core/v1/volume/storage-class.js';
+import type { TableRowCells } from '#api/meta/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy, StrategyContext } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -16,13 +15,6 @@ const termsPath = FieldPath.of('spec', 'nodeAffinity', 'required', 'nodeSelector
 
 export const persistentVolumeStrategy: Strategy<PersistentVolume> = kindStrategy<PersistentVolume>(persistentvolumes, {
   deletionAnswer: 'object',
-  defaults(volume) {
-    volume.status = { ...volume.status, phase: volume.status?.phase || 'Pending' };
-    volume.spec.persistentVolumeReclaimPolicy ||= 'Retain';
-    volume.spec.volumeMode ??= 'Filesystem';
-    if (volume.spec.hostPath !== undefined) volume.spec.hostPath.type ??= '';
-    defaultStorageSystems(volume.spec);
-  },
   prepareForCreate(volume) {
     volume.status = { phase: 'Pending' };
   },

@@ -1,15 +1,17 @@
 /** Rules of persistent volumes, also of those that attachments carry inline. */
-import { mountOptionsAnnotation } from '#api/core/v1/persistentvolume/annotations.js';
+
 import { declaration as schema } from '#api/core/v1/persistentvolume.js';
-import { checkPositiveQuantity, validateAccessModes } from '#api/core/v1/persistentvolumeclaim/spec-validation.js';
+import { validateNodeSelector } from '#api/core/v1/pod/validation/scheduling.js';
+import type { PersistentVolume, PersistentVolumeSource, PersistentVolumeSpec } from '#api/core/v1/types.gen.js';
+import { checkPositiveQuantity, validateAccessModes } from '#api/core/v1/volume/claim-validation.js';
 import {
   validateAzureDisk,
   validateEBSDisk,
   validateFC,
   validateGCEDisk,
   validateISCSIPersistent,
-} from '#api/core/v1/pod/validation/disk-sources.js';
-import { validateNodeSelector } from '#api/core/v1/pod/validation/scheduling.js';
+} from '#api/core/v1/volume/disk-sources.js';
+import { mountOptionsAnnotation } from '#api/core/v1/volume/storage-class.js';
 import {
   must,
   validateAzureFilePersistent,
@@ -23,8 +25,7 @@ import {
   validateNFS,
   validateQuobyte,
   validateStorageOSPersistent,
-} from '#api/core/v1/pod/validation/storage-sources.js';
-import type { PersistentVolume, PersistentVolumeSource, PersistentVolumeSpec } from '#api/core/v1/types.gen.js';
+} from '#api/core/v1/volume/storage-sources.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
@@ -33,8 +34,10 @@ import { quantitySign, value } from '#apimachinery/quantity.js';
 import { checkDNSSubdomain, checkOptionalEnum } from '#apimachinery/validation/checks.js';
 import { addAll, forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { exactlyOne, memberNames } from '#apimachinery/validation/unions.js';
 
 const specPath = FieldPath.of('spec');
+const sources = memberNames<PersistentVolumeSource>(schema.types.PersistentVolumeSource);
 
 export interface VolumeRules {
   readonly dialect: Dialect;
@@ -94,7 +97,7 @@ export function validateVolumeSpec(spec: PersistentVolumeSpec, rules: SpecRules,
       ? []
       : checkOptionalEnum(policyPath, spec.persistentVolumeReclaimPolicy, schema.enums.PersistentVolumeReclaimPolicy)),
     ...(rules.inline ? [] : validateNodeAffinity(spec, path.child('nodeAffinity'))),
-    ...validateSources(spec, rules, path),
+    ...checkSource(spec, path, { ...rules, spec, specPath: path }),
   ];
   if (spec.hostPath !== undefined && isRoot(spec.hostPath.path) && spec.persistentVolumeReclaimPolicy === 'Recycle') {
     failures.push(forbiddenField(policyPath, "may not be 'recycle' for a hostPath mount of '/'"));
@@ -167,47 +170,40 @@ function validateNodeAffinity({ nodeAffinity }: PersistentVolumeSpec, path: Fiel
 
 type Source<K extends keyof PersistentVolumeSource> = NonNullable<PersistentVolumeSource[K]>;
 
-interface Rule<K extends keyof PersistentVolumeSource> {
-  check(source: Source<K>, path: FieldPath, place: Place): readonly FieldFailure[];
-  /** What 1.24 calls the source inside and beside of it, where that is not the field's name. */
-  readonly inside?: string;
-  readonly tooMany?: string;
-}
-
 interface Place extends SpecRules {
   readonly spec: PersistentVolumeSpec;
   readonly specPath: FieldPath;
 }
 
-type Rules = { readonly [K in keyof PersistentVolumeSource]-?: Rule<K> };
-
-/** In the order in which 1.24 looks at them: of two sources, the later one is reported. */
-const rulesOfSources: Rules = {
-  hostPath: { check: validateHostPath },
-  gcePersistentDisk: { check: validateGCEDisk, inside: 'persistentDisk' },
-  awsElasticBlockStore: { check: validateEBSDisk },
-  glusterfs: { check: validateGlusterPersistent },
-  flocker: { check: validateFlocker },
-  nfs: { check: validateNFS },
-  rbd: { check: must('monitors', 'image') },
-  quobyte: { check: validateQuobyte },
-  cephfs: { check: must('monitors'), tooMany: 'cephFS' },
-  iscsi: { check: (source, path, { name }) => validateISCSIPersistent(source, path, name) },
-  cinder: { check: validateCinderPersistent },
-  fc: { check: validateFC },
-  flexVolume: { check: (source, path, { dialect }) => validateFlex(source, path, dialect) },
-  azureFile: { check: validateAzureFilePersistent },
-  vsphereVolume: { check: must('volumePath') },
-  photonPersistentDisk: { check: must('pdID') },
-  portworxVolume: { check: must('volumeID') },
-  azureDisk: { check: validateAzureDisk },
-  scaleIO: { check: must('gateway', 'system', 'volumeName') },
-  local: { check: validateLocalVolume },
-  storageos: { check: validateStorageOSPersistent },
-  csi: { check: validateCSIPersistent },
-};
-
-export const volumeSources = Object.keys(rulesOfSources) as (keyof PersistentVolumeSource)[];
+const checkSource = exactlyOne<PersistentVolumeSource, Place>(
+  schema.types.PersistentVolumeSource,
+  'volume type',
+  {
+    hostPath: validateHostPath,
+    gcePersistentDisk: validateGCEDisk,
+    awsElasticBlockStore: validateEBSDisk,
+    glusterfs: validateGlusterPersistent,
+    flocker: validateFlocker,
+    nfs: validateNFS,
+    rbd: must('monitors', 'image'),
+    quobyte: validateQuobyte,
+    cephfs: must('monitors'),
+    iscsi: (source, path, { name }) => validateISCSIPersistent(source, path, name),
+    cinder: validateCinderPersistent,
+    fc: validateFC,
+    flexVolume: (source, path, { dialect }) => validateFlex(source, path, dialect),
+    azureFile: validateAzureFilePersistent,
+    vsphereVolume: must('volumePath'),
+    photonPersistentDisk: must('pdID'),
+    portworxVolume: must('volumeID'),
+    azureDisk: validateAzureDisk,
+    scaleIO: must('gateway', 'system', 'volumeName'),
+    local: validateLocalVolume,
+    storageos: validateStorageOSPersistent,
+    csi: validateCSIPersistent,
+  },
+  { inside: { gcePersistentDisk: 'persistentDisk' }, beside: { cephfs: 'cephFS' } },
+);
 
 function validateLocalVolume(
   source: Source<'local'>,
@@ -219,33 +215,11 @@ function validateLocalVolume(
   return [...failures, required(at.child('nodeAffinity'), 'Local volume requires node affinity')];
 }
 
-function validateSources(spec: PersistentVolumeSpec, rules: SpecRules, path: FieldPath): FieldFailure[] {
-  const found = volumeSources.filter((field) => spec[field] !== undefined);
-  const [first, ...others] = found;
-  if (first === undefined) return [required(path, 'must specify a volume type')];
-  return [
-    ...checkOne(spec, first, { ...rules, spec, specPath: path }),
-    ...others.map((field) =>
-      forbiddenField(path.child(rulesOfSources[field].tooMany ?? field), 'may not specify more than 1 volume type'),
-    ),
-  ];
-}
-
-function checkOne<K extends keyof PersistentVolumeSource>(
-  spec: PersistentVolumeSpec,
-  field: K,
-  place: Place,
-): readonly FieldFailure[] {
-  const source = spec[field];
-  const rule = rulesOfSources[field] as Rule<K>;
-  return source === undefined ? [] : rule.check(source, place.specPath.child(rule.inside ?? field), place);
-}
-
 /** Where a volume is does not change; whence it is reached may still be said. */
 export function validateVolumeUpdate(spec: PersistentVolumeSpec, old: PersistentVolumeSpec): FieldFailure[] {
   const failures: FieldFailure[] = [];
   const addsSecret = old.csi !== undefined && old.csi.controllerExpandSecretRef === undefined;
-  const same = volumeSources.every((field) => {
+  const same = sources.every((field) => {
     if (field !== 'csi' || !addsSecret || spec.csi === undefined) return semanticEqual(spec[field], old[field]);
     const { controllerExpandSecretRef: _, ...csi } = spec.csi;
     return semanticEqual(csi, old.csi);

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { persistentVolumeClaimStrategy } from '#api/core/v1/persistentvolumeclaim/strategy.js';
 import type { PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
-import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/strategy/rule-table.js';
+import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
 import {
   changeFailures,
   created,
@@ -10,7 +10,7 @@ import {
   testContext,
   withField,
   withGates,
-} from '#api/strategy/strategy-table.js';
+} from '#api/testing/strategy-table.js';
 
 const strategy = persistentVolumeClaimStrategy;
 const base: Draft = {

@@ -1,15 +1,15 @@
 /** What is particular to persistent volume claims. */
-import { formatAccessModes, knownAccessModes } from '#api/core/v1/persistentvolume/access-modes.js';
-import { storageClassOf, storageClassWarnings } from '#api/core/v1/persistentvolume/annotations.js';
+
 import { alignDataSources, dropUnknownDataSource } from '#api/core/v1/persistentvolumeclaim/data-source.js';
-import { defaultClaim } from '#api/core/v1/persistentvolumeclaim/defaults.js';
-import { validateClaimSpec } from '#api/core/v1/persistentvolumeclaim/spec-validation.js';
 import { validateClaimStatus, validateClaimUpdate } from '#api/core/v1/persistentvolumeclaim/validation.js';
 import { persistentvolumeclaims } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
-import type { TableRowCells } from '#api/object.js';
+import { formatAccessModes, knownAccessModes } from '#api/core/v1/volume/access-modes.js';
+import { validateClaimSpec } from '#api/core/v1/volume/claim-validation.js';
+import { storageClassOf, storageClassWarnings } from '#api/core/v1/volume/storage-class.js';
+import type { TableRowCells } from '#api/meta/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy, StrategyContext } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -19,7 +19,6 @@ export const persistentVolumeClaimStrategy: Strategy<PersistentVolumeClaim> = ki
   persistentvolumeclaims,
   {
     deletionAnswer: 'object',
-    defaults: (claim) => defaultClaim(claim),
     prepareForCreate(claim, { dialect, gate }) {
       claim.status = { phase: 'Pending' };
       dropUnknownDataSource(claim.spec, undefined, dialect);

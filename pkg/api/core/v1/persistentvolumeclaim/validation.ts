@@ -1,11 +1,12 @@
 /** Rules of claims: what may change, and what their status may say. */
-import { storageClassAnnotation } from '#api/core/v1/persistentvolume/annotations.js';
+
 import { checkBasicQuantity } from '#api/core/v1/persistentvolume/validation.js';
 import { alignDataSources } from '#api/core/v1/persistentvolumeclaim/data-source.js';
 import { declaration as schema } from '#api/core/v1/persistentvolumeclaim.js';
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '#api/core/v1/types.gen.js';
+import { storageClassAnnotation } from '#api/core/v1/volume/storage-class.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
-import type { StrategyContext } from '#api/strategy.js';
+import type { StrategyContext } from '#api/strategy/strategy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';

@@ -1,7 +1,7 @@
 /** A pod's row in tables. */
 import type { ContainerState, ContainerStatus, Pod } from '#api/core/v1/types.gen.js';
+import type { TableRowCells } from '#api/meta/object.js';
 import { isConditionTrue } from '#api/meta/v1/condition/conditions.js';
-import type { TableRowCells } from '#api/object.js';
 import { age, humanDuration } from '#api/table/age.js';
 import { none, orNone } from '#api/table/text.js';
 import { parseTime } from '#apimachinery/clock.js';
@@ -33,11 +33,6 @@ export function podCells(pod: Pod, now: number): TableRowCells {
     orNone(pod.status?.nominatedNodeName),
     readinessGates(pod),
   ];
-}
-
-/** What the pod is doing, in one word: what the `Status` column shows. */
-export function podStatusText(pod: Pod): string {
-  return summarize(pod).reason;
 }
 
 function summarize(pod: Pod): Summary {

@@ -8,7 +8,7 @@ import {
 } from '#api/core/v1/pod/strategy.js';
 import { validateBinding } from '#api/core/v1/pod/validation/binding.js';
 import type { Pod, PodSpec, PodStatus } from '#api/core/v1/types.gen.js';
-import { created, type Draft, testContext, withField } from '#api/strategy/strategy-table.js';
+import { created, type Draft, testContext, withField } from '#api/testing/strategy-table.js';
 
 const base: Draft = { metadata: { name: 'p', namespace: 'ns' }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 

@@ -1,10 +1,11 @@
 /** What is particular to pods. */
-import { appArmorPrefix } from '#api/core/v1/pod/annotations.js';
+
 import { podCells } from '#api/core/v1/pod/cells.js';
 import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
 import { defaultPod } from '#api/core/v1/pod/defaults.js';
+import { appArmorPrefix } from '#api/core/v1/pod/parts/annotations.js';
+import { syncSeccomp } from '#api/core/v1/pod/parts/seccomp.js';
 import { computeQosClass } from '#api/core/v1/pod/resources.js';
-import { syncSeccomp } from '#api/core/v1/pod/seccomp.js';
 import type { AnnotationRules } from '#api/core/v1/pod/validation/annotations.js';
 import { podOptions } from '#api/core/v1/pod/validation/options.js';
 import {
@@ -17,9 +18,11 @@ import {
 import { podWarnings } from '#api/core/v1/pod/warnings.js';
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
+import { anyGate } from '#api/strategy/gated-fields.js';
 import { copyField, keepAllBut, kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy, StrategyContext } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { fillDefaults } from '#apimachinery/schema/defaults.js';
 import { addAll } from '#apimachinery/validation/failure.js';
 
 export const podStrategy: Strategy<Pod> = kindStrategy<Pod>(pods, {
@@ -105,6 +108,7 @@ export function prepareEphemeralContainersUpdate(pod: Pod, old: Pod, context: St
   const next = structuredClone(old);
   copyField(next.spec, pod.spec, 'ephemeralContainers');
   for (const field of ['name', 'namespace', 'uid', 'resourceVersion']) copyField(next.metadata, pod.metadata, field);
+  fillDefaults(context.scheme.type('core.v1.Pod'), next, anyGate(context));
   defaultPod(next, context.dialect);
   return next;
 }

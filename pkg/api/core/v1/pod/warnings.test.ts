@@ -6,7 +6,7 @@ import { ingresses } from '#api/networking/v1/resources.gen.js';
 import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import { csistoragecapacities, storageclasses } from '#api/storage/v1/resources.gen.js';
 import { strategyFor } from '#api/strategies.js';
-import { created, type Draft, testContext, withField } from '#api/strategy/strategy-table.js';
+import { created, type Draft, testContext, withField } from '#api/testing/strategy-table.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 
 const base: Draft = { metadata: { name: 'a' }, spec: { containers: [{ name: 'c', image: 'i' }] } };

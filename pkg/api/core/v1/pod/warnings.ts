@@ -1,7 +1,11 @@
 /** What clients are warned of in pods and their templates: it is accepted, but old, without effect, or a mistake. */
-import { nodeKeyWarnings, nodeLabelWarnings, nodeSelectorTermWarnings } from '#api/core/v1/node/deprecated-labels.js';
-import { mentionsSeccomp, seccompContainerPrefix, seccompPodAnnotation } from '#api/core/v1/pod/annotations.js';
-import { containerLists } from '#api/core/v1/pod/containers.js';
+import {
+  nodeKeyWarnings,
+  nodeLabelWarnings,
+  nodeSelectorTermWarnings,
+} from '#api/core/v1/affinity/deprecated-labels.js';
+import { mentionsSeccomp, seccompContainerPrefix, seccompPodAnnotation } from '#api/core/v1/pod/parts/annotations.js';
+import { containerLists } from '#api/core/v1/pod/parts/containers.js';
 import type {
   Container,
   NodeAffinity,
@@ -13,7 +17,7 @@ import type {
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
-import { perDialect } from '#apimachinery/per-dialect.js';
+import { perDialect } from '#apimachinery/memo/per-dialect.js';
 import { isWholeQuantity } from '#apimachinery/quantity.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 import { FieldPath as Path } from '#apimachinery/validation/path.js';

@@ -1,12 +1,13 @@
 /** What is particular to pod templates as objects of their own. */
 import { podOptions } from '#api/core/v1/pod/validation/options.js';
 import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
+import { containerCells } from '#api/core/v1/podtemplate/container-cells.js';
 import { defaultPodTemplate, validatePodTemplate } from '#api/core/v1/podtemplate/template.js';
 import { podtemplates } from '#api/core/v1/resources.gen.js';
 import type { PodTemplate } from '#api/core/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
-import { containerCells, formatLabels } from '#api/table/text.js';
+import type { Strategy } from '#api/strategy/strategy.js';
+import { formatLabels } from '#api/table/text.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 export const podTemplateStrategy: Strategy<PodTemplate> = kindStrategy<PodTemplate>(podtemplates, {

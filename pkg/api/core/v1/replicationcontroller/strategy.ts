@@ -1,22 +1,35 @@
 /** What is particular to replication controllers. */
 
-import { validateStatusCounts, validateWorkloadTemplate } from '#api/apps/v1/workload/validation.js';
 import { podOptions } from '#api/core/v1/pod/validation/options.js';
 import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
+import { containerCells } from '#api/core/v1/podtemplate/container-cells.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
+import { declaration as schema } from '#api/core/v1/replicationcontroller.js';
 import { replicationcontrollers } from '#api/core/v1/resources.gen.js';
 import type { ReplicationController } from '#api/core/v1/types.gen.js';
+import { validateParts, validateWorkloadTemplate } from '#api/core/v1/workload/validation.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy, StrategyContext } from '#api/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
-import { containerCells, formatLabels } from '#api/table/text.js';
+import { formatLabels } from '#api/table/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { selectorFromLabels } from '#apimachinery/selectors/labels.js';
-import { checkNonNegative } from '#apimachinery/validation/checks.js';
 import { required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf } from '#apimachinery/validation/ranges.js';
 
+const checkReplicas = rangesOf(schema.types.ReplicationControllerSpec, 'replicas');
+const checkReadySeconds = rangesOf(schema.types.ReplicationControllerSpec, 'minReadySeconds');
+const checkStatusCounts = rangesOf(
+  schema.types.ReplicationControllerStatus,
+  'replicas',
+  'fullyLabeledReplicas',
+  'readyReplicas',
+  'availableReplicas',
+  'observedGeneration',
+);
+const statusPath = FieldPath.of('status');
 const specPath = FieldPath.of('spec');
 
 export const replicationControllerStrategy: Strategy<ReplicationController> = kindStrategy<ReplicationController>(
@@ -31,18 +44,19 @@ export const replicationControllerStrategy: Strategy<ReplicationController> = ki
       controller.status = { replicas: 0 };
     },
     validate: validateController,
-    validateStatusUpdate: (controller) =>
-      validateStatusCounts(
-        controller.status ?? { replicas: 0 },
-        ['replicas', 'fullyLabeledReplicas', 'readyReplicas', 'availableReplicas', 'observedGeneration'],
+    validateStatusUpdate: ({ status = { replicas: 0 } }) => [
+      ...checkStatusCounts(status, statusPath),
+      ...validateParts(
+        status,
         [
           ['fullyLabeledReplicas', 'replicas', 'status.replicas'],
           ['readyReplicas', 'replicas', 'status.replicas'],
           ['availableReplicas', 'replicas', 'status.replicas'],
           ['availableReplicas', 'readyReplicas', 'readyReplicas'],
         ],
-        FieldPath.of('status'),
+        statusPath,
       ),
+    ],
     selectableFields: (controller) => ({ 'status.replicas': String(controller.status?.replicas ?? 0) }),
     warnings: (controller, old, context) =>
       podTemplateWarnings(controller.spec.template, old?.spec.template, context.dialect),
@@ -70,7 +84,6 @@ function defaultController(controller: ReplicationController, dialect: Dialect):
     if (isEmpty(spec.selector)) spec.selector = { ...labels };
     if (isEmpty(metadata.labels)) metadata.labels = { ...labels };
   }
-  spec.replicas ??= 1;
   defaultPodTemplate(spec.template, dialect);
 }
 
@@ -79,9 +92,9 @@ function validateController(
   context: StrategyContext,
   old?: ReplicationController,
 ): FieldFailure[] {
-  const { replicas, minReadySeconds, selector, template } = controller.spec;
+  const { replicas, selector, template } = controller.spec;
   const rules = {
-    dialect: context.dialect,
+    scheme: context.scheme,
     options: podOptions(template, old?.spec.template, context),
     // Keys and values are taken as they are: what is no label selects no template.
     selector: selectorFromLabels(selector),
@@ -89,9 +102,9 @@ function validateController(
     replicated: (replicas ?? 0) > 1,
   };
   return [
-    ...checkNonNegative(specPath.child('minReadySeconds'), minReadySeconds),
+    ...checkReadySeconds(controller.spec, specPath),
     ...(isEmpty(selector) ? [required(specPath.child('selector'))] : []),
-    ...checkNonNegative(specPath.child('replicas'), replicas),
+    ...checkReplicas(controller.spec, specPath),
     ...validateWorkloadTemplate(template, rules, specPath.child('template')),
   ];
 }

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { resourceQuotaStrategy } from '#api/core/v1/resourcequota/strategy.js';
-import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/strategy/rule-table.js';
-import { type Draft, withField } from '#api/strategy/strategy-table.js';
+import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
+import { type Draft, withField } from '#api/testing/strategy-table.js';
 
 const base: Draft = {
   metadata: { name: 'q', namespace: 'ns' },

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { resourceQuotaStrategy } from '#api/core/v1/resourcequota/strategy.js';
-import { createFailures, type Draft, withField } from '#api/strategy/strategy-table.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
+import { createFailures, type Draft, withField } from '#api/testing/strategy-table.js';
 
 const strategy = resourceQuotaStrategy as unknown as Strategy;
 

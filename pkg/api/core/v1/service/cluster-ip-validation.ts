@@ -3,6 +3,7 @@ import { isHeadless } from '#api/core/v1/service/defaults.js';
 import { declaration as schema } from '#api/core/v1/service.js';
 import type { Service } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { ipFamily } from '#apimachinery/net/ip.js';
 import { checkOptionalEnum, repeatedAt } from '#apimachinery/validation/checks.js';
 import {
   addAll,
@@ -12,7 +13,7 @@ import {
   notSupported,
   required,
 } from '#apimachinery/validation/failure.js';
-import { ipErrors, ipFamily } from '#apimachinery/validation/ip.js';
+import { ipErrors } from '#apimachinery/validation/ip.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 export function validateClusterIPs(service: Service, path: FieldPath): FieldFailure[] {

@@ -6,16 +6,13 @@ const affinityTimeoutSeconds = 3 * 60 * 60;
 
 export function defaultService(service: Service): void {
   const { spec } = service;
-  spec.sessionAffinity ||= 'None';
   if (spec.sessionAffinity === 'None') delete spec.sessionAffinityConfig;
   if (spec.sessionAffinity === 'ClientIP') {
     spec.sessionAffinityConfig ??= {};
     spec.sessionAffinityConfig.clientIP ??= {};
     spec.sessionAffinityConfig.clientIP.timeoutSeconds ??= affinityTimeoutSeconds;
   }
-  spec.type ||= 'ClusterIP';
   for (const port of spec.ports ?? []) {
-    port.protocol ||= 'TCP';
     if (port.targetPort === undefined || port.targetPort === 0 || port.targetPort === '') port.targetPort = port.port;
   }
   if (isExternal(spec)) spec.externalTrafficPolicy ||= 'Cluster';

@@ -1,6 +1,8 @@
 /** Rules of a service's ports. */
+
 import { declaration as schema } from '#api/core/v1/container.js';
 import { isHeadless } from '#api/core/v1/service/defaults.js';
+import { declaration as serviceSchema } from '#api/core/v1/service.js';
 import type { Service, ServicePort, ServiceSpec } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import {
@@ -9,9 +11,11 @@ import {
   checkPortNumberOrName,
   checkQualifiedName,
 } from '#apimachinery/validation/checks.js';
-import { addAll, duplicate, forbiddenField, invalidEach, required } from '#apimachinery/validation/failure.js';
-import { portNumberErrors } from '#apimachinery/validation/identifiers.js';
+import { addAll, duplicate, forbiddenField, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf } from '#apimachinery/validation/ranges.js';
+
+const checkPort = rangesOf(serviceSchema.types.ServicePort, 'port');
 
 export function validateServicePorts(service: Service, path: FieldPath): FieldFailure[] {
   const ports = service.spec.ports ?? [];
@@ -57,7 +61,7 @@ function validatePort(port: ServicePort, nameRequired: boolean, names: Set<strin
     if (names.has(name)) failures.push(duplicate(path.child('name'), name));
     names.add(name);
   }
-  addAll(failures, invalidEach(path.child('port'), port.port ?? 0, portNumberErrors(port.port ?? 0)));
+  addAll(failures, checkPort(port, path));
   addAll(failures, checkEnum(path.child('protocol'), port.protocol, schema.enums.Protocol));
   addAll(failures, checkPortNumberOrName(path.child('targetPort'), port.targetPort));
   if (port.appProtocol !== undefined) {

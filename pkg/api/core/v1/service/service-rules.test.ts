@@ -1,7 +1,7 @@
 import t from 'tap';
 import { serviceStrategy } from '#api/core/v1/service/strategy.js';
 import type { Service } from '#api/core/v1/types.gen.js';
-import { checkRules, checkStatusRules, type RuleRow } from '#api/strategy/rule-table.js';
+import { checkRules, checkStatusRules, type RuleRow } from '#api/testing/rule-table.js';
 import {
   changeFailures,
   created,
@@ -12,7 +12,7 @@ import {
   updateFailures,
   withField,
   withGates,
-} from '#api/strategy/strategy-table.js';
+} from '#api/testing/strategy-table.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 
 const base: Draft = { metadata: { name: 's', namespace: 'ns' }, spec: { ports: [{ port: 80 }] } };

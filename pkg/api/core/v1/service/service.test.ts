@@ -9,7 +9,7 @@ import {
   updated,
   updateFailures,
   withField,
-} from '#api/strategy/strategy-table.js';
+} from '#api/testing/strategy-table.js';
 
 const base: Draft = { metadata: { name: 's', namespace: 'ns' }, spec: { ports: [{ port: 80 }] } };
 const p = 'spec.ports[0]';

@@ -8,9 +8,9 @@ import {
 } from '#api/core/v1/service/defaults.js';
 import { validateService, validateServiceStatus, validateServiceUpdate } from '#api/core/v1/service/validation.js';
 import type { Service } from '#api/core/v1/types.gen.js';
-import type { TableRowCells } from '#api/object.js';
+import type { TableRowCells } from '#api/meta/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import { formatLabels, none, orNone } from '#api/table/text.js';
 import { dns1035LabelErrors } from '#apimachinery/validation/names.js';

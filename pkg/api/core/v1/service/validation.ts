@@ -6,8 +6,9 @@ import { validatePortClaims, validateServicePorts } from '#api/core/v1/service/p
 import { declaration as schema } from '#api/core/v1/service.js';
 import type { Service, ServiceSpec, SessionAffinityConfig } from '#api/core/v1/types.gen.js';
 import { validateLabels } from '#api/meta/v1/objectmeta/validation.js';
-import type { StrategyContext } from '#api/strategy.js';
+import type { StrategyContext } from '#api/strategy/strategy.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { ipFamily, parseCIDR } from '#apimachinery/net/ip.js';
 import {
   checkDNSSubdomain,
   checkEnum,
@@ -15,11 +16,16 @@ import {
   checkQualifiedName,
 } from '#apimachinery/validation/checks.js';
 import { addAll, forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
-import { ipErrors, ipFamily, parseCIDR } from '#apimachinery/validation/ip.js';
+import { ipErrors } from '#apimachinery/validation/ip.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { wordedRangesOf } from '#apimachinery/validation/ranges.js';
 
 const specPath = FieldPath.of('spec');
-const maxAffinitySeconds = 86400;
+const checkAffinity = wordedRangesOf(
+  schema.types.ClientIPConfig,
+  ({ minimum, maximum }) => `must be greater than ${minimum - 1} and less than ${maximum}`,
+  'timeoutSeconds',
+);
 
 type ServiceContext = Pick<StrategyContext, 'dialect' | 'gate'>;
 
@@ -106,15 +112,13 @@ function validateAffinity(spec: ServiceSpec): readonly FieldFailure[] {
   return failures;
 }
 
-function validateClientIP(config: SessionAffinityConfig | undefined, path: FieldPath): FieldFailure[] {
+function validateClientIP(config: SessionAffinityConfig | undefined, path: FieldPath): readonly FieldFailure[] {
   const text = 'when session affinity type is ClientIP';
   if (config === undefined) return [required(path, text)];
   if (config.clientIP === undefined) return [required(path.child('clientIP'), text)];
-  const at = path.child('clientIP', 'timeoutSeconds');
-  const seconds = config.clientIP.timeoutSeconds;
-  if (seconds === undefined) return [required(at, text)];
-  if (seconds > 0 && seconds <= maxAffinitySeconds) return [];
-  return [invalidValue(at, seconds, `must be greater than 0 and less than ${maxAffinitySeconds}`)];
+  const at = path.child('clientIP');
+  if (config.clientIP.timeoutSeconds === undefined) return [required(at.child('timeoutSeconds'), text)];
+  return checkAffinity(config.clientIP, at);
 }
 
 function validateExternalIPs(spec: ServiceSpec): FieldFailure[] {

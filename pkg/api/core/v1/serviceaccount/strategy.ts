@@ -2,7 +2,7 @@
 import { serviceaccounts } from '#api/core/v1/resources.gen.js';
 import type { ServiceAccount } from '#api/core/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 
 export const serviceAccountStrategy: Strategy<ServiceAccount> = kindStrategy<ServiceAccount>(serviceaccounts, {

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { endpointSliceStrategy } from '#api/discovery/v1/endpointslice/strategy.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
-import { checkRules, type RuleRow } from '#api/strategy/rule-table.js';
-import { created, type Draft, updated, withField } from '#api/strategy/strategy-table.js';
+import { checkRules, type RuleRow } from '#api/testing/rule-table.js';
+import { created, type Draft, updated, withField } from '#api/testing/strategy-table.js';
 
 const base: Draft = {
   metadata: { name: 's', namespace: 'ns' },

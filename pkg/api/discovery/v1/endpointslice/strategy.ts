@@ -3,13 +3,13 @@ import { declaration as schema } from '#api/core/v1/container.js';
 import { validateNonSpecialIP } from '#api/core/v1/endpoints/non-special-ip.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { Endpoint, EndpointPort, EndpointSlice } from '#api/discovery/v1/types.gen.js';
-import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import { type KindRules, kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { unmappedFamily } from '#apimachinery/net/ip.js';
 import {
   checkDNSLabel,
   checkDNSSubdomain,
@@ -18,7 +18,6 @@ import {
   checkRequired,
 } from '#apimachinery/validation/checks.js';
 import { addAll, duplicate, invalidEach, invalidValue, required, tooMany } from '#apimachinery/validation/failure.js';
-import { unmappedFamily } from '#apimachinery/validation/ip.js';
 import { dns1123LabelErrors, dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -37,18 +36,11 @@ const addressTypePath = FieldPath.of('addressType');
 export const endpointSliceRules: KindRules<EndpointSlice> = {
   // Labels say whose slice it is, so a change of theirs counts as one of the endpoints.
   generationFields: ['addressType', 'endpoints', 'ports', 'metadata.labels'],
-  defaults(slice) {
-    for (const port of slice.ports ?? []) {
-      port.name ??= '';
-      port.protocol ??= 'TCP';
-    }
-  },
   validate: (slice) => [
     ...checkEnum(addressTypePath, slice.addressType, ['FQDN', 'IPv4', 'IPv6']),
     ...validateEndpoints(slice.endpoints ?? [], slice.addressType),
     ...validatePorts(slice.ports ?? []),
   ],
-  validateUpdate: (slice, old) => validateImmutable(slice.addressType, old.addressType, addressTypePath),
   cells: (slice, context) => [
     slice.metadata.name ?? '',
     slice.addressType ?? '',

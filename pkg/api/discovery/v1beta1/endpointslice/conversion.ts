@@ -1,16 +1,17 @@
 /** Endpoint slices of version 1beta1, which say in labels where endpoints are, where version 1 has fields for it. */
-import type { Conversion } from '#api/conversion.js';
+
 import type { EndpointSlice as Stored, Endpoint as StoredEndpoint } from '#api/discovery/v1/types.gen.js';
 import type { Endpoint, EndpointSlice } from '#api/discovery/v1beta1/types.gen.js';
+import type { Conversion } from '#api/strategy/conversion.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
 export const endpointSliceV1beta1Conversion: Conversion<EndpointSlice, Stored> = {
-  toStored: (slice, dialect) => ({
+  toStored: (slice, { dialect }) => ({
     ...slice,
     apiVersion: dialect.apiVersion('discovery', 'v1'),
     ...(slice.endpoints && { endpoints: slice.endpoints.map((endpoint) => toStored(endpoint, dialect)) }),
   }),
-  fromStored: (slice, dialect) => ({
+  fromStored: (slice, { dialect }) => ({
     ...slice,
     apiVersion: dialect.apiVersion('discovery', 'v1beta1'),
     ...(slice.endpoints && { endpoints: slice.endpoints.map((endpoint) => fromStored(endpoint, dialect)) }),

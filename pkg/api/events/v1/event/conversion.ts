@@ -1,8 +1,9 @@
 /** The two views of one event: the newer kind on the wire, the older one in the store. */
-import type { Conversion } from '#api/conversion.js';
+
 import { referenceFieldNames } from '#api/core/v1/event/strategy.js';
 import type { Event as CoreEvent } from '#api/core/v1/types.gen.js';
 import type { Event } from '#api/events/v1/types.gen.js';
+import type { Conversion } from '#api/strategy/conversion.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
 /** Fields that only have another name in the other view: newer name, older name. */
@@ -30,8 +31,8 @@ const same = [
 /** Between a version of the newer view, which are the same in all else, and what is stored. */
 export function eventConversion(version: string): Conversion<Event, CoreEvent> {
   return {
-    toStored: eventToCore,
-    fromStored: (event, dialect) => eventFromCore(event, dialect, version),
+    toStored: (event, { dialect }) => eventToCore(event, dialect),
+    fromStored: (event, { dialect }) => eventFromCore(event, dialect, version),
   };
 }
 

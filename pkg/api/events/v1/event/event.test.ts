@@ -4,7 +4,7 @@ import type { Event as CoreEvent } from '#api/core/v1/types.gen.js';
 import { eventFromCore, eventToCore } from '#api/events/v1/event/conversion.js';
 import { eventsV1Strategy } from '#api/events/v1/event/strategy.js';
 import type { Event } from '#api/events/v1/types.gen.js';
-import { createFailures, type Draft, testContext, updateFailures, withField } from '#api/strategy/strategy-table.js';
+import { createFailures, type Draft, testContext, updateFailures, withField } from '#api/testing/strategy-table.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 
 const base = {

@@ -1,13 +1,15 @@
 /** What is particular to events in their newer form, whose rules are stricter. */
+
 import { commonEventRules, validateInvolvedNamespace, validateNewFields } from '#api/core/v1/event/strategy.js';
 import { events } from '#api/core/v1/resources.gen.js';
 import type { Event as CoreEvent } from '#api/core/v1/types.gen.js';
 import { eventConversion, eventFieldLabels } from '#api/events/v1/event/conversion.js';
+import { events as newerEvents } from '#api/events/v1/resources.gen.js';
 import type { Event } from '#api/events/v1/types.gen.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import { convertedStrategy } from '#api/strategy/converted-strategy.js';
 import { type KindRules, kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -17,7 +19,7 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 /** What is the same for the versions of the newer form. Specification 1, 4.3, says how their collection is deleted. */
 export const newerEventRules: KindRules<CoreEvent> = { collectionDeletionAnswer: 'status' };
 
-export const eventsV1Strategy: Strategy<Event> = convertedStrategy<Event, CoreEvent>({
+export const eventsV1Strategy: Strategy<Event> = convertedStrategy<Event, CoreEvent>(newerEvents, {
   conversion: eventConversion('v1'),
   fieldLabels: eventFieldLabels,
   stored: kindStrategy<CoreEvent>(events, {

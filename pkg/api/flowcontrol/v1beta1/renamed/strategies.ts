@@ -4,7 +4,7 @@ import type { FlowSchema, PriorityLevelConfiguration } from '#api/flowcontrol/v1
 import { flowSchemaStrategy } from '#api/flowcontrol/v1beta2/flowschema/strategy.js';
 import { priorityLevelConfigurationStrategy } from '#api/flowcontrol/v1beta2/prioritylevelconfiguration/strategy.js';
 import { renamedStrategy } from '#api/strategy/converted-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 
 export const flowSchemaV1beta1Strategy: Strategy<FlowSchema> = renamedStrategy(flowschemas, flowSchemaStrategy);
 

@@ -5,18 +5,12 @@ import { flowschemas } from '#api/flowcontrol/v1beta2/resources.gen.js';
 import type { FlowSchema } from '#api/flowcontrol/v1beta2/types.gen.js';
 import { getCondition } from '#api/meta/v1/condition/conditions.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import { orNone } from '#api/table/text.js';
 
-const defaultPrecedence = 1000;
-
 export const flowSchemaStrategy: Strategy<FlowSchema> = kindStrategy<FlowSchema>(flowschemas, {
   generationFields: ['spec'],
-  defaults({ spec }) {
-    // Zero is no precedence, so it is as good as absent.
-    spec.matchingPrecedence ||= defaultPrecedence;
-  },
   validate: (schema, context) => [
     ...validateAutoUpdate(schema, context.dialect),
     ...validateFlowSchemaSpec(schema.spec, schema.metadata.name ?? '', context.dialect),

@@ -6,6 +6,7 @@ import type {
   NonResourcePolicyRule,
   PolicyRulesWithSubjects,
   ResourcePolicyRule,
+  ServiceAccountSubject,
   Subject,
 } from '#api/flowcontrol/v1beta2/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -22,9 +23,15 @@ import {
 } from '#apimachinery/validation/failure.js';
 import { dns1123LabelErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { wordedRangesOf } from '#apimachinery/validation/ranges.js';
+import { checkMember, type MemberChecks, memberNames, membersOf } from '#apimachinery/validation/unions.js';
 
 const specPath = FieldPath.of('spec');
-const maxPrecedence = 10_000;
+const checkPrecedence = wordedRangesOf(
+  declared.types.FlowSchemaSpec,
+  ({ maximum }, value) => (value > maximum ? `must not be greater than ${maximum}` : 'must be a positive value'),
+  'matchingPrecedence',
+);
 const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'proxy', 'update', 'watch'];
 
 export function validateFlowSchemaSpec(spec: FlowSchemaSpec, name: string, dialect: Dialect): FieldFailure[] {
@@ -49,18 +56,15 @@ export function validateFlowSchemaSpec(spec: FlowSchemaSpec, name: string, diale
   else addAll(failures, checkDNSSubdomain(levelPath, level));
   return [
     ...failures,
-    ...validatePrecedence(spec.matchingPrecedence ?? 0, name),
+    ...checkPrecedence(spec, specPath),
+    ...validatePrecedence(spec.matchingPrecedence, name),
     ...(spec.rules ?? []).flatMap((rule, i) => validateRules(rule, specPath.child('rules').index(i))),
   ];
 }
 
-function validatePrecedence(precedence: number, name: string): FieldFailure[] {
+function validatePrecedence(precedence: number | undefined, name: string): FieldFailure[] {
+  if (precedence !== 1 || name === exemptName) return [];
   const path = specPath.child('matchingPrecedence');
-  if (precedence <= 0) return [invalidValue(path, precedence, 'must be a positive value')];
-  if (precedence > maxPrecedence) {
-    return [invalidValue(path, precedence, `must not be greater than ${maxPrecedence}`)];
-  }
-  if (precedence > 1 || name === exemptName) return [];
   return [invalidValue(path, precedence, `only the schema named '${exemptName}' may have matchingPrecedence 1`)];
 }
 
@@ -85,30 +89,34 @@ function validateRules(rule: PolicyRulesWithSubjects, path: FieldPath): FieldFai
   return failures;
 }
 
-/** The kinds of subjects, and the fields that say more of each. */
-const subjectFields = { Group: 'group', ServiceAccount: 'serviceAccount', User: 'user' } as const;
+type Subjects = Omit<Subject, 'kind'>;
+
+const subjectNames = memberNames<Subjects>(declared.types.Subject);
+const subjectsOf = membersOf<Subjects>(declared.types.Subject);
+const subjectChecks: MemberChecks<Subjects> = {
+  group: ({ name }, path) => checkRequired(path.child('name'), name),
+  serviceAccount: validateServiceAccount,
+  user: ({ name }, path) => checkRequired(path.child('name'), name),
+};
 
 function validateSubject(subject: Subject, path: FieldPath): FieldFailure[] {
-  const kinds = Object.keys(subjectFields) as (keyof typeof subjectFields)[];
-  const kind = kinds.find((candidate) => candidate === subject.kind);
-  if (kind === undefined) return [notSupported(path.child('kind'), subject.kind ?? '', kinds)];
-  const failures: FieldFailure[] = [];
-  for (const other of kinds) {
-    const field = subjectFields[other];
-    if (other !== kind && subject[field] !== undefined) {
-      failures.push(forbiddenField(path.child(field), `${field} is forbidden when subject kind is not '${other}'`));
-    }
-  }
-  const field = subjectFields[kind];
-  if (subject[field] === undefined) {
-    failures.push(required(path.child(field), `${field} is required when subject kind is '${kind}'`));
-  } else if (kind === 'ServiceAccount') addAll(failures, validateServiceAccount(subject, path.child(field)));
-  else addAll(failures, checkRequired(path.child(field, 'name'), subject[field]?.name));
+  const { SubjectKind: kinds } = declared.enums;
+  // Kinds are named as the members are, in another case.
+  const kindOf = (member: string) => kinds.find((kind) => kind.toLowerCase() === member.toLowerCase());
+  const named = subjectNames.find((member) => kindOf(member) === subject.kind);
+  if (named === undefined) return [notSupported(path.child('kind'), subject.kind ?? '', kinds)];
+  const failures = subjectsOf(subject)
+    .filter((other) => other !== named)
+    .map((other) =>
+      forbiddenField(path.child(other), `${other} is forbidden when subject kind is not '${kindOf(other)}'`),
+    );
+  if (subject[named] === undefined) {
+    failures.push(required(path.child(named), `${named} is required when subject kind is '${subject.kind}'`));
+  } else addAll(failures, checkMember(subject, named, subjectChecks, path.child(named), undefined));
   return failures;
 }
 
-function validateServiceAccount(subject: Subject, path: FieldPath): FieldFailure[] {
-  const { name = '', namespace = '' } = subject.serviceAccount ?? {};
+function validateServiceAccount({ name = '', namespace = '' }: ServiceAccountSubject, path: FieldPath): FieldFailure[] {
   const failures = [...checkRequired(path.child('name'), name)];
   // A star stands for all accounts of the namespace.
   if (name !== '' && name !== '*') addAll(failures, checkDNSSubdomain(path.child('name'), name));

@@ -9,7 +9,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 /** What is never queued. */
 export const exemptName = 'exempt';
 /** What takes the requests that no other configuration wants. */
-export const catchAllName = 'catch-all';
+const catchAllName = 'catch-all';
 
 function everythingOf(...groups: string[]): PolicyRulesWithSubjects {
   return {

@@ -1,5 +1,5 @@
 /** Rules of metadata and conditions that flow schemas and priority levels share. */
-import type { ApiObjectShape } from '#api/object.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { duplicate, invalidValue, required } from '#apimachinery/validation/failure.js';

@@ -10,31 +10,36 @@ import type {
   QueuingConfiguration,
 } from '#api/flowcontrol/v1beta2/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import { none } from '#api/table/text.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { addAll, forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { type RangeWording, wordedRangesOf } from '#apimachinery/validation/ranges.js';
 
 const specPath = FieldPath.of('spec');
-const maxQueues = 10_000_000;
+const positive: RangeWording = ({ maximum }, value) =>
+  value > maximum ? `must not be greater than ${maximum}` : 'must be positive';
+const checkShares = wordedRangesOf(
+  schema.types.LimitedPriorityLevelConfiguration,
+  positive,
+  'assuredConcurrencyShares',
+);
+const checkQueues = wordedRangesOf(
+  schema.types.QueuingConfiguration,
+  positive,
+  'queueLengthLimit',
+  'queues',
+  'handSize',
+);
 /** A hand of queues is dealt from one 64-bit hash, of which so many bits are good enough. */
 const maxHashBits = 60;
 
 export const priorityLevelConfigurationStrategy: Strategy<PriorityLevelConfiguration> =
   kindStrategy<PriorityLevelConfiguration>(prioritylevelconfigurations, {
     generationFields: ['spec'],
-    defaults({ spec: { limited } }) {
-      if (limited === undefined) return;
-      limited.assuredConcurrencyShares ||= 30;
-      const queuing = limited.limitResponse?.queuing;
-      if (queuing === undefined) return;
-      queuing.handSize ||= 8;
-      queuing.queues ||= 64;
-      queuing.queueLengthLimit ||= 50;
-    },
     validate: (object, context) => [
       ...validateAutoUpdate(object, context.dialect),
       ...validateSpec(object.spec, object.metadata.name ?? ''),
@@ -80,13 +85,9 @@ function validateSpec(spec: PriorityLevelConfigurationSpec, name: string): Field
   }
 }
 
-function checkPositive(path: FieldPath, value: number | undefined): FieldFailure[] {
-  return (value ?? 0) > 0 ? [] : [invalidValue(path, value ?? 0, 'must be positive')];
-}
-
-function validateLimited(limited: LimitedPriorityLevelConfiguration, path: FieldPath): FieldFailure[] {
+function validateLimited(limited: LimitedPriorityLevelConfiguration, path: FieldPath): readonly FieldFailure[] {
   const { type = '', queuing } = limited.limitResponse ?? {};
-  const failures = checkPositive(path.child('assuredConcurrencyShares'), limited.assuredConcurrencyShares);
+  const failures = checkShares(limited, path);
   const at = path.child('limitResponse');
   switch (type) {
     case 'Reject':
@@ -105,15 +106,8 @@ function validateLimited(limited: LimitedPriorityLevelConfiguration, path: Field
 
 function validateQueuing(queuing: QueuingConfiguration, path: FieldPath): FieldFailure[] {
   const { queues = 0, handSize = 0 } = queuing;
-  const failures = [
-    ...checkPositive(path.child('queueLengthLimit'), queuing.queueLengthLimit),
-    ...checkPositive(path.child('queues'), queues),
-  ];
-  if (queues > maxQueues) {
-    failures.push(invalidValue(path.child('queues'), queues, `must not be greater than ${maxQueues}`));
-  }
+  const failures = [...checkQueues(queuing, path)];
   const at = path.child('handSize');
-  addAll(failures, checkPositive(at, handSize));
   if (handSize > queues) {
     failures.push(invalidValue(at, handSize, `should not be greater than queues (${queues})`));
   } else if (handSize > 0 && queues > 0 && hashBits(queues, handSize) > maxHashBits) {

@@ -42,15 +42,6 @@ export function setCondition<C extends ConditionShape>(
   return list.map((condition) => (condition === old ? merged : condition));
 }
 
-/** The list without the condition of that type; the very same list when there is none. */
-export function removeCondition<C extends ConditionShape>(
-  conditions: readonly C[] | undefined,
-  type: string,
-): readonly C[] {
-  const list = conditions ?? [];
-  return list.some((condition) => condition.type === type) ? list.filter((c) => c.type !== type) : list;
-}
-
 /** Conditions are flat, so comparing their fields compares them; an empty text and an absent one are the same. */
 function sameFields(a: object, b: object): boolean {
   const keys = new Set([...Object.keys(a), ...Object.keys(b)]);

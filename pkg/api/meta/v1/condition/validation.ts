@@ -6,6 +6,7 @@ import { checkQualifiedName } from '#apimachinery/validation/checks.js';
 import { addAll, duplicate, invalidValue, notSupported, required, tooLong } from '#apimachinery/validation/failure.js';
 import { patternMessage } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
+import { inWords, wordedRangesOf } from '#apimachinery/validation/ranges.js';
 
 const maxReasonBytes = 1024;
 const maxMessageBytes = 32 * 1024;
@@ -28,16 +29,15 @@ export function validateConditions(conditions: readonly Condition[] | undefined,
   return failures;
 }
 
+const checkGeneration = wordedRangesOf(schema.types.Condition, inWords, 'observedGeneration');
+
 /** Everything but the type. */
 function validateCondition(condition: Condition, path: FieldPath): FieldFailure[] {
-  const { status = '', observedGeneration = 0, reason = '', message = '' } = condition;
+  const { status = '', reason = '', message = '' } = condition;
   const failures: FieldFailure[] = [];
   if (!schema.enums.ConditionStatus.includes(status))
     failures.push(notSupported(path.child('status'), status, schema.enums.ConditionStatus));
-  if (observedGeneration < 0) {
-    const text = 'must be greater than or equal to zero';
-    failures.push(invalidValue(path.child('observedGeneration'), observedGeneration, text));
-  }
+  addAll(failures, checkGeneration(condition, path));
   if ((condition.lastTransitionTime ?? '') === '') {
     failures.push(required(path.child('lastTransitionTime'), 'must be set'));
   }

@@ -2,7 +2,7 @@ import t from 'tap';
 import { deploymentStrategy } from '#api/apps/v1/deployment/strategy.js';
 import { configmaps, namespaces } from '#api/core/v1/resources.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import { createFailures, type Draft, updateFailures, withField } from '#api/strategy/strategy-table.js';
+import { createFailures, type Draft, updateFailures, withField } from '#api/testing/strategy-table.js';
 
 const strategy = kindStrategy(configmaps);
 const base: Draft = { metadata: { name: 'm', namespace: 'ns' } };

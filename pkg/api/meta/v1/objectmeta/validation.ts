@@ -1,4 +1,5 @@
 /** Rules of metadata, the same for every kind. */
+import { declaration as schema } from '#api/meta/v1/shared.js';
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from '#api/meta/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
@@ -21,9 +22,10 @@ import {
   qualifiedNameErrors,
 } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf } from '#apimachinery/validation/ranges.js';
 
 /** All keys and values of annotations together. */
-export const maxAnnotationsBytes = 256 * 1024;
+const maxAnnotationsBytes = 256 * 1024;
 const maxFieldManagerLength = 128;
 const maxSubresourceLength = 256;
 
@@ -130,11 +132,11 @@ function bytesOf(annotations: Readonly<Record<string, string>>): number {
   return bytes;
 }
 
+const checkGeneration = rangesOf(schema.types.ObjectMeta, 'generation');
+
 /** What holds of all metadata, new or old. */
 function addShared(failures: FieldFailure[], meta: ObjectMeta, dialect: Dialect, path: FieldPath): void {
-  if ((meta.generation ?? 0) < 0) {
-    failures.push(invalidValue(path.child('generation'), meta.generation, 'must be greater than or equal to 0'));
-  }
+  addAll(failures, checkGeneration(meta, path));
   const { labels, annotations, ownerReferences, finalizers, managedFields } = meta;
   addAll(failures, validateLabels(labels, path.child('labels')));
   addAll(failures, validateAnnotations(annotations, path.child('annotations')));
@@ -222,7 +224,7 @@ function validateManagedFields(entries: ManagedFieldsEntry[], path: FieldPath): 
 const plainText = /^[ -~]*$/;
 
 /** Name of a field manager, in metadata and as a request option. */
-export function validateFieldManager(manager: string, path: FieldPath): readonly FieldFailure[] {
+function validateFieldManager(manager: string, path: FieldPath): readonly FieldFailure[] {
   if (manager.length <= maxFieldManagerLength && plainText.test(manager)) return none;
   const failures: FieldFailure[] = [];
   if (Buffer.byteLength(manager) > maxFieldManagerLength) failures.push(tooLong(path, maxFieldManagerLength));

@@ -1,23 +1,42 @@
 /** What is particular to ingresses. */
 import { validateServiceStatus } from '#api/core/v1/service/validation.js';
+import type { TableRowCells } from '#api/meta/object.js';
+import { declaration as schema } from '#api/networking/v1/ingress.js';
 import { validateTypedReference } from '#api/networking/v1/reference/validation.js';
 import { ingresses } from '#api/networking/v1/resources.gen.js';
-import type { HTTPIngressPath, Ingress, IngressBackend, IngressRule } from '#api/networking/v1/types.gen.js';
-import type { TableRowCells } from '#api/object.js';
+import type {
+  HTTPIngressPath,
+  Ingress,
+  IngressBackend,
+  IngressRule,
+  IngressServiceBackend,
+  ServiceBackendPort,
+} from '#api/networking/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import { orNone } from '#api/table/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { ipFamily } from '#apimachinery/net/ip.js';
 import { checkDNSSubdomain } from '#apimachinery/validation/checks.js';
 import { addAll, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
-import { portNameErrors, portNumberErrors } from '#apimachinery/validation/identifiers.js';
-import { ipFamily } from '#apimachinery/validation/ip.js';
+import { portNameErrors } from '#apimachinery/validation/identifiers.js';
 import { dns1035LabelErrors, dns1123SubdomainErrors, wildcardSubdomainErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf } from '#apimachinery/validation/ranges.js';
+import { oneMember } from '#apimachinery/validation/unions.js';
 
 const specPath = FieldPath.of('spec');
+const oneBackend = oneMember<IngressBackend>(schema.types.IngressBackend, {
+  missing: (path) => invalidValue(path, '', 'resource or service backend is required'),
+  several: (path) => invalidValue(path, '', 'cannot set both resource and service backends'),
+});
+const onePort = oneMember<ServiceBackendPort>(schema.types.ServiceBackendPort, {
+  missing: (path) => required(path, 'port name or number is required'),
+  several: (path) => invalidValue(path, '', 'cannot set both port name & port number'),
+});
+const checkPortNumber = rangesOf(schema.types.ServiceBackendPort, 'number');
 /** More are only counted in tables. */
 const shownInTable = 3;
 
@@ -140,35 +159,31 @@ function validatePath(entry: HTTPIngressPath, path: FieldPath): FieldFailure[] {
     case 'ImplementationSpecific':
       if (text !== '' && !text.startsWith('/')) failures.push(invalidValue(at, text, 'must be an absolute path'));
       break;
-    default: {
-      const types = ['Exact', 'ImplementationSpecific', 'Prefix'];
-      failures.push(notSupported(path.child('pathType'), entry.pathType, types));
-    }
+    default:
+      failures.push(notSupported(path.child('pathType'), entry.pathType, schema.enums.PathType));
   }
   return [...failures, ...validateBackend(entry.backend ?? {}, path.child('backend'))];
 }
 
 function validateBackend(backend: IngressBackend, path: FieldPath): readonly FieldFailure[] {
   const { service, resource } = backend;
-  if (service !== undefined && resource !== undefined) {
-    return [invalidValue(path, '', 'cannot set both resource and service backends')];
-  }
-  if (resource !== undefined) {
-    return validateTypedReference(resource, path.child('resource'));
-  }
-  if (service === undefined) return [invalidValue(path, '', 'resource or service backend is required')];
+  const failure = oneBackend(backend, path);
+  if (failure.length > 0) return failure;
+  if (service !== undefined) return validateService(service, path);
+  return resource === undefined ? [] : validateTypedReference(resource, path.child('resource'));
+}
+
+/** `path` is that of the backend, by which 1.24 names most of what is wrong with its service. */
+function validateService(service: IngressServiceBackend, path: FieldPath): readonly FieldFailure[] {
   const at = path.child('service');
   const name = service.name ?? '';
   if (name === '') return [required(at.child('name'))];
   const failures = [...invalidEach(at.child('name'), name, dns1035LabelErrors(name))];
-  const portName = service.port?.name ?? '';
-  const number = service.port?.number ?? 0;
-  if (portName !== '' && number !== 0) {
-    failures.push(invalidValue(path, '', 'cannot set both port name & port number'));
-  } else if (portName !== '')
-    addAll(failures, invalidEach(at.child('port', 'name'), portName, portNameErrors(portName)));
-  else if (number !== 0) addAll(failures, invalidEach(at.child('port', 'number'), number, portNumberErrors(number)));
-  else failures.push(required(path, 'port name or number is required'));
+  const { port = {} } = service;
+  const failure = onePort(port, path);
+  if (failure.length > 0) addAll(failures, failure);
+  else if (port.name) addAll(failures, invalidEach(at.child('port', 'name'), port.name, portNameErrors(port.name)));
+  else addAll(failures, checkPortNumber(port, at.child('port')));
   return failures;
 }
 

@@ -1,10 +1,9 @@
 /** What is particular to ingress classes. */
-import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import { validateTypedReference } from '#api/networking/v1/reference/validation.js';
 import { ingressclasses } from '#api/networking/v1/resources.gen.js';
 import type { IngressClass, IngressClassParametersReference } from '#api/networking/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import { none } from '#api/table/text.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -17,12 +16,7 @@ const maxControllerLength = 250;
 
 export const ingressClassStrategy: Strategy<IngressClass> = kindStrategy<IngressClass>(ingressclasses, {
   generationFields: ['spec'],
-  defaults(object) {
-    if (object.spec.parameters !== undefined) object.spec.parameters.scope ??= 'Cluster';
-  },
   validate: (object) => validateSpec(object),
-  validateUpdate: (object, old) =>
-    validateImmutable(object.spec.controller, old.spec.controller, specPath.child('controller')),
   cells: (object, context) => [
     object.metadata.name ?? '',
     object.spec.controller ?? '',

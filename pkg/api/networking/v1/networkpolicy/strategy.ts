@@ -4,23 +4,19 @@ import { declaration as schema } from '#api/networking/v1/networkpolicy.js';
 import { networkpolicies } from '#api/networking/v1/resources.gen.js';
 import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '#api/networking/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import { formatLabelSelector } from '#api/table/text.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { blockHolds, type IPBlock, parseCIDR } from '#apimachinery/net/ip.js';
 import { checkOptionalEnum, checkPortNumberOrName } from '#apimachinery/validation/checks.js';
-import {
-  addAll,
-  forbiddenField,
-  invalidEach,
-  invalidValue,
-  notSupported,
-  required,
-} from '#apimachinery/validation/failure.js';
-import { portNumberErrors } from '#apimachinery/validation/identifiers.js';
-import { blockContains, type IPBlock, parseCIDR } from '#apimachinery/validation/ip.js';
+import { addAll, forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf } from '#apimachinery/validation/ranges.js';
+import { clashOf } from '#apimachinery/validation/unions.js';
 
+const checkEndPort = rangesOf(schema.types.NetworkPolicyPort, 'endPort');
+const blockClashes = clashOf<NetworkPolicyPeer>(schema.types.NetworkPolicyPeer, 'ipBlock');
 const specPath = FieldPath.of('spec');
 
 export const networkPolicyStrategy: Strategy<NetworkPolicy> = kindStrategy<NetworkPolicy>(networkpolicies, {
@@ -36,9 +32,6 @@ export const networkPolicyStrategy: Strategy<NetworkPolicy> = kindStrategy<Netwo
 
 function defaultPolicy(policy: NetworkPolicy): void {
   const { spec } = policy;
-  for (const rule of [...(spec.ingress ?? []), ...(spec.egress ?? [])]) {
-    for (const port of rule.ports ?? []) port.protocol ??= 'TCP';
-  }
   if ((spec.policyTypes ?? []).length > 0) return;
   spec.policyTypes = (spec.egress ?? []).length > 0 ? ['Ingress', 'Egress'] : ['Ingress'];
 }
@@ -73,21 +66,23 @@ function validatePorts(ports: NetworkPolicyPort[] | undefined, path: FieldPath):
   return (ports ?? []).flatMap((port, i) => {
     const at = path.index(i);
     return [
-      ...checkOptionalEnum(at.child('protocol'), port.protocol, ['TCP', 'UDP', 'SCTP']),
+      ...checkOptionalEnum(at.child('protocol'), port.protocol, schema.enums.Protocol),
       ...(port.port === undefined ? [] : checkPortNumberOrName(at.child('port'), port.port)),
-      ...validateEndPort(port, at.child('endPort')),
+      ...validateEndPort(port, at),
     ];
   });
 }
 
 /** The end of a range needs a start, by number. */
-function validateEndPort({ port, endPort }: NetworkPolicyPort, path: FieldPath): readonly FieldFailure[] {
+function validateEndPort(range: NetworkPolicyPort, at: FieldPath): readonly FieldFailure[] {
+  const { port, endPort } = range;
+  const path = at.child('endPort');
   if (endPort === undefined) return [];
   if (port === undefined) return [invalidValue(path, endPort, 'may not be specified when `port` is not specified')];
   if (typeof port === 'string') {
     return [invalidValue(path, endPort, 'may not be specified when `port` is non-numeric')];
   }
-  const failures = [...invalidEach(path, endPort, portNumberErrors(endPort))];
+  const failures = [...checkEndPort(range, at)];
   // The value shown is the port's, as in 1.24.
   if (endPort < port) failures.unshift(invalidValue(path, port, 'must be greater than or equal to `port`'));
   return failures;
@@ -106,7 +101,7 @@ function validatePeers(peers: NetworkPolicyPeer[] | undefined, path: FieldPath):
       if (!selects) failures.push(required(at, 'must specify a peer'));
       return failures;
     }
-    if (selects) failures.push(forbiddenField(at, 'may not specify both ipBlock and another peer'));
+    if (blockClashes(peer)) failures.push(forbiddenField(at, 'may not specify both ipBlock and another peer'));
     return [...failures, ...validateBlock(ipBlock.cidr ?? '', ipBlock.except ?? [], at.child('ipBlock'))];
   });
 }
@@ -115,14 +110,18 @@ function validateBlock(cidr: string, except: string[], path: FieldPath): FieldFa
   if (cidr === '') return [required(path.child('cidr'))];
   const block = parseCIDR(cidr);
   if (block === undefined) return [invalidValue(path.child('cidr'), cidr, 'not a valid CIDR')];
-  return except.flatMap((text, i) => {
-    const at = path.child('except').index(i);
+  const failures: FieldFailure[] = [];
+  const at = path.child('except');
+  except.forEach((text, i) => {
     const inner = parseCIDR(text);
-    if (inner === undefined) return [invalidValue(at, text, 'not a valid CIDR')];
-    return isStrictSubset(text, inner, block) ? [] : [invalidValue(at, text, 'must be a strict subset of `cidr`')];
+    if (inner === undefined) failures.push(invalidValue(at.index(i), text, 'not a valid CIDR'));
+    else if (!isStrictSubset(inner, block)) {
+      failures.push(invalidValue(at.index(i), text, 'must be a strict subset of `cidr`'));
+    }
   });
+  return failures;
 }
 
-function isStrictSubset(text: string, inner: IPBlock, outer: IPBlock): boolean {
-  return inner.prefix > outer.prefix && blockContains(outer, text.split('/')[0] ?? '');
+function isStrictSubset(inner: IPBlock, outer: IPBlock): boolean {
+  return inner.prefix > outer.prefix && blockHolds(outer, inner);
 }

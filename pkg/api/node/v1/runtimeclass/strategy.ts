@@ -1,17 +1,17 @@
 /** What is particular to runtime classes. */
-import { nodeLabelWarnings } from '#api/core/v1/node/deprecated-labels.js';
+import { nodeLabelWarnings } from '#api/core/v1/affinity/deprecated-labels.js';
 import { validateResourceRequirements } from '#api/core/v1/pod/validation/resources.js';
 import { validateTolerations } from '#api/core/v1/pod/validation/scheduling.js';
-import { validateImmutable, validateLabels } from '#api/meta/v1/objectmeta/validation.js';
+import { validateLabels } from '#api/meta/v1/objectmeta/validation.js';
 import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import type { RuntimeClass } from '#api/node/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel } from '#apimachinery/validation/checks.js';
-import { duplicate } from '#apimachinery/validation/failure.js';
+import { addAll, duplicate } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const handlerPath = FieldPath.of('handler');
@@ -20,7 +20,6 @@ const schedulingPath = FieldPath.of('scheduling');
 export const runtimeClassStrategy: Strategy<RuntimeClass> = kindStrategy<RuntimeClass>(runtimeclasses, {
   allowUnconditionalUpdate: false,
   validate: (object, context) => validateRuntimeClass(object, context.dialect),
-  validateUpdate: (object, old) => validateImmutable(object.handler, old.handler, handlerPath),
   warnings: (object, _old, context) =>
     nodeLabelWarnings(object.scheduling?.nodeSelector, context.dialect, schedulingPath.child('nodeSelector')),
   cells: (object, context) => [
@@ -33,14 +32,12 @@ export const runtimeClassStrategy: Strategy<RuntimeClass> = kindStrategy<Runtime
 function validateRuntimeClass({ handler, overhead, scheduling }: RuntimeClass, dialect: Dialect): FieldFailure[] {
   const tolerations = scheduling?.tolerations ?? [];
   const tolerationsPath = schedulingPath.child('tolerations');
-  const failures = [
-    ...checkDNSLabel(handlerPath, handler ?? ''),
-    ...(overhead?.podFixed === undefined
-      ? []
-      : validateResourceRequirements({ limits: overhead.podFixed }, dialect, FieldPath.of('overhead'))),
-    ...validateLabels(scheduling?.nodeSelector, schedulingPath.child('nodeSelector')),
-    ...validateTolerations(tolerations, tolerationsPath),
-  ];
+  const failures: FieldFailure[] = [...checkDNSLabel(handlerPath, handler ?? '')];
+  if (overhead?.podFixed !== undefined) {
+    addAll(failures, validateResourceRequirements({ limits: overhead.podFixed }, dialect, FieldPath.of('overhead')));
+  }
+  addAll(failures, validateLabels(scheduling?.nodeSelector, schedulingPath.child('nodeSelector')));
+  addAll(failures, validateTolerations(tolerations, tolerationsPath));
   const seen = new Set<string>();
   tolerations.forEach((toleration, i) => {
     const { key = '', operator = '', value = '', effect = '' } = toleration;

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Pod } from '#api/core/v1/types.gen.js';
-import { disrupted, isBudgeted } from '#api/policy/v1/poddisruptionbudget/disruption.js';
+import { costsNothing, disrupted, isBudgeted, isOver } from '#api/policy/v1/poddisruptionbudget/disruption.js';
 import type { PodDisruptionBudget } from '#api/policy/v1/types.gen.js';
 import { statusOf as statusIn } from '#apimachinery/errors/status.js';
 
@@ -27,6 +27,26 @@ t.test('only pods that work are protected', async (t) => {
   t.ok(isBudgeted(pod('Running')));
   for (const phase of ['Pending', 'Succeeded', 'Failed']) t.notOk(isBudgeted(pod(phase)), phase);
   t.notOk(isBudgeted(pod('Running', { deletionTimestamp: '2024-05-01T11:00:00Z' })));
+});
+
+t.test('what disturbs nobody', async (t) => {
+  t.ok(isOver(pod('Succeeded')) && isOver(pod('Failed')));
+  t.ok(isOver(pod('Running', { deletionTimestamp: '2024-05-01T11:00:00Z' })));
+  t.notOk(isOver(pod('Pending')), 'it may be about to run');
+  const unready = pod('Running');
+  const ready = { ...unready, status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
+  t.ok(costsNothing(budget(), unready), 'there are enough others');
+  t.notOk(costsNothing(budget(), ready));
+  t.notOk(costsNothing(budget({ currentHealthy: 0 }), unready), 'it may be one that comes to be needed');
+  t.notOk(costsNothing(budget({ desiredHealthy: 0 }), unready));
+});
+
+t.test('the last disruption says that there is none left', async (t) => {
+  const conditions = (status: object | undefined) => (status as { conditions?: unknown[] } | undefined)?.conditions;
+  t.match(conditions(disrupted(budget(), pod('Running'), now).status), [
+    { type: 'DisruptionAllowed', status: 'False', reason: 'InsufficientPods', observedGeneration: 3 },
+  ]);
+  t.equal(conditions(disrupted(budget({ disruptionsAllowed: 2 }), pod('Running'), now).status), undefined);
 });
 
 t.test('a budget pays with one disruption, and remembers the pod', async (t) => {

@@ -1,6 +1,8 @@
-/** What the eviction of a pod costs its budget. */
+/** What the eviction of a pod costs its budget, and how a budget says what it allows. */
+import { isPodReady } from '#api/core/v1/pod/conditions.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
-import type { PodDisruptionBudget } from '#api/policy/v1/types.gen.js';
+import { setCondition } from '#api/meta/v1/condition/conditions.js';
+import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '#api/policy/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
 import { copyJson } from '#apimachinery/copy.js';
 import { StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
@@ -12,6 +14,43 @@ const maxDisruptedPods = 2000;
 export function isBudgeted(pod: Pod): boolean {
   const phase = pod.status?.phase;
   return phase !== 'Succeeded' && phase !== 'Failed' && phase !== 'Pending' && !pod.metadata.deletionTimestamp;
+}
+
+/** True for a pod that has ended or is going: to evict it disturbs nobody, whatever becomes of it meanwhile. */
+export function isOver(pod: Pod): boolean {
+  const phase = pod.status?.phase;
+  return phase === 'Succeeded' || phase === 'Failed' || pod.metadata.deletionTimestamp !== undefined;
+}
+
+/** True when the pod is none of those that make up the healthy ones, of which there are enough without it. */
+export function costsNothing({ status }: PodDisruptionBudget, pod: Pod): boolean {
+  if (status === undefined || isPodReady(pod)) return false;
+  return status.currentHealthy >= status.desiredHealthy && status.desiredHealthy > 0;
+}
+
+/** Why nothing is allowed, where it is not that too few pods are healthy. */
+export interface BudgetFailure {
+  readonly reason: 'SyncFailed';
+  readonly message: string;
+}
+
+/** The status with the condition that tells what it allows. `now` in milliseconds. */
+export function allowance(
+  status: PodDisruptionBudgetStatus,
+  now: number,
+  failure?: BudgetFailure,
+): PodDisruptionBudgetStatus {
+  const allowed = failure === undefined && status.disruptionsAllowed > 0;
+  const { observedGeneration } = status;
+  const condition = {
+    type: 'DisruptionAllowed',
+    status: allowed ? 'True' : 'False',
+    reason: failure?.reason ?? (allowed ? 'SufficientPods' : 'InsufficientPods'),
+    message: failure?.message ?? '',
+    ...(observedGeneration === undefined ? {} : { observedGeneration }),
+    lastTransitionTime: formatTime(now),
+  };
+  return { ...status, conditions: [...setCondition(status.conditions, condition, formatTime(now))] };
 }
 
 /** A copy of the budget that has paid for the pod at `now` (ms). Throws 429 when it allows no disruption, or has not been looked at since it changed. */
@@ -32,6 +71,7 @@ export function disrupted(current: PodDisruptionBudget, pod: Pod, now: number): 
   }
   status.disruptionsAllowed -= 1;
   status.disruptedPods = { ...disruptedPods, [pod.metadata.name ?? '']: formatTime(now) };
+  if (status.disruptionsAllowed === 0) budget.status = allowance(status, now);
   return budget;
 }
 

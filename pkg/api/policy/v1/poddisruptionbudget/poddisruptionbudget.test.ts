@@ -1,6 +1,6 @@
 import t from 'tap';
 import { podDisruptionBudgetStrategy } from '#api/policy/v1/poddisruptionbudget/strategy.js';
-import { created, createFailures, type Draft, testContext, withField } from '#api/strategy/strategy-table.js';
+import { created, createFailures, type Draft, testContext, withField } from '#api/testing/strategy-table.js';
 
 const metadata = { name: 'n', namespace: 'ns', creationTimestamp: '2024-05-31T23:00:00Z' };
 

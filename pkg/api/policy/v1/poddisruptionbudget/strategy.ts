@@ -1,17 +1,24 @@
 /** What is particular to pod disruption budgets. */
-import { checkAtMost100Percent, checkIntOrPercent, validateStatusCounts } from '#api/apps/v1/workload/validation.js';
+import { checkAtMost100Percent, checkIntOrPercent } from '#api/core/v1/workload/validation.js';
 import { validateConditions } from '#api/meta/v1/condition/validation.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import { withoutDeprecatedLabel } from '#api/policy/v1/poddisruptionbudget/selector.js';
+import { declaration as schema } from '#api/policy/v1/poddisruptionbudget.js';
 import { poddisruptionbudgets } from '#api/policy/v1/resources.gen.js';
-import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '#api/policy/v1/types.gen.js';
+import type {
+  PodDisruptionBudget,
+  PodDisruptionBudgetSpec,
+  PodDisruptionBudgetStatus,
+} from '#api/policy/v1/types.gen.js';
 import { type KindRules, kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { addAll, invalidValue } from '#apimachinery/validation/failure.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf } from '#apimachinery/validation/ranges.js';
+import { clashOf } from '#apimachinery/validation/unions.js';
 
 const specPath = FieldPath.of('spec');
 
@@ -23,7 +30,9 @@ export const budgetRules: KindRules<PodDisruptionBudget> = {
   allowUnconditionalUpdate: false,
   defaults({ spec }, { dialect }) {
     const { selector } = spec;
-    if (selector !== undefined) spec.selector = withoutDeprecatedLabel(selector, dialect);
+    const kept = selector && withoutDeprecatedLabel(selector, dialect);
+    // Of an update it may be shared, and has been through here already.
+    if (kept !== undefined && kept !== selector) spec.selector = kept;
   },
   validate: (budget) => validateBudget(budget),
   cells: (budget, context) => [
@@ -40,7 +49,14 @@ export const podDisruptionBudgetStrategy: Strategy<PodDisruptionBudget> = kindSt
   { ...budgetRules, validateStatusUpdate: ({ status }) => (status === undefined ? [] : validateStatus(status)) },
 );
 
-const counts = ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] as const;
+const clashes = clashOf<PodDisruptionBudgetSpec>(schema.types.PodDisruptionBudgetSpec, 'minAvailable');
+const checkCounts = rangesOf(
+  schema.types.PodDisruptionBudgetStatus,
+  'disruptionsAllowed',
+  'currentHealthy',
+  'desiredHealthy',
+  'expectedPods',
+);
 
 export function validateBudgetConditions({ status }: PodDisruptionBudget): FieldFailure[] {
   return validateConditions(status?.conditions, FieldPath.of('status', 'conditions'));
@@ -48,16 +64,13 @@ export function validateBudgetConditions({ status }: PodDisruptionBudget): Field
 
 function validateStatus(status: PodDisruptionBudgetStatus): FieldFailure[] {
   const path = FieldPath.of('status');
-  return [
-    ...validateConditions(status.conditions, path.child('conditions')),
-    ...validateStatusCounts(status, counts, [], path),
-  ];
+  return [...validateConditions(status.conditions, path.child('conditions')), ...checkCounts(status, path)];
 }
 
 function validateBudget(budget: PodDisruptionBudget): FieldFailure[] {
   const { spec } = budget;
   const failures: FieldFailure[] = [];
-  if (spec.minAvailable !== undefined && spec.maxUnavailable !== undefined) {
+  if (clashes(spec)) {
     failures.push(invalidValue(specPath, spec, 'minAvailable and maxUnavailable cannot be both set'));
   }
   for (const field of ['minAvailable', 'maxUnavailable'] as const) {

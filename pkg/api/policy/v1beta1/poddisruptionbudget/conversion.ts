@@ -2,11 +2,12 @@
  * Disruption budgets of version 1beta1, in which an empty selector selects nothing; in version 1 it selects everything.
  * What one version has no plain words for is said by a label that nobody has.
  */
-import type { Conversion } from '#api/conversion.js';
+
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 import { deprecatedSelectorLabel } from '#api/policy/v1/poddisruptionbudget/selector.js';
 import type { PodDisruptionBudget as Stored } from '#api/policy/v1/types.gen.js';
 import type { PodDisruptionBudget } from '#api/policy/v1beta1/types.gen.js';
+import type { Conversion } from '#api/strategy/conversion.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 
@@ -26,7 +27,7 @@ function pairs(dialect: Dialect): readonly (readonly [beta: LabelSelector, stabl
 }
 
 export const podDisruptionBudgetV1beta1Conversion: Conversion<PodDisruptionBudget, Stored> = {
-  toStored(budget, dialect) {
+  toStored(budget, { dialect }) {
     const { selector } = budget.spec;
     const other = pairs(dialect).find(([beta]) => selector !== undefined && semanticEqual(selector, beta))?.[1];
     return {
@@ -35,7 +36,7 @@ export const podDisruptionBudgetV1beta1Conversion: Conversion<PodDisruptionBudge
       spec: other === undefined ? budget.spec : { ...budget.spec, selector: other },
     };
   },
-  fromStored(budget, dialect) {
+  fromStored(budget, { dialect }) {
     const { selector } = budget.spec;
     const other = pairs(dialect).find(([, stable]) => selector !== undefined && semanticEqual(selector, stable))?.[0];
     return {

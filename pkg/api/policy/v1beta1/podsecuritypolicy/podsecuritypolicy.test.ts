@@ -1,7 +1,7 @@
 import t from 'tap';
 import { podSecurityPolicyStrategy as strategy } from '#api/policy/v1beta1/podsecuritypolicy/strategy.js';
 import type { PodSecurityPolicy } from '#api/policy/v1beta1/types.gen.js';
-import { createFailures, type Draft, testContext, withField } from '#api/strategy/strategy-table.js';
+import { createFailures, type Draft, testContext, withField } from '#api/testing/strategy-table.js';
 
 const base: Draft = {
   metadata: { name: 'restricted' },

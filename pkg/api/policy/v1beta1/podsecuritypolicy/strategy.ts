@@ -5,15 +5,11 @@ import { validatePolicySpec } from '#api/policy/v1beta1/podsecuritypolicy/valida
 import { podsecuritypolicies } from '#api/policy/v1beta1/resources.gen.js';
 import type { PodSecurityPolicy } from '#api/policy/v1beta1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 
 export const podSecurityPolicyStrategy: Strategy<PodSecurityPolicy> = kindStrategy<PodSecurityPolicy>(
   podsecuritypolicies,
   {
-    defaults({ spec }) {
-      // Policies that are older than the field allow what they always did.
-      spec.allowPrivilegeEscalation ??= true;
-    },
     validate: ({ metadata, spec }, { dialect }) => [
       ...validatePolicyAnnotations(metadata.annotations, dialect),
       ...validatePolicySpec(spec),

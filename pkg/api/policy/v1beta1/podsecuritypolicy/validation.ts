@@ -1,6 +1,6 @@
 /** Rules of what pod security policies say. Paths are those of 1.24, also where they are not those of the fields. */
 import { procMounts } from '#api/core/v1/pod/validation/security.js';
-import { validateDriverName } from '#api/core/v1/pod/validation/storage-sources.js';
+import { validateDriverName } from '#api/core/v1/volume/storage-sources.js';
 import { validateSysctlPatterns } from '#api/policy/v1beta1/podsecuritypolicy/sysctls.js';
 import { declaration, declaration as schema } from '#api/policy/v1beta1/podsecuritypolicy.js';
 import type {

@@ -1,9 +1,9 @@
 /** What is particular to bindings of roles, in a namespace and in the whole cluster. */
-import type { TableRowCells } from '#api/object.js';
+import type { TableRowCells } from '#api/meta/object.js';
 import { clusterrolebindings, rolebindings } from '#api/rbac/v1/resources.gen.js';
 import type { ClusterRoleBinding, RoleBinding, Subject } from '#api/rbac/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';

@@ -3,7 +3,7 @@ import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js'
 import { clusterroles, roles } from '#api/rbac/v1/resources.gen.js';
 import type { ClusterRole, PolicyRule, Role } from '#api/rbac/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { compileSelector } from '#apimachinery/selectors/labels.js';
 import { addAll, invalidValue, joined, required } from '#apimachinery/validation/failure.js';
@@ -35,7 +35,7 @@ function validateRules(rules: PolicyRule[] | undefined, namespaced: boolean): Fi
 }
 
 /** A rule speaks either of resources or, in the cluster's own roles, of URLs. */
-export function validatePolicyRule(rule: PolicyRule, namespaced: boolean, path: FieldPath): FieldFailure[] {
+function validatePolicyRule(rule: PolicyRule, namespaced: boolean, path: FieldPath): FieldFailure[] {
   const { verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
   const failures: FieldFailure[] = [];
   if (verbs.length === 0) failures.push(required(path.child('verbs'), 'verbs must contain at least one value'));

@@ -8,7 +8,7 @@ import {
   testContext,
   updateFailures,
   withField,
-} from '#api/strategy/strategy-table.js';
+} from '#api/testing/strategy-table.js';
 
 const aged = { creationTimestamp: '2024-05-31T23:00:00Z' };
 

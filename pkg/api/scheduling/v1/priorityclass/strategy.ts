@@ -1,10 +1,9 @@
 /** What is particular to priority classes. */
 import { declaration as schema } from '#api/core/v1/pod.js';
-import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import { priorityclasses } from '#api/scheduling/v1/resources.gen.js';
 import type { PriorityClass } from '#api/scheduling/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkEnum } from '#apimachinery/validation/checks.js';
@@ -12,11 +11,11 @@ import { forbiddenField } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 /** Priorities above are the system's own. */
-export const highestUserPriority = 1_000_000_000;
+const highestUserPriority = 1_000_000_000;
 const systemPrefix = 'system-';
 
 /** The classes that may carry the reserved prefix, with their values. */
-export const systemPriorities: Readonly<Record<string, number>> = {
+const systemPriorities: Readonly<Record<string, number>> = {
   'system-cluster-critical': 2 * highestUserPriority,
   'system-node-critical': 2 * highestUserPriority + 1000,
 };
@@ -27,16 +26,12 @@ export const priorityClassStrategy: Strategy<PriorityClass> = kindStrategy<Prior
   anyGenerateNameOnUpdate: true,
   // It starts at 1 and stays there: nothing of a class that counts can change.
   generationFields: [],
-  defaults(object) {
-    object.preemptionPolicy ??= 'PreemptLowerPriority';
-  },
   // What counts of it cannot change, so an update asks no more than that.
   validate: (object, _context, old) => (old === undefined ? validateClass(object) : []),
   validateUpdate: (object, old) => [
     ...((object.value ?? 0) === (old.value ?? 0)
       ? []
       : [forbiddenField(FieldPath.of('value'), 'may not be changed in an update.')]),
-    ...validateImmutable(object.preemptionPolicy, old.preemptionPolicy, preemptionPath),
   ],
   cells: (object, context) => [
     object.metadata.name ?? '',

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { csiStorageCapacityStrategy } from '#api/storage/v1/csistoragecapacity/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import {
   created,
   createFailures,
@@ -7,8 +8,7 @@ import {
   testContext,
   updateFailures,
   withField,
-} from '#api/strategy/strategy-table.js';
-import type { Strategy } from '#api/strategy.js';
+} from '#api/testing/strategy-table.js';
 
 const strategy = csiStorageCapacityStrategy as unknown as Strategy;
 const base: Draft = {

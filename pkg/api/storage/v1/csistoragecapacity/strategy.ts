@@ -1,11 +1,10 @@
 /** What is particular to reports of a driver's capacity. */
-import { nodeKeyWarnings, nodeLabelWarnings } from '#api/core/v1/node/deprecated-labels.js';
+import { nodeKeyWarnings, nodeLabelWarnings } from '#api/core/v1/affinity/deprecated-labels.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
-import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import { csistoragecapacities } from '#api/storage/v1/resources.gen.js';
 import type { CSIStorageCapacity } from '#api/storage/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { quantitySign } from '#apimachinery/quantity.js';
 import { checkDNSSubdomain } from '#apimachinery/validation/checks.js';
 import { invalidValue } from '#apimachinery/validation/failure.js';
@@ -26,10 +25,6 @@ export const csiStorageCapacityStrategy: Strategy<CSIStorageCapacity> = kindStra
         if (value === undefined || quantitySign(value) >= 0) return [];
         return [invalidValue(FieldPath.of(field), value, 'must be greater than or equal to 0')];
       }),
-    ],
-    validateUpdate: (object, old) => [
-      ...validateImmutable(object.nodeTopology, old.nodeTopology, topologyPath),
-      ...validateImmutable(object.storageClassName, old.storageClassName, classPath),
     ],
     warnings: (object, _old, context) => [
       ...nodeLabelWarnings(object.nodeTopology?.matchLabels, context.dialect, topologyPath.child('matchLabels')),

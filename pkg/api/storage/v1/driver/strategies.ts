@@ -13,21 +13,13 @@ import {
 import { csidrivers, csinodes, volumeattachments } from '#api/storage/v1/resources.gen.js';
 import type { CSIDriver, CSINode, VolumeAttachment } from '#api/storage/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 
 export const csiDriverStrategy: Strategy<CSIDriver> = kindStrategy<CSIDriver>(csidrivers, {
   anyGenerateNameOnUpdate: true,
   generationFields: ['spec'],
   allowUnconditionalUpdate: false,
-  defaults({ spec }) {
-    spec.attachRequired ??= true;
-    spec.podInfoOnMount ??= false;
-    spec.storageCapacity ??= false;
-    spec.fsGroupPolicy ??= 'ReadWriteOnceWithFSType';
-    if ((spec.volumeLifecycleModes ?? []).length === 0) spec.volumeLifecycleModes = ['Persistent'];
-    spec.requiresRepublish ??= false;
-  },
   // What was valid when it was made and cannot change is not asked again.
   validate: (driver, _context, old) => (old === undefined ? validateDriver(driver) : []),
   validateUpdate: ({ spec }, { spec: old }) => [
@@ -60,7 +52,6 @@ export const csiNodeStrategy: Strategy<CSINode> = kindStrategy<CSINode>(csinodes
 export const volumeAttachmentStrategy: Strategy<VolumeAttachment> = kindStrategy<VolumeAttachment>(volumeattachments, {
   allowUnconditionalUpdate: false,
   validate: (attachment, context) => validateAttachment(attachment, context),
-  validateUpdate: (attachment, old) => validateImmutable(attachment.spec, old.spec, specPath),
   validateStatusUpdate: (attachment, _old, context) => validateAttachment(attachment, context),
   cells: (attachment, context) => [
     attachment.metadata.name ?? '',

@@ -1,8 +1,11 @@
 /** Rules of drivers of volumes, of what nodes know of them, and of attachments. */
-import { knownAccessModes } from '#api/core/v1/persistentvolume/access-modes.js';
+
 import { validateVolumeSpec } from '#api/core/v1/persistentvolume/validation.js';
-import { validateDriverName } from '#api/core/v1/pod/validation/storage-sources.js';
+import { knownAccessModes } from '#api/core/v1/volume/access-modes.js';
+import { validateDriverName } from '#api/core/v1/volume/storage-sources.js';
+import { tokenWording } from '#api/core/v1/volume/token-lifetime.js';
 import { declaration as schema } from '#api/storage/v1/csidriver.js';
+import { declaration as nodeSchema } from '#api/storage/v1/csinode.js';
 import type {
   CSIDriver,
   CSINode,
@@ -12,16 +15,11 @@ import type {
   VolumeAttachmentSource,
   VolumeError,
 } from '#api/storage/v1/types.gen.js';
-import type { StrategyContext } from '#api/strategy.js';
+import { declaration as attachment } from '#api/storage/v1/volumeattachment.js';
+import type { StrategyContext } from '#api/strategy/strategy.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import {
-  checkDNSSubdomain,
-  checkNonNegative,
-  checkOptionalEnum,
-  checkRequired,
-  repeatedAt,
-} from '#apimachinery/validation/checks.js';
+import { checkDNSSubdomain, checkOptionalEnum, checkRequired, repeatedAt } from '#apimachinery/validation/checks.js';
 import {
   addAll,
   duplicate,
@@ -34,14 +32,16 @@ import {
 } from '#apimachinery/validation/failure.js';
 import { qualifiedNameErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf, wordedRangesOf } from '#apimachinery/validation/ranges.js';
+import { membersOf } from '#apimachinery/validation/unions.js';
 
 export const specPath = FieldPath.of('spec');
 /** As 1.24 writes it. */
 export const attachPath = specPath.child('attachedRequired');
 const statusPath = FieldPath.of('status');
 
-const minTokenSeconds = 600;
-const maxTokenSeconds = 2 ** 32;
+const checkLifetime = wordedRangesOf(schema.types.TokenRequest, tokenWording, 'expirationSeconds');
+const checkCount = rangesOf(nodeSchema.types.VolumeNodeResources, 'count');
 
 export function validateDriver({ metadata, spec }: CSIDriver): FieldFailure[] {
   return [
@@ -61,17 +61,12 @@ export function validateDriver({ metadata, spec }: CSIDriver): FieldFailure[] {
 /** One token for each audience, none of them for a moment or for ever. */
 export function validateTokenRequests(requests: TokenRequest[], path: FieldPath): FieldFailure[] {
   const audiences = new Set<string>();
-  return requests.flatMap(({ audience = '', expirationSeconds: seconds }, i) => {
+  return requests.flatMap((request, i) => {
+    const { audience = '' } = request;
     const at = path.index(i);
     if (audiences.has(audience)) return [duplicate(at.child('audience'), audience)];
     audiences.add(audience);
-    if (seconds === undefined) return [];
-    const here = at.child('expirationSeconds');
-    if (seconds < minTokenSeconds) {
-      return [invalidValue(here, seconds, 'may not specify a duration less than 10 minutes')];
-    }
-    if (seconds <= maxTokenSeconds) return [];
-    return [invalidValue(here, seconds, 'may not specify a duration larger than 2^32 seconds')];
+    return checkLifetime(request, at);
   });
 }
 
@@ -86,7 +81,7 @@ export function validateNodeDrivers(drivers: CSINodeDriver[]): FieldFailure[] {
     if (nodeID.length > maxNodeIDLength) {
       failures.push(invalidValue(at.child('nodeID'), nodeID, `must be ${maxNodeIDLength} characters or less`));
     }
-    addAll(failures, checkNonNegative(at.child('allocatable', 'count'), driver.allocatable?.count));
+    addAll(failures, checkCount(driver.allocatable, at.child('allocatable')));
     if (names.has(name)) failures.push(duplicate(at.child('name'), name));
     names.add(name);
     const repeated = repeatedAt(topologyKeys);
@@ -130,14 +125,17 @@ export function validateAttachment(
   return failures;
 }
 
+const sourcesOf = membersOf<VolumeAttachmentSource>(attachment.types.VolumeAttachmentSource);
+
 function validateSource(
-  { persistentVolumeName, inlineVolumeSpec }: VolumeAttachmentSource,
+  source: VolumeAttachmentSource,
   { dialect, gate }: Pick<StrategyContext, 'dialect' | 'gate'>,
   path: FieldPath,
 ): FieldFailure[] {
+  const { persistentVolumeName, inlineVolumeSpec } = source;
   const one = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName';
+  if (sourcesOf(source).length > 1) return [forbiddenField(path, one)];
   if (persistentVolumeName !== undefined) {
-    if (inlineVolumeSpec !== undefined) return [forbiddenField(path, one)];
     const at = path.child('persistentVolumeName');
     return persistentVolumeName === '' ? [required(at, 'must specify non empty persistentVolumeName')] : [];
   }

@@ -1,13 +1,12 @@
 /** What is particular to storage classes. */
 
-import { nodeKeyWarnings } from '#api/core/v1/node/deprecated-labels.js';
+import { nodeKeyWarnings } from '#api/core/v1/affinity/deprecated-labels.js';
 import type { TopologySelectorTerm } from '#api/core/v1/types.gen.js';
-import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import { storageclasses } from '#api/storage/v1/resources.gen.js';
 import { declaration as schema } from '#api/storage/v1/storageclass.js';
 import type { StorageClass } from '#api/storage/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
@@ -29,10 +28,6 @@ const maxParametersBytes = 256 * 1024;
 const maxParameters = 512;
 
 export const storageClassStrategy: Strategy<StorageClass> = kindStrategy<StorageClass>(storageclasses, {
-  defaults(object) {
-    object.reclaimPolicy ??= 'Delete';
-    object.volumeBindingMode ??= 'Immediate';
-  },
   validate: (object) => validateClass(object),
   validateUpdate: (object, old) => validateFixedFields(object, old),
   warnings: (object, _old, context) =>
@@ -53,7 +48,7 @@ export const storageClassStrategy: Strategy<StorageClass> = kindStrategy<Storage
 });
 
 /** Marked as the class of claims that name none. */
-export function isDefaultClass(object: StorageClass, dialect: Dialect): boolean {
+function isDefaultClass(object: StorageClass, dialect: Dialect): boolean {
   const annotations = object.metadata.annotations ?? {};
   return ['', 'beta.'].some(
     (prefix) => annotations[`storageclass.${prefix}${dialect.labelDomain}/is-default-class`] === 'true',
@@ -118,6 +113,5 @@ function validateFixedFields(object: StorageClass, old: StorageClass): FieldFail
     if (semanticEqual(object[field], old[field])) continue;
     failures.push(forbiddenField(FieldPath.of(field), `updates to ${field} are forbidden.`));
   }
-  const mode = validateImmutable(object.volumeBindingMode, old.volumeBindingMode, FieldPath.of('volumeBindingMode'));
-  return [...failures, ...mode];
+  return failures;
 }

@@ -2,7 +2,7 @@ import t from 'tap';
 import { podStrategy } from '#api/core/v1/pod/strategy.js';
 import { podTemplateStrategy } from '#api/core/v1/podtemplate/strategy.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
-import { checkRules, type RuleRow } from '#api/strategy/rule-table.js';
+import { checkRules, type RuleRow } from '#api/testing/rule-table.js';
 import {
   created,
   createFailures,
@@ -12,7 +12,7 @@ import {
   updateFailures,
   withField,
   withGates,
-} from '#api/strategy/strategy-table.js';
+} from '#api/testing/strategy-table.js';
 
 const base: Draft = { metadata: { name: 'p', namespace: 'ns' }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 const annotated = (key: string, value: string): Draft => withField(base, 'metadata.annotations', { [key]: value });

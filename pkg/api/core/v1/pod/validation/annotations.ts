@@ -5,18 +5,18 @@ import {
   seccompContainerPrefix,
   seccompPodAnnotation,
   tolerationsAnnotation,
-} from '#api/core/v1/pod/annotations.js';
-import { containerLists, someContainer } from '#api/core/v1/pod/containers.js';
+} from '#api/core/v1/pod/parts/annotations.js';
+import { containerLists, someContainer } from '#api/core/v1/pod/parts/containers.js';
 import {
   localhostPrefix,
   oldDefaultProfile,
   runtimeDefaultProfile,
   unconfinedProfile,
-} from '#api/core/v1/pod/seccomp.js';
-import { relativeDescending } from '#api/core/v1/pod/validation/file-paths.js';
+} from '#api/core/v1/pod/parts/seccomp.js';
 import { isDeletionCost, type PodLike, type PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { validateTolerations } from '#api/core/v1/pod/validation/scheduling.js';
 import type { Container, PodSpec, SeccompProfile, Toleration } from '#api/core/v1/types.gen.js';
+import { relativeDescending } from '#api/core/v1/volume/file-paths.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { addAll, forbiddenField, invalidValue, none } from '#apimachinery/validation/failure.js';

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { podStrategy, validateEphemeralContainers } from '#api/core/v1/pod/strategy.js';
 import type { EphemeralContainer, Pod } from '#api/core/v1/types.gen.js';
-import { checkRules, type RuleRow } from '#api/strategy/rule-table.js';
+import { checkRules, type RuleRow } from '#api/testing/rule-table.js';
 import {
   created,
   createFailures,
@@ -10,7 +10,7 @@ import {
   updateFailures,
   withField,
   withGates,
-} from '#api/strategy/strategy-table.js';
+} from '#api/testing/strategy-table.js';
 
 const base: Draft = { metadata: { name: 'p', namespace: 'ns' }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 const handler = { exec: { command: ['true'] } };

@@ -1,7 +1,6 @@
 /** Rules of containers of all three sorts. */
 import { declaration as schema } from '#api/core/v1/container.js';
 import { addEnv, validateEnvFrom } from '#api/core/v1/pod/validation/env.js';
-import { relativeDescending } from '#api/core/v1/pod/validation/file-paths.js';
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { validateProbes } from '#api/core/v1/pod/validation/probes.js';
 import { validateResourceRequirements } from '#api/core/v1/pod/validation/resources.js';
@@ -14,6 +13,7 @@ import type {
   VolumeDevice,
   VolumeMount,
 } from '#api/core/v1/types.gen.js';
+import { relativeDescending } from '#api/core/v1/volume/file-paths.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkEnum, checkRequired } from '#apimachinery/validation/checks.js';
@@ -28,8 +28,14 @@ import {
   notSupported,
   required,
 } from '#apimachinery/validation/failure.js';
-import { portNameErrors, portNumberErrors } from '#apimachinery/validation/identifiers.js';
+import { portNameErrors } from '#apimachinery/validation/identifiers.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf } from '#apimachinery/validation/ranges.js';
+import { clashOf } from '#apimachinery/validation/unions.js';
+
+const checkContainerPort = rangesOf(schema.types.ContainerPort, 'containerPort');
+const pathsClash = clashOf<VolumeMount>(schema.types.VolumeMount, 'subPathExpr');
+const checkHostPort = rangesOf(schema.types.ContainerPort, 'hostPort');
 
 /** What a container's rules need to know of its pod. */
 export interface PodFacts {
@@ -178,7 +184,7 @@ function addPorts(failures: FieldFailure[], ports: ContainerPort[], path: FieldP
   const names = new Set<string>();
   ports.forEach((port, i) => {
     const at = path.index(i);
-    const { name = '', containerPort = 0, hostPort = 0 } = port;
+    const { name = '', containerPort = 0 } = port;
     if (name !== '') {
       const messages = portNameErrors(name);
       addAll(failures, invalidEach(at.child('name'), name, messages));
@@ -186,8 +192,8 @@ function addPorts(failures: FieldFailure[], ports: ContainerPort[], path: FieldP
       if (messages.length === 0) names.add(name);
     }
     if (containerPort === 0) failures.push(required(at.child('containerPort')));
-    else addAll(failures, invalidEach(at.child('containerPort'), containerPort, portNumberErrors(containerPort)));
-    if (hostPort !== 0) addAll(failures, invalidEach(at.child('hostPort'), hostPort, portNumberErrors(hostPort)));
+    else addAll(failures, checkContainerPort(port, at));
+    addAll(failures, checkHostPort(port, at));
     addAll(failures, checkEnum(at.child('protocol'), port.protocol, schema.enums.Protocol));
   });
 }
@@ -237,7 +243,7 @@ function addVolumeMounts(
     // Of what is below the volume, 1.24 does not say in which mount it is.
     if (subPath !== '') addAll(failures, relativeDescending(path.child('subPath'), subPath));
     if (subPathExpr !== '') {
-      if (subPath !== '') {
+      if (pathsClash(mount)) {
         const text = 'subPathExpr and subPath are mutually exclusive';
         failures.push(invalidValue(at.child('subPathExpr'), subPathExpr, text));
       }

@@ -3,9 +3,9 @@ import { type PodOptions, searchLimits } from '#api/core/v1/pod/validation/optio
 import { declaration as schema } from '#api/core/v1/pod.js';
 import type { HostAlias, PodDNSConfig, PodSpec } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { ipFamily } from '#apimachinery/net/ip.js';
 import { checkDNSSubdomain } from '#apimachinery/validation/checks.js';
 import { addAll, invalidValue, none, required } from '#apimachinery/validation/failure.js';
-import { ipFamily } from '#apimachinery/validation/ip.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /** Limit of the resolver library. */

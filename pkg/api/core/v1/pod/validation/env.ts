@@ -1,4 +1,5 @@
 /** Rules of environment variables and of references into the pod itself. */
+import { declaration as schema } from '#api/core/v1/environment.js';
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import type {
   ConfigMapKeySelector,
@@ -24,9 +25,14 @@ import {
 import { configKeyErrors, envVarNameErrors } from '#apimachinery/validation/identifiers.js';
 import { dns1123SubdomainErrors, maskTrailingDash } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
+import { listWording, membersOf, oneMember } from '#apimachinery/validation/unions.js';
+
+const sourcesOf = membersOf<EnvVarSource>(schema.types.EnvVarSource);
+const oneSource = oneMember<EnvVarSource>(schema.types.EnvVarSource, listWording);
+const oneMap = oneMember<EnvFromSource>(schema.types.EnvFromSource, listWording);
 
 /** What variables may be taken from. */
-export const envFieldPaths = [
+const envFieldPaths = [
   'metadata.name',
   'metadata.namespace',
   'metadata.uid',
@@ -91,19 +97,9 @@ function addEnvSource(
   }
   if (configMapKeyRef !== undefined) addKeyRef(failures, configMapKeyRef, path.child('configMapKeyRef'));
   if (secretKeyRef !== undefined) addKeyRef(failures, secretKeyRef, path.child('secretKeyRef'));
-  const sources =
-    Number(fieldRef !== undefined) +
-    Number(resourceFieldRef !== undefined) +
-    Number(configMapKeyRef !== undefined) +
-    Number(secretKeyRef !== undefined);
-  if (sources === 0) {
-    const text = 'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`';
-    failures.push(invalidValue(path, '', text));
-  } else if ((value ?? '') !== '') {
+  if ((value ?? '') !== '' && sourcesOf(source).length > 0) {
     failures.push(invalidValue(path, '', 'may not be specified when `value` is not empty'));
-  } else if (sources > 1) {
-    failures.push(invalidValue(path, '', 'may not have more than one field specified at a time'));
-  }
+  } else addAll(failures, oneSource(source, path));
 }
 
 /** A key of a config map or a secret. */
@@ -196,11 +192,7 @@ export function validateEnvFrom(sources: EnvFromSource[] | undefined, path: Fiel
       else addAll(failures, invalidEach(namePath, name, dns1123SubdomainErrors(maskTrailingDash(name))));
     }
     // The path is that of the list.
-    if (configMapRef === undefined && secretRef === undefined) {
-      failures.push(invalidValue(path, '', 'must specify one of: `configMapRef` or `secretRef`'));
-    } else if (configMapRef !== undefined && secretRef !== undefined) {
-      failures.push(invalidValue(path, '', 'may not have more than one field specified at a time'));
-    }
+    addAll(failures, oneMap(source, path));
   });
   return failures;
 }

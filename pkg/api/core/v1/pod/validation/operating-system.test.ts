@@ -1,7 +1,7 @@
 import t from 'tap';
 import { validateOS } from '#api/core/v1/pod/validation/operating-system.js';
 import type { PodSpec } from '#api/core/v1/types.gen.js';
-import { type Draft, withField } from '#api/strategy/strategy-table.js';
+import { type Draft, withField } from '#api/testing/strategy-table.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const rows: [os: string, path: string, value: unknown, field?: string][] = [

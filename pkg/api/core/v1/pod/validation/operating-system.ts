@@ -1,5 +1,5 @@
 /** Rules of which fields a pod may have on which operating system. */
-import { containerLists } from '#api/core/v1/pod/containers.js';
+import { containerLists } from '#api/core/v1/pod/parts/containers.js';
 import { declaration as schema } from '#api/core/v1/pod.js';
 import type { PodSpec } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';

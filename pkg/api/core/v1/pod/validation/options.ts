@@ -1,9 +1,9 @@
 /** What of a pod's rules depends on feature gates, and what is let through because it is stored already. */
-import { someContainer } from '#api/core/v1/pod/containers.js';
+import { someContainer } from '#api/core/v1/pod/parts/containers.js';
 import { isDivisibleHugePages, isHugePages } from '#api/core/v1/resources/names.js';
 import type { PodSpec, ResourceFieldSelector } from '#api/core/v1/types.gen.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
-import type { StrategyContext } from '#api/strategy.js';
+import type { StrategyContext } from '#api/strategy/strategy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
 export interface PodOptions {

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { podStrategy } from '#api/core/v1/pod/strategy.js';
-import { createFailures, type Draft, statusFailures, updateFailures, withField } from '#api/strategy/strategy-table.js';
+import { createFailures, type Draft, statusFailures, updateFailures, withField } from '#api/testing/strategy-table.js';
 
 const base: Draft = {
   metadata: { name: 'p', namespace: 'ns' },

@@ -12,6 +12,7 @@ import type { Container, ContainerStatus, Pod, PodSpec } from '#api/core/v1/type
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { ipFamily } from '#apimachinery/net/ip.js';
 import { checkDNSSubdomain, checkQualifiedName, repeatedAt } from '#apimachinery/validation/checks.js';
 import {
   addAll,
@@ -23,7 +24,7 @@ import {
   none,
   required,
 } from '#apimachinery/validation/failure.js';
-import { ipErrors, ipFamily } from '#apimachinery/validation/ip.js';
+import { ipErrors } from '#apimachinery/validation/ip.js';
 import { inclusiveRangeMessage } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 

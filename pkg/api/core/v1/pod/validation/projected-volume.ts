@@ -1,21 +1,28 @@
 /** Rules of files that volumes make of data: of keys, of the pod's own fields, and of several sources at once. */
 import { validateFieldRef, validateResourceFieldRef, volumeFieldPaths } from '#api/core/v1/pod/validation/env.js';
-import { checkFileMode, relativeFile } from '#api/core/v1/pod/validation/file-paths.js';
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
+import { declaration as schema } from '#api/core/v1/projected-volumes.js';
 import type {
   DownwardAPIVolumeFile,
   KeyToPath,
   ProjectedVolumeSource,
-  ServiceAccountTokenProjection,
   VolumeProjection,
 } from '#api/core/v1/types.gen.js';
+import { modeWording, relativeFile } from '#api/core/v1/volume/file-paths.js';
+import { tokenWording } from '#api/core/v1/volume/token-lifetime.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkRequired } from '#apimachinery/validation/checks.js';
-import { addAll, forbiddenField, invalidValue, none, required } from '#apimachinery/validation/failure.js';
+import { addAll, forbiddenField, invalidValue, none } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
+import { wordedRangesOf } from '#apimachinery/validation/ranges.js';
+import { membersOf, oneMember, pairWording } from '#apimachinery/validation/unions.js';
 
-const minTokenSeconds = 600;
-const maxTokenSeconds = 2 ** 32;
+const sourcesOf = membersOf<VolumeProjection>(schema.types.VolumeProjection);
+const oneFact = oneMember<DownwardAPIVolumeFile>(schema.types.DownwardAPIVolumeFile, pairWording);
+const checkKeyMode = wordedRangesOf(schema.types.KeyToPath, modeWording, 'mode');
+const checkFactMode = wordedRangesOf(schema.types.DownwardAPIVolumeFile, modeWording, 'mode');
+const checkDefaultMode = wordedRangesOf(schema.types.ProjectedVolumeSource, modeWording, 'defaultMode');
+const checkToken = wordedRangesOf(schema.types.ServiceAccountTokenProjection, tokenWording, 'expirationSeconds');
 
 export function validateKeysToPaths(items: KeyToPath[] | undefined, path: FieldPath): readonly FieldFailure[] {
   if (items === undefined) return none;
@@ -25,7 +32,7 @@ export function validateKeysToPaths(items: KeyToPath[] | undefined, path: FieldP
     addAll(failures, checkRequired(at.child('key'), item.key));
     addAll(failures, checkRequired(at.child('path'), item.path));
     addAll(failures, relativeFile(at.child('path'), item.path ?? ''));
-    addAll(failures, checkFileMode(at.child('mode'), item.mode));
+    addAll(failures, checkKeyMode(item, at));
   });
   return failures;
 }
@@ -43,15 +50,12 @@ export function validateDownwardFiles(
     addAll(failures, relativeFile(path.child('path'), file.path ?? ''));
     if (file.fieldRef !== undefined) {
       addAll(failures, validateFieldRef(file.fieldRef, volumeFieldPaths, path.child('fieldRef')));
-      if (file.resourceFieldRef !== undefined) {
-        const text = 'fieldRef and resourceFieldRef can not be specified simultaneously';
-        failures.push(invalidValue(path, 'resource', text));
-      }
     } else if (file.resourceFieldRef !== undefined) {
       const at = path.child('resourceFieldRef');
       addAll(failures, validateResourceFieldRef(file.resourceFieldRef, { inVolume: true, options }, at));
-    } else failures.push(required(path, 'one of fieldRef and resourceFieldRef is required'));
-    addAll(failures, checkFileMode(path.child('mode'), file.mode));
+    }
+    addAll(failures, oneFact(file, path));
+    addAll(failures, checkFactMode(file, path));
   }
   return failures;
 }
@@ -62,7 +66,7 @@ export function validateProjected(
   options: PodOptions,
   path: FieldPath,
 ): readonly FieldFailure[] {
-  const failures = [...checkFileMode(path.child('defaultMode'), source.defaultMode)];
+  const failures = [...checkDefaultMode(source, path)];
   const files = new Set<string>();
   /** `name` is what is shown instead of the file's own name. */
   const addCollisions = (items: readonly { path?: string }[] | undefined, name?: string): void => {
@@ -84,24 +88,10 @@ export function validateProjected(
     addAll(failures, validateDownwardFiles(downwardAPI?.items, options, at.child('downwardAPI')));
     addCollisions(downwardAPI?.items);
     if (serviceAccountToken !== undefined) {
-      addAll(failures, validateToken(serviceAccountToken, at.child('serviceAccountToken')));
+      addAll(failures, checkToken(serviceAccountToken, at.child('serviceAccountToken')));
       addAll(failures, checkRequired(path.child('path'), serviceAccountToken.path));
     }
-    if (countSources(projection) > 1) failures.push(forbiddenField(at, 'may not specify more than 1 volume type'));
+    if (sourcesOf(projection).length > 1) failures.push(forbiddenField(at, 'may not specify more than 1 volume type'));
   });
   return failures;
-}
-
-function countSources({ secret, configMap, downwardAPI, serviceAccountToken }: VolumeProjection): number {
-  return [secret, configMap, downwardAPI, serviceAccountToken].filter((source) => source !== undefined).length;
-}
-
-function validateToken(token: ServiceAccountTokenProjection, path: FieldPath): readonly FieldFailure[] {
-  const seconds = token.expirationSeconds ?? 0;
-  const at = path.child('expirationSeconds');
-  if (seconds < minTokenSeconds) {
-    return [invalidValue(at, seconds, 'may not specify a duration less than 10 minutes')];
-  }
-  if (seconds <= maxTokenSeconds) return none;
-  return [invalidValue(at, seconds, 'may not specify a duration larger than 2^32 seconds')];
 }

@@ -28,8 +28,10 @@ export function validateResourceRequirements(
   if (resources === undefined) return none;
   const { limits, requests } = resources;
   const failures: FieldFailure[] = [];
+  let hasPages = false;
   const limitsPath = path.child('limits');
   for (const name in limits) {
+    hasPages ||= isHugePages(name);
     const quantity = limits[name] ?? '';
     const at = limitsPath.key(name);
     addAll(failures, validateContainerResource(name, quantity, dialect, at));
@@ -37,6 +39,7 @@ export function validateResourceRequirements(
   }
   const requestsPath = path.child('requests');
   for (const name in requests) {
+    hasPages ||= isHugePages(name);
     const quantity = requests[name] ?? '';
     const at = requestsPath.key(name);
     addAll(failures, validateContainerResource(name, quantity, dialect, at));
@@ -44,7 +47,8 @@ export function validateResourceRequirements(
     addAll(failures, requestWithinLimit(name, quantity, limit, dialect, path));
     if (!options.indivisibleHugePages) addAll(failures, wholePages(name, quantity, at));
   }
-  if (pagesAlone(limits, requests)) failures.push(forbiddenField(path, 'HugePages require cpu or memory'));
+  if (hasPages && !hasProcessorOrMemory(limits) && !hasProcessorOrMemory(requests))
+    failures.push(forbiddenField(path, 'HugePages require cpu or memory'));
   return failures;
 }
 
@@ -53,16 +57,8 @@ function wholePages(name: string, quantity: string, path: FieldPath): readonly F
   return [invalidValue(path, quantity, `${quantity} is not positive integer multiple of ${name}`)];
 }
 
-/** Huge pages among the resources, and neither CPU nor memory. */
-function pagesAlone(...lists: (Readonly<Record<string, string>> | undefined)[]): boolean {
-  let pages = false;
-  for (const list of lists) {
-    for (const name in list) {
-      if (name === 'cpu' || name === 'memory') return false;
-      if (isHugePages(name)) pages = true;
-    }
-  }
-  return pages;
+function hasProcessorOrMemory(list: Readonly<Record<string, string>> | undefined): boolean {
+  return list !== undefined && (Object.hasOwn(list, 'cpu') || Object.hasOwn(list, 'memory'));
 }
 
 /** One entry of a list of requests or limits. */
@@ -132,7 +128,7 @@ export function validateResourceQuantity(
   return [...failures, invalidValue(path, quantity, 'must be an integer')];
 }
 
-export function checkNonNegativeQuantity(path: FieldPath, quantity: string): readonly FieldFailure[] {
+function checkNonNegativeQuantity(path: FieldPath, quantity: string): readonly FieldFailure[] {
   if (quantitySign(quantity) >= 0) return none;
   return [invalidValue(path, quantity, 'must be greater than or equal to 0')];
 }

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { podStrategy } from '#api/core/v1/pod/strategy.js';
-import { checkRules, type RuleRow } from '#api/strategy/rule-table.js';
-import type { Draft } from '#api/strategy/strategy-table.js';
+import { checkRules, type RuleRow } from '#api/testing/rule-table.js';
+import type { Draft } from '#api/testing/strategy-table.js';
 
 const base: Draft = { metadata: { name: 'p', namespace: 'ns' }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 const required = 'requiredDuringSchedulingIgnoredDuringExecution';

@@ -26,6 +26,13 @@ import {
 } from '#apimachinery/validation/failure.js';
 import { isQualifiedName, labelValueErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
+import { inWords, type RangeWording, wordedRangesOf } from '#apimachinery/validation/ranges.js';
+
+const inRange: RangeWording = ({ minimum, maximum }) => `must be in the range ${minimum}-${maximum}`;
+const checkNodeWeight = wordedRangesOf(schedulingSchema.types.PreferredSchedulingTerm, inRange, 'weight');
+const checkPodWeight = wordedRangesOf(schedulingSchema.types.WeightedPodAffinityTerm, inRange, 'weight');
+const checkSkew = wordedRangesOf(podSchema.types.TopologySpreadConstraint, inWords, 'maxSkew');
+const checkDomains = wordedRangesOf(podSchema.types.TopologySpreadConstraint, inWords, 'minDomains');
 
 const requiredTerms = 'requiredDuringSchedulingIgnoredDuringExecution';
 const preferredTerms = 'preferredDuringSchedulingIgnoredDuringExecution';
@@ -40,18 +47,13 @@ export function validateAffinity(affinity: Affinity | undefined, path: FieldPath
     if (selector !== undefined) addAll(failures, validateNodeSelector(selector, at.child(requiredTerms)));
     node[preferredTerms]?.forEach((term, i) => {
       const here = at.child(preferredTerms).index(i);
-      addAll(failures, checkWeight(here.child('weight'), term.weight));
+      addAll(failures, checkNodeWeight(term, here));
       addAll(failures, validateNodeSelectorTerm(term.preference ?? {}, here.child('preference')));
     });
   }
   addAll(failures, validatePodAffinity(affinity.podAffinity, path.child('podAffinity')));
   addAll(failures, validatePodAffinity(affinity.podAntiAffinity, path.child('podAntiAffinity')));
   return failures;
-}
-
-function checkWeight(path: FieldPath, weight: number | undefined): readonly FieldFailure[] {
-  const value = weight ?? 0;
-  return value >= 1 && value <= 100 ? none : [invalidValue(path, value, 'must be in the range 1-100')];
 }
 
 /** At least one term, each well formed. */
@@ -125,7 +127,7 @@ function validatePodAffinity(affinity: PodAffinity | undefined, path: FieldPath)
   });
   affinity[preferredTerms]?.forEach((weighted, i) => {
     const at = path.child(preferredTerms).index(i);
-    addAll(failures, checkWeight(at.child('weight'), weighted.weight));
+    addAll(failures, checkPodWeight(weighted, at));
     const term = weighted.podAffinityTerm ?? { topologyKey: '' };
     addAll(failures, validatePodAffinityTerm(term, at.child('podAffinityTerm')));
   });
@@ -206,8 +208,8 @@ export function validateTopologySpread(
   const last = new Map(constraints.map((constraint, i) => [pairOf(constraint), i]));
   constraints.forEach((constraint, i) => {
     const at = path.index(i);
-    const { maxSkew = 0, topologyKey = '', whenUnsatisfiable = '', minDomains } = constraint;
-    if (maxSkew <= 0) failures.push(invalidValue(at.child('maxSkew'), maxSkew, 'must be greater than zero'));
+    const { topologyKey = '', whenUnsatisfiable = '', minDomains } = constraint;
+    addAll(failures, checkSkew(constraint, at));
     if (topologyKey === '') failures.push(required(at.child('topologyKey'), 'can not be empty'));
     if (!podSchema.enums.UnsatisfiableConstraintAction.includes(whenUnsatisfiable)) {
       failures.push(
@@ -220,7 +222,7 @@ export function validateTopologySpread(
       failures.push(duplicate(at.child('{topologyKey, whenUnsatisfiable}'), pair));
     }
     if (minDomains === undefined) return;
-    if (minDomains <= 0) failures.push(invalidValue(at.child('minDomains'), minDomains, 'must be greater than zero'));
+    addAll(failures, checkDomains(constraint, at));
     if (whenUnsatisfiable !== 'DoNotSchedule') {
       const text = `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${whenUnsatisfiable}`;
       failures.push(invalidValue(at.child('minDomains'), minDomains, text));

@@ -1,10 +1,10 @@
 /** Rules of security contexts. */
 
-import { relativeDescending } from '#api/core/v1/pod/validation/file-paths.js';
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { validateWindowsOptions } from '#api/core/v1/pod/validation/windows.js';
 import { declaration as schema } from '#api/core/v1/securitycontext.js';
 import type { PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Sysctl } from '#api/core/v1/types.gen.js';
+import { relativeDescending } from '#api/core/v1/volume/file-paths.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkOptionalEnum, checkRequired } from '#apimachinery/validation/checks.js';
 import {
@@ -19,7 +19,10 @@ import {
 } from '#apimachinery/validation/failure.js';
 import { userOrGroupErrors } from '#apimachinery/validation/identifiers.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf } from '#apimachinery/validation/ranges.js';
 
+const checkUsers = rangesOf(schema.types.SecurityContext, 'runAsUser', 'runAsGroup');
+const checkPodUsers = rangesOf(schema.types.PodSecurityContext, 'fsGroup', 'runAsUser', 'runAsGroup');
 export const maxSysctlLength = 253;
 const sysctlPattern = '([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
 const sysctlSegment = /^[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
@@ -37,8 +40,7 @@ export function validateSecurityContext(
   if (context.privileged === true && !options.privileged) {
     failures.push(forbiddenField(path.child('privileged'), 'disallowed by cluster policy'));
   }
-  addAll(failures, checkUserOrGroup(path.child('runAsUser'), context.runAsUser));
-  addAll(failures, checkUserOrGroup(path.child('runAsGroup'), context.runAsGroup));
+  addAll(failures, checkUsers(context, path));
   addAll(failures, checkOptionalEnum(path.child('procMount'), context.procMount, procMounts));
   addAll(failures, validateSeccomp(context.seccompProfile, path.child('seccompProfile')));
   if (context.allowPrivilegeEscalation === false) {
@@ -61,11 +63,9 @@ export function validatePodSecurityContext(spec: PodSpec, specPath: FieldPath): 
   const context: PodSecurityContext = spec.securityContext ?? {};
   const failures: FieldFailure[] = [];
   if (spec.hostNetwork === true) addAll(failures, hostPortsMatch(spec, specPath.child('containers')));
-  addAll(failures, checkUserOrGroup(path.child('fsGroup'), context.fsGroup));
-  addAll(failures, checkUserOrGroup(path.child('runAsUser'), context.runAsUser));
-  addAll(failures, checkUserOrGroup(path.child('runAsGroup'), context.runAsGroup));
+  addAll(failures, checkPodUsers(context, path));
   context.supplementalGroups?.forEach((group, i) => {
-    addAll(failures, checkUserOrGroup(path.child('supplementalGroups').index(i), group));
+    addAll(failures, invalidEach(path.child('supplementalGroups').index(i), group, userOrGroupErrors(group)));
   });
   if (spec.shareProcessNamespace === true && spec.hostPID === true) {
     const text = 'ShareProcessNamespace and HostPID cannot both be enabled';
@@ -95,10 +95,6 @@ function hostPortsMatch(spec: PodSpec, path: FieldPath): readonly FieldFailure[]
       return [invalidValue(at, port.containerPort ?? 0, text)];
     }),
   );
-}
-
-function checkUserOrGroup(path: FieldPath, value: number | undefined): readonly FieldFailure[] {
-  return value === undefined ? none : invalidEach(path, value, userOrGroupErrors(value));
 }
 
 function validateSysctls(sysctls: Sysctl[] | undefined, path: FieldPath): readonly FieldFailure[] {

@@ -22,9 +22,11 @@ import { validateLabels } from '#api/meta/v1/objectmeta/validation.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkDNSSubdomain, checkEnum, checkQualifiedName } from '#apimachinery/validation/checks.js';
-import { addAll, invalidValue, joined, none } from '#apimachinery/validation/failure.js';
-import { inclusiveRangeMessage } from '#apimachinery/validation/names.js';
+import { addAll, joined, none } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf } from '#apimachinery/validation/ranges.js';
+
+const checkDeadline = rangesOf(schema.types.PodSpec, 'activeDeadlineSeconds');
 
 export const maxInt32 = 2147483647;
 
@@ -65,7 +67,7 @@ export function validatePodSpec(spec: PodSpec, rules: PodSpecRules, path: FieldP
     validateTopologySpread(spec.topologySpreadConstraints, path.child('topologySpreadConstraints')),
     validateHostProcesses(spec, options, path),
     validateNames(spec, path),
-    validateActiveDeadline(spec.activeDeadlineSeconds, path.child('activeDeadlineSeconds')),
+    checkDeadline(spec, path),
     validateTolerations(spec.tolerations, path.child('tolerations')),
     validateHostAliases(spec.hostAliases, path.child('hostAliases')),
     validatePriority(spec, path),
@@ -99,11 +101,6 @@ function validateNames(spec: PodSpec, path: FieldPath): readonly FieldFailure[] 
     addAll(failures, checkDNSSubdomain(path.child('runtimeClassName'), spec.runtimeClassName));
   }
   return failures;
-}
-
-function validateActiveDeadline(seconds: number | undefined, path: FieldPath): readonly FieldFailure[] {
-  if (seconds === undefined || (seconds >= 1 && seconds <= maxInt32)) return none;
-  return [invalidValue(path, seconds, inclusiveRangeMessage(1, maxInt32))];
 }
 
 function validatePriority(spec: PodSpec, path: FieldPath): readonly FieldFailure[] {

@@ -1,21 +1,23 @@
 /** Rules of a pod's volumes. */
 
-import { knownAccessModes } from '#api/core/v1/persistentvolume/access-modes.js';
-import { validateClaimTemplate } from '#api/core/v1/persistentvolumeclaim/spec-validation.js';
-import {
-  validateAzureDisk,
-  validateEBSDisk,
-  validateFC,
-  validateGCEDisk,
-  validateISCSI,
-} from '#api/core/v1/pod/validation/disk-sources.js';
-import { checkFileMode, relativeDescending } from '#api/core/v1/pod/validation/file-paths.js';
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import {
   validateDownwardFiles,
   validateKeysToPaths,
   validateProjected,
 } from '#api/core/v1/pod/validation/projected-volume.js';
+import { declaration as fileSchema } from '#api/core/v1/projected-volumes.js';
+import type { EmptyDirVolumeSource, Volume, VolumeSource } from '#api/core/v1/types.gen.js';
+import { knownAccessModes } from '#api/core/v1/volume/access-modes.js';
+import { validateClaimTemplate } from '#api/core/v1/volume/claim-validation.js';
+import {
+  validateAzureDisk,
+  validateEBSDisk,
+  validateFC,
+  validateGCEDisk,
+  validateISCSI,
+} from '#api/core/v1/volume/disk-sources.js';
+import { modeWording, relativeDescending } from '#api/core/v1/volume/file-paths.js';
 import {
   must,
   validateCinder,
@@ -26,11 +28,12 @@ import {
   validateNFS,
   validateQuobyte,
   validateStorageOS,
-} from '#api/core/v1/pod/validation/storage-sources.js';
-import type { EmptyDirVolumeSource, Volume, VolumeSource } from '#api/core/v1/types.gen.js';
+} from '#api/core/v1/volume/storage-sources.js';
+import { declaration as schema } from '#api/core/v1/volume.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { quantitySign } from '#apimachinery/quantity.js';
+import type { MessageDeclaration } from '#apimachinery/schema/schema.js';
 import { checkDNSLabel, checkRequired } from '#apimachinery/validation/checks.js';
 import {
   addAll,
@@ -44,6 +47,8 @@ import {
 } from '#apimachinery/validation/failure.js';
 import { dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
+import { wordedRangesOf } from '#apimachinery/validation/ranges.js';
+import { exactlyOne } from '#apimachinery/validation/unions.js';
 
 /** What the rules of a volume need to know besides the volume. */
 export interface VolumeFacts {
@@ -99,99 +104,66 @@ interface Place extends VolumeFacts {
   readonly name: string;
 }
 
-interface Rule<K extends keyof VolumeSource> {
-  check(source: Source<K>, path: FieldPath, place: Place): readonly FieldFailure[];
-  /** What 1.24 calls the source inside and beside of it, where that is not the field's name. */
-  readonly inside?: string;
-  readonly tooMany?: string;
-}
+const modeOf = (type: MessageDeclaration) => wordedRangesOf(type, modeWording, 'defaultMode');
+const checkSecretMode = modeOf(fileSchema.types.SecretVolumeSource);
+const checkMapMode = modeOf(fileSchema.types.ConfigMapVolumeSource);
+const checkFactsMode = modeOf(fileSchema.types.DownwardAPIVolumeSource);
 
-type Rules = { readonly [K in keyof VolumeSource]-?: Rule<K> };
-
-/** In the order in which 1.24 looks at them: of two sources, the later one is reported. */
-const rules: Rules = {
-  emptyDir: { check: validateEmptyDir },
-  hostPath: { check: validateHostPath },
-  gitRepo: {
-    check: (source, path) =>
+const checkSource = exactlyOne<VolumeSource, Place>(
+  schema.types.VolumeSource,
+  'volume type',
+  {
+    emptyDir: validateEmptyDir,
+    hostPath: validateHostPath,
+    gitRepo: (source, path) =>
       joined(
         checkRequired(path.child('repository'), source.repository),
         relativeDescending(path.child('directory'), source.directory ?? ''),
       ),
-  },
-  gcePersistentDisk: { check: validateGCEDisk, inside: 'persistentDisk' },
-  awsElasticBlockStore: { check: validateEBSDisk },
-  secret: {
-    check: (source, path) =>
+    gcePersistentDisk: validateGCEDisk,
+    awsElasticBlockStore: validateEBSDisk,
+    secret: (source, path) =>
       joined(
         checkRequired(path.child('secretName'), source.secretName),
-        checkFileMode(path.child('defaultMode'), source.defaultMode),
+        checkSecretMode(source, path),
         validateKeysToPaths(source.items, path.child('items')),
       ),
-  },
-  nfs: { check: validateNFS },
-  iscsi: { check: (source, path, { volumePath, name }) => validateISCSI(source, path, volumePath, name) },
-  glusterfs: { check: must('endpoints', 'path') },
-  flocker: { check: validateFlocker },
-  persistentVolumeClaim: { check: must('claimName') },
-  rbd: { check: must('monitors', 'image') },
-  cinder: { check: validateCinder },
-  cephfs: { check: must('monitors'), tooMany: 'cephFS' },
-  quobyte: { check: validateQuobyte },
-  downwardAPI: {
-    check: (source, path, { options }) =>
-      joined(
-        checkFileMode(path.child('defaultMode'), source.defaultMode),
-        validateDownwardFiles(source.items, options, path),
-      ),
-    tooMany: 'downwarAPI',
-  },
-  fc: { check: validateFC },
-  flexVolume: { check: (source, path, { dialect }) => validateFlex(source, path, dialect) },
-  configMap: {
-    check: (source, path) =>
+    nfs: validateNFS,
+    iscsi: (source, path, { volumePath, name }) => validateISCSI(source, path, volumePath, name),
+    glusterfs: must('endpoints', 'path'),
+    flocker: validateFlocker,
+    persistentVolumeClaim: must('claimName'),
+    rbd: must('monitors', 'image'),
+    cinder: validateCinder,
+    cephfs: must('monitors'),
+    quobyte: validateQuobyte,
+    downwardAPI: (source, path, { options }) =>
+      joined(checkFactsMode(source, path), validateDownwardFiles(source.items, options, path)),
+    fc: validateFC,
+    flexVolume: (source, path, { dialect }) => validateFlex(source, path, dialect),
+    configMap: (source, path) =>
       joined(
         checkRequired(path.child('name'), source.name),
-        checkFileMode(path.child('defaultMode'), source.defaultMode),
+        checkMapMode(source, path),
         validateKeysToPaths(source.items, path.child('items')),
       ),
+    azureFile: must('secretName', 'shareName'),
+    vsphereVolume: must('volumePath'),
+    photonPersistentDisk: must('pdID'),
+    portworxVolume: must('volumeID'),
+    azureDisk: validateAzureDisk,
+    storageos: validateStorageOS,
+    projected: (source, path, { options }) => validateProjected(source, options, path),
+    scaleIO: must('gateway', 'system', 'volumeName'),
+    csi: validateCSI,
+    ephemeral: validateEphemeral,
   },
-  azureFile: { check: must('secretName', 'shareName') },
-  vsphereVolume: { check: must('volumePath') },
-  photonPersistentDisk: { check: must('pdID') },
-  portworxVolume: { check: must('volumeID') },
-  azureDisk: { check: validateAzureDisk },
-  storageos: { check: validateStorageOS },
-  projected: { check: (source, path, { options }) => validateProjected(source, options, path) },
-  scaleIO: { check: must('gateway', 'system', 'volumeName') },
-  csi: { check: validateCSI },
-  ephemeral: { check: validateEphemeral },
-};
+  { inside: { gcePersistentDisk: 'persistentDisk' }, beside: { cephfs: 'cephFS', downwardAPI: 'downwarAPI' } },
+);
 
 function validateSource(volume: Volume, facts: VolumeFacts, path: FieldPath): readonly FieldFailure[] {
-  const [first, ...others] = sourcesOf(volume);
-  if (first === undefined) return [required(path, 'must specify a volume type')];
   const { dialect, options, podName } = facts;
-  const failures = checkOne(volume, first, { dialect, options, podName, volumePath: path, name: volume.name ?? '' });
-  if (others.length === 0) return failures;
-  const text = 'may not specify more than 1 volume type';
-  return [...failures, ...others.map((field) => forbiddenField(path.child(rules[field].tooMany ?? field), text))];
-}
-
-/** The sources that are set, in the order of their rules. Looks at what a volume has, which is little. */
-function sourcesOf(volume: Volume): (keyof VolumeSource)[] {
-  const set: (keyof VolumeSource)[] = [];
-  for (const field of Object.keys(volume) as (keyof Volume)[]) {
-    if (field !== 'name' && field in rules && volume[field] !== undefined) set.push(field);
-  }
-  if (set.length < 2) return set;
-  return (Object.keys(rules) as (keyof VolumeSource)[]).filter((field) => set.includes(field));
-}
-
-function checkOne<K extends keyof VolumeSource>(volume: VolumeSource, field: K, place: Place): readonly FieldFailure[] {
-  const source = volume[field];
-  const rule = rules[field] as Rule<K>;
-  return source === undefined ? none : rule.check(source, place.volumePath.child(rule.inside ?? field), place);
+  return checkSource(volume, path, { dialect, options, podName, volumePath: path, name: volume.name ?? '' });
 }
 
 function validateEmptyDir(source: EmptyDirVolumeSource, path: FieldPath): readonly FieldFailure[] {

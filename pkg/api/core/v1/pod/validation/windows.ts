@@ -1,5 +1,5 @@
 /** Rules of what only containers of Windows have. */
-import { containerLists } from '#api/core/v1/pod/containers.js';
+import { containerLists } from '#api/core/v1/pod/parts/containers.js';
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import type { Container, PodSpec, WindowsSecurityContextOptions } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';

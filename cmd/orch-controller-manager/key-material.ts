@@ -1,0 +1,109 @@
+/** The certificates and keys that the manager's options name. What is wrong with them ends the start: OptionsError. */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { certificatesInPem } from '#apimachinery/asn1/pem.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';
+import type { Signer } from '#controllers/csrsigning/plan.js';
+import type { ControllerManagerValues } from '#controllers/options/options.js';
+import { OptionsError } from '#daemon/options/errors.js';
+import type { KeyCertificate } from '#pki/certificate.js';
+import { type JwtSigningKey, jwtSigningKey } from '#pki/jwt.js';
+import { signData } from '#pki/keys.js';
+
+/** PEM bundle that verifies the API server. */
+export async function rootCertificates(file: string | undefined): Promise<string | undefined> {
+  if (file === undefined || file === '') return undefined;
+  const text = await textOf('root-ca-file', file);
+  if (!text.includes('-----BEGIN CERTIFICATE-----')) {
+    throw new OptionsError([`--root-ca-file: ${file} holds no certificate in PEM form`]);
+  }
+  return text;
+}
+
+/** The key that signs tokens of service accounts. */
+export async function serviceAccountKey(file: string | undefined): Promise<JwtSigningKey | undefined> {
+  if (file === undefined || file === '') return undefined;
+  const option = 'service-account-private-key-file';
+  const text = await textOf(option, file);
+  try {
+    return jwtSigningKey(createPrivateKey(text));
+  } catch (error) {
+    throw new OptionsError([`--${option}: ${file}: ${messageOf(error)}`]);
+  }
+}
+
+/** The options that name the files of an authority. */
+interface AuthorityFiles {
+  readonly certificate: FileOption;
+  readonly key: FileOption;
+}
+
+type FileOption = Extract<keyof ControllerManagerValues, `cluster-signing-${string}-file`>;
+
+const common: AuthorityFiles = { certificate: 'cluster-signing-cert-file', key: 'cluster-signing-key-file' };
+
+const own: Readonly<Record<Signer, AuthorityFiles>> = {
+  apiServerClient: {
+    certificate: 'cluster-signing-orch-apiserver-client-cert-file',
+    key: 'cluster-signing-orch-apiserver-client-key-file',
+  },
+  apiServerClientNodeAgent: {
+    certificate: 'cluster-signing-nodeagent-client-cert-file',
+    key: 'cluster-signing-nodeagent-client-key-file',
+  },
+  nodeAgentServing: {
+    certificate: 'cluster-signing-nodeagent-serving-cert-file',
+    key: 'cluster-signing-nodeagent-serving-key-file',
+  },
+  legacyUnknown: {
+    certificate: 'cluster-signing-legacy-unknown-cert-file',
+    key: 'cluster-signing-legacy-unknown-key-file',
+  },
+};
+
+/**
+ * The authority of each signer: its own, or that of all where no signer has its own. They are read for each
+ * certificate, so that replacing the files is enough.
+ */
+export async function signingAuthorities(values: ControllerManagerValues): Promise<SigningAuthorities> {
+  const isGiven = (option: FileOption) => (values[option] ?? '') !== '';
+  const signers = Object.keys(own) as Signer[];
+  const withOwn = signers.filter((signer) => isGiven(own[signer].certificate));
+  const authorities: Partial<Record<Signer, () => Promise<KeyCertificate>>> = {};
+  for (const signer of withOwn.length > 0 ? withOwn : signers) {
+    const options = withOwn.length > 0 ? own[signer] : common;
+    if (!isGiven(options.certificate)) continue;
+    const read = () => readAuthorityFiles(values, options);
+    await read();
+    authorities[signer] = read;
+  }
+  return authorities;
+}
+
+async function readAuthorityFiles(values: ControllerManagerValues, options: AuthorityFiles): Promise<KeyCertificate> {
+  const [certificate, privateKey] = await Promise.all([
+    textOf(options.certificate, values[options.certificate] ?? ''),
+    textOf(options.key, values[options.key] ?? ''),
+  ]);
+  const found = certificatesInPem(certificate).length;
+  if (found !== 1) throw new OptionsError([`--${options.certificate}: expected 1 certificate, found ${found}`]);
+  try {
+    const key = createPrivateKey(privateKey);
+    // Throws for a key that cannot sign.
+    signData(key, Buffer.alloc(0));
+    if (new X509Certificate(certificate).checkPrivateKey(key)) return { certificate, privateKey };
+  } catch (error) {
+    throw new OptionsError([`--${options.certificate}, --${options.key}: ${messageOf(error)}`]);
+  }
+  throw new OptionsError([`--${options.key} is not the key of --${options.certificate}`]);
+}
+
+/** Text of a file that an option names. */
+export async function textOf(option: string, path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new OptionsError([`--${option}: ${messageOf(error)}`]);
+  }
+}

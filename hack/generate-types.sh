@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Derives the TypeScript types of the API, and the list of its resources, from the schema declarations, into *.gen.ts
+# beside them. They are not committed: every build makes them.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source hack/node.sh
+node_modules/.bin/tsc -p hack/generate/tsconfig.json
+node dist/hack/generate/main.js

@@ -1,0 +1,69 @@
+/**
+ * Seccomp profiles of a pod and of its containers, which can be written as fields or, as older clients do, as
+ * annotations. A new pod gets both from whichever it has, so that readers of either kind see the profile.
+ */
+import { mentionsSeccomp, seccompContainerPrefix, seccompPodAnnotation } from '#api/core/v1/pod/parts/annotations.js';
+import { containerLists } from '#api/core/v1/pod/parts/containers.js';
+import type { Pod, SeccompProfile } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+
+export const unconfinedProfile = 'unconfined';
+export const runtimeDefaultProfile = 'runtime/default';
+/** What the runtime's default was called first. */
+export const oldDefaultProfile = 'docker/default';
+export const localhostPrefix = 'localhost/';
+
+/** The annotation that says what the field says; undefined when the field makes no sense. */
+function profileAnnotation(profile: SeccompProfile): string | undefined {
+  switch (profile.type) {
+    case 'Unconfined':
+      return unconfinedProfile;
+    case 'RuntimeDefault':
+      return runtimeDefaultProfile;
+    case 'Localhost':
+      return profile.localhostProfile === undefined ? undefined : localhostPrefix + profile.localhostProfile;
+    default:
+      return undefined;
+  }
+}
+
+/** The field that says what the annotation says; undefined when the annotation makes no sense. */
+function profileOfAnnotation(annotation: string): SeccompProfile | undefined {
+  if (annotation === unconfinedProfile) return { type: 'Unconfined' };
+  if (annotation === runtimeDefaultProfile || annotation === oldDefaultProfile) return { type: 'RuntimeDefault' };
+  if (!annotation.startsWith(localhostPrefix) || annotation === localhostPrefix) return undefined;
+  return { type: 'Localhost', localhostProfile: annotation.slice(localhostPrefix.length) };
+}
+
+interface Holder {
+  securityContext?: { seccompProfile?: SeccompProfile };
+}
+
+/** Gives a new pod's fields to its annotations and the other way round, in place. */
+export function syncSeccomp(pod: Pod, dialect: Dialect): void {
+  // Whether anybody spoke of seccomp so far: hardly any pod does, and then there are no annotations to look for.
+  let mentioned = mentionsSeccomp(pod.metadata.annotations, dialect) || hasProfile(pod.spec);
+  if (mentioned) syncOne(pod, pod.spec, seccompPodAnnotation(dialect));
+  for (const list of containerLists) {
+    for (const container of pod.spec[list] ?? []) {
+      mentioned ||= hasProfile(container);
+      if (mentioned) syncOne(pod, container, seccompContainerPrefix(dialect) + container.name);
+    }
+  }
+}
+
+function hasProfile(holder: Holder): boolean {
+  return holder.securityContext?.seccompProfile !== undefined;
+}
+
+function syncOne(pod: Pod, holder: Holder, key: string): void {
+  const field = holder.securityContext?.seccompProfile;
+  const annotation = pod.metadata.annotations?.[key];
+  if (field !== undefined && annotation === undefined) {
+    const text = profileAnnotation(field);
+    if (text !== undefined) pod.metadata.annotations = { ...pod.metadata.annotations, [key]: text };
+  } else if (field === undefined && annotation !== undefined) {
+    const profile = profileOfAnnotation(annotation);
+    if (profile !== undefined) holder.securityContext = { ...holder.securityContext, seccompProfile: profile };
+  }
+}

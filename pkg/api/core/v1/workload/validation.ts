@@ -1,0 +1,174 @@
+/** Rules that workloads share: selectors that match their templates, counts that fit each other. */
+
+import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
+import { defaultPodTemplate, validatePodTemplate } from '#api/core/v1/podtemplate/template.js';
+import type { PodTemplateSpec, Volume } from '#api/core/v1/types.gen.js';
+import { isEmptySelector, validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
+import type { LabelSelector } from '#api/meta/v1/types.gen.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { type IntOrString, parsePercent } from '#apimachinery/intstr.js';
+import { fillDefaults } from '#apimachinery/schema/defaults.js';
+import type { MessageDeclaration } from '#apimachinery/schema/schema.js';
+import type { Scheme } from '#apimachinery/schema/scheme.js';
+import { compileSelector, type LabelSelector as Selector } from '#apimachinery/selectors/labels.js';
+import { checkNonNegative } from '#apimachinery/validation/checks.js';
+import {
+  addAll,
+  forbiddenField,
+  invalidEach,
+  invalidValue,
+  none,
+  notSupported,
+  required,
+} from '#apimachinery/validation/failure.js';
+import { percentErrors } from '#apimachinery/validation/identifiers.js';
+import type { FieldPath } from '#apimachinery/validation/path.js';
+import { rangesOf } from '#apimachinery/validation/ranges.js';
+
+/** A selector that must be there and must select something in particular; `kind` is part of the message. */
+export function validateWorkloadSelector(
+  selector: LabelSelector | undefined,
+  kind: string,
+  path: FieldPath,
+): readonly FieldFailure[] {
+  if (selector === undefined) return [required(path)];
+  const failures = [...validateLabelSelector(selector, path)];
+  if (isEmptySelector(selector)) failures.push(invalidValue(path, selector, `empty selector is invalid for ${kind}`));
+  return failures;
+}
+
+export interface TemplateRules {
+  readonly scheme: Scheme;
+  /** What feature gates and the stored template allow; absent: as the gates of release 1.24 stand. */
+  readonly options?: PodOptions;
+  /** What the selector of the object comes to; absent: nothing that could be compared with the template. */
+  readonly selector: Selector | undefined;
+  /** Name of the kind in the message about deadlines. */
+  readonly kind: string;
+  /** More than one pod may be made of the template, on several nodes. */
+  readonly replicated?: boolean;
+  /** The kind cannot tell an absent template from an empty one, as all but the oldest cannot. */
+  readonly emptyWhenAbsent?: boolean;
+}
+
+/** A template with nothing in it has the defaults of a pod all the same. */
+export function completeTemplate(template: PodTemplateSpec | undefined, scheme: Scheme): PodTemplateSpec {
+  if (template?.spec !== undefined) return template;
+  const complete = { ...template, spec: { containers: [] } };
+  fillDefaults(scheme.type('core.v1.PodTemplateSpec'), complete, () => true);
+  defaultPodTemplate(complete, scheme.dialect);
+  return complete;
+}
+
+/** For kinds that look at the template only through a selector that can be compiled; `detail` says that it cannot. */
+export function validateSelectedTemplate(
+  selector: LabelSelector | undefined,
+  { detail, path }: { readonly detail: string; readonly path: FieldPath },
+  validate: (selector: Selector) => readonly FieldFailure[],
+): readonly FieldFailure[] {
+  const compiled = compileSelector(selector);
+  return compiled === undefined ? [invalidValue(path, selector, detail)] : validate(compiled);
+}
+
+/** A template whose pods the selector selects and that restart for ever. */
+export function validateWorkloadTemplate(
+  given: PodTemplateSpec | undefined,
+  rules: TemplateRules,
+  path: FieldPath,
+): readonly FieldFailure[] {
+  if (given === undefined && rules.emptyWhenAbsent !== true) return [required(path)];
+  const template = completeTemplate(given, rules.scheme);
+  const failures = [...templateMatchesSelector(template, rules.selector, path)];
+  addAll(failures, validatePodTemplate(template, rules.scheme.dialect, path, rules.options));
+  if (rules.replicated === true) {
+    addAll(failures, validateReplicatedVolumes(template.spec?.volumes ?? [], path.child('spec', 'volumes')));
+  }
+  return [...failures, ...validateEndlessTemplate(template, rules.kind, path)];
+}
+
+/** A template whose pods restart for ever. */
+export function validateEndlessTemplate({ spec }: PodTemplateSpec, kind: string, path: FieldPath): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  const restartPolicy = spec?.restartPolicy ?? '';
+  if (restartPolicy !== 'Always') {
+    failures.push(notSupported(path.child('spec', 'restartPolicy'), restartPolicy, ['Always']));
+  }
+  if (spec?.activeDeadlineSeconds !== undefined) {
+    const text = `activeDeadlineSeconds in ${kind} is not Supported`;
+    failures.push(forbiddenField(path.child('spec', 'activeDeadlineSeconds'), text));
+  }
+  return failures;
+}
+
+/** A disk that one node alone can write to cannot be shared by pods on several nodes. */
+function validateReplicatedVolumes(volumes: readonly Volume[], path: FieldPath): FieldFailure[] {
+  return volumes.flatMap(({ gcePersistentDisk }, i) => {
+    if (gcePersistentDisk === undefined || gcePersistentDisk.readOnly === true) return [];
+    const text =
+      'must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only';
+    return [invalidValue(path.index(i).child('gcePersistentDisk', 'readOnly'), false, text)];
+  });
+}
+
+/** A selector that could not be compiled, and is absent here, is not asked; one of nothing selects no template either. */
+export function templateMatchesSelector(
+  template: PodTemplateSpec,
+  selector: Selector | undefined,
+  path: FieldPath,
+): readonly FieldFailure[] {
+  const labels = template.metadata?.labels ?? {};
+  if (selector?.matches(labels) !== false) return none;
+  const text = '`selector` does not match template `labels`';
+  return [invalidValue(path.child('metadata', 'labels'), labels, text)];
+}
+
+/** A count or a percentage, neither negative. */
+export function checkIntOrPercent(path: FieldPath, value: IntOrString | undefined): readonly FieldFailure[] {
+  if (typeof value === 'string') return invalidEach(path, value, percentErrors(value));
+  return checkNonNegative(path, value);
+}
+
+/** A percentage of at most 100. */
+export function checkAtMost100Percent(path: FieldPath, value: IntOrString | undefined): FieldFailure[] {
+  const percent = value === undefined ? undefined : parsePercent(value);
+  return percent === undefined || percent <= 100 ? [] : [invalidValue(path, value, 'must not be greater than 100%')];
+}
+
+/** True for `0` and `0%`. */
+export function isZero(value: IntOrString | undefined): boolean {
+  return value === 0 || (value !== undefined && parsePercent(value) === 0);
+}
+
+/** Counts in a status, none above the count that it is a part of. */
+export function validateParts<K extends string>(
+  status: Partial<Record<K, number>>,
+  limits: readonly (readonly [part: K, whole: K, wholeName: string])[],
+  path: FieldPath,
+): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  for (const [part, whole, wholeName] of limits) {
+    const value = status[part] ?? 0;
+    if (value > (status[whole] ?? 0)) {
+      failures.push(invalidValue(path.child(part), value, `cannot be greater than ${wholeName}`));
+    }
+  }
+  return failures;
+}
+
+interface Collided {
+  readonly collisionCount?: number;
+}
+
+/** The counter of name collisions only grows. */
+export function collisionCheck(
+  type: MessageDeclaration,
+): (status: Collided | undefined, old: Collided | undefined, path: FieldPath) => readonly FieldFailure[] {
+  const check = rangesOf(type, 'collisionCount');
+  return (status, old, path) => {
+    const failures = check(status, path);
+    const count = status?.collisionCount;
+    const before = old?.collisionCount;
+    if (before === undefined || (count !== undefined && count >= before)) return failures;
+    return [...failures, invalidValue(path.child('collisionCount'), count ?? 0, 'cannot be decremented')];
+  };
+}

@@ -1,0 +1,100 @@
+/**
+ * What is particular to a kind. One strategy per resource; the generic registry does all the rest once for all kinds.
+ * Strategies are pure: what they need comes in through the context.
+ */
+
+import type { ApiObjectShape, TableRowCells } from '#api/meta/object.js';
+import type { LabelSelector } from '#api/meta/v1/types.gen.js';
+import type { Conversion } from '#api/strategy/conversion.js';
+import type { RuleGate } from '#api/strategy/feature-gates.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import type { Scheme } from '#apimachinery/schema/scheme.js';
+
+/** Who makes the request. */
+export interface Requester {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface StrategyContext {
+  readonly dialect: Dialect;
+  /** What is declared of the kinds, under that dialect's names. */
+  readonly scheme: Scheme;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Milliseconds that never go backwards, for rules that may take only so long. */
+  monotonic(): number;
+  readonly gate: RuleGate;
+  /** False: the cluster refuses privileged containers. */
+  readonly allowPrivileged?: boolean;
+  /** Given for writes; reads have no use for it. */
+  readonly user?: Requester;
+}
+
+/** An update of one part of an object, by a subresource of its own. */
+export interface PartUpdate<T extends ApiObjectShape = ApiObjectShape> {
+  /** Puts back, in place, whatever else the request changed. */
+  prepare(object: T, old: T, context: StrategyContext): void;
+  validate(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
+}
+
+/** What a kind says about the life of its objects. A kind says it in its rules, and its strategy has it as it stands. */
+export interface Lifecycle<T extends ApiObjectShape = ApiObjectShape> {
+  /** By the subresource's name, for all but `status`: `finalize`, `approval`. */
+  readonly partUpdates?: Readonly<Record<string, PartUpdate<T>>>;
+  /** Of the stored form: objects go away by themselves after the time that the server keeps such objects; absent: never. */
+  readonly lifetime?: 'events';
+  /** Objects are made up when they are read; none is stored. */
+  readonly computed?: true;
+  /** Absent: the answer to the delete of one object is a Status. */
+  readonly deletionAnswer?: 'object';
+  /** Absent: the answer to the delete of a collection is the list of what went. */
+  readonly collectionDeletionAnswer?: 'status';
+  /** True while something besides the finalizers of the metadata keeps a deleted object. */
+  heldBySpec?(object: T): boolean;
+  /** The object as it shows that it is going. The one given is shared, and not to be changed. */
+  terminating?(object: T): T;
+  /** Which objects its scale counts, where `spec.selector` is not that label selector. */
+  scaleSelector?(object: T): LabelSelector | undefined;
+}
+
+export interface Strategy<T extends ApiObjectShape = ApiObjectShape> extends Lifecycle<T> {
+  /** From and to the form that is stored; absent where that is this version's. */
+  readonly conversion?: Conversion;
+  /** Fills defaults in place; also run on objects read back from clients before an update. */
+  defaults?(object: T, context: StrategyContext): void;
+  /** Resets what a client may not set on create (status, generation, …), in place. */
+  prepareForCreate?(object: T, context: StrategyContext): void;
+  /** Derives what depends on the uid and the final name, in place, just before validation; again for each generated name tried. */
+  completeCreate?(object: T, context: StrategyContext): void;
+  /**
+   * Resets what a client may not change on update (status stays the old one), in place; bumps generation when the spec
+   * changed. Members other than metadata that the request leaves alone are shared with `old`, and have been through here
+   * before: nothing may be left to change in them. The same holds for defaults, for admission and for `beforeUpdate`.
+   */
+  prepareForUpdate?(object: T, old: T, context: StrategyContext): void;
+  validateCreate?(object: T, context: StrategyContext): readonly FieldFailure[];
+  validateUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
+  /** Update of the status subresource: only status (and some metadata) may change. Absent: the kind has no status. */
+  prepareForStatusUpdate?(object: T, old: T, context: StrategyContext): void;
+  validateStatusUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
+  /** Texts for `Warning` headers. */
+  warnings?(object: T, old: T | undefined, context: StrategyContext): string[];
+  /** Field selector names and values besides metadata.name and metadata.namespace, of the stored form. */
+  selectableFields?(object: T): Record<string, string>;
+  /** Field selectors of a version in which they have other names than in the stored one: name here → name there. */
+  readonly fieldLabels?: Readonly<Record<string, string>>;
+  /** Cells of the resource's declared columns, in their order; absent: name and creation time. */
+  cells?(object: T, context: StrategyContext): TableRowCells;
+  /** An update of a name that does not exist creates it (as for leases, endpoints, nodes' status …). */
+  readonly allowCreateOnUpdate?: boolean;
+  /** An update without resourceVersion overwrites whatever is there. */
+  readonly allowUnconditionalUpdate?: boolean;
+  /** Seconds until the object is really removed when the request says nothing; absent: removed at once. */
+  defaultGracePeriodSeconds?(object: T, requested: number | undefined, context: StrategyContext): number;
+  /** Whether dependents are orphaned when a delete request does not say. */
+  readonly defaultPropagation?: 'Background' | 'Orphan';
+}

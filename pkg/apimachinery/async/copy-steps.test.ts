@@ -1,0 +1,29 @@
+import t from 'tap';
+import { copyJsonSteps } from '#apimachinery/async/copy-steps.js';
+import { StepBudget } from '#apimachinery/async/step-budget.js';
+import { allSteps } from '#apimachinery/async/steps.js';
+
+t.test('copies share nothing and are the same JSON', async (t) => {
+  for (const text of ['null', '1', '[]', '{}', '{"a":[{"b":null},[1,"x"]],"c":{"d":false}}', '{"__proto__":{"a":1}}']) {
+    const value: unknown = JSON.parse(text);
+    const copy = allSteps(copyJsonSteps(value));
+    t.equal(JSON.stringify(copy), text);
+    if (typeof value === 'object' && value !== null) t.not(copy, value);
+  }
+  const value = { a: [{ b: 1 }] };
+  const copy = allSteps(copyJsonSteps(value));
+  t.not(copy.a, value.a);
+  t.not(copy.a[0], value.a[0]);
+  t.same(Object.keys(allSteps(copyJsonSteps({ a: undefined, b: 1 }))), ['b']);
+});
+
+t.test('pauses after so many parts, wherever they are', async (t) => {
+  const numbers = Array.from({ length: 400 }, (_, i) => i);
+  const value = { a: [numbers, { b: numbers }], c: Object.fromEntries(numbers.map((i) => [`k${i}`, [i]])), d: null };
+  const steps = copyJsonSteps(value, new StepBudget(300));
+  let pauses = 0;
+  let step = steps.next();
+  for (; step.done !== true; step = steps.next()) pauses++;
+  t.ok(pauses > 4, `${pauses} pauses`);
+  t.strictSame(step.value, value);
+});

@@ -1,0 +1,13 @@
+/** Names made of `metadata.generateName`. */
+
+/** No vowels and no look-alikes, so that no words appear: the alphabet of 1.24. */
+export const nameAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
+const randomLength = 5;
+const maxLength = 63;
+
+/** `web-` → `web-x7k2q`; a long base is cut so that the name stays a DNS label. */
+export function generateName(base: string, random: () => number): string {
+  let suffix = '';
+  for (let i = 0; i < randomLength; i += 1) suffix += nameAlphabet[Math.floor(random() * nameAlphabet.length)] ?? 'x';
+  return base.slice(0, maxLength - randomLength) + suffix;
+}

@@ -1,0 +1,5 @@
+/** `apps/v1` is version `v1` of group `apps`; of the core group only the version is written. */
+export function parseGroupVersion(apiVersion: string): { readonly group: string; readonly version: string } {
+  const slash = apiVersion.indexOf('/');
+  return { group: apiVersion.slice(0, Math.max(0, slash)), version: apiVersion.slice(slash + 1) };
+}

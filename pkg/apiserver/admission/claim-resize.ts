@@ -1,0 +1,50 @@
+/** Claims grow only while they are bound to a volume, and only where their storage class lets them. */
+import type { PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
+import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
+import { storageclasses } from '#api/storage/v1/resources.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { compareQuantities } from '#apimachinery/quantity.js';
+import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import { concerns, refusal } from '#apiserver/admission/refusal.js';
+import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+
+export interface ClaimResizeOptions {
+  readonly dialect: Dialect;
+  readonly reader: ObjectReader;
+}
+
+export class PersistentVolumeClaimResize implements AdmissionPlugin {
+  readonly name = 'PersistentVolumeClaimResize';
+  readonly #options: ClaimResizeOptions;
+
+  constructor(options: ClaimResizeOptions) {
+    this.#options = options;
+  }
+
+  handles(attributes: AdmissionAttributes): boolean {
+    return attributes.operation === 'UPDATE' && concerns(attributes, 'core', 'persistentvolumeclaims');
+  }
+
+  async validate(attributes: AdmissionAttributes): Promise<void> {
+    const { dialect } = this.#options;
+    const [claim, old] = [attributes.object, attributes.oldObject] as PersistentVolumeClaim[];
+    if (claim === undefined || old === undefined || compareQuantities(requested(claim), requested(old)) <= 0) return;
+    if (old.status?.phase !== 'Bound')
+      throw refusal(attributes, dialect, 'Only bound persistent volume claims can be expanded');
+    if (await this.#mayGrow(claim, old)) return;
+    const why =
+      'only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize';
+    throw refusal(attributes, dialect, why);
+  }
+
+  async #mayGrow(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): Promise<boolean> {
+    const { dialect, reader } = this.#options;
+    const name = storageClassOf(claim, dialect);
+    if (name === '' || name !== storageClassOf(old, dialect)) return false;
+    return (await reader.get(storageclasses, '', name))?.allowVolumeExpansion === true;
+  }
+}
+
+function requested({ spec }: PersistentVolumeClaim): string {
+  return spec.resources?.requests?.['storage'] ?? '0';
+}

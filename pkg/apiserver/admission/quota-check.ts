@@ -1,0 +1,120 @@
+/**
+ * What an object would take of the quotas of its namespace, and whether there is as much left. Pure. Rules and words as of
+ * release 1.24 (apiserver/pkg/admission/plugin/resourcequota/controller.go, CheckRequest).
+ */
+import type { ResourceList } from '#api/core/v1/pod/resources.js';
+import type { ResourceQuota, ScopedResourceSelectorRequirement } from '#api/core/v1/types.gen.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
+import { quantitySign } from '#apimachinery/quantity.js';
+import { addLists, increaseOf, namesAbove, onlyNamed, printAmounts } from '#quota/amounts.js';
+import { isCounted, type QuotaEvaluator, scopesOf } from '#quota/evaluator.js';
+
+export interface QuotaRequest {
+  readonly evaluator: QuotaEvaluator;
+  /** As it would be written. */
+  readonly object: ApiObjectShape;
+  /** As it is; absent for a new one. */
+  readonly old?: ApiObjectShape | undefined;
+  readonly nowMs: number;
+  /** What may be used only where a quota covers it. */
+  readonly limited: LimitedByDefault;
+}
+
+/** The part of the configured limits that concerns the object's resource. */
+export interface LimitedByDefault {
+  /** Parts of names. */
+  readonly names: readonly string[];
+  readonly scopes: readonly ScopedResourceSelectorRequirement[];
+}
+
+/** A quota, and what of it would be in use. */
+export interface Charge {
+  readonly quota: ResourceQuota;
+  readonly used: ResourceList;
+}
+
+export type Verdict = { readonly charges: readonly Charge[] } | { readonly refused: string };
+
+const nothing: Verdict = { charges: [] };
+
+export function checkQuotas(quotas: readonly ResourceQuota[], request: QuotaRequest): Verdict {
+  const { evaluator, object, old, nowMs } = request;
+  const counting = quotas.filter((quota) => isCounted(evaluator, quota, object));
+  for (const quota of counting) {
+    const refused = unprepared(quota, request);
+    if (refused !== undefined) return { refused };
+  }
+  const usage = evaluator.usage(object, nowMs);
+  const before = old === undefined ? {} : evaluator.usage(old, nowMs);
+  const increase = increaseOf(usage, before);
+  const wanted = counting.flatMap((quota) => {
+    // Who comes into a quota's scope by a change takes all that it uses.
+    const knownBefore = old !== undefined && isCounted(evaluator, quota, old);
+    const delta = old === undefined || knownBefore ? increase : increaseOf(usage, {});
+    return Object.keys(delta).length === 0 ? [] : [{ quota, delta }];
+  });
+  if (counting.length > 0 ? wanted.length === 0 : Object.keys(increase).length === 0) return nothing;
+  const uncovered = notCovered(quotas, counting, { usage, request });
+  if (uncovered !== undefined) return { refused: uncovered };
+  const charges: Charge[] = [];
+  for (const { quota, delta } of wanted) {
+    const charge = chargeOf(quota, delta);
+    if (typeof charge === 'string') return { refused: charge };
+    if (charge !== undefined) charges.push(charge);
+  }
+  return { charges };
+}
+
+/** Why nothing can be said yet of what is left of the quota. */
+function unprepared({ metadata, status }: ResourceQuota, { evaluator, object }: QuotaRequest): string | undefined {
+  const names = Object.keys(status?.hard ?? {}).filter((name) => evaluator.counts(name));
+  const missing = evaluator.missing(object, names);
+  if (missing !== undefined) return `failed quota: ${metadata.name}: ${missing}`;
+  const used = status?.used ?? {};
+  if (names.every((name) => used[name] !== undefined)) return undefined;
+  return `status unknown for quota: ${metadata.name}, resources: ${names.sort().join(',')}`;
+}
+
+/** The charge; a text says why it would be too much, undefined that the quota does not limit it. */
+function chargeOf(quota: ResourceQuota, delta: ResourceList): Charge | string | undefined {
+  const { hard = {}, used = {} } = quota.status ?? {};
+  const requested = onlyNamed(delta, (name) => hard[name] !== undefined);
+  if (Object.keys(requested).length === 0) return undefined;
+  const total = addLists(used, requested);
+  const exceeded = namesAbove(
+    onlyNamed(total, (name) => name in requested),
+    hard,
+  );
+  if (exceeded.length === 0) return { quota, used: total };
+  const print = (list: ResourceList) => printAmounts(onlyNamed(list, (name) => exceeded.includes(name)));
+  const amounts = `requested: ${print(requested)}, used: ${print(used)}, limited: ${print(hard)}`;
+  return `exceeded quota: ${quota.metadata.name}, ${amounts}`;
+}
+
+/** What of the object may be used only under a quota, and is under none. */
+function notCovered(
+  quotas: readonly ResourceQuota[],
+  counting: readonly ResourceQuota[],
+  { usage, request }: { readonly usage: ResourceList; readonly request: QuotaRequest },
+): string | undefined {
+  const { evaluator, object, limited } = request;
+  const names = Object.keys(usage).filter((name) => {
+    return quantitySign(usage[name] ?? '0') > 0 && limited.names.some((part) => name.includes(part));
+  });
+  const bare = names.filter((name) => !counting.some((quota) => quota.status?.hard?.[name] !== undefined));
+  if (bare.length > 0) return `insufficient quota to consume: ${bare.sort().join(',')}`;
+  const within = (scope: ScopedResourceSelectorRequirement) => evaluator.isWithin(object, scope);
+  const covered = new Set(
+    quotas.flatMap((quota) =>
+      scopesOf(quota)
+        .filter(within)
+        .map(({ scopeName }) => scopeName),
+    ),
+  );
+  const bareScopes = limited.scopes.filter((scope) => within(scope) && !covered.has(scope.scopeName));
+  if (bareScopes.length === 0) return undefined;
+  const printed = bareScopes.map(
+    ({ scopeName, operator, values = [] }) => `{${scopeName} ${operator} [${values.join(' ')}]}`,
+  );
+  return `insufficient quota to match these scopes: [${printed.join(' ')}]`;
+}

@@ -1,0 +1,66 @@
+/** Users by the token in a secret of the service account token type: good for as long as the secret holds it. */
+import { secrets, serviceaccounts } from '#api/core/v1/resources.gen.js';
+import { readSecretTokenClaims, type SecretTokenClaims, secretTokenIssuer } from '#api/core/v1/secret/token-claims.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { unauthorized } from '#apimachinery/errors/status.js';
+import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
+import type { UserInfo } from '#apiserver/http/exchange.js';
+import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+import { serviceAccountUser } from '#apiserver/serviceaccount/claims.js';
+import { type JwtKey, readJwt, verifyJwt } from '#pki/jwt.js';
+
+export interface SecretTokenOptions {
+  readonly dialect: Dialect;
+  readonly keys: readonly JwtKey[];
+  /** Of this API server: such tokens name none, and are for no other. */
+  readonly audiences: readonly string[];
+  readonly reader: ObjectReader;
+  /** Whether secret and account are looked up (`--service-account-lookup`). */
+  readonly lookup: boolean;
+  /** Told of each use. */
+  readonly used: () => void;
+}
+
+export class SecretTokenAuthenticator implements TokenAuthenticator {
+  readonly #options: SecretTokenOptions;
+
+  constructor(options: SecretTokenOptions) {
+    this.#options = options;
+  }
+
+  async authenticateToken(token: string, audiences = this.#options.audiences): Promise<UserInfo | undefined> {
+    const { dialect, keys, lookup, used } = this.#options;
+    if (readJwt(token)?.claims['iss'] !== secretTokenIssuer(dialect)) return undefined;
+    const verified = verifyJwt(keys, token);
+    const claims = verified === undefined ? undefined : readSecretTokenClaims(dialect, verified);
+    if (claims === undefined) throw unauthorized();
+    if (lookup && !(await this.#isHeld(token, claims))) throw unauthorized();
+    used();
+    if (!audiences.some((audience) => this.#options.audiences.includes(audience))) throw unauthorized();
+    const { serviceAccounts } = dialect.groups;
+    return {
+      name: serviceAccountUser(claims.namespace, claims.accountName),
+      uid: claims.accountUID,
+      groups: [serviceAccounts, `${serviceAccounts}:${claims.namespace}`],
+    };
+  }
+
+  /** Whether the secret still holds the token, and its account is still the same. */
+  async #isHeld(
+    token: string,
+    { namespace, secretName, accountName, accountUID }: SecretTokenClaims,
+  ): Promise<boolean> {
+    const { reader } = this.#options;
+    const holds = async (mode?: 'latest') => {
+      const [secret, account] = await Promise.all([
+        reader.get(secrets, namespace, secretName, mode),
+        reader.get(serviceaccounts, namespace, accountName, mode),
+      ]);
+      if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) return false;
+      if (account?.metadata.uid !== accountUID || account.metadata.deletionTimestamp !== undefined) return false;
+      return Buffer.from(secret.data?.['token'] ?? '', 'base64').toString('utf8') === token;
+    };
+    // This server's cache may not show yet what has just been made through another one.
+    return (await holds()) || (await holds('latest'));
+  }
+}

@@ -1,0 +1,67 @@
+import t from 'tap';
+import { orchDialect } from '#apimachinery/dialect.js';
+import { statusOf } from '#apimachinery/errors/status.js';
+import type { AuthorizationAttributes } from '#apiserver/authorization/authorizer.js';
+import { PatientAuthorizer } from '#apiserver/authorization/patient-authorizer.js';
+import { PrivilegedGroupAuthorizer, UnionAuthorizer } from '#apiserver/authorization/union.js';
+import { VirtualClock } from '#client/testing/virtual-clock.js';
+
+const attributes = (groups: readonly string[]): AuthorizationAttributes => ({
+  user: { name: 'someone', groups },
+  verb: 'watch',
+  resourceRequest: true,
+  group: '',
+  version: 'v1',
+  resource: 'pods',
+  subresource: '',
+  namespace: '',
+  name: '',
+  path: '/api/v1/pods',
+});
+
+function setUp() {
+  const clock = new VirtualClock();
+  const roles = new Set<string>();
+  const masters = new PrivilegedGroupAuthorizer([orchDialect.groups.masters]);
+  const members = [
+    masters,
+    {
+      mode: 'RBAC',
+      authorize: ({ user }: AuthorizationAttributes) =>
+        ({ decision: user.groups.some((group) => roles.has(group)) ? 'allow' : 'noOpinion', reason: '' }) as const,
+    },
+  ];
+  return { clock, roles, authorizer: new PatientAuthorizer({ authorizer: new UnionAuthorizer(members), clock }) };
+}
+
+t.test('what is allowed without the roles does not wait for them', async (t) => {
+  const { authorizer, clock } = setUp();
+  t.match(await authorizer.authorize(attributes([orchDialect.groups.masters])), { decision: 'allow' });
+  t.equal(clock.pendingTimers, 0);
+});
+
+t.test('what is not allowed yet is decided when the roles are known', async (t) => {
+  const { authorizer, clock, roles } = setUp();
+  const answers = Promise.all([
+    authorizer.authorize(attributes(['team'])),
+    authorizer.authorize(attributes(['other'])),
+  ]);
+  await clock.advance(1000);
+  roles.add('team');
+  authorizer.known();
+  t.match(await answers, [{ decision: 'allow' }, { decision: 'noOpinion' }]);
+  t.equal(clock.pendingTimers, 0);
+  t.match(await authorizer.authorize(attributes(['other'])), { decision: 'noOpinion' });
+});
+
+t.test('a request that has waited long enough is told to come back', async (t) => {
+  const { authorizer, clock } = setUp();
+  const refused = t.rejects(
+    Promise.resolve(authorizer.authorize(attributes(['team']))).catch((error: unknown) => {
+      t.match(statusOf(error), { code: 429, details: { retryAfterSeconds: 1 } });
+      throw error;
+    }),
+  );
+  await clock.advance(3000);
+  await refused;
+});

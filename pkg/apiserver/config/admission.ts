@@ -1,0 +1,135 @@
+/**
+ * The file that configures admission plugins (`AdmissionConfiguration` of version v1). What a plugin is to know is in the
+ * file itself, or in another one beside it:
+ *
+ * ```yaml
+ * apiVersion: apiserver.config.orch.io/v1
+ * kind: AdmissionConfiguration
+ * plugins:
+ *   - name: ResourceQuota
+ *     configuration:
+ *       apiVersion: apiserver.config.orch.io/v1
+ *       kind: ResourceQuotaConfiguration
+ *       limitedResources:
+ *         - resource: persistentvolumeclaims
+ *           matchContains: [.storageclass.storage.orch.io/requests.storage]
+ *         - resource: pods
+ *           matchScopes: [{ scopeName: PriorityClass, operator: In, values: [cluster-services] }]
+ * ```
+ */
+import { dirname, resolve } from 'node:path';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { LimitedResource } from '#apiserver/admission/limited-resources.js';
+import { readOptionalFile, readOptionFile } from '#apiserver/config/files.js';
+import type { ApiServerValues } from '#apiserver/options/options.js';
+import { decodeFields, type FieldTable, isPlain, type Plain, parseConfigText } from '#daemon/options/config-decode.js';
+import { OptionsError } from '#daemon/options/errors.js';
+
+const option = 'admission-control-config-file';
+
+export interface AdmissionConfig {
+  /** What may be used only where a quota covers it. */
+  readonly limitedByQuota: readonly LimitedResource[];
+  /** Plugins that the file configures, and that take no configuration. */
+  readonly unconfigurable: readonly string[];
+}
+
+const fileFields: FieldTable = {
+  apiVersion: 'string',
+  kind: 'string',
+  plugins: { listOf: { fields: { name: 'string', path: 'string', configuration: 'any' }, required: ['name'] } },
+};
+
+const quotaFields: FieldTable = {
+  apiVersion: 'string',
+  kind: 'string',
+  limitedResources: {
+    listOf: {
+      fields: {
+        apiGroup: 'string',
+        resource: 'string',
+        matchContains: { listOf: 'string' },
+        matchScopes: {
+          listOf: { fields: { scopeName: 'string', operator: 'string', values: { listOf: 'string' } } },
+        },
+      },
+    },
+  },
+};
+
+interface PluginEntry {
+  readonly name: string;
+  readonly path?: string;
+  readonly configuration?: unknown;
+}
+
+/** Nothing is configured without the option. Throws OptionsError. */
+export async function readAdmissionConfig(values: ApiServerValues, dialect: Dialect): Promise<AdmissionConfig> {
+  const path = values[option];
+  const text = await readOptionalFile(option, path);
+  if (path === undefined || text === undefined) return { limitedByQuota: [], unconfigurable: [] };
+  const file = decoded(path, parseConfigText, text, { fields: fileFields, kind: 'AdmissionConfiguration', dialect });
+  const plugins = (file['plugins'] ?? []) as readonly PluginEntry[];
+  const limitedByQuota: LimitedResource[] = [];
+  for (const plugin of plugins.filter(({ name }) => name === 'ResourceQuota')) {
+    const own = await ownConfiguration(plugin, path);
+    if (own === undefined) continue;
+    const as = { fields: quotaFields, kind: 'ResourceQuotaConfiguration', dialect };
+    limitedByQuota.push(...limitedOf(decoded(own.path, plain, own.configuration, as), own.path));
+  }
+  const unconfigurable = plugins.map(({ name }) => name).filter((name) => name !== 'ResourceQuota');
+  return { limitedByQuota, unconfigurable };
+}
+
+/** What the plugin is to know, and the file that says it; paths are meant from the configuration's own folder. */
+async function ownConfiguration(
+  { path, configuration }: PluginEntry,
+  file: string,
+): Promise<{ readonly path: string; readonly configuration: unknown } | undefined> {
+  if (path === undefined || path === '') return configuration === undefined ? undefined : { path: file, configuration };
+  const own = resolve(dirname(file), path);
+  return { path: own, configuration: parseConfigText(await readOptionFile(option, own)) };
+}
+
+interface Expected {
+  readonly fields: FieldTable;
+  readonly kind: string;
+  readonly dialect: Dialect;
+}
+
+function decoded<T>(path: string, read: (given: T) => Plain, given: T, { fields, kind, dialect }: Expected): Plain {
+  const errors: string[] = [];
+  const value = read(given);
+  const result = decodeFields(fields, value, errors);
+  const version = dialect.apiServerConfigVersion;
+  if (value['apiVersion'] !== version || value['kind'] !== kind) {
+    errors.unshift(`got unexpected config type: apiVersion must be "${version}" and kind "${kind}"`);
+  }
+  failFor(path, errors);
+  return result;
+}
+
+function plain(value: unknown): Plain {
+  if (!isPlain(value)) throw new OptionsError(['must be an object']);
+  return value;
+}
+
+function limitedOf(config: Plain, path: string): LimitedResource[] {
+  const limited = (config['limitedResources'] ?? []) as readonly Partial<LimitedResource>[];
+  failFor(
+    path,
+    limited.flatMap(({ resource = '' }, i) =>
+      resource === '' ? [`limitedResources[${i}].resource: Required value`] : [],
+    ),
+  );
+  return limited.map(({ apiGroup = '', resource = '', matchContains = [], matchScopes = [] }) => ({
+    apiGroup,
+    resource,
+    matchContains,
+    matchScopes,
+  }));
+}
+
+function failFor(path: string, errors: readonly string[]): void {
+  if (errors.length > 0) throw new OptionsError(errors.map((error) => `--${option}: ${path}: ${error}`));
+}

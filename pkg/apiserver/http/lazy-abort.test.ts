@@ -1,0 +1,37 @@
+import t from 'tap';
+import { LazyAbort } from '#apiserver/http/lazy-abort.js';
+
+void t.test('who listens hears of it once, and not any more when he has left', (t) => {
+  const gone = new LazyAbort();
+  const heard: string[] = [];
+  const left = () => heard.push('left');
+  const listener = { handleEvent: () => heard.push('object') };
+  gone.addEventListener('abort', () => heard.push('function'));
+  gone.addEventListener('abort', left);
+  gone.addEventListener('abort', listener);
+  gone.addEventListener('abort', listener);
+  gone.removeEventListener('abort', left);
+  gone.removeEventListener('abort', left);
+  t.equal(gone.aborted, false);
+  gone.throwIfAborted();
+  const reason = new Error('gone');
+  gone.abort(reason);
+  gone.abort(new Error('again'));
+  t.same(heard, ['function', 'object']);
+  t.equal(gone.aborted, true);
+  t.equal(gone.reason, reason);
+  t.throws(() => gone.throwIfAborted(), reason);
+  t.end();
+});
+
+void t.test('its signal aborts with it, whenever it was made', (t) => {
+  const [early, late] = [new LazyAbort(), new LazyAbort()];
+  const { signal } = early;
+  const reason = new Error('gone');
+  early.abort(reason);
+  late.abort(reason);
+  t.equal(signal.aborted, true);
+  t.equal(signal.reason, reason);
+  t.equal(late.signal.reason, reason);
+  t.end();
+});

@@ -1,0 +1,58 @@
+/**
+ * All options of the API server: those of release 1.24, with the product's part of their names replaced. A command
+ * line may use the dialect's own names as well (`--kubelet-timeout`).
+ */
+import type { Dialect } from '#apimachinery/dialect.js';
+import { auditOptions } from '#apiserver/options/audit.js';
+import { authenticationOptions } from '#apiserver/options/authentication.js';
+import { authorizationOptions } from '#apiserver/options/authorization.js';
+import { deprecatedOptions } from '#apiserver/options/deprecated.js';
+import { etcdOptions } from '#apiserver/options/etcd.js';
+import { genericServerOptions } from '#apiserver/options/generic.js';
+import { networkOptions } from '#apiserver/options/network.js';
+import { withDialectNames } from '#daemon/options/dialect-names.js';
+import { debuggingOptions } from '#daemon/options/groups/debugging.js';
+import { featureGateOptions } from '#daemon/options/groups/feature-gates.js';
+import { genericOptions } from '#daemon/options/groups/generic.js';
+import { legacyLoggingOptions } from '#daemon/options/groups/legacy-logging.js';
+import { loggingOptions } from '#daemon/options/groups/logging.js';
+import { metricsOptions } from '#daemon/options/groups/metrics.js';
+import { servingOptions } from '#daemon/options/groups/serving.js';
+import type { OptionTable, OptionValues } from '#daemon/options/option.js';
+
+export function apiServerOptions(dialect: Dialect) {
+  const table = {
+    ...genericOptions,
+    ...servingOptions({ securePort: 6443 }),
+    'http2-max-streams-per-connection': {
+      type: 'int',
+      section: 'Secure serving',
+      meaning: 'Streams that one HTTP/2 connection may have open; 0 means 250.',
+    },
+    'cert-dir': {
+      type: 'string',
+      default: `/var/run/${dialect.product}`,
+      section: 'Secure serving',
+      meaning: 'Directory of the TLS certificates; ignored when --tls-cert-file and --tls-private-key-file are given.',
+    },
+    ...genericServerOptions,
+    ...etcdOptions,
+    ...authenticationOptions,
+    ...authorizationOptions,
+    ...networkOptions,
+    'api-service-node-port': {
+      ...networkOptions['api-service-node-port'],
+      aliases: [`${dialect.product}-service-node-port`],
+    },
+    ...auditOptions(dialect),
+    ...deprecatedOptions,
+    ...debuggingOptions,
+    ...featureGateOptions,
+    ...loggingOptions,
+    ...legacyLoggingOptions,
+    ...metricsOptions,
+  } as const satisfies OptionTable;
+  return withDialectNames(table, dialect);
+}
+
+export type ApiServerValues = OptionValues<ReturnType<typeof apiServerOptions>>;

@@ -1,0 +1,239 @@
+/** Starts and stops a containerd of one's own: its files, socket and network belong to one data directory. */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdir, open, readFile, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { type Clock, realClock } from '#apimachinery/clock.js';
+import { cniConfig, containerdConfig } from '#containerd/config.js';
+import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
+import { findCNIPlugins, findProgram, oomScoreAdjRestricted } from '#nodeagent/node/prerequisites.js';
+import { writeFileAtomic } from '#pki/file-store.js';
+
+export interface ContainerdOptions {
+  /** Absolute; made if missing. Several containerds need several directories, bridges and subnets. */
+  readonly dir: string;
+  /** Pod CIDR of this node. */
+  readonly podCIDR: string;
+  /** At most 15 characters; default derived from `dir`. */
+  readonly bridge?: string;
+  /** Reference of the pause image, loaded separately. */
+  readonly sandboxImage: string;
+  /** Survives the starting process. */
+  readonly detached?: boolean;
+  readonly clock?: Clock;
+  readonly signal?: AbortSignal;
+  /** Default 30 s. */
+  readonly startTimeoutMs?: number;
+}
+
+const defaultStartTimeoutMs = 30_000;
+
+export interface Containerd {
+  /** What `--container-runtime-endpoint` takes. */
+  readonly endpoint: string;
+  readonly socket: string;
+  readonly pid: number;
+  readonly bridge: string;
+  /** Ends containerd; what runs in it goes on until the sandboxes are stopped. Resolves when the process is gone. */
+  stop(): Promise<void>;
+}
+
+export interface ContainerdPaths {
+  readonly socket: string;
+  readonly stateDir: string;
+  readonly pidFile: string;
+  readonly logFile: string;
+  readonly bridge: string;
+}
+
+/** Where the parts of the containerd of a data directory are; also for one that was started by another process. */
+export function containerdPaths(dir: string, bridge?: string): ContainerdPaths {
+  const digest = createHash('sha256').update(dir).digest('hex').slice(0, 8);
+  // Addresses of unix sockets are limited to 107 bytes, and the shims' lie deep below the state directory.
+  const stateDir = dir.length <= 40 ? join(dir, 'state') : `/run/containerd-${digest}`;
+  return {
+    socket: dir.length <= 80 ? join(dir, 'containerd.sock') : join(stateDir, 'containerd.sock'),
+    stateDir,
+    pidFile: join(dir, 'containerd.pid'),
+    logFile: join(dir, 'containerd.log'),
+    bridge: bridge ?? `cni${digest}`,
+  };
+}
+
+/** True while the process exists (a zombie does not count). */
+async function processAlive(pid: number): Promise<boolean> {
+  try {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+    return !/^\d+ \(.*\) [ZX] /s.test(stat);
+  } catch {
+    return false;
+  }
+}
+
+async function isContainerd(pid: number, dir: string): Promise<boolean> {
+  try {
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8');
+    return command.includes(join(dir, 'config.toml')) && (await processAlive(pid));
+  } catch {
+    return false;
+  }
+}
+
+/** Pid of the containerd that runs on this directory, undefined when none does. */
+export async function runningContainerd(dir: string): Promise<number | undefined> {
+  let text: string;
+  try {
+    text = await readFile(containerdPaths(dir).pidFile, 'utf8');
+  } catch {
+    return undefined;
+  }
+  const pid = Number(text.trim());
+  return Number.isInteger(pid) && pid > 1 && (await isContainerd(pid, dir)) ? pid : undefined;
+}
+
+function socketAnswers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
+
+async function writeConfiguration(options: ContainerdOptions, paths: ContainerdPaths): Promise<void> {
+  const cniBinDir = await findCNIPlugins();
+  if (cniBinDir === undefined) throw new Error('no CNI plugins found; the package is containernetworking-plugins');
+  const { dir } = options;
+  for (const path of [dir, join(dir, 'root'), join(dir, 'cni'), paths.stateDir]) {
+    await mkdir(path, { recursive: true, mode: 0o711 });
+  }
+  const config = containerdConfig({
+    dir,
+    socket: paths.socket,
+    stateDir: paths.stateDir,
+    sandboxImage: options.sandboxImage,
+    cniBinDir,
+    restrictOOMScoreAdj: await oomScoreAdjRestricted(),
+    systemdCgroup: false,
+  });
+  await writeFileAtomic(join(dir, 'config.toml'), config, 0o644);
+  const network = cniConfig({
+    name: paths.bridge,
+    bridge: paths.bridge,
+    subnet: options.podCIDR,
+    ipamDir: join(dir, 'ipam'),
+  });
+  await writeFileAtomic(join(dir, 'cni', '10-bridge.conflist'), network, 0o644);
+}
+
+/** Starts the process and keeps its pid; its output goes to a file, so that it can outlive the starter. */
+async function launch(options: Pick<ContainerdOptions, 'dir' | 'detached'>, paths: ContainerdPaths): Promise<number> {
+  const program = await findProgram('containerd');
+  if (program === undefined) throw new Error('containerd is not installed');
+  const log = await open(paths.logFile, 'a');
+  try {
+    const child = spawn(program, ['--config', join(options.dir, 'config.toml')], {
+      detached: options.detached ?? false,
+      stdio: ['ignore', log.fd, log.fd],
+      env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', () => resolve());
+      child.once('error', reject);
+    });
+    child.unref();
+    if (child.pid === undefined) throw new Error('containerd did not start');
+    try {
+      await writeFileAtomic(paths.pidFile, `${child.pid}\n`, 0o644);
+    } catch (error) {
+      // Nobody would find it again.
+      child.kill('SIGKILL');
+      throw error;
+    }
+    return child.pid;
+  } finally {
+    await log.close();
+  }
+}
+
+/**
+ * Starts containerd on `dir`, or takes the one that runs there already, and resolves when its CRI answers.
+ * Rejects with the end of its log when it does not come up in time.
+ */
+export async function startContainerd(options: ContainerdOptions): Promise<Containerd> {
+  const clock = options.clock ?? realClock;
+  const paths = containerdPaths(options.dir, options.bridge);
+  let pid = await runningContainerd(options.dir);
+  if (pid === undefined) {
+    await writeConfiguration(options, paths);
+    await rm(paths.socket, { force: true });
+    pid = await launch(options, paths);
+  }
+  const deadline = clock.monotonic() + (options.startTimeoutMs ?? defaultStartTimeoutMs);
+  const found = pid;
+  const stop = () => stopContainerd(options.dir, clock);
+  try {
+    await waitUntilReady(paths, found, { clock, deadline, signal: options.signal });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { endpoint: `unix://${paths.socket}`, socket: paths.socket, pid: found, bridge: paths.bridge, stop };
+}
+
+/**
+ * Starts a containerd that ran on `dir` before once more, as it was configured; for taking down what it left behind.
+ * Takes the one that runs there already. Rejects as `startContainerd` does.
+ */
+export async function resumeContainerd(dir: string, clock: Clock = realClock): Promise<void> {
+  if ((await runningContainerd(dir)) !== undefined) return;
+  const paths = containerdPaths(dir);
+  await rm(paths.socket, { force: true });
+  const pid = await launch({ dir, detached: true }, paths);
+  await waitUntilReady(paths, pid, { clock, deadline: clock.monotonic() + defaultStartTimeoutMs, signal: undefined });
+}
+
+async function waitUntilReady(
+  paths: ContainerdPaths,
+  pid: number,
+  wait: { clock: Clock; deadline: number; signal: AbortSignal | undefined },
+): Promise<void> {
+  for (;;) {
+    wait.signal?.throwIfAborted();
+    if ((await socketAnswers(paths.socket)) && (await criAnswers(paths.socket, wait.clock))) return;
+    if (!(await processAlive(pid)) || wait.clock.monotonic() > wait.deadline) {
+      const log = await readFile(paths.logFile, 'utf8').catch(() => '');
+      throw new Error(`containerd did not become ready: ${log.trim().split('\n').slice(-5).join('\n')}`);
+    }
+    await wait.clock.sleep(50, wait.signal);
+  }
+}
+
+async function criAnswers(socket: string, clock: Clock): Promise<boolean> {
+  const cri = new GrpcCRI({ endpoint: socket, clock, timeoutMs: 5000 });
+  try {
+    // The network is ready once the CNI configuration has been read.
+    return (await cri.status()).every((condition) => condition.status);
+  } catch {
+    return false;
+  } finally {
+    await cri.close();
+  }
+}
+
+/** Ends the containerd of a data directory: SIGTERM, after ten seconds SIGKILL. Nothing to do is no error. */
+export async function stopContainerd(dir: string, clock: Clock = realClock): Promise<void> {
+  const pid = await runningContainerd(dir);
+  if (pid !== undefined) {
+    process.kill(pid, 'SIGTERM');
+    const deadline = clock.monotonic() + 10_000;
+    while (await isContainerd(pid, dir)) {
+      if (clock.monotonic() > deadline) process.kill(pid, 'SIGKILL');
+      await clock.sleep(20);
+    }
+  }
+  await rm(containerdPaths(dir).pidFile, { force: true });
+}

@@ -1,0 +1,111 @@
+/** One leader election of a daemon: its lock, and the connection whose writes belong to its terms. */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Registry } from 'prom-client';
+import type { ObjectReference } from '#api/core/v1/types.gen.js';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { EventRecorder } from '#client/events/recorder.js';
+import { createLock } from '#client/leaderelection/create-lock.js';
+import { LeaderElector } from '#client/leaderelection/leader-elector.js';
+import type { LeaderLock } from '#client/leaderelection/lock.js';
+import type { Connection } from '#client/rest/connection.js';
+import type { Leadership } from '#control-loop/leader-loop.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { OptionsError } from '#daemon/options/errors.js';
+import type { LeaderElectionValues } from '#daemon/options/groups/leader-election.js';
+
+export interface LockChoice {
+  /** As `--leader-elect-resource-lock` has it. */
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A lock that is no object of the API. */
+export interface OwnLock extends LeaderLock {
+  close(): void;
+}
+
+/** Opens the lock of kind `etcdleases`; given by programs that can reach etcd. */
+export type OpenEtcdLock = (where: { readonly namespace: string; readonly name: string }) => Promise<OwnLock>;
+
+export interface ElectionOptions {
+  readonly lock: LockChoice;
+  readonly values: LeaderElectionValues;
+  /** To the API server, for the lock and for the work. */
+  readonly connection: Connection;
+  readonly openEtcdLock: OpenEtcdLock | undefined;
+  /** Tells of each term, with the lock's object. */
+  readonly recorder: EventRecorder;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  /** Returns [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics: Registry;
+}
+
+export interface Election {
+  readonly elector: LeaderElector;
+  readonly leadership: Leadership;
+  /** What its clients write lands only in this process's terms. */
+  readonly connection: Connection;
+  close(): void;
+}
+
+/** Not yet a candidate. Throws OptionsError when there is no way to such a lock. */
+export async function createElection(options: ElectionOptions): Promise<Election> {
+  const { values, connection, clock, random, log, metrics } = options;
+  const { lock, close } = await openLock(options);
+  const identity = `${hostname()}_${randomUUID()}`;
+  const object = objectOf(options);
+  const elector = new LeaderElector({
+    lock,
+    identity,
+    onTerm: (what) => {
+      if (object !== undefined) options.recorder.record(object, 'Normal', 'LeaderElection', `${identity} ${what}`);
+    },
+    leaseDurationMs: values['leader-elect-lease-duration'],
+    renewDeadlineMs: values['leader-elect-renew-deadline'],
+    retryPeriodMs: values['leader-elect-retry-period'],
+    clock,
+    random,
+    log,
+    metrics,
+    name: options.lock.name,
+  });
+  return {
+    elector,
+    leadership: { lead: (work, signal) => elector.run(work, signal) },
+    connection: connection.fenced(() => elector.fence()),
+    close,
+  };
+}
+
+/** What the events of release 1.24 are about; a lock in etcd has no object. */
+function objectOf({ lock, dialect }: ElectionOptions): ObjectReference | undefined {
+  const { namespace, name } = lock;
+  switch (lock.kind) {
+    case 'endpointsleases':
+      return { apiVersion: 'v1', kind: 'Endpoints', namespace, name };
+    case 'configmapsleases':
+      return { apiVersion: 'v1', kind: 'ConfigMap', namespace, name };
+    case 'etcdleases':
+      return undefined;
+    default:
+      return { apiVersion: dialect.apiVersion('coordination', 'v1'), kind: 'Lease', namespace, name };
+  }
+}
+
+async function openLock(options: ElectionOptions): Promise<{ readonly lock: LeaderLock; readonly close: () => void }> {
+  const { kind, ...where } = options.lock;
+  if (kind !== 'etcdleases') {
+    // A renewal must not wait behind the requests of a busy loop.
+    const client = options.connection.client('leader-election');
+    return { lock: createLock({ client, kind, ...where }), close: () => undefined };
+  }
+  if (options.openEtcdLock === undefined) throw new OptionsError(['this daemon takes no lock of kind etcdleases']);
+  const lock = await options.openEtcdLock(where);
+  return { lock, close: () => lock.close() };
+}

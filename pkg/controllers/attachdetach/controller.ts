@@ -1,0 +1,246 @@
+/** Has drivers attach the volumes of pods to their nodes, and detach them when the pods are gone. */
+import { nodes as nodeType } from '#api/core/v1/resources.gen.js';
+import type { AttachedVolume, Node, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
+import { volumeattachments } from '#api/storage/v1/resources.gen.js';
+import type { VolumeAttachment } from '#api/storage/v1/types.gen.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
+import { keyOf } from '#apimachinery/object-key.js';
+import type { Informer } from '#client/informer/informer.js';
+import { done, type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
+import { registerVolumeCounts } from '#controllers/attachdetach/metrics.js';
+import { VolumeUsers } from '#controllers/attachdetach/observe.js';
+import { multiAttachMessage, type NodePlan, planNode } from '#controllers/attachdetach/plan.js';
+import { type AttachableVolume, attachmentFor } from '#controllers/attachdetach/volumes.js';
+import type { Controller, ControllerContext } from '#controllers/framework/context.js';
+import { podsOfClaim, sharedInformer } from '#controllers/framework/informers.js';
+import { LatestObjects } from '#controllers/framework/latest.js';
+import { ReconcileLoop } from '#controllers/framework/loop.js';
+
+/** One node at a time: another one must see where a volume has just been attached. */
+const concurrency = 1;
+
+/** Indexes of attachments. */
+const byNode = 'attachmentsOfNode';
+const byVolume = 'attachmentsOfVolume';
+
+export interface AttachDetachOptions {
+  /** `--attach-detach-reconcile-sync-period`, in milliseconds; 0: nodes are looked at when something changes only. */
+  readonly syncPeriodMs: number;
+}
+
+export class AttachDetachController implements Controller {
+  readonly name = 'attachdetach';
+  readonly #context: ControllerContext;
+  readonly #syncPeriodMs: number;
+  readonly #users: VolumeUsers;
+  readonly #nodes: Informer<Node>;
+  readonly #cache: Informer<VolumeAttachment>;
+  readonly #attachments: LatestObjects<VolumeAttachment>;
+  readonly #loop: ReconcileLoop;
+  /** Since when (monotonic, ms) attachments are not needed, by name. */
+  readonly #unneededSince = new Map<string, number>();
+  /** Pods that were told that they wait, by node. */
+  readonly #told = new Map<string, ReadonlySet<string>>();
+
+  constructor(context: ControllerContext, { syncPeriodMs }: AttachDetachOptions) {
+    this.#context = context;
+    this.#syncPeriodMs = syncPeriodMs;
+    this.#users = new VolumeUsers(context);
+    this.#nodes = sharedInformer(context.informers, nodeType);
+    this.#cache = sharedInformer(context.informers, volumeattachments);
+    this.#cache.addIndexers({
+      [byNode]: ({ spec }) => [spec.nodeName],
+      [byVolume]: ({ spec }) => [spec.source.persistentVolumeName ?? ''],
+    });
+    this.#attachments = new LatestObjects(this.#cache, context.clock);
+    this.#loop = new ReconcileLoop(context, { name: this.name, concurrency, reconcile: (key) => this.#reconcile(key) });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const add = (node: string | undefined) => {
+      if (node !== undefined && node !== '') this.#loop.queue.add(node);
+    };
+    const ofPod = (pod: Pod) => {
+      if ((pod.spec.volumes?.length ?? 0) > 0) add(pod.spec.nodeName);
+    };
+    const ofClaim = (claim: PersistentVolumeClaim) => {
+      for (const pod of podsOfClaim(this.#users.pods, keyOf(claim))) add(pod.spec.nodeName);
+    };
+    const ofVolume = (name: string) => {
+      for (const pod of this.#users.podsOf(name)) add(pod.spec.nodeName);
+    };
+    const ofAttachment = ({ spec }: VolumeAttachment) => add(spec.nodeName);
+    const resync = { resyncMs: this.#syncPeriodMs };
+    const end = [
+      this.#users.pods.addHandler({ onAdd: ofPod, onUpdate: ofPod, onDelete: ofPod }),
+      this.#users.claims.addHandler({ onAdd: ofClaim, onUpdate: ofClaim }),
+      this.#users.volumes.addHandler({ onAdd: (volume) => ofVolume(volume.metadata.name ?? '') }),
+      this.#nodes.addHandler(
+        {
+          onAdd: (node) => add(node.metadata.name),
+          onUpdate: (node, old) => {
+            if (node === old || concerns(node, old)) add(node.metadata.name);
+          },
+          onDelete: (node) => add(node.metadata.name),
+        },
+        resync,
+      ),
+      this.#cache.addHandler({
+        onAdd: ofAttachment,
+        onUpdate: (attachment, old) => {
+          this.#tellProgress(attachment, old);
+          ofAttachment(attachment);
+        },
+        onDelete: (attachment) => {
+          this.#unneededSince.delete(keyOf(attachment));
+          ofAttachment(attachment);
+          // Whoever waits for it to be free.
+          ofVolume(attachment.spec.source.persistentVolumeName ?? '');
+        },
+      }),
+      registerVolumeCounts(this.#context, { users: this.#users, nodes: this.#nodes, attachments: this.#cache }),
+    ];
+    try {
+      await this.#loop.run(signal);
+    } finally {
+      for (const each of end) each();
+    }
+  }
+
+  async #reconcile(name: string): Promise<Outcome> {
+    const node = this.#nodes.get(name);
+    const { annotations } = this.#context.dialect;
+    // A node that attaches volumes by itself is left alone; one that is gone can only lose what it had.
+    if (node !== undefined && node.metadata.annotations?.[annotations.controllerAttachDetach] !== 'true') return done;
+    const plan = this.#plan(name, node);
+    this.#tell(name, plan.blocked);
+    if (node !== undefined) await Promise.all(plan.attach.map((volume) => this.#attach(volume, name)));
+    // The node must know first, lest it mounts what is about to go.
+    if (plan.report !== undefined && node !== undefined) await this.#report(name, plan.report);
+    for (const attachment of plan.detach) await this.#detach(attachment, plan.forced.includes(attachment));
+    return plan.requeueAfterMs === undefined ? done : requeueAfter(plan.requeueAfterMs);
+  }
+
+  #plan(name: string, node: Node | undefined): NodePlan {
+    const { clock } = this.#context;
+    const attachments = this.#attachments.byIndex(byNode, name).filter(({ spec }) => spec.nodeName === name);
+    const now = clock.monotonic();
+    const plan = planNode({
+      wanted: this.#users.wantedBy(name),
+      attachments,
+      uniqueNameOf: (attachment) => this.#uniqueNameOf(attachment),
+      elsewhere: (volume) =>
+        this.#attachments
+          .byIndex(byVolume, volume.name)
+          .filter(({ spec }) => spec.source.persistentVolumeName === volume.name && spec.nodeName !== name)
+          .map(({ spec }) => spec.nodeName),
+      inUse: new Set(node?.status?.volumesInUse ?? []),
+      reported: node?.status?.volumesAttached ?? [],
+      unneededForMs: (attachment) => now - (this.#unneededSince.get(keyOf(attachment)) ?? now),
+    });
+    const unneeded = new Set(plan.unneeded);
+    for (const attachment of attachments) {
+      const key = keyOf(attachment);
+      if (!unneeded.has(attachment)) this.#unneededSince.delete(key);
+      else if (!this.#unneededSince.has(key)) this.#unneededSince.set(key, now);
+    }
+    return plan;
+  }
+
+  /** Attachments of volumes that are gone, or that stand within pods, are somebody else's. */
+  #uniqueNameOf({ metadata, spec }: VolumeAttachment): string | undefined {
+    const volume = this.#users.volumes.get(spec.source.persistentVolumeName ?? '');
+    const found = volume && this.#users.attachable(volume);
+    if (found === undefined) return undefined;
+    return attachmentFor(found, spec.nodeName).metadata.name === metadata.name ? found.uniqueName : undefined;
+  }
+
+  async #attach(volume: AttachableVolume, node: string): Promise<void> {
+    try {
+      const client = this.#context.client.resource(volumeattachments);
+      this.#attachments.wrote(await client.create(attachmentFor(volume, node)));
+    } catch (error) {
+      // The cache has not seen it yet.
+      if (!isAlreadyExists(error)) throw error;
+    }
+  }
+
+  async #detach(attachment: VolumeAttachment, forced: boolean): Promise<void> {
+    const { client, metrics, log } = this.#context;
+    const { name = '', uid = '' } = attachment.metadata;
+    if (forced) {
+      log.warn(
+        { node: attachment.spec.nodeName, attachment: name },
+        'The node still uses the volume: detaching it by force',
+      );
+      metrics.count(
+        'attachdetach_controller_forced_detaches',
+        'Number of times the A/D Controller performed a forced detach',
+      );
+    }
+    try {
+      await client.resource(volumeattachments).delete(name, { preconditions: { uid } });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    this.#loop.written.deleted(attachment.spec.nodeName, this.#cache, attachment);
+  }
+
+  async #report(name: string, volumesAttached: readonly AttachedVolume[]): Promise<void> {
+    const patch = { status: { volumesAttached: volumesAttached.length === 0 ? null : volumesAttached } };
+    const written = await this.#context.client
+      .resource(nodeType)
+      .patch(name, patch, { type: 'merge', subresource: 'status' });
+    this.#loop.written.wrote(name, this.#nodes, written);
+  }
+
+  /** Each pod is told once why it waits. */
+  #tell(node: string, blocked: readonly AttachableVolume[]): void {
+    const before = this.#told.get(node);
+    const told = new Set<string>();
+    const fail = (pod: Pod, volume: string, message: string) => {
+      const key = `${pod.metadata.uid} ${volume}`;
+      told.add(key);
+      if (before?.has(key) !== true) this.#context.events.record(pod, 'Warning', 'FailedAttachVolume', message);
+    };
+    for (const { name } of blocked) {
+      const pods = this.#users.podsOf(name);
+      const others = pods
+        .filter(({ spec }) => (spec.nodeName ?? '') !== '' && spec.nodeName !== node)
+        .map(({ metadata }) => ({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' }));
+      for (const pod of pods) {
+        if (pod.spec.nodeName === node) fail(pod, name, multiAttachMessage(name, pod.metadata.namespace ?? '', others));
+      }
+    }
+    for (const { pod, volume } of this.#users.unattachableOn(node)) {
+      fail(pod, volume, `AttachVolume.Attach failed for volume "${volume}" : no volume plugin matched`);
+    }
+    if (told.size === 0) this.#told.delete(node);
+    else this.#told.set(node, told);
+  }
+
+  /** What drivers say is told to the pods that wait. */
+  #tellProgress({ spec, status }: VolumeAttachment, old: VolumeAttachment): void {
+    const name = spec.source.persistentVolumeName ?? '';
+    const waiting = () => this.#users.podsOf(name).filter((pod) => pod.spec.nodeName === spec.nodeName);
+    const { events } = this.#context;
+    if (status?.attached === true && old.status?.attached !== true) {
+      const message = `AttachVolume.Attach succeeded for volume "${name}" `;
+      for (const pod of waiting()) events.record(pod, 'Normal', 'SuccessfulAttachVolume', message);
+    }
+    const error = status?.attachError;
+    if (error === undefined || semanticEqual(error, old.status?.attachError)) return;
+    const message = `AttachVolume.Attach failed for volume "${name}" : ${error.message ?? ''}`;
+    for (const pod of waiting()) events.record(pod, 'Warning', 'FailedAttachVolume', message);
+  }
+}
+
+/** Most changes of a node are heartbeats. */
+function concerns(node: Node, old: Node): boolean {
+  return (
+    !semanticEqual(node.metadata.annotations, old.metadata.annotations) ||
+    !semanticEqual(node.status?.volumesInUse, old.status?.volumesInUse) ||
+    !semanticEqual(node.status?.volumesAttached, old.status?.volumesAttached)
+  );
+}

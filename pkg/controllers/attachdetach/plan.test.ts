@@ -1,0 +1,130 @@
+import t from 'tap';
+import type { AttachedVolume, PersistentVolume } from '#api/core/v1/types.gen.js';
+import type { VolumeAttachment } from '#api/storage/v1/types.gen.js';
+import { kubernetesDialect } from '#apimachinery/dialect.js';
+import { forceDetachMs, multiAttachMessage, planNode } from '#controllers/attachdetach/plan.js';
+import { type AttachableVolume, attachable, attachmentFor } from '#controllers/attachdetach/volumes.js';
+
+const disk: AttachableVolume = { name: 'disk', driver: 'd', handle: 'h', uniqueName: 'x/csi/d^h', exclusive: true };
+const attachment = (attached: boolean, metadata: VolumeAttachment['metadata'] = {}): VolumeAttachment => ({
+  metadata: { name: 'a', ...metadata },
+  spec: { attacher: 'd', nodeName: 'n1', source: { persistentVolumeName: 'disk' } },
+  status: { attached },
+});
+const going = { deletionTimestamp: '2022-05-03T00:00:00Z' };
+const reported: AttachedVolume[] = [{ name: disk.uniqueName, devicePath: '' }];
+
+interface Row {
+  readonly name: string;
+  readonly wanted?: boolean;
+  readonly exclusive?: boolean;
+  readonly there?: VolumeAttachment;
+  readonly elsewhere?: string[];
+  readonly used?: boolean;
+  readonly reported?: AttachedVolume[];
+  readonly unneededForMs?: number;
+  /** What is done, in one word each. */
+  readonly want: string[];
+}
+
+const rows: Row[] = [
+  { name: 'nothing', want: [] },
+  { name: 'wanted', wanted: true, want: ['attach'] },
+  { name: 'wanted, attached elsewhere', wanted: true, elsewhere: ['n2'], want: ['blocked'] },
+  { name: 'wanted, attached elsewhere, for many', wanted: true, exclusive: false, elsewhere: ['n2'], want: ['attach'] },
+  { name: 'being attached', wanted: true, there: attachment(false), want: [] },
+  { name: 'attached', wanted: true, there: attachment(true), want: ['report 1'] },
+  { name: 'attached and told', wanted: true, there: attachment(true), reported, want: [] },
+  { name: 'told and not attached', wanted: true, there: attachment(false), reported, want: ['report 0'] },
+  { name: 'no longer wanted', there: attachment(true), reported, want: ['detach', 'report 0'] },
+  { name: 'no longer wanted, in use', there: attachment(true), reported, used: true, want: ['again 360000'] },
+  {
+    name: 'no longer wanted, in use for long',
+    there: attachment(true),
+    reported,
+    used: true,
+    unneededForMs: forceDetachMs,
+    want: ['detach', 'forced', 'report 0'],
+  },
+  { name: 'wanted again, being detached', wanted: true, there: attachment(true, going), reported, want: ['report 0'] },
+  { name: 'being detached', there: attachment(true, going), want: [] },
+];
+
+t.test('what is done about a node', (t) => {
+  for (const row of rows) {
+    const plan = planNode({
+      wanted: row.wanted ? [{ ...disk, exclusive: row.exclusive ?? true }] : [],
+      attachments: row.there === undefined ? [] : [row.there],
+      uniqueNameOf: () => disk.uniqueName,
+      elsewhere: () => row.elsewhere ?? [],
+      inUse: new Set(row.used ? [disk.uniqueName] : []),
+      reported: row.reported ?? [],
+      unneededForMs: () => row.unneededForMs ?? 0,
+    });
+    const done = [
+      ...plan.attach.map(() => 'attach'),
+      ...plan.blocked.map(() => 'blocked'),
+      ...plan.detach.map(() => 'detach'),
+      ...plan.forced.map(() => 'forced'),
+      ...(plan.report === undefined ? [] : [`report ${plan.report.length}`]),
+      ...(plan.requeueAfterMs === undefined ? [] : [`again ${plan.requeueAfterMs}`]),
+    ];
+    t.same(done, row.want, row.name);
+  }
+  const foreign = planNode({
+    wanted: [],
+    attachments: [attachment(true)],
+    uniqueNameOf: () => undefined,
+    elsewhere: () => [],
+    inUse: new Set(),
+    reported: [],
+    unneededForMs: () => 0,
+  });
+  t.same([foreign.detach, foreign.report], [[], undefined], "somebody else's attachment is left");
+  t.end();
+});
+
+t.test('what volumes are called', (t) => {
+  const volume = (spec: PersistentVolume['spec']): PersistentVolume => ({ metadata: { name: 'v' }, spec });
+  const csi = { driver: 'disk.example.com', volumeHandle: 'vol-1' };
+  const found = attachable(volume({ csi, accessModes: ['ReadWriteOnce'] }), kubernetesDialect);
+  t.same(found, {
+    name: 'v',
+    driver: 'disk.example.com',
+    handle: 'vol-1',
+    uniqueName: 'kubernetes.io/csi/disk.example.com^vol-1',
+    exclusive: true,
+  });
+  t.equal(attachable(volume({ hostPath: { path: '/' } }), kubernetesDialect), undefined);
+  const modes: [string[], boolean][] = [
+    [[], false],
+    [['ReadWriteOncePod'], true],
+    [['ReadWriteOnce', 'ReadOnlyMany'], false],
+    [['ReadWriteMany'], false],
+  ];
+  for (const [accessModes, exclusive] of modes) {
+    t.equal(attachable(volume({ csi, accessModes }), kubernetesDialect)?.exclusive, exclusive, accessModes.join());
+  }
+  if (found === undefined) throw new TypeError('not attachable');
+  // sha256 of vol-1disk.example.comn1
+  t.match(attachmentFor(found, 'n1').metadata.name, /^csi-[0-9a-f]{64}$/);
+  t.not(attachmentFor(found, 'n1').metadata.name, attachmentFor(found, 'n2').metadata.name);
+  t.end();
+});
+
+t.test('who has the volume', (t) => {
+  const start = 'Multi-Attach error for volume "v" Volume is already';
+  const near = (name: string) => ({ namespace: 'a', name });
+  const far = { namespace: 'b', name: 'z' };
+  t.equal(
+    multiAttachMessage('v', 'a', []),
+    `${start} exclusively attached to one node and can't be attached to another`,
+  );
+  t.equal(multiAttachMessage('v', 'a', [near('p'), near('q')]), `${start} used by pod(s) p, q`);
+  t.equal(multiAttachMessage('v', 'a', [far]), `${start} used by 1 pod(s) in different namespaces`);
+  t.equal(
+    multiAttachMessage('v', 'a', [near('p'), far]),
+    `${start} used by pod(s) p and 1 pod(s) in different namespaces`,
+  );
+  t.end();
+});

@@ -1,0 +1,73 @@
+/**
+ * The signatures by which those who have a bootstrap token know that what the cluster tells of itself is true: detached
+ * JSON Web Signatures (RFC 7515, appendix F), one for each token. Pure.
+ */
+import { createHmac } from 'node:crypto';
+import { bootstrapTokenExpiryMs, bootstrapTokenIdOf, bootstrapTokenText } from '#api/core/v1/secret/bootstrap-token.js';
+import type { ConfigMap, Secret } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+
+/** Name of the map that tells strangers about the cluster, in the public namespace. */
+export const clusterInfoName = 'cluster-info';
+
+/**
+ * The map with a signature for each token that may sign, and no others; undefined when it is right already, or says
+ * nothing that could be signed.
+ */
+export function signedInfo(
+  dialect: Dialect,
+  info: ConfigMap,
+  tokens: readonly Secret[],
+  nowMs: number,
+): ConfigMap | undefined {
+  const { data = {} } = info;
+  const configKey = `${dialect.shortName}config`;
+  const content = data[configKey];
+  if (content === undefined) return undefined;
+  const prefix = `jws-${configKey}-`;
+  const others = Object.entries(data).filter(([key]) => !key.startsWith(prefix));
+  const signatures = tokens.flatMap((secret): [string, string][] => {
+    const token = signingToken(secret, nowMs);
+    return token === undefined ? [] : [[`${prefix}${token.id}`, detachedSignature(content, token)]];
+  });
+  const wanted = Object.fromEntries([...others, ...signatures]);
+  const keys = Object.keys(wanted);
+  const same = keys.length === Object.keys(data).length && keys.every((key) => wanted[key] === data[key]);
+  return same ? undefined : { ...info, data: wanted };
+}
+
+/** After how many milliseconds the first of the tokens that sign now does so no more; undefined when none ends. */
+export function nextExpiryMs(tokens: readonly Secret[], nowMs: number): number | undefined {
+  const ends = tokens.filter((secret) => signingToken(secret, nowMs) !== undefined).map(bootstrapTokenExpiryMs);
+  const first = Math.min(...ends);
+  return Number.isFinite(first) ? first - nowMs : undefined;
+}
+
+interface Token {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** Undefined when the secret is no token that signs. */
+function signingToken(secret: Secret, nowMs: number): Token | undefined {
+  const text = (key: string) => bootstrapTokenText(secret, key);
+  const token = { id: text('token-id'), secret: text('token-secret') };
+  if (token.id === '' || bootstrapTokenIdOf(secret.metadata.name ?? '') !== token.id || token.secret === '') {
+    return undefined;
+  }
+  if (bootstrapTokenExpiryMs(secret) <= nowMs || text('usage-bootstrap-signing') !== 'true') return undefined;
+  return token;
+}
+
+/** `header..signature`: what is signed stands elsewhere. */
+function detachedSignature(content: string, token: Token): string {
+  const header = base64url(JSON.stringify({ alg: 'HS256', kid: token.id }));
+  const signature = createHmac('sha256', token.secret)
+    .update(`${header}.${base64url(content)}`)
+    .digest('base64url');
+  return `${header}..${signature}`;
+}
+
+function base64url(text: string): string {
+  return Buffer.from(text).toString('base64url');
+}

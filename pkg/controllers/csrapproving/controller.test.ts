@@ -1,0 +1,113 @@
+import t, { type Test } from 'tap';
+import { subjectaccessreviews } from '#api/authorization/v1/resources.gen.js';
+import type { SubjectAccessReview } from '#api/authorization/v1/types.gen.js';
+import { certificatesigningrequests as requests } from '#api/certificates/v1/resources.gen.js';
+import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
+import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import {
+  condition,
+  nodeClientUsages,
+  nodeServingUsages,
+  nodeSubject,
+  type SigningRequestOptions,
+  signingRequest,
+} from '#controllers/certificates/testing/requests.js';
+import { CSRApprovingController } from '#controllers/csrapproving/controller.js';
+import { possibleApprovals } from '#controllers/csrapproving/plan.js';
+import { Harness } from '#controllers/framework/testing/harness.js';
+
+const own = { subject: nodeSubject, spec: { usages: nodeClientUsages, username: nodeSubject.commonName } };
+const bootstrapping = { subject: nodeSubject, spec: { usages: nodeClientUsages, username: 'system:bootstrap:abcdef' } };
+
+t.test('who could approve what', async (t) => {
+  const { apiServerClientNodeAgent: client, nodeAgentServing: serving } = kubernetesDialect.signers;
+  const rows: [name: string, signer: string, options: SigningRequestOptions, rights: string[]][] = [
+    ["a node's own", client, own, ['selfnodeclient', 'nodeclient']],
+    ['that of a node to be', client, bootstrapping, ['nodeclient']],
+    ['approved', client, { ...own, conditions: [condition('Approved')] }, []],
+    ['denied', client, { ...own, conditions: [condition('Denied')] }, []],
+    ['issued', client, { ...own, certificate: 'x' }, []],
+    ['no node', client, { ...own, subject: { commonName: 'system:node:n1', organizations: [] } }, []],
+    ['for serving', serving, { ...own, dns: ['n1'], spec: { ...own.spec, usages: nodeServingUsages } }, []],
+    ['another signer', kubernetesDialect.signers.apiServerClient, own, []],
+  ];
+  for (const [name, signer, options, rights] of rows) {
+    const approvals = possibleApprovals(kubernetesDialect, await signingRequest('a', signer, options));
+    t.same(
+      approvals.map(({ subresource }) => subresource),
+      rights,
+      name,
+    );
+  }
+  const messages = async (dialect: typeof orchDialect) => {
+    const request = await signingRequest('a', dialect.signers.apiServerClientNodeAgent, own);
+    return possibleApprovals(dialect, request).map(({ message }) => message);
+  };
+  t.same(await messages(kubernetesDialect), [
+    'Auto approving self kubelet client certificate after SubjectAccessReview.',
+    'Auto approving kubelet client certificate after SubjectAccessReview.',
+  ]);
+  t.match(await messages(orchDialect), [/self nodeagent client/, /Auto approving nodeagent client/]);
+});
+
+/** `rights`: subresources that whoever asks may create. */
+async function setUp(t: Test, options: SigningRequestOptions, rights: Set<string>) {
+  const harness = new Harness(t, [requests, subjectaccessreviews]);
+  const { api, dialect } = harness;
+  const asked: SubjectAccessReview['spec'][] = [];
+  api.intercept((call) => {
+    if (call.subresource === 'approval') {
+      const { status } = call.body as CertificateSigningRequest;
+      return api.change<CertificateSigningRequest>(requests, call.name ?? '', (request) => {
+        request.status = status ?? {};
+      });
+    }
+    if (call.resource !== 'subjectaccessreviews') return undefined;
+    const review = call.body as SubjectAccessReview;
+    asked.push(review.spec);
+    return { ...review, status: { allowed: rights.has(review.spec.resourceAttributes?.subresource ?? '') } };
+  });
+  api.seed(requests, await signingRequest('a', dialect.signers.apiServerClientNodeAgent, options));
+  await harness.start(new CSRApprovingController(harness.context));
+  const conditions = () => api.get<CertificateSigningRequest>(requests, 'a')?.status?.conditions;
+  return { harness, api, asked, conditions };
+}
+
+t.test('approved by the first right that there is', async (t) => {
+  const spec = { ...bootstrapping.spec, uid: 'u', groups: ['g'], extra: { a: ['b'] } };
+  const { api, asked, conditions } = await setUp(t, { ...bootstrapping, spec }, new Set(['nodeclient']));
+  t.match(conditions(), [
+    { type: 'Approved', status: 'True', reason: 'AutoApproved', message: /Auto approving nodeagent/ },
+  ]);
+  t.same(asked, [
+    {
+      user: 'system:bootstrap:abcdef',
+      uid: 'u',
+      groups: ['g'],
+      extra: { a: ['b'] },
+      resourceAttributes: {
+        group: 'certificates.orch.io',
+        resource: 'certificatesigningrequests',
+        verb: 'create',
+        subresource: 'nodeclient',
+      },
+    },
+  ]);
+  t.match(
+    api.calls.filter(({ verb }) => verb === 'update'),
+    [{ resource: 'certificatesigningrequests', subresource: 'approval' }],
+  );
+});
+
+t.test('a right that comes later counts', async (t) => {
+  const rights = new Set<string>();
+  const { harness, asked, conditions } = await setUp(t, own, rights);
+  t.equal(conditions(), undefined);
+  t.same(
+    asked.map((spec) => spec.resourceAttributes?.subresource),
+    ['selfnodeclient', 'nodeclient'],
+  );
+  rights.add('selfnodeclient');
+  await harness.advance(200);
+  t.match(conditions(), [{ message: /self nodeagent client/ }]);
+});

@@ -1,0 +1,226 @@
+import t from 'tap';
+import type { DaemonSet, DaemonSetSpec } from '#api/apps/v1/types.gen.js';
+import type { Node, Pod, Taint } from '#api/core/v1/types.gen.js';
+import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { excessRevisions, isNewStatus, planDaemonSet } from '#controllers/daemonset/plan.js';
+import { revisionData } from '#controllers/history/revisions.js';
+
+const now = Date.parse('2022-05-03T12:00:00Z');
+
+function set(spec: Partial<DaemonSetSpec> = {}): DaemonSet {
+  return {
+    metadata: { name: 'd', namespace: 'n', uid: 'set', generation: 4 },
+    spec: {
+      template: { spec: { containers: [] } },
+      updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
+      ...spec,
+    },
+  };
+}
+
+/** `a`, or `a tainted` with a taint that no daemon tolerates, or `a evicting`. */
+function node(text: string): Node {
+  const [name = '', state] = text.split(' ');
+  const effects: Readonly<Record<string, string>> = { tainted: 'NoSchedule', evicting: 'NoExecute' };
+  const taints: Taint[] = state === undefined ? [] : [{ key: 'k', effect: effects[state] ?? '' }];
+  return { metadata: { name, labels: { name } }, spec: { taints } };
+}
+
+/** `a new ready`: node, revision and state; `3@a …` is older than `4@a …`; `?a` is meant for the node and not there yet. */
+function pod(text: string): Pod {
+  const [place = '', of = 'new', state = 'ready'] = text.split(' ');
+  const [, second = '0', waiting, name = ''] = /^(?:(\d)@)?(\?)?(.*)$/.exec(place) ?? [];
+  const ready = state === 'ready' || state === 'going' || state === 'fresh';
+  const lastTransitionTime = state === 'fresh' ? '2022-05-03T11:59:55Z' : '2022-05-03T10:00:00Z';
+  const nodeSelectorTerms = [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: [name] }] }];
+  return {
+    metadata: {
+      name: `d-${second}${name}`,
+      uid: text,
+      creationTimestamp: `2022-05-03T09:00:0${second}Z`,
+      labels: { 'controller-revision-hash': of },
+      ...(state === 'going' ? { deletionTimestamp: '2022-05-03T11:59:00Z' } : {}),
+    },
+    spec: {
+      containers: [],
+      ...(waiting === undefined ? { nodeName: name } : {}),
+      affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } },
+    },
+    status: ready
+      ? { phase: 'Running', conditions: [{ type: 'Ready', status: 'True', lastTransitionTime }] }
+      : { phase: { failed: 'Failed', ended: 'Succeeded' }[state] ?? 'Pending' },
+  };
+}
+
+const rolling = (maxUnavailable: number | string, maxSurge: number | string = 0): Partial<DaemonSetSpec> => ({
+  updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable, maxSurge } },
+});
+const onDelete: Partial<DaemonSetSpec> = { updateStrategy: { type: 'OnDelete' } };
+const abc = ['a', 'b', 'c'];
+const onlyA = { template: { spec: { containers: [], nodeSelector: { name: 'a' } } } };
+
+interface Row {
+  readonly name: string;
+  readonly spec?: Partial<DaemonSetSpec>;
+  readonly nodes?: readonly string[];
+  readonly pods: readonly string[];
+  readonly backoff?: boolean;
+  readonly noSurge?: boolean;
+  /** `+a` makes a pod, `-d-0a` deletes one. */
+  readonly does: readonly string[];
+}
+
+const rows: Row[] = [
+  { name: 'nothing there', pods: [], does: ['+a', '+b', '+c'] },
+  { name: 'one there', pods: ['b'], does: ['+a', '+c'] },
+  { name: 'one waits to be scheduled', pods: ['?a', 'b', 'c'], does: [] },
+  { name: 'one is going', pods: ['a new going', 'b', 'c'], does: [] },
+  { name: 'selected nodes only', spec: onlyA, pods: ['b'], does: ['+a', '-d-0b'] },
+  {
+    name: 'a named node only',
+    spec: { template: { spec: { containers: [], nodeName: 'b' } } },
+    pods: [],
+    does: ['+b'],
+  },
+  { name: 'a taint keeps new ones away', nodes: ['a tainted', 'b'], pods: [], does: ['+b'] },
+  { name: 'but lets old ones stay', nodes: ['a tainted', 'b'], pods: ['a', 'b'], does: [] },
+  { name: 'another drives them away', nodes: ['a evicting', 'b'], pods: ['a', 'b'], does: ['-d-0a'] },
+  { name: 'one too many', pods: ['2@a', '1@a', 'b', 'c'], does: ['-d-2a'] },
+  { name: 'a scheduled one counts before an older one', pods: ['1@?a', '2@a', 'b', 'c'], does: ['-d-1a'] },
+  { name: 'one that waits for a node that is gone', pods: ['a', 'b', 'c', '?x'], does: ['-d-0x'] },
+  { name: 'one that was on a node that is gone', pods: ['a', 'b', 'c', 'x'], does: [] },
+  { name: 'a failed one', pods: ['a new failed', 'b', 'c'], does: ['-d-0a'] },
+  { name: 'a failed one, again', pods: ['a new failed', 'b', 'c'], backoff: true, does: [] },
+  { name: 'a failed one beside another', pods: ['1@a new failed', '2@a', 'b', 'c'], does: ['-d-1a'] },
+  { name: 'one that ended', pods: ['a new ended', 'b', 'c'], backoff: true, does: ['-d-0a'] },
+  { name: 'out of date', pods: ['a old', 'b old', 'c old'], does: ['-d-0a'] },
+  { name: 'out of date, OnDelete', spec: onDelete, pods: ['a old', 'b old', 'c old'], does: [] },
+  { name: 'two may be unavailable', spec: rolling(2), pods: ['a old', 'b old', 'c old'], does: ['-d-0a', '-d-0b'] },
+  { name: 'a share is rounded up', spec: rolling('34%'), pods: ['a old', 'b old', 'c old'], does: ['-d-0a', '-d-0b'] },
+  { name: 'nothing allowed would stand still', spec: rolling(0), pods: ['a old', 'b old', 'c old'], does: ['-d-0a'] },
+  { name: 'one is unavailable already', pods: ['a new pending', 'b old', 'c old'], does: [] },
+  {
+    name: 'one is not available yet',
+    spec: { minReadySeconds: 30 },
+    pods: ['a new fresh', 'b old', 'c old'],
+    does: [],
+  },
+  { name: 'one is going for the update', pods: ['a old going', 'b old', 'c old'], does: [] },
+  { name: 'one is missing: first things first', pods: ['b old', 'c old'], does: ['+a'] },
+  {
+    name: 'old ones that do not work go at once',
+    pods: ['a new', 'b old pending', 'c old pending'],
+    does: ['-d-0b', '-d-0c'],
+  },
+  { name: 'and none that works with them', pods: ['a old', 'b old', 'c old pending'], does: ['-d-0c'] },
+  { name: 'surge makes new ones first', spec: rolling(0, 1), pods: ['a old', 'b old', 'c old'], does: ['+a'] },
+  {
+    name: 'surge behind its gate',
+    spec: rolling(0, 1),
+    noSurge: true,
+    pods: ['a old', 'b old', 'c old'],
+    does: ['-d-0a'],
+  },
+  { name: 'surging', spec: rolling(0, 1), pods: ['1@a old', '2@a new pending', 'b old', 'c old'], does: [] },
+  { name: 'two may surge', spec: rolling(0, 2), pods: ['1@a old', '2@a new pending', 'b old', 'c old'], does: ['+b'] },
+  { name: 'surged', spec: rolling(0, 1), pods: ['1@a old', '2@a new', 'b old', 'c old'], does: ['-d-1a'] },
+  {
+    name: 'surge where the old one does not work',
+    spec: rolling(0, 1),
+    pods: ['a old', 'b old pending', 'c old pending'],
+    does: ['+b', '+c', '+a'],
+  },
+  {
+    name: 'surged where the old one stopped to work',
+    spec: rolling(0, 1),
+    pods: ['1@a old pending', '2@a new pending', 'b old', 'c old'],
+    does: ['-d-1a'],
+  },
+  {
+    name: 'surge and one too many',
+    spec: rolling(0, 1),
+    pods: ['1@a old', '2@a new pending', '3@a new', 'b old', 'c old'],
+    does: ['-d-3a'],
+  },
+  { name: 'surge while one is going', spec: rolling(0, 1), pods: ['a new going', 'b', 'c'], does: ['+a'] },
+  { name: 'surge after a failure', spec: rolling(0, 1), pods: ['a new failed', 'b', 'c'], does: ['+a', '-d-0a'] },
+  { name: 'surge after failures', spec: rolling(0, 1), pods: ['a new failed', 'b', 'c'], backoff: true, does: [] },
+  { name: 'equal revisions are the same', pods: ['a twin', 'b', 'c'], does: [] },
+];
+
+function observe(spec: Partial<DaemonSetSpec>, nodes: readonly string[], pods: readonly string[]) {
+  return {
+    dialect,
+    set: set(spec),
+    nodes: nodes.map(node),
+    pods: pods.map(pod),
+    hashes: ['new', 'twin'],
+    surgeEnabled: true,
+    backoffMs: () => 0,
+  };
+}
+
+t.test('what it does', (t) => {
+  for (const { name, spec = {}, nodes = abc, pods, backoff = false, noSurge = false, does } of rows) {
+    const observed = observe(spec, nodes, pods);
+    const backoffMs = () => (backoff ? 5000 : 0);
+    const plan = planDaemonSet({ ...observed, backoffMs, surgeEnabled: !noSurge }, now);
+    const { creates, deletes } = plan;
+    t.same([...creates.map((each) => `+${each}`), ...deletes.map((each) => `-${each.pod.metadata.name}`)], does, name);
+    if (backoff && does.length === 0) t.equal(plan.retryAfterMs, 5000, `${name}: later`);
+  }
+  t.end();
+});
+
+t.test('what the status says', (t) => {
+  const count = (spec: Partial<DaemonSetSpec>, nodes: readonly string[], pods: readonly string[]) =>
+    planDaemonSet(observe(spec, nodes, pods), now).status;
+  t.same(
+    count({ minReadySeconds: 30 }, ['a', 'b', 'c', 'd', 'e tainted'], ['a old', 'b new fresh', 'c new pending', 'e']),
+    {
+      observedGeneration: 4,
+      desiredNumberScheduled: 4,
+      currentNumberScheduled: 3,
+      numberMisscheduled: 1,
+      numberReady: 2,
+      updatedNumberScheduled: 2,
+      numberAvailable: 1,
+      numberUnavailable: 3,
+    },
+  );
+  t.match(
+    count({}, abc, ['1@a old', '2@a']),
+    { updatedNumberScheduled: 0, currentNumberScheduled: 1 },
+    'the oldest counts',
+  );
+  t.match(count({}, ['a'], ['a', 'x']), { numberMisscheduled: 0 }, 'nodes that are gone do not count');
+  const status = count({}, [], []);
+  const wire = { desiredNumberScheduled: 0, currentNumberScheduled: 0, numberMisscheduled: 0, numberReady: 0 };
+  t.notOk(isNewStatus({ ...wire, observedGeneration: 4 }, status), 'zeros are left out');
+  t.ok(isNewStatus({ ...wire, observedGeneration: 3 }, status));
+  t.ok(isNewStatus(undefined, status));
+  t.end();
+});
+
+t.test('no more than 250 in one pass', (t) => {
+  const nodes = Array.from({ length: 300 }, (_, i) => `n${i}`);
+  t.equal(planDaemonSet(observe({}, nodes, []), now).creates.length, 250);
+  t.end();
+});
+
+t.test('history', (t) => {
+  const revision = (hash: string, number: number) => ({
+    metadata: { name: hash, labels: { 'controller-revision-hash': hash } },
+    data: revisionData({}),
+    revision: number,
+  });
+  const revisions = ['one', 'two', 'three', 'new'].map(revision);
+  const excess = (limit: number) =>
+    excessRevisions({ ...observe({ revisionHistoryLimit: limit }, [], ['a one']) }, revisions).map(
+      ({ metadata }) => metadata.name,
+    );
+  t.same(excess(3), []);
+  t.same(excess(2), ['two'], 'one has a pod');
+  t.same(excess(0), ['two', 'three']);
+  t.end();
+});

@@ -1,0 +1,131 @@
+/** Keeps the status of disruption budgets, by which the API server decides whether a pod may be evicted. */
+import { pods as podType } from '#api/core/v1/resources.gen.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { poddisruptionbudgets } from '#api/policy/v1/resources.gen.js';
+import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '#api/policy/v1/types.gen.js';
+import { formatLabelSelector } from '#api/table/text.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
+import { keyOf } from '#apimachinery/object-key.js';
+import { compileSelector, selectorFromObject } from '#apimachinery/selectors/labels.js';
+import type { Informer } from '#client/informer/informer.js';
+import { done, type Outcome, requeueAfter, retry } from '#client/workqueue/outcome.js';
+import { failedStatus, needsScale, planBudget } from '#controllers/disruption/plan.js';
+import { Scales } from '#controllers/disruption/scales.js';
+import type { Controller, ControllerContext } from '#controllers/framework/context.js';
+import { sharedInformer } from '#controllers/framework/informers.js';
+import { ReconcileLoop } from '#controllers/framework/loop.js';
+
+/** Budgets worked on at once, as in 1.24. */
+const concurrency = 1;
+
+export class DisruptionController implements Controller {
+  readonly name = 'disruption';
+  readonly #context: ControllerContext;
+  readonly #budgets: Informer<PodDisruptionBudget>;
+  readonly #pods: Informer<Pod>;
+  readonly #scales: Scales;
+  readonly #loop: ReconcileLoop;
+
+  constructor(context: ControllerContext) {
+    this.#context = context;
+    this.#budgets = sharedInformer(context.informers, poddisruptionbudgets);
+    this.#pods = sharedInformer(context.informers, podType);
+    this.#scales = new Scales(context);
+    this.#loop = new ReconcileLoop(context, { name: this.name, concurrency, reconcile: (key) => this.#reconcile(key) });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const add = (budget: PodDisruptionBudget) => this.#loop.queue.add(keyOf(budget));
+    const seen = (pod: Pod) => this.#podSeen(pod);
+    const remove = [
+      this.#budgets.addHandler({ onAdd: add, onUpdate: add, onDelete: add }),
+      this.#pods.addHandler({
+        onAdd: seen,
+        onUpdate: (pod, old) => {
+          if (!semanticEqual(pod.metadata.labels, old.metadata.labels)) seen(old);
+          seen(pod);
+        },
+        onDelete: seen,
+      }),
+    ];
+    try {
+      await this.#loop.run(signal);
+    } finally {
+      for (const unwatch of remove) unwatch();
+    }
+  }
+
+  #podSeen({ metadata }: Pod): void {
+    for (const budget of this.#budgets.list(metadata.namespace)) {
+      if (compileSelector(budget.spec.selector)?.matches(metadata.labels)) this.#loop.queue.add(keyOf(budget));
+    }
+  }
+
+  async #reconcile(key: string): Promise<Outcome> {
+    const budget = this.#budgets.get(key);
+    if (budget === undefined) return done;
+    try {
+      return await this.#sync(budget);
+    } catch (error) {
+      // Somebody was evicted meanwhile: it is reckoned anew.
+      if (isConflict(error)) return retry(error);
+      if (isNotFound(error)) return done;
+      const failed = failedStatus(budget, messageOf(error), this.#context.clock.now());
+      if (!semanticEqual(failed, budget.status)) await this.#writeStatus(budget, failed);
+      return retry(error);
+    }
+  }
+
+  async #sync(budget: PodDisruptionBudget): Promise<Outcome> {
+    const { clock, events } = this.#context;
+    const pods = this.#podsOf(budget);
+    if (pods.length === 0) events.record(budget, 'Normal', 'NoPods', 'No matching pods found');
+    const expectedScale = needsScale(budget) ? await this.#expectedScale(budget, pods) : 0;
+    const plan = planBudget({ budget, pods, expectedScale }, clock.now());
+    const { namespace, name } = budget.metadata;
+    for (const pod of plan.notDeleted) {
+      const message = `Pod was expected by PDB ${namespace}/${name} to be deleted but it wasn't`;
+      events.record(pod, 'Warning', 'NotDeleted', message);
+    }
+    if (plan.status !== undefined) await this.#writeStatus(budget, plan.status);
+    return plan.requeueAfterMs === undefined ? done : requeueAfter(plan.requeueAfterMs);
+  }
+
+  #podsOf(budget: PodDisruptionBudget): Pod[] {
+    try {
+      const selector = selectorFromObject(budget.spec.selector);
+      return this.#pods.list(budget.metadata.namespace).filter((pod) => selector.matches(pod.metadata.labels));
+    } catch (error) {
+      const message = `Failed to get pods: ${messageOf(error)}`;
+      this.#context.events.record(budget, 'Warning', 'NoPods', message);
+      throw error;
+    }
+  }
+
+  async #expectedScale(budget: PodDisruptionBudget, pods: readonly Pod[]): Promise<number> {
+    const { events } = this.#context;
+    try {
+      const { replicas, unmanaged } = await this.#scales.expected(pods);
+      if (unmanaged.length > 0) {
+        const message =
+          `Pods selected by this PodDisruptionBudget (selector: ${formatLabelSelector(budget.spec.selector)}) were found ` +
+          'to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in ' +
+          'undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.';
+        events.record(budget, 'Warning', 'UnmanagedPods', message);
+      }
+      return replicas;
+    } catch (error) {
+      const message = `Failed to calculate the number of expected pods: ${messageOf(error)}`;
+      events.record(budget, 'Warning', 'CalculateExpectedPodCountFailed', message);
+      throw error;
+    }
+  }
+
+  /** Throws 409 when the budget has changed: an eviction may have been granted. */
+  async #writeStatus(budget: PodDisruptionBudget, status: PodDisruptionBudgetStatus): Promise<void> {
+    const written = await this.#context.client.resource(poddisruptionbudgets).updateStatus({ ...budget, status });
+    this.#loop.written.wrote(keyOf(budget), this.#budgets, written);
+  }
+}

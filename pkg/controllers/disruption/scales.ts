@@ -1,0 +1,131 @@
+/** How many pods the managers of some pods want together. */
+import { deployments, replicasets, statefulsets } from '#api/apps/v1/resources.gen.js';
+import type { Deployment, ReplicaSet, StatefulSet } from '#api/apps/v1/types.gen.js';
+import type { Scale } from '#api/autoscaling/v1/types.gen.js';
+import { replicationcontrollers } from '#api/core/v1/resources.gen.js';
+import type { Pod, ReplicationController } from '#api/core/v1/types.gen.js';
+import type { APIResourceList, OwnerReference } from '#api/meta/v1/types.gen.js';
+import { LruCache } from '#apimachinery/collections/lru-cache.js';
+import { isNotFound } from '#apimachinery/errors/status.js';
+import { keyFor } from '#apimachinery/object-key.js';
+import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import type { ApiObject } from '#client/client.js';
+import type { Informer } from '#client/informer/informer.js';
+import type { ControllerContext } from '#controllers/framework/context.js';
+import { sharedInformer } from '#controllers/framework/informers.js';
+import { controllerOf } from '#controllers/framework/owners.js';
+
+export interface ExpectedScale {
+  /** Sum over all managers. */
+  readonly replicas: number;
+  /** Names of the pods that nobody manages. */
+  readonly unmanaged: readonly string[];
+}
+
+interface Managed {
+  readonly uid: string;
+  readonly replicas: number;
+}
+
+/** What is known of a group version is asked for again after this time: kinds come and go. */
+const discoveryMs = 30_000;
+/** Group versions are named by the owner references of pods, which anybody may write. */
+const maxGroupVersions = 64;
+
+export class Scales {
+  readonly #context: ControllerContext;
+  readonly #deployments: Informer<Deployment>;
+  readonly #replicaSets: Informer<ReplicaSet>;
+  readonly #statefulSets: Informer<StatefulSet>;
+  readonly #replicationControllers: Informer<ReplicationController>;
+  readonly #discovered: LruCache<string, APIResourceList>;
+
+  constructor(context: ControllerContext) {
+    this.#context = context;
+    const { clock } = context;
+    this.#discovered = new LruCache({ limit: maxGroupVersions, age: { clock, ttlMs: () => discoveryMs } });
+    this.#deployments = sharedInformer(context.informers, deployments);
+    this.#replicaSets = sharedInformer(context.informers, replicasets);
+    this.#statefulSets = sharedInformer(context.informers, statefulsets);
+    this.#replicationControllers = sharedInformer(context.informers, replicationcontrollers);
+  }
+
+  /** Throws, in the words of 1.24, when a pod's manager is not found or cannot be scaled. */
+  async expected(pods: readonly Pod[]): Promise<ExpectedScale> {
+    const byManager = new Map<string, number>();
+    const asked = new Set<string>();
+    const unmanaged: string[] = [];
+    for (const pod of pods) {
+      const { name = '', namespace = '' } = pod.metadata;
+      const reference = controllerOf(pod);
+      if (reference === undefined) {
+        unmanaged.push(name);
+        continue;
+      }
+      if (asked.has(reference.uid)) continue;
+      asked.add(reference.uid);
+      const managed = this.#cached(reference, namespace) ?? (await this.#live(reference, namespace));
+      if (managed === undefined) throw new Error(`found no controllers for pod "${name}"`);
+      byManager.set(managed.uid, managed.replicas);
+    }
+    const replicas = [...byManager.values()].reduce((sum, each) => sum + each, 0);
+    return { replicas, unmanaged };
+  }
+
+  /** Of the kinds that are in caches anyway. The pods of a deployment's ReplicaSets are the deployment's. */
+  #cached(reference: OwnerReference, namespace: string): Managed | undefined {
+    const find = <T extends ApiObject>(cache: Informer<T>, type: ResourceDeclaration, of: OwnerReference) => {
+      if (!this.#isOf(of, type)) return undefined;
+      const object = cache.get(keyFor(namespace, of.name));
+      return object?.metadata.uid === of.uid ? object : undefined;
+    };
+    const set = find(this.#replicaSets, replicasets, reference);
+    const owner = set === undefined ? undefined : controllerOf(set);
+    const deployment = owner === undefined ? undefined : find(this.#deployments, deployments, owner);
+    if (owner?.kind === deployments.kind && deployment === undefined) return undefined;
+    const found =
+      deployment ??
+      set ??
+      find(this.#statefulSets, statefulsets, reference) ??
+      find(this.#replicationControllers, replicationcontrollers, reference);
+    if (found === undefined) return undefined;
+    return { uid: found.metadata.uid ?? '', replicas: found.spec.replicas ?? 1 };
+  }
+
+  #isOf({ kind, apiVersion }: OwnerReference, type: ResourceDeclaration): boolean {
+    if (kind !== type.kind) return false;
+    const slash = apiVersion.indexOf('/');
+    return (slash < 0 ? '' : apiVersion.slice(0, slash)) === this.#context.dialect.groupName(type.group);
+  }
+
+  /** Of every other kind, through its `scale`. Undefined when the object is gone. */
+  async #live(reference: OwnerReference, namespace: string): Promise<Managed | undefined> {
+    const { apiVersion, kind, name, uid } = reference;
+    const root = apiVersion.split('/').map(encodeURIComponent).join('/');
+    const base = apiVersion.includes('/') ? `/apis/${root}` : `/api/${root}`;
+    const { resources } = await this.#discover(apiVersion, base);
+    const resource = resources.find((each) => each.kind === kind && !each.name.includes('/'))?.name;
+    if (resource === undefined) throw new Error(`no matches for kind "${kind}" in version "${apiVersion}"`);
+    if (!resources.some((each) => each.name === `${resource}/scale`)) {
+      const group = apiVersion.split('/')[0] ?? '';
+      const full = apiVersion.includes('/') ? `${resource}.${group}` : resource;
+      throw new Error(`${full} does not implement the scale subresource`);
+    }
+    const path = `${base}/namespaces/${encodeURIComponent(namespace)}/${resource}/${encodeURIComponent(name)}/scale`;
+    try {
+      const scale = await this.#context.client.request<Scale>('GET', path);
+      return scale.metadata?.uid === uid ? { uid, replicas: scale.spec?.replicas ?? 0 } : undefined;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #discover(apiVersion: string, base: string): Promise<APIResourceList> {
+    const known = this.#discovered.get(apiVersion);
+    if (known !== undefined) return known;
+    const list = await this.#context.client.request<APIResourceList>('GET', base);
+    this.#discovered.set(apiVersion, list);
+    return list;
+  }
+}

@@ -1,0 +1,57 @@
+/** Makes and deletes an owner's pods: tells of it in events, and notes it as written for the owner's key. */
+import { pods as podType } from '#api/core/v1/resources.gen.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import { isNotFound } from '#apimachinery/errors/status.js';
+import { keyOf } from '#apimachinery/object-key.js';
+import type { ApiObject } from '#client/client.js';
+import type { Informer } from '#client/informer/informer.js';
+import type { ControllerContext } from '#controllers/framework/context.js';
+import { isNamespaceTerminating } from '#controllers/framework/errors.js';
+import type { WrittenObjects } from '#controllers/framework/written.js';
+
+export interface PodControlOptions {
+  readonly context: Pick<ControllerContext, 'client' | 'events'>;
+  /** Where the owner's controller reads pods. */
+  readonly pods: Informer<Pod>;
+  readonly written: WrittenObjects;
+}
+
+export class PodControl {
+  readonly #options: PodControlOptions;
+
+  constructor(options: PodControlOptions) {
+    this.#options = options;
+  }
+
+  /** Throws what the API server answers; an event says so unless the namespace is going. */
+  async create(owner: ApiObject, pod: Pod): Promise<void> {
+    const { client, events } = this.#options.context;
+    try {
+      const created = await client.resource(podType).create(pod);
+      this.#options.written.wrote(keyOf(owner), this.#options.pods, created);
+      events.record(owner, 'Normal', 'SuccessfulCreate', `Created pod: ${created.metadata.name}`);
+    } catch (error) {
+      if (!isNamespaceTerminating(error)) {
+        events.record(owner, 'Warning', 'FailedCreate', `Error creating: ${messageOf(error)}`);
+      }
+      throw error;
+    }
+  }
+
+  /** A pod that is gone already counts as deleted. Throws what the API server answers, with an event. */
+  async delete(owner: ApiObject, pod: Pod): Promise<void> {
+    const { client, events } = this.#options.context;
+    const { name = '', namespace = '', uid = '' } = pod.metadata;
+    try {
+      await client.resource(podType).delete(name, { namespace, preconditions: { uid } });
+      events.record(owner, 'Normal', 'SuccessfulDelete', `Deleted pod: ${name}`);
+    } catch (error) {
+      if (!isNotFound(error)) {
+        events.record(owner, 'Warning', 'FailedDelete', `Error deleting: ${messageOf(error)}`);
+        throw error;
+      }
+    }
+    this.#options.written.deleted(keyOf(owner), this.#options.pods, pod);
+  }
+}

@@ -1,0 +1,91 @@
+/** Owners of pods: which of them a change of a pod is of interest to, and which pods each of them manages. */
+import { pods as podType } from '#api/core/v1/resources.gen.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { keyFor, keyOf } from '#apimachinery/object-key.js';
+import type { ResourceType } from '#apimachinery/schema/schema.js';
+import type { LabelSelector } from '#apimachinery/selectors/labels.js';
+import type { ApiObject } from '#client/client.js';
+import type { Informer } from '#client/informer/informer.js';
+import type { ControllerContext } from '#controllers/framework/context.js';
+import { indexByController, ownedOrOrphaned } from '#controllers/framework/informers.js';
+import type { ReconcileLoop } from '#controllers/framework/loop.js';
+import { claimObjects, controllerOf, controllerReference } from '#controllers/framework/owners.js';
+
+export interface PodOwnersOptions<T extends ApiObject> {
+  readonly context: Pick<ControllerContext, 'client' | 'dialect'>;
+  /** Kind of the owners. */
+  readonly type: ResourceType<T>;
+  readonly owners: Informer<T>;
+  /** Is indexed by controller. */
+  readonly pods: Informer<Pod>;
+  /** Works on keys of owners. */
+  readonly loop: ReconcileLoop;
+  readonly selector: (owner: T) => LabelSelector;
+  /** Pods that an owner leaves as they are, whatever their labels and owner; absent: none. */
+  readonly ignores?: (owner: T, pod: Pod) => boolean;
+}
+
+export class PodOwners<T extends ApiObject> {
+  readonly #options: PodOwnersOptions<T>;
+
+  constructor(options: PodOwnersOptions<T>) {
+    this.#options = options;
+    indexByController(options.pods);
+  }
+
+  /** Adds the keys of a pod's owners to the queue whenever it changes, until the returned function is called. */
+  watch(): () => void {
+    return this.#options.pods.addHandler({
+      onAdd: (pod) => this.#podSeen(pod),
+      onUpdate: (pod, old) => {
+        if (controllerOf(old)?.uid !== controllerOf(pod)?.uid) this.#enqueueManager(old);
+        this.#podSeen(pod);
+      },
+      onDelete: (pod) => this.#enqueueManager(pod),
+    });
+  }
+
+  /**
+   * The pods that the owner manages, after adopting and releasing what it must; see `claimObjects`. `finalizers`: what
+   * its pods carry.
+   */
+  claim(owner: T, { finalizers }: { readonly finalizers?: readonly string[] } = {}): Promise<Pod[]> {
+    const { context, type, pods, loop, selector, ignores } = this.#options;
+    const { client, dialect } = context;
+    const { name = '', namespace = '' } = owner.metadata;
+    const candidates = ownedOrOrphaned(pods, owner);
+    return claimObjects<Pod>({
+      owner,
+      selector: selector(owner),
+      objects: ignores === undefined ? candidates : candidates.filter((pod) => !ignores(owner, pod)),
+      reference: controllerReference(dialect, type, owner),
+      liveOwner: () => client.resource(type).get(name, { namespace }),
+      client: client.resource(podType),
+      ...(finalizers === undefined ? {} : { finalizers }),
+      wrote: (pod) => loop.written.wrote(keyOf(owner), pods, pod),
+    });
+  }
+
+  #podSeen(pod: Pod): void {
+    if (controllerOf(pod) !== undefined) this.#enqueueManager(pod);
+    else if (pod.metadata.deletionTimestamp === undefined) this.#enqueueMatching(pod);
+  }
+
+  /** The owner that manages the pod by name, kind and UID. */
+  #enqueueManager(pod: Pod): void {
+    const { type, owners, loop } = this.#options;
+    const reference = controllerOf(pod);
+    if (reference?.kind !== type.kind) return;
+    const owner = owners.get(keyFor(pod.metadata.namespace, reference.name));
+    if (owner?.metadata.uid === reference.uid) loop.queue.add(keyOf(owner));
+  }
+
+  /** A pod that nobody manages may be adopted by any owner that selects it. */
+  #enqueueMatching(pod: Pod): void {
+    const { owners, loop, selector, ignores } = this.#options;
+    for (const owner of owners.list(pod.metadata.namespace)) {
+      if (ignores?.(owner, pod)) continue;
+      if (selector(owner).matches(pod.metadata.labels)) loop.queue.add(keyOf(owner));
+    }
+  }
+}

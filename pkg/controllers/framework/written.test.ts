@@ -1,0 +1,120 @@
+import t from 'tap';
+import type { ApiObject } from '#client/client.js';
+import { VirtualClock } from '#client/testing/virtual-clock.js';
+import { type VersionedCache, WrittenObjects, writtenTimeoutMs } from '#controllers/framework/written.js';
+
+/** A cache that is current up to a version and has what it is told. */
+class Cache implements VersionedCache {
+  lastVersion = '';
+  readonly objects = new Map<string, ApiObject>();
+
+  get(key: string): ApiObject | undefined {
+    return this.objects.get(key);
+  }
+}
+
+const object = (resourceVersion: string, uid = 'u', more: object = {}): ApiObject => ({
+  metadata: { name: 'a', namespace: 'n', uid, resourceVersion, ...more },
+});
+
+interface Row {
+  readonly name: string;
+  readonly steps: (written: WrittenObjects, pods: Cache, sets: Cache) => void;
+  readonly fresh: boolean;
+}
+
+const rows: Row[] = [
+  { name: 'nothing written', steps: () => {}, fresh: true },
+  { name: 'a cache without a list', steps: (w, pods) => w.wrote('k', pods, object('9')), fresh: false },
+  {
+    name: 'a cache that is behind, compared as numbers',
+    steps: (w, pods) => {
+      pods.lastVersion = '9';
+      w.wrote('k', pods, object('10'));
+    },
+    fresh: false,
+  },
+  {
+    name: 'a cache that has come to it',
+    steps: (w, pods) => {
+      w.wrote('k', pods, object('10'));
+      pods.lastVersion = '10';
+    },
+    fresh: true,
+  },
+  {
+    name: 'the newest write counts, whichever is told last',
+    steps: (w, pods) => {
+      w.wrote('k', pods, object('12'));
+      w.wrote('k', pods, object('11'));
+      pods.lastVersion = '11';
+    },
+    fresh: false,
+  },
+  {
+    name: 'one cache of two is behind',
+    steps: (w, pods, sets) => {
+      w.wrote('k', pods, object('10'));
+      w.wrote('k', sets, object('11'));
+      pods.lastVersion = '11';
+      sets.lastVersion = '10';
+    },
+    fresh: false,
+  },
+  {
+    name: "another key's write",
+    steps: (w, pods) => w.wrote('other', pods, object('10')),
+    fresh: true,
+  },
+  {
+    name: 'a deleted object that the cache still has',
+    steps: (w, pods) => {
+      pods.lastVersion = '99';
+      pods.objects.set('n/a', object('5'));
+      w.deleted('k', pods, object('5'));
+    },
+    fresh: false,
+  },
+  {
+    name: 'a deleted object that is shown as going',
+    steps: (w, pods) => {
+      pods.objects.set('n/a', object('6', 'u', { deletionTimestamp: '2022-05-03T00:00:00Z' }));
+      w.deleted('k', pods, object('5'));
+    },
+    fresh: true,
+  },
+  {
+    name: 'a deleted object whose name another one has',
+    steps: (w, pods) => {
+      pods.objects.set('n/a', object('7', 'v'));
+      w.deleted('k', pods, object('5'));
+    },
+    fresh: true,
+  },
+  { name: 'a deleted object that is gone', steps: (w, pods) => w.deleted('k', pods, object('5')), fresh: true },
+];
+
+t.test('what caches show', (t) => {
+  for (const { name, steps, fresh } of rows) {
+    const written = new WrittenObjects(new VirtualClock());
+    steps(written, new Cache(), new Cache());
+    t.equal(written.waitMs('k') === 0, fresh, name);
+  }
+  t.end();
+});
+
+t.test('what is never seen is given up, counted from the last write', async (t) => {
+  const clock = new VirtualClock();
+  const written = new WrittenObjects(clock);
+  const pods = new Cache();
+  written.wrote('k', pods, object('10'));
+  await clock.advance(1000);
+  written.wrote('k', pods, object('11'));
+  const pauses = Array.from({ length: 9 }, () => written.waitMs('k'));
+  t.same(pauses, [10, 20, 40, 80, 160, 320, 640, 1000, 1000], 'looked at less and less often');
+  await clock.advance(writtenTimeoutMs - 1);
+  t.equal(written.waitMs('k'), 1);
+  await clock.advance(1);
+  t.equal(written.waitMs('k'), 0);
+  t.equal(written.waitMs('k'), 0, 'and stays given up');
+});

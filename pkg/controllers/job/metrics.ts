@@ -1,0 +1,48 @@
+/** The job controller's own series, under the names of 1.24. */
+import type { Job, JobStatus } from '#api/batch/v1/types.gen.js';
+import type { ControllerMetrics } from '#controllers/framework/metrics.js';
+import { isIndexed } from '#controllers/job/indexes.js';
+import { exponentialBuckets } from '#daemon/metrics/metric.js';
+
+/** What a pass did about the job's pods. */
+export type SyncAction = 'reconciling' | 'tracking' | 'pods_created' | 'pods_deleted';
+
+const syncDuration = {
+  name: 'job_controller_job_sync_duration_seconds',
+  help: 'The time it took to sync a job',
+  buckets: exponentialBuckets(0.001, 2, 15),
+};
+
+export class JobMetrics {
+  readonly #metrics: ControllerMetrics;
+
+  constructor(metrics: ControllerMetrics) {
+    this.#metrics = metrics;
+  }
+
+  synced(job: Job, pass: { readonly action: SyncAction; readonly failed: boolean; readonly ms: number }): void {
+    const labels = { completion_mode: modeOf(job), result: pass.failed ? 'error' : 'success', action: pass.action };
+    this.#metrics.observe(syncDuration, pass.ms / 1000, labels);
+    this.#metrics.count('job_controller_job_sync_total', 'The number of job syncs', labels);
+  }
+
+  finished(job: Job, result: 'succeeded' | 'failed'): void {
+    const labels = { completion_mode: modeOf(job), result };
+    this.#metrics.count('job_controller_job_finished_total', 'The number of finished job', labels);
+  }
+
+  /** Counts the pods by which the counters have grown. */
+  podsFinished(job: Job, before: JobStatus | undefined, after: JobStatus): void {
+    for (const result of ['succeeded', 'failed'] as const) {
+      const more = (after[result] ?? 0) - (before?.[result] ?? 0);
+      if (more <= 0) continue;
+      const labels = { completion_mode: modeOf(job), result };
+      const help = 'The number of finished Pods that are fully tracked';
+      this.#metrics.count('job_controller_job_pods_finished_total', help, labels, more);
+    }
+  }
+}
+
+function modeOf(job: Job): string {
+  return isIndexed(job) ? 'Indexed' : 'NonIndexed';
+}

@@ -1,0 +1,188 @@
+import { Registry } from 'prom-client';
+import t, { type Test } from 'tap';
+import { persistentvolumeclaims, persistentvolumes, pods } from '#api/core/v1/resources.gen.js';
+import type { PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec } from '#api/core/v1/types.gen.js';
+import { storageclasses } from '#api/storage/v1/resources.gen.js';
+import type { StorageClass } from '#api/storage/v1/types.gen.js';
+import { controllerMetrics } from '#controllers/framework/metrics.js';
+import { Harness } from '#controllers/framework/testing/harness.js';
+import { PersistentVolumeBinder } from '#controllers/persistentvolumebinder/controller.js';
+
+const claimKey = 'default/data';
+
+function setUp(t: Test) {
+  const harness = new Harness(t, [persistentvolumes, persistentvolumeclaims, pods, storageclasses]);
+  const { api } = harness;
+  const registry = new Registry();
+  const addVolume = (name: string, size: string, spec: Partial<PersistentVolumeSpec> = {}, annotations = {}) =>
+    api.seed<PersistentVolume>(persistentvolumes, {
+      metadata: { name, annotations },
+      spec: {
+        capacity: { storage: size },
+        accessModes: ['ReadWriteOnce'],
+        persistentVolumeReclaimPolicy: 'Retain',
+        ...spec,
+      },
+    });
+  const addClaim = (spec: PersistentVolumeClaim['spec'] = {}, name = 'data') =>
+    api.seed<PersistentVolumeClaim>(persistentvolumeclaims, {
+      metadata: { name, namespace: 'default' },
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, ...spec },
+    });
+  const addClass = (provisioner: string, volumeBindingMode = 'Immediate') =>
+    api.seed<StorageClass>(storageclasses, { metadata: { name: 'gold' }, provisioner, volumeBindingMode });
+  const start = () =>
+    harness.start(
+      new PersistentVolumeBinder(
+        { ...harness.context, metrics: controllerMetrics(registry) },
+        { syncPeriodMs: 15_000, provisioning: true, honorPolicy: false },
+      ),
+    );
+  const claim = (name = 'data') => api.get(persistentvolumeclaims, `default/${name}`);
+  const volume = (name: string) => api.get(persistentvolumes, name);
+  const value = async (name: string, labels: object) =>
+    (await registry.getSingleMetric(name)?.get())?.values.find(({ labels: given }) =>
+      Object.entries(labels).every(([key, each]) => (given as Record<string, unknown>)[key] === each),
+    )?.value;
+  return { harness, api, addVolume, addClaim, addClass, start, claim, volume, value };
+}
+
+t.test('a claim gets the smallest volume, and leaves it', async (t) => {
+  const { harness, api, addVolume, addClaim, start, claim, volume, value } = setUp(t);
+  addVolume('large', '9Gi');
+  addVolume('small', '2Gi');
+  await start();
+  t.equal(volume('small')?.status?.phase, 'Available');
+  addClaim();
+  await harness.settled();
+  t.match(volume('small'), {
+    metadata: { annotations: { 'pv.orch.io/bound-by-controller': 'yes' } },
+    spec: { claimRef: { kind: 'PersistentVolumeClaim', name: 'data', uid: claim()?.metadata.uid } },
+    status: { phase: 'Bound' },
+  });
+  t.match(claim(), {
+    metadata: { annotations: { 'pv.orch.io/bound-by-controller': 'yes', 'pv.orch.io/bind-completed': 'yes' } },
+    spec: { volumeName: 'small' },
+    status: { phase: 'Bound', accessModes: ['ReadWriteOnce'], capacity: { storage: '2Gi' } },
+  });
+  t.same(harness.events, []);
+  t.equal(await value('pv_collector_bound_pv_count', { storage_class: '' }), 1);
+  t.equal(await value('pv_collector_unbound_pv_count', { storage_class: '' }), 1);
+  t.equal(await value('pv_collector_bound_pvc_count', { namespace: 'default' }), 1);
+  t.equal(await value('pv_collector_total_pv_count', { plugin_name: 'N/A', volume_mode: 'Filesystem' }), 2);
+  api.remove(persistentvolumeclaims, claimKey);
+  await harness.settled();
+  t.equal(volume('small')?.status?.phase, 'Released');
+  addClaim({}, 'next');
+  await harness.settled();
+  t.equal(claim('next')?.spec.volumeName, 'large', 'a released one is not used again');
+});
+
+t.test('many claims at once each get their own', async (t) => {
+  const { harness, api, addVolume, addClaim, start, claim } = setUp(t);
+  for (let i = 0; i < 20; i += 1) addVolume(`v${i}`, `${1 + i}Gi`);
+  await start();
+  api.takeWrites();
+  const thaw = harness.freeze('persistentvolumes');
+  for (let i = 0; i < 20; i += 1) addClaim({}, `c${i}`);
+  await harness.advance(5000);
+  const names = new Set(Array.from({ length: 20 }, (_, i) => claim(`c${i}`)?.spec.volumeName));
+  t.equal(names.size, 20);
+  t.equal(api.takeWrites().length, 80, 'none was tried in vain');
+  thaw();
+});
+
+t.test('a claim waits for a volume', async (t) => {
+  const { harness, addVolume, addClaim, start, claim } = setUp(t);
+  addClaim();
+  await start();
+  t.equal(claim()?.status?.phase, 'Pending');
+  t.same(
+    [...new Set(harness.events)],
+    ['Normal FailedBinding data: no persistent volumes available for this claim and no storage class is set'],
+  );
+  addVolume('late', '1Gi');
+  await harness.advance(15_000);
+  t.equal(claim()?.spec.volumeName, 'late');
+});
+
+t.test('an external provisioner makes a volume, and deletes it', async (t) => {
+  const { harness, api, addVolume, addClaim, addClass, start, claim, volume, value } = setUp(t);
+  addClass('disk.example.com');
+  addClaim({ storageClassName: 'gold' });
+  await start();
+  t.match(claim()?.metadata.annotations, {
+    'volume.orch.io/storage-provisioner': 'disk.example.com',
+    'volume.beta.orch.io/storage-provisioner': 'disk.example.com',
+  });
+  t.match(
+    harness.events[0],
+    /^Normal ExternalProvisioning data: waiting for a volume to be created, either by external/,
+  );
+  await harness.advance(7000);
+  const { uid = '' } = claim()?.metadata ?? {};
+  const spec = {
+    storageClassName: 'gold',
+    claimRef: { namespace: 'default', name: 'data', uid },
+    persistentVolumeReclaimPolicy: 'Delete',
+  };
+  addVolume('made', '1Gi', spec, { 'pv.orch.io/provisioned-by': 'disk.example.com' });
+  await harness.settled();
+  t.match(claim(), { spec: { volumeName: 'made' }, status: { phase: 'Bound' } });
+  t.equal(volume('made')?.metadata.annotations?.['pv.orch.io/bound-by-controller'], undefined);
+  const labels = { plugin_name: 'disk.example.com', operation_name: 'provision' };
+  t.equal(await value('volume_operation_total_seconds', { ...labels, le: 5 }), 0);
+  t.equal(await value('volume_operation_total_seconds', { ...labels, le: 10 }), 1);
+  api.remove(persistentvolumeclaims, claimKey);
+  await harness.settled();
+  t.equal(volume('made')?.status?.phase, 'Released');
+  api.remove(persistentvolumes, 'made');
+  await harness.settled();
+  t.equal(await value('volume_operation_total_seconds', { ...labels, operation_name: 'delete', le: 5 }), 1);
+});
+
+t.test('what nobody deletes has failed', async (t) => {
+  const { harness, api, addVolume, addClaim, start, volume } = setUp(t);
+  addVolume('v', '1Gi', { persistentVolumeReclaimPolicy: 'Delete' });
+  await start();
+  addClaim();
+  await harness.settled();
+  api.remove(persistentvolumeclaims, claimKey);
+  await harness.advance(60_000);
+  const message = 'error getting deleter volume plugin for volume "v": no deletable volume plugin matched';
+  t.same(volume('v')?.status, { phase: 'Failed', message });
+  t.same(harness.events, [`Warning VolumeFailedDelete v: ${message}`]);
+});
+
+t.test('a claim whose volume is gone is lost', async (t) => {
+  const { harness, api, addVolume, addClaim, start, claim } = setUp(t);
+  addVolume('v', '1Gi');
+  await start();
+  addClaim();
+  await harness.settled();
+  api.remove(persistentvolumes, 'v');
+  await harness.advance(60_000);
+  t.match(claim()?.status, { phase: 'Lost' });
+  t.equal(claim()?.status?.capacity, undefined);
+  t.same(harness.events, [
+    'Warning ClaimLost data: Bound claim has lost its PersistentVolume. Data on the volume is lost!',
+  ]);
+});
+
+t.test('a claim that the cache does not show releases nothing', async (t) => {
+  const { harness, addVolume, addClaim, start, volume, claim } = setUp(t);
+  await start();
+  const thaw = harness.freeze('persistentvolumeclaims');
+  const { uid = '' } = addClaim().metadata;
+  // As another manager has bound it.
+  addVolume('v', '1Gi', { claimRef: { namespace: 'default', name: 'data', uid } });
+  const looks = harness.api.intercept((call) =>
+    call.resource === 'persistentvolumeclaims' && call.verb === 'get' ? claim() : undefined,
+  );
+  await harness.settled();
+  t.not(volume('v')?.status?.phase, 'Released');
+  looks();
+  thaw();
+  await harness.advance(60_000);
+  t.equal(volume('v')?.status?.phase, 'Bound');
+});

@@ -1,0 +1,105 @@
+/** Binds claims and volumes to each other, has volumes made for claims, and sees to volumes whose claims are gone. */
+import { pods as podType } from '#api/core/v1/resources.gen.js';
+import { storageclasses } from '#api/storage/v1/resources.gen.js';
+import { keyOf } from '#apimachinery/object-key.js';
+import { done, type Outcome } from '#client/workqueue/outcome.js';
+import type { Controller, ControllerContext } from '#controllers/framework/context.js';
+import { indexByClaim, sharedInformer } from '#controllers/framework/informers.js';
+import { ReconcileLoop } from '#controllers/framework/loop.js';
+import { ClaimSync } from '#controllers/persistentvolumebinder/claims.js';
+import { OperationTimes, registerCounts } from '#controllers/persistentvolumebinder/metrics.js';
+import { BoundObjects, claimKeyOf } from '#controllers/persistentvolumebinder/objects.js';
+import { VolumeSync } from '#controllers/persistentvolumebinder/volumes.js';
+
+/** Claims and volumes worked on at once, of each as many as in 1.24: two claims would try for the same volume. */
+const concurrency = 1;
+
+export interface PersistentVolumeBinderOptions {
+  /** `--pvclaimbinder-sync-period`: how often all claims and volumes are looked at; 0: only when they change. */
+  readonly syncPeriodMs: number;
+  /** `--enable-dynamic-provisioning`. */
+  readonly provisioning: boolean;
+  /** The gate HonorPVReclaimPolicy. */
+  readonly honorPolicy: boolean;
+}
+
+export class PersistentVolumeBinder implements Controller {
+  readonly name = 'persistentvolume-binder';
+  readonly #context: ControllerContext;
+  readonly #syncPeriodMs: number;
+  readonly #objects: BoundObjects;
+  readonly #times: OperationTimes;
+  readonly #claims: ReconcileLoop;
+  readonly #volumes: ReconcileLoop;
+
+  constructor(context: ControllerContext, options: PersistentVolumeBinderOptions) {
+    const { informers, metrics, clock } = context;
+    this.#context = context;
+    this.#syncPeriodMs = options.syncPeriodMs;
+    const objects = new BoundObjects(context);
+    const times = new OperationTimes(metrics, clock);
+    const pods = sharedInformer(informers, podType);
+    indexByClaim(pods);
+    const classes = sharedInformer(informers, storageclasses);
+    const claims = new ClaimSync({ context, objects, classes, pods, times, provisioning: options.provisioning });
+    const volumes = new VolumeSync({
+      context,
+      objects,
+      times,
+      honorPolicy: options.honorPolicy,
+      syncClaim: (key) => this.#claims.queue.add(key),
+    });
+    this.#objects = objects;
+    this.#times = times;
+    const loop = (name: string, reconcile: (key: string) => Promise<Outcome>) =>
+      new ReconcileLoop(context, { name, concurrency, reconcile });
+    this.#claims = loop('claims', async (key) => {
+      const claim = objects.claim(key);
+      if (claim !== undefined) await claims.sync(claim);
+      return done;
+    });
+    this.#volumes = loop('volumes', async (key) => {
+      const volume = objects.volume(key);
+      if (volume !== undefined) await volumes.sync(volume);
+      return done;
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { metrics, dialect } = this.#context;
+    const { volumeCache, claimCache } = this.#objects;
+    const addClaim = (key: string) => this.#claims.queue.add(key);
+    const addVolume = (key: string) => this.#volumes.queue.add(key);
+    const resync = { resyncMs: this.#syncPeriodMs };
+    const end = [
+      claimCache.addHandler(
+        {
+          onAdd: (claim) => addClaim(keyOf(claim)),
+          onUpdate: (claim) => addClaim(keyOf(claim)),
+          onDelete: (claim) => {
+            this.#times.forget(keyOf(claim));
+            if ((claim.spec.volumeName ?? '') !== '') addVolume(claim.spec.volumeName ?? '');
+          },
+        },
+        resync,
+      ),
+      volumeCache.addHandler(
+        {
+          onAdd: (volume) => addVolume(keyOf(volume)),
+          onUpdate: (volume) => addVolume(keyOf(volume)),
+          onDelete: (volume) => {
+            this.#times.done(keyOf(volume));
+            if (volume.spec.claimRef !== undefined) addClaim(claimKeyOf(volume));
+          },
+        },
+        resync,
+      ),
+      registerCounts(metrics, { volumes: volumeCache, claims: claimCache }, dialect),
+    ];
+    try {
+      await Promise.all([this.#claims.run(signal), this.#volumes.run(signal)]);
+    } finally {
+      for (const each of end) each();
+    }
+  }
+}

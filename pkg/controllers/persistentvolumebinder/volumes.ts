@@ -1,0 +1,91 @@
+/** One pass over a volume: observes, plans and does it. */
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
+import { keyOf } from '#apimachinery/object-key.js';
+import type { ControllerContext } from '#controllers/framework/context.js';
+import { pluginLabel } from '#controllers/framework/volume-plugins.js';
+import { unboundVolume, volumeInPhase } from '#controllers/persistentvolumebinder/binding.js';
+import type { OperationTimes } from '#controllers/persistentvolumebinder/metrics.js';
+import { type BoundObjects, claimKeyOf } from '#controllers/persistentvolumebinder/objects.js';
+import { planVolume, reclaimFailure } from '#controllers/persistentvolumebinder/plan-volume.js';
+
+export interface VolumeSyncOptions {
+  readonly context: ControllerContext;
+  readonly objects: BoundObjects;
+  readonly times: OperationTimes;
+  /** The gate HonorPVReclaimPolicy. */
+  readonly honorPolicy: boolean;
+  /** Has a claim seen to. */
+  readonly syncClaim: (key: string) => void;
+}
+
+export class VolumeSync {
+  readonly #options: VolumeSyncOptions;
+
+  constructor(options: VolumeSyncOptions) {
+    this.#options = options;
+  }
+
+  async sync(volume: PersistentVolume): Promise<void> {
+    const { context, objects, syncClaim } = this.#options;
+    const { dialect, events } = context;
+    const claim = await this.#claimOf(volume);
+    const plan = planVolume({ dialect, volume, claim });
+    switch (plan.step) {
+      case 'phase':
+        await objects.saveVolumeStatus(volume, volumeInPhase(volume, plan.phase));
+        return;
+      case 'claim':
+        if (claim !== undefined) syncClaim(keyOf(claim));
+        return;
+      case 'mismatch':
+        events.record(volume, plan.ofVolume.type, plan.ofVolume.reason, plan.ofVolume.message);
+        if (claim !== undefined) events.record(claim, plan.ofClaim.type, plan.ofClaim.reason, plan.ofClaim.message);
+        return;
+      case 'release':
+        return this.#release(volume);
+      case 'unbind': {
+        const unbound = await objects.saveVolume(volume, unboundVolume(volume, dialect));
+        await objects.saveVolumeStatus(unbound, volumeInPhase(unbound, 'Available'));
+        return;
+      }
+      default:
+        plan satisfies never;
+    }
+  }
+
+  /**
+   * The cache may lag behind: where it contradicts the volume's phase, the API server is asked. It would release volumes
+   * whose claims are there, and two managers could go on for ever to mend what the other has written.
+   */
+  async #claimOf(volume: PersistentVolume): Promise<PersistentVolumeClaim | undefined> {
+    const { objects } = this.#options;
+    const { uid = '' } = volume.spec.claimRef ?? {};
+    if (uid === '') return undefined;
+    const cached = objects.claim(claimKeyOf(volume));
+    const isThere = cached?.metadata.uid === uid;
+    return isThere === isReleased(volume) ? objects.liveClaim(volume) : cached;
+  }
+
+  async #release(volume: PersistentVolume): Promise<void> {
+    const { context, objects, times, honorPolicy } = this.#options;
+    const { dialect, events } = context;
+    const { name = '' } = volume.metadata;
+    const released = isReleased(volume)
+      ? volume
+      : await objects.saveVolumeStatus(volume, volumeInPhase(volume, 'Released'));
+    if (released.spec.persistentVolumeReclaimPolicy === 'Delete') {
+      const provisioner = released.metadata.annotations?.[dialect.annotations.provisionedBy];
+      times.begin(name, provisioner ?? pluginLabel(released.spec, dialect), 'delete');
+    }
+    const failure = reclaimFailure(released, dialect, honorPolicy);
+    if (failure === undefined || released.status?.phase === 'Failed') return;
+    times.failed(name);
+    await objects.saveVolumeStatus(released, volumeInPhase(released, 'Failed', failure.message));
+    events.record(released, failure.type, failure.reason, failure.message);
+  }
+}
+
+/** Failed ones have been released before. */
+function isReleased({ status }: PersistentVolume): boolean {
+  return status?.phase === 'Released' || status?.phase === 'Failed';
+}

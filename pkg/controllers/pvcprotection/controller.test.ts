@@ -1,0 +1,88 @@
+import t, { type Test } from 'tap';
+import { persistentvolumeclaims, pods } from '#api/core/v1/resources.gen.js';
+import type { PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
+import { formatTime } from '#apimachinery/clock.js';
+import { serviceUnavailable } from '#apimachinery/errors/status.js';
+import { Harness } from '#controllers/framework/testing/harness.js';
+import { PVCProtectionController } from '#controllers/pvcprotection/controller.js';
+
+const key = 'default/data';
+
+function setUp(t: Test) {
+  const harness = new Harness(t, [persistentvolumeclaims, pods]);
+  const { api, clock, dialect } = harness;
+  const metadata = { name: 'data', namespace: 'default', finalizers: [dialect.finalizers.pvcProtection] };
+  api.seed<PersistentVolumeClaim>(persistentvolumeclaims, { metadata, spec: {} });
+  const addPod = (name: string, nodeName = 'n1') =>
+    api.seed<Pod>(pods, {
+      metadata: { name, namespace: 'default' },
+      spec: {
+        containers: [],
+        nodeName,
+        volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }],
+      },
+    });
+  const deleteClaim = () =>
+    api.change<PersistentVolumeClaim>(persistentvolumeclaims, key, (claim) => {
+      claim.metadata.deletionTimestamp = formatTime(clock.now());
+    });
+  const claim = () => api.get(persistentvolumeclaims, key);
+  const start = () => harness.start(new PVCProtectionController(harness.context));
+  return { harness, api, addPod, deleteClaim, claim, start };
+}
+
+t.test('a claim goes with the last of its pods', async (t) => {
+  const { harness, api, addPod, deleteClaim, claim, start } = setUp(t);
+  addPod('a');
+  addPod('b');
+  await start();
+  deleteClaim();
+  await harness.settled();
+  t.ok(claim());
+  api.remove(pods, 'default/a');
+  await harness.settled();
+  t.ok(claim());
+  api.remove(pods, 'default/b');
+  await harness.settled();
+  t.equal(claim(), undefined);
+});
+
+t.test('a claim that waits goes when its only pod turns out to be bound nowhere', async (t) => {
+  const { harness, addPod, deleteClaim, claim, start } = setUp(t);
+  addPod('a', '');
+  await start();
+  deleteClaim();
+  await harness.settled();
+  t.equal(claim(), undefined);
+});
+
+t.test('a pod that the cache has not seen keeps its claim', async (t) => {
+  const { harness, api, addPod, deleteClaim, claim, start } = setUp(t);
+  await start();
+  // Lists of all namespaces are those of caches.
+  const thaw = harness.fail(
+    ({ resource, verb, namespace }) => resource === 'pods' && verb !== 'create' && namespace === undefined,
+    serviceUnavailable('cut off'),
+  );
+  api.dropWatches();
+  addPod('late');
+  deleteClaim();
+  await harness.advance(5);
+  t.ok(claim());
+  thaw();
+  await harness.advance(60_000);
+  api.remove(pods, 'default/late');
+  await harness.advance(60_000);
+  t.equal(claim(), undefined);
+});
+
+t.test('a claim without the finalizer gets it', async (t) => {
+  const { harness, api, claim, start } = setUp(t);
+  api.change<PersistentVolumeClaim>(persistentvolumeclaims, key, (object) => {
+    object.metadata.finalizers = ['test.io/other'];
+  });
+  await start();
+  const { finalizers } = harness.dialect;
+  t.same(claim()?.metadata.finalizers, ['test.io/other', finalizers.pvcProtection]);
+  t.same(api.takeWrites(), ['update persistentvolumeclaims default/data']);
+});

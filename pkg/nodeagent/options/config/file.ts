@@ -1,0 +1,136 @@
+/**
+ * The configuration file, of kind NodeAgentConfiguration (or KubeletConfiguration, whose fields are the same under the
+ * other dialect's names). What it says lies under the command line.
+ */
+import { readFile } from 'node:fs/promises';
+import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { decodeFields, isPlain, type Plain, parseConfigText } from '#daemon/options/config-decode.js';
+import { overlayConfig } from '#daemon/options/config-file.js';
+import { OptionsError } from '#daemon/options/errors.js';
+import { idleGateWarnings } from '#daemon/options/groups/feature-gates.js';
+import type { OptionTable } from '#daemon/options/option.js';
+import { deepFreeze, type ParsedOptions } from '#daemon/options/parse.js';
+import { configFields } from '#nodeagent/options/config/fields.js';
+import { configApiVersion, configKind, fieldName, inOptionForm } from '#nodeagent/options/config/forms.js';
+import { configOnlyErrors, configOnlyFields } from '#nodeagent/options/config/rules.js';
+import { nodeAgentGates } from '#nodeagent/options/gates.js';
+
+/** A file's defaults where they are stricter than those of the options of the same meaning. */
+const stricterDefaults: Plain = {
+  readOnlyPort: 0,
+  authentication: { anonymous: { enabled: false }, webhook: { enabled: true } },
+  authorization: { mode: 'Webhook' },
+};
+
+function merge(base: Plain, over: Plain): Plain {
+  const result: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    const below = result[key];
+    result[key] = isPlain(below) && isPlain(value) ? merge(below, value) : value;
+  }
+  return result;
+}
+
+/** The dialect whose names the file uses; undefined when it is no configuration of a node agent. */
+function dialectOf(file: Plain): Dialect | undefined {
+  return [orchDialect, kubernetesDialect].find(
+    (dialect) => file['apiVersion'] === configApiVersion(dialect) && file['kind'] === configKind(dialect),
+  );
+}
+
+interface Decoded {
+  /** By the names of the field table. */
+  readonly fields: Plain;
+  readonly dialect: Dialect;
+}
+
+/** Strictly: a field that is unknown or of another type is an error. Throws OptionsError. */
+function decodeConfig(text: string): Decoded {
+  const file = parseConfigText(text);
+  const dialect = dialectOf(file);
+  if (dialect === undefined) {
+    const accepted = [orchDialect, kubernetesDialect].map((each) => `${configApiVersion(each)} ${configKind(each)}`);
+    const found = `${String(file['apiVersion'])} ${String(file['kind'])}`;
+    throw new OptionsError([`apiVersion and kind must be ${accepted.join(' or ')}, not ${found}`]);
+  }
+  const names = new Map(Object.keys(configFields).map((name) => [fieldName(name, dialect), name]));
+  const table = Object.fromEntries(
+    Object.entries(configFields).map(([name, type]) => [fieldName(name, dialect), type]),
+  );
+  const errors: string[] = [];
+  const decoded = decodeFields(table, file, errors);
+  if (errors.length > 0) throw new OptionsError(errors);
+  return {
+    fields: Object.fromEntries(Object.entries(decoded).map(([name, value]) => [names.get(name) ?? name, value])),
+    dialect,
+  };
+}
+
+/**
+ * The options with the text's fields beneath, and warnings about fields that nothing acts on. Throws OptionsError,
+ * each message with `source` in front. The rules over all values are the caller's: `completeRules` of `options.ts`.
+ */
+export function applyConfig<T extends OptionTable>(
+  table: T,
+  options: ParsedOptions<T>,
+  config: { readonly text: string; readonly source: string; readonly dialect: Dialect },
+): ParsedOptions<T> {
+  try {
+    const { fields, dialect } = decodeConfig(config.text);
+    const form = inOptionForm(fields, dialect, config.dialect);
+    const overlaid = overlayConfig(table, options, merge(stricterDefaults, form));
+    // Gates of the command line win one by one.
+    const gates = merge((form['featureGates'] ?? {}) as Plain, givenGates(options));
+    const errors = configOnlyErrors(fields, gates as Readonly<Record<string, boolean>>);
+    if (errors.length > 0) throw new OptionsError(errors);
+    const values = 'feature-gates' in table ? { ...overlaid.values, 'feature-gates': gates } : overlaid.values;
+    const warnings = [...options.warnings, ...warningsOf(table, options.given, form, config.source)];
+    return { ...overlaid, warnings, values: deepFreeze(values) as ParsedOptions<T>['values'] };
+  } catch (error) {
+    if (!(error instanceof OptionsError)) throw error;
+    throw new OptionsError(error.messages.map((message) => `${config.source}: ${message}`));
+  }
+}
+
+function givenGates({ values, given }: { readonly values: object; readonly given: ReadonlySet<string> }): Plain {
+  if (!given.has('feature-gates') || !('feature-gates' in values)) return {};
+  return isPlain(values['feature-gates']) ? values['feature-gates'] : {};
+}
+
+function warningsOf(table: OptionTable, given: ReadonlySet<string>, form: Plain, source: string): string[] {
+  const idle = Object.entries(table)
+    .filter(([name, { inert, configField }]) => inert === true && configField !== undefined && !given.has(name))
+    .map(([, { configField }]) => configField ?? '')
+    .filter((path) => isSet(form, path));
+  const gates = isPlain(form['featureGates']) ? (form['featureGates'] as Readonly<Record<string, boolean>>) : {};
+  return [
+    ...[...idle, ...configOnlyFields.filter((name) => isSet(form, name))]
+      .sort()
+      .map((name) => `${source}: field ${name} has no effect: nothing acts on it yet`),
+    ...idleGateWarnings(gates, nodeAgentGates).map((warning) => `${source}: ${warning}`),
+  ];
+}
+
+function isSet(form: Plain, path: string): boolean {
+  let value: unknown = form;
+  for (const part of path.split('.')) {
+    if (!isPlain(value) || !Object.hasOwn(value, part)) return false;
+    value = value[part];
+  }
+  return value !== undefined;
+}
+
+/** `applyConfig` with the file at `path`. */
+export async function applyConfigFile<T extends OptionTable>(
+  table: T,
+  options: ParsedOptions<T>,
+  config: { readonly path: string; readonly dialect: Dialect },
+): Promise<ParsedOptions<T>> {
+  let text: string;
+  try {
+    text = await readFile(config.path, 'utf8');
+  } catch (error) {
+    throw new OptionsError([`--config: cannot read ${config.path}: ${(error as Error).message}`]);
+  }
+  return applyConfig(table, options, { text, source: config.path, dialect: config.dialect });
+}

@@ -1,0 +1,153 @@
+/** Making X.509 certificates (RFC 5280): authorities, servers, clients. */
+import type { KeyObject } from 'node:crypto';
+import { implicit, octetString, oid, sequence, trueValue } from '#apimachinery/asn1/der.js';
+import { certificatesInPem, encodePem } from '#apimachinery/asn1/pem.js';
+import { addressBytes } from '#apimachinery/net/ip.js';
+import { type DistinguishedName, encodeName } from '#pki/distinguished-name.js';
+import { generateEcKey, type KeyPair, keyPairFromPem, privateKeyToPem } from '#pki/keys.js';
+import { encodeKeyUsages, type KeyUsage, type Purpose, purposeOids } from '#pki/usages.js';
+import { certificateTimes, extension, extensionOid, keyIdentifier, readAuthority, signCertificate } from '#pki/x509.js';
+
+/** A certificate with its private key, both in PEM. */
+export interface KeyCertificate {
+  readonly certificate: string;
+  readonly privateKey: string;
+}
+
+/** What an authority says of a key that somebody else may hold. */
+export interface Certified {
+  /** DER of the name of who has the key. */
+  readonly subject: Buffer;
+  readonly publicKey: KeyObject;
+  readonly keyUsages: readonly KeyUsage[];
+  readonly purposes: readonly Purpose[];
+  /** DER of the further names, if any. */
+  readonly alternatives?: Buffer | undefined;
+  /** Milliseconds since the epoch. */
+  readonly notBefore: number;
+  /** No certificate outlives its authority. */
+  readonly notAfter: number;
+}
+
+export interface AuthorityOptions {
+  readonly commonName: string;
+  /** Milliseconds since the epoch: the certificate is valid from a little earlier, for clocks that run behind. */
+  readonly now: number;
+  readonly validityMs?: number;
+  /** Absent: a new ECDSA key. */
+  readonly keys?: KeyPair;
+}
+
+const yearMs = 365 * 24 * 3600_000;
+const authorityValidityMs = 10 * yearMs;
+const certificateValidityMs = yearMs;
+/** Peers whose clock is up to five minutes behind still accept a new certificate. */
+const clockSkewMs = 5 * 60_000;
+
+/** Extended key usage of client certificates, as `X509Certificate.keyUsage` reports it. */
+export const clientAuthOid = purposeOids.client;
+
+/** A self-signed certificate authority. */
+export async function createAuthority(options: AuthorityOptions): Promise<KeyCertificate> {
+  const keys = options.keys ?? (await generateEcKey());
+  const name = encodeName({ commonName: options.commonName, organizations: [] });
+  const keyId = keyIdentifier(keys.publicKey);
+  const der = signCertificate({
+    issuer: name,
+    signingKey: keys.privateKey,
+    subject: name,
+    publicKey: keys.publicKey,
+    notBefore: options.now - clockSkewMs,
+    notAfter: options.now + (options.validityMs ?? authorityValidityMs),
+    extensions: [
+      extension(
+        extensionOid.keyUsage,
+        encodeKeyUsages(['digitalSignature', 'keyEncipherment', 'certSign']),
+        'critical',
+      ),
+      extension(extensionOid.basicConstraints, sequence(trueValue()), 'critical'),
+      extension(extensionOid.subjectKeyId, octetString(keyId)),
+    ],
+  });
+  return { certificate: encodePem('CERTIFICATE', der), privateKey: privateKeyToPem(keys.privateKey) };
+}
+
+/**
+ * A certificate (PEM) over a key, signed by the authority; never one of another authority. Throws RangeError for an
+ * authority that cannot sign.
+ */
+export function certify(authority: KeyCertificate, certified: Certified): string {
+  const issuer = readAuthority(authority.certificate);
+  const { subject, publicKey, keyUsages, purposes, alternatives, notBefore, notAfter } = certified;
+  const extensions: Buffer[] = [];
+  if (keyUsages.length > 0) extensions.push(extension(extensionOid.keyUsage, encodeKeyUsages(keyUsages), 'critical'));
+  if (purposes.length > 0) {
+    const ids = purposes.map((purpose) => oid(purposeOids[purpose]));
+    extensions.push(extension(extensionOid.extendedKeyUsage, sequence(...ids)));
+  }
+  extensions.push(
+    extension(extensionOid.basicConstraints, sequence(), 'critical'),
+    extension(extensionOid.authorityKeyId, sequence(implicit(0, issuer.keyId))),
+  );
+  if (alternatives !== undefined) {
+    // Who has no name is known by these alone (RFC 5280 4.2.1.6).
+    const nameless = subject.equals(sequence());
+    extensions.push(extension(extensionOid.alternativeNames, alternatives, nameless ? 'critical' : undefined));
+  }
+  const der = signCertificate({
+    issuer: issuer.subject,
+    signingKey: keyPairFromPem(authority.privateKey).privateKey,
+    subject,
+    publicKey,
+    notBefore,
+    notAfter: Math.min(notAfter, issuer.notAfter),
+    extensions,
+  });
+  return encodePem('CERTIFICATE', der);
+}
+
+export interface IssueOptions {
+  readonly subject: DistinguishedName;
+  readonly usages: readonly Purpose[];
+  /** DNS names (a leading `*.` allowed). */
+  readonly names?: readonly string[];
+  readonly ips?: readonly string[];
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly validityMs?: number;
+}
+
+/** A new key with a certificate for it. Throws RangeError for an unusable address. */
+export async function issueCertificate(authority: KeyCertificate, options: IssueOptions): Promise<KeyCertificate> {
+  const keys = await generateEcKey();
+  const certificate = certify(authority, {
+    subject: encodeName(options.subject),
+    publicKey: keys.publicKey,
+    keyUsages: ['digitalSignature', 'keyEncipherment'],
+    purposes: options.usages,
+    alternatives: alternativeNames(options),
+    notBefore: options.now - clockSkewMs,
+    notAfter: options.now + (options.validityMs ?? certificateValidityMs),
+  });
+  return { certificate, privateKey: privateKeyToPem(keys.privateKey) };
+}
+
+function alternativeNames(request: Pick<IssueOptions, 'names' | 'ips'>): Buffer | undefined {
+  const names = (request.names ?? []).map((name) => implicit(2, Buffer.from(name, 'latin1')));
+  const ips = (request.ips ?? []).map((ip) => implicit(7, encodeAddress(ip)));
+  return names.length + ips.length === 0 ? undefined : sequence(...names, ...ips);
+}
+
+/** The 4 or 16 bytes of an IP address, as certificates have them. Throws RangeError. */
+export function encodeAddress(ip: string): Buffer {
+  const bytes = addressBytes(ip);
+  if (bytes === undefined) throw new RangeError(`"${ip}" is no IP address`);
+  return Buffer.from(bytes);
+}
+
+/** Days until the first certificate of a PEM ends, negative when it has. Throws RangeError when there is none. */
+export function daysLeft(certificatePem: string, now: number): number {
+  const der = certificatesInPem(certificatePem)[0];
+  if (der === undefined) throw new RangeError('no certificate in this PEM');
+  return (certificateTimes(der).notAfter - now) / (24 * 3600_000);
+}

@@ -1,0 +1,48 @@
+/** The configuration in force as the text of a configuration file, as `--write-config-to` wants it. */
+import { stringify } from 'yaml';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { formatDuration } from '#apimachinery/duration.js';
+import { clientConfigField } from '#scheduler/options/config/fields.js';
+import type { SchedulerSettings } from '#scheduler/options/config/settings.js';
+import type { SchedulerOptionValues } from '#scheduler/options/options.js';
+
+/** The object of a configuration file that says the same; also what `/configz` shows. */
+export function schedulerConfig(
+  values: SchedulerOptionValues,
+  settings: SchedulerSettings,
+  dialect: Dialect,
+): Readonly<Record<string, unknown>> {
+  return {
+    ...dialect.schedulerConfig,
+    clientConnection: {
+      acceptContentTypes: '',
+      burst: values['orch-api-burst'],
+      contentType: values['orch-api-content-type'],
+      [clientConfigField(dialect)]: values.orchconfig ?? '',
+      qps: values['orch-api-qps'],
+    },
+    enableContentionProfiling: values['contention-profiling'],
+    enableProfiling: values.profiling,
+    leaderElection: {
+      leaderElect: values['leader-elect'],
+      leaseDuration: formatDuration(values['leader-elect-lease-duration']),
+      renewDeadline: formatDuration(values['leader-elect-renew-deadline']),
+      resourceLock: values['leader-elect-resource-lock'],
+      resourceName: values['leader-elect-resource-name'],
+      resourceNamespace: values['leader-elect-resource-namespace'],
+      retryPeriod: formatDuration(values['leader-elect-retry-period']),
+    },
+    percentageOfNodesToScore: settings.percentageOfNodesToScore,
+    podInitialBackoffSeconds: settings.podInitialBackoffMs / 1000,
+    podMaxBackoffSeconds: settings.podMaxBackoffMs / 1000,
+    profiles: settings.schedulerNames.map((schedulerName) => ({ schedulerName })),
+  };
+}
+
+export function formatSchedulerConfig(
+  values: SchedulerOptionValues,
+  settings: SchedulerSettings,
+  dialect: Dialect,
+): string {
+  return stringify(schedulerConfig(values, settings, dialect));
+}

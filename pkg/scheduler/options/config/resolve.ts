@@ -1,0 +1,129 @@
+/**
+ * The scheduler's options and its configuration file, brought together as in release 1.24: with a file, options that
+ * are deprecated in its favor are ignored, and those of leader election still win over it.
+ */
+import type { Dialect } from '#apimachinery/dialect.js';
+import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { decodeFields, isPlain, type Plain, parseConfigText } from '#daemon/options/config-decode.js';
+import { overlayConfig } from '#daemon/options/config-file.js';
+import { OptionsError } from '#daemon/options/errors.js';
+import type { OptionTable } from '#daemon/options/option.js';
+import { deepFreeze, type ParsedOptions } from '#daemon/options/parse.js';
+import { defaultValue } from '#daemon/options/value.js';
+import { clientConfigField, schedulerConfigFields } from '#scheduler/options/config/fields.js';
+import { configErrors } from '#scheduler/options/config/rules.js';
+import { defaultSettings, type SchedulerSettings } from '#scheduler/options/config/settings.js';
+import { ignoredWithConfig, type SchedulerOptionTable } from '#scheduler/options/options.js';
+
+export interface ResolvedScheduler {
+  readonly options: ParsedOptions<SchedulerOptionTable>;
+  readonly settings: SchedulerSettings;
+}
+
+export interface ResolveSources {
+  readonly table: SchedulerOptionTable;
+  readonly dialect: Dialect;
+  /** The file of `--config`; undefined without one. */
+  readonly file?: { readonly text: string; readonly source: string };
+}
+
+/** Throws OptionsError with every message about the file, its name in front. The rules over the values are the caller's. */
+export function resolveScheduler(
+  parsed: ParsedOptions<SchedulerOptionTable>,
+  sources: ResolveSources,
+): ResolvedScheduler {
+  const { dialect, file, table } = sources;
+  const settings = defaultSettings(dialect.components.defaultScheduler);
+  if (file === undefined) return { options: withDeprecatedLock(parsed), settings };
+  try {
+    const config = decode(file.text);
+    const options = overlayConfig(table, withoutIgnored(table, parsed), config);
+    const warnings = [...options.warnings, ...idleFields(config).map((field) => idleText(file.source, field))];
+    return { options: { ...options, warnings }, settings: settingsOf(config, settings) };
+  } catch (error) {
+    if (!(error instanceof OptionsError)) throw error;
+    throw new OptionsError(error.messages.map((message) => `${file.source}: ${message}`));
+  }
+}
+
+/** In the words of the table's `configField`s. */
+function decode(text: string): Plain {
+  const file = parseConfigText(text);
+  const dialects = [orchDialect, kubernetesDialect];
+  const dialect = dialects.find(
+    ({ schedulerConfig }) => file['apiVersion'] === schedulerConfig.apiVersion && file['kind'] === schedulerConfig.kind,
+  );
+  if (dialect === undefined) {
+    const accepted = dialects.map(({ schedulerConfig: { apiVersion, kind } }) => `${apiVersion} ${kind}`);
+    const found = `${String(file['apiVersion'])} ${String(file['kind'])}`;
+    throw new OptionsError([`apiVersion and kind must be ${accepted.join(' or ')}, not ${found}`]);
+  }
+  const errors: string[] = [];
+  const decoded = decodeFields(schedulerConfigFields(dialect), file, errors);
+  errors.push(...configErrors(decoded));
+  if (errors.length > 0) throw new OptionsError(errors);
+  const connection = decoded['clientConnection'];
+  if (!isPlain(connection)) return decoded;
+  const { [clientConfigField(dialect)]: path, ...rest } = connection;
+  const own = clientConfigField(orchDialect);
+  return { ...decoded, clientConnection: path === undefined ? rest : { ...rest, [own]: path } };
+}
+
+/** The options as though those had not been given that a file makes void. */
+function withoutIgnored(
+  table: OptionTable,
+  parsed: ParsedOptions<SchedulerOptionTable>,
+): ParsedOptions<SchedulerOptionTable> {
+  const values: Record<string, unknown> = { ...parsed.values };
+  const given = new Set(parsed.given);
+  const warnings = [...parsed.warnings];
+  for (const name of ignoredWithConfig) {
+    if (!given.delete(name)) continue;
+    const declaration = table[name];
+    if (declaration !== undefined) values[name] = defaultValue(declaration);
+    warnings.push(`Flag --${name} is ignored: --config is given`);
+  }
+  return { ...parsed, values: deepFreeze(values) as typeof parsed.values, given, warnings };
+}
+
+/** Without a file the old names of the lock still count, where the new ones are not given. */
+function withDeprecatedLock(parsed: ParsedOptions<SchedulerOptionTable>): ParsedOptions<SchedulerOptionTable> {
+  const values: Record<string, unknown> = { ...parsed.values };
+  for (const part of ['name', 'namespace'] as const) {
+    const current = `leader-elect-resource-${part}` as const;
+    if (parsed.given.has(`lock-object-${part}`) && !parsed.given.has(current)) {
+      values[current] = parsed.values[`lock-object-${part}`];
+    }
+  }
+  return { ...parsed, values: deepFreeze(values) as typeof parsed.values };
+}
+
+function settingsOf(config: Plain, defaults: SchedulerSettings): SchedulerSettings {
+  const number = (name: string, otherwise: number, scale: number) =>
+    typeof config[name] === 'number' ? config[name] * scale : otherwise;
+  const [byDefault = ''] = defaults.schedulerNames;
+  const profiles = Array.isArray(config['profiles']) ? (config['profiles'] as Plain[]) : [];
+  const names = profiles.map(({ schedulerName }) => (typeof schedulerName === 'string' ? schedulerName : byDefault));
+  return {
+    schedulerNames: names.length === 0 ? defaults.schedulerNames : names,
+    percentageOfNodesToScore: number('percentageOfNodesToScore', defaults.percentageOfNodesToScore, 1),
+    podInitialBackoffMs: number('podInitialBackoffSeconds', defaults.podInitialBackoffMs, 1000),
+    podMaxBackoffMs: number('podMaxBackoffSeconds', defaults.podMaxBackoffMs, 1000),
+  };
+}
+
+/** Fields that are understood and that nothing acts on. */
+function idleFields(config: Plain): string[] {
+  const profiles = Array.isArray(config['profiles']) ? (config['profiles'] as Plain[]) : [];
+  const ofProfiles = profiles.flatMap((profile, i) =>
+    ['plugins', 'pluginConfig'].filter((name) => profile[name] !== undefined).map((name) => `profiles[${i}].${name}`),
+  );
+  const connection = isPlain(config['clientConnection']) ? config['clientConnection'] : {};
+  return [
+    ...['parallelism', 'extenders'].filter((name) => config[name] !== undefined),
+    ...['acceptContentTypes'].filter((name) => connection[name] !== undefined && connection[name] !== ''),
+    ...ofProfiles,
+  ];
+}
+
+const idleText = (source: string, field: string) => `${source}: field ${field} has no effect: nothing acts on it yet`;

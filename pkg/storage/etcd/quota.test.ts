@@ -1,0 +1,59 @@
+/** An etcd whose quota is used up: it refuses to take more until somebody has made room and says so. */
+import t from 'tap';
+import { realClock } from '#apimachinery/clock.js';
+import { StatusError } from '#apimachinery/errors/status.js';
+import { statusFromStore } from '#storage/errors.js';
+import { EtcdStore } from '#storage/etcd/etcd-store.js';
+import type { Revision } from '#storage/store.js';
+import { startEtcd, type TestEtcd } from '#test/etcd.js';
+
+t.setTimeout(120_000);
+
+const quotaBytes = 8 * 1024 * 1024;
+
+/** By etcd's own JSON gateway. */
+async function ask(etcd: TestEtcd, path: string, body: object): Promise<Record<string, unknown>> {
+  const response = await fetch(`${etcd.endpoint}/v3/${path}`, { method: 'POST', body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return (await response.json()) as Record<string, unknown>;
+}
+
+/** As `etcdctl alarm disarm`. */
+async function disarm(etcd: TestEtcd): Promise<void> {
+  const { alarms } = await ask(etcd, 'maintenance/alarm', { action: 'GET' });
+  for (const alarm of alarms as object[]) await ask(etcd, 'maintenance/alarm', { ...alarm, action: 'DEACTIVATE' });
+}
+
+t.test('writes are refused with what to do, reads and deletions are not, and after that all goes on', async (t) => {
+  const etcd = await startEtcd({ args: ['--quota-backend-bytes', String(quotaBytes)] });
+  t.teardown(() => etcd.stop());
+  const store = new EtcdStore({ endpoints: [etcd.endpoint], clock: realClock, random: Math.random });
+  t.teardown(() => store.close());
+  const value = Buffer.alloc(500_000, 'x');
+  const written: Revision[] = [];
+  let refusal: unknown;
+  for (let i = 0; refusal === undefined; i++) {
+    await store.create(`/a/${i}`, value).then(
+      ({ revision }) => written.push(revision),
+      (error: unknown) => {
+        refusal = error;
+      },
+    );
+  }
+  t.match(refusal, { code: 'noSpace', message: 'etcdserver: mvcc: database space exceeded' });
+  const status = statusFromStore(refusal);
+  t.ok(status instanceof StatusError && status.status.code === 503);
+  t.match(
+    String(status),
+    /database space exceeded.*delete.*etcdctl defrag.*etcdctl alarm disarm.*--quota-backend-bytes/s,
+  );
+
+  t.equal((await store.range({ start: '/a/', end: '/a0' })).kvs.length, written.length, 'it is all there');
+  for (const [i, revision] of written.entries()) t.ok((await store.delete(`/a/${i}`, revision)).ok);
+  await t.rejects(store.create('/b', value), { code: 'noSpace' }, 'room alone is not enough');
+  const revision = await store.currentRevision();
+  await ask(etcd, 'kv/compaction', { revision: String(revision), physical: true });
+  await ask(etcd, 'maintenance/defragment', {});
+  await disarm(etcd);
+  t.ok((await store.create('/b', value)).ok);
+});

@@ -1,0 +1,163 @@
+/** All controllers against a real API server in this process, and somebody who plays the nodes. */
+import { Registry } from 'prom-client';
+import type { Test } from 'tap';
+import { pods } from '#api/core/v1/resources.gen.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { formatTime, realClock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { isNotFound } from '#apimachinery/errors/status.js';
+import type { Client } from '#client/client.js';
+import { ApiEventRecorder } from '#client/events/recorder.js';
+import { InProcessTransport } from '#client/rest/in-process-transport.js';
+import { RestClient } from '#client/rest/rest-client.js';
+import { targetNode } from '#controllers/daemonset/placement.js';
+import { ControllerManager } from '#controllers/manager.js';
+import { controllerManagerValues } from '#controllers/options/options.js';
+import { silentLogger as log } from '#daemon/log/logger.js';
+import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
+import type { Store } from '#storage/store.js';
+import { startServer } from '#test/integration/apiserver/server.js';
+
+const clock = realClock;
+const random = Math.random;
+
+export interface ClusterOptions {
+  readonly dialect: Dialect;
+  /** Value of `--feature-gates`, for the API server, too. */
+  readonly gates?: Readonly<Record<string, boolean>>;
+  /** `--controllers`; all unless told. */
+  readonly controllers?: readonly string[];
+  /** Absent: in memory. */
+  readonly store?: Store;
+}
+
+/** An API server and a controller manager, for as long as the test; resolves when the controllers work. */
+export async function startCluster(t: Test, options: ClusterOptions): Promise<Client> {
+  const { dialect, gates = {}, controllers = ['*'], store } = options;
+  const features = new FeatureGates(gates);
+  const api = await startServer(t, {
+    dialect,
+    dependencies: { gate: (name) => features.enabled(name as FeatureGateName) },
+    ...(store === undefined ? {} : { store }),
+  });
+  const user = { name: 'tester', groups: [dialect.groups.masters] };
+  const client = new RestClient({ transport: new InProcessTransport({ handler: api.handler, user }), dialect, clock });
+  await runManager(t, { client, dialect, gates, controllers });
+  t.teardown(() => client.close());
+  return client;
+}
+
+export interface ManagerOptions extends Pick<ClusterOptions, 'dialect' | 'gates' | 'controllers'> {
+  readonly client: Client;
+}
+
+/** A controller manager of a server that runs, for as long as the test; resolves when the controllers work. */
+export async function runManager(t: Test, options: ManagerOptions): Promise<void> {
+  const { client, dialect, gates = {}, controllers = ['*'] } = options;
+  const recorder = new ApiEventRecorder({ client, source: { component: 'test' }, clock, random, log });
+  const manager = new ControllerManager(
+    controllerManagerValues(dialect, { 'leader-elect': false, 'feature-gates': gates, controllers }),
+    {
+      client,
+      dialect,
+      clock,
+      random,
+      log,
+      events: recorder,
+      metrics: new Registry(),
+      rootCA: 'the root CA',
+    },
+  );
+  const stop = new AbortController();
+  const running = manager.start(stop.signal);
+  t.teardown(async () => {
+    stop.abort();
+    await running;
+    await manager.close();
+    await recorder.close();
+  });
+  await manager.ready();
+}
+
+/** Asks until the answer is as wanted. */
+export async function until<T>(what: string, ask: () => Promise<T>, wanted: (answer: T) => boolean): Promise<T> {
+  let last: unknown;
+  for (const deadline = clock.monotonic() + 20_000; clock.monotonic() < deadline; ) {
+    try {
+      const answer = await ask();
+      if (wanted(answer)) return answer;
+      last = answer;
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      last = error;
+    }
+    await clock.sleep(20);
+  }
+  throw new Error(`never: ${what}; last: ${JSON.stringify(last)}`);
+}
+
+/**
+ * Does a node agent's part: binds and runs what waits, and ends what is deleted, or says in its image that it ends.
+ * `startMs`: how long one takes to start, one after the other.
+ */
+export function runPods(t: Test, client: Client, { startMs = 0 }: { readonly startMs?: number } = {}): void {
+  const stop = new AbortController();
+  let nextIP = 1;
+  /** Of a pod that restarts nothing, whose image says how it ends. */
+  const end = async ({ metadata, spec }: Pod) => {
+    const phase = { succeeds: 'Succeeded', fails: 'Failed' }[spec.containers[0]?.image ?? ''];
+    if (spec.restartPolicy !== 'Never' || phase === undefined) return;
+    const { name = '', namespace = '' } = metadata;
+    await client
+      .resource(pods)
+      .patch(name, { status: { phase, conditions: [] } }, { type: 'merge', namespace, subresource: 'status' });
+  };
+  const attend = async (pod: Pod) => {
+    const { name = '', namespace = '' } = pod.metadata;
+    const resource = client.resource(pods);
+    if (pod.metadata.deletionTimestamp !== undefined) {
+      if ((pod.metadata.deletionGracePeriodSeconds ?? 0) > 0)
+        await resource.delete(name, { namespace, gracePeriodSeconds: 0 });
+      return;
+    }
+    if ((pod.spec.nodeName ?? '') === '') {
+      await resource.createSubresource(
+        name,
+        'binding',
+        { metadata: { name }, target: { kind: 'Node', name: targetNode(pod) ?? 'n1' } },
+        { namespace },
+      );
+      return;
+    }
+    if (pod.status?.phase === 'Running') await end(pod);
+    if (pod.status?.phase !== 'Pending') return;
+    if (startMs > 0) await clock.sleep(startMs);
+    const podIP = `10.1.0.${nextIP++}`;
+    const lastTransitionTime = formatTime(clock.now());
+    await resource.patch(
+      name,
+      {
+        status: {
+          phase: 'Running',
+          podIP,
+          podIPs: [{ ip: podIP }],
+          conditions: [{ type: 'Ready', status: 'True', lastTransitionTime }],
+        },
+      },
+      { type: 'strategic', namespace, subresource: 'status' },
+    );
+  };
+  const watching = (async () => {
+    for await (const { type, object } of client.resource(pods).watch({ signal: stop.signal })) {
+      if (type === 'DELETED' || type === 'BOOKMARK') continue;
+      await attend(object).catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+    }
+  })();
+  t.teardown(async () => {
+    stop.abort();
+    await watching;
+  });
+}

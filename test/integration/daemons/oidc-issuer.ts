@@ -1,0 +1,65 @@
+/** An OpenID Connect issuer over TLS on a port of its own, whose keys and clock the test turns. */
+import { createServer, type Server } from 'node:https';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import type { Test } from 'tap';
+import { type Clock, realClock } from '#apimachinery/clock.js';
+import { listening, testAuthority } from '#client/testing/tls-server.js';
+
+export type Claims = Readonly<Record<string, unknown>>;
+type KeyPair = Awaited<ReturnType<typeof generateKeyPair>>;
+
+export const algorithm = 'RS256';
+export const pair = (): Promise<KeyPair> => generateKeyPair(algorithm, { modulusLength: 2048 });
+
+export class Issuer {
+  readonly keys = new Map<string, KeyPair>();
+  /** Paths that were asked for. */
+  readonly asked: string[] = [];
+  /** PEM of the authority that vouches for it. */
+  ca = '';
+  url = '';
+  /** What it says its name is. */
+  name: string | undefined;
+  nowMs: number;
+  down = false;
+  /** For who checks its tokens. */
+  readonly clock: Clock;
+
+  constructor(startMs: number) {
+    this.nowMs = startMs;
+    this.clock = { ...realClock, now: () => this.nowMs, monotonic: () => this.nowMs - startMs };
+  }
+
+  /** With a key named `one`. Closed with the test. */
+  async listen(t: Test): Promise<this> {
+    const authority = await testAuthority();
+    this.keys.set('one', await pair());
+    this.ca = authority.certificate;
+    this.url = `https://127.0.0.1:${await listening(t, this.#server(authority.serving))}`;
+    return this;
+  }
+
+  #server(serving: { cert: string; key: string }): Server {
+    return createServer(serving, async (request, response) => {
+      this.asked.push(request.url ?? '');
+      const publics = [...this.keys].map(async ([kid, { publicKey }]) => ({ ...(await exportJWK(publicKey)), kid }));
+      const documents: Record<string, unknown> = {
+        '/.well-known/openid-configuration': { issuer: this.name ?? this.url, jwks_uri: `${this.url}/keys` },
+        '/keys': { keys: await Promise.all(publics) },
+      };
+      const document = this.down ? undefined : documents[request.url ?? ''];
+      response.statusCode = document === undefined ? 503 : 200;
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(document ?? {}));
+    });
+  }
+
+  /** A token that is good for an hour, unless told. */
+  token(claims: Claims = {}, kid = 'one', signer = this.keys.get(kid)): Promise<string> {
+    if (signer === undefined) throw new Error(`no key ${kid}`);
+    const nowSeconds = Math.floor(this.nowMs / 1000);
+    return new SignJWT({ iss: this.url, aud: 'cluster', sub: 'jane', exp: nowSeconds + 3600, ...claims })
+      .setProtectedHeader({ alg: algorithm, ...(kid === '' ? {} : { kid }) })
+      .sign(signer.privateKey);
+  }
+}
