@@ -5,7 +5,7 @@ import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { formatTime, realClock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { isNotFound } from '#apimachinery/errors/status.js';
+import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import type { Client } from '#client/client.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
@@ -151,8 +151,9 @@ export function runPods(t: Test, client: Client, { startMs = 0 }: { readonly sta
   const watching = (async () => {
     for await (const { type, object } of client.resource(pods).watch({ signal: stop.signal })) {
       if (type === 'DELETED' || type === 'BOOKMARK') continue;
+      // Deleted or changed since the event: the next event says what there is to do.
       await attend(object).catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
+        if (!isNotFound(error) && !isConflict(error)) t.error(error, `attending to pod ${object.metadata.name}`);
       });
     }
   })();
