@@ -72,7 +72,7 @@ export class AttachDetachController implements Controller {
     };
     const ofAttachment = ({ spec }: VolumeAttachment) => add(spec.nodeName);
     const resync = { resyncMs: this.#syncPeriodMs };
-    const end = [
+    await this.#loop.run(signal, [
       this.#users.pods.addHandler({ onAdd: ofPod, onUpdate: ofPod, onDelete: ofPod }),
       this.#users.claims.addHandler({ onAdd: ofClaim, onUpdate: ofClaim }),
       this.#users.volumes.addHandler({ onAdd: (volume) => ofVolume(volume.metadata.name ?? '') }),
@@ -100,12 +100,7 @@ export class AttachDetachController implements Controller {
         },
       }),
       registerVolumeCounts(this.#context, { users: this.#users, nodes: this.#nodes, attachments: this.#cache }),
-    ];
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      for (const each of end) each();
-    }
+    ]);
   }
 
   async #reconcile(name: string): Promise<Outcome> {

@@ -35,15 +35,10 @@ export class BootstrapSignerController implements Controller {
 
   async run(signal: AbortSignal): Promise<void> {
     const add = () => this.#loop.queue.add(this.#key);
-    const remove = [
+    await this.#loop.run(signal, [
       this.#infos.addHandler({ onAdd: add, onUpdate: add }),
       this.#secrets.addHandler({ onAdd: add, onUpdate: add, onDelete: add }),
-    ];
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      for (const unwatch of remove) unwatch();
-    }
+    ]);
   }
 
   async #reconcile(key: string): Promise<Outcome> {

@@ -37,12 +37,7 @@ export class ClusterRoleAggregationController implements Controller {
         if (role.aggregationRule !== undefined) this.#loop.queue.add(keyOf(role));
       }
     };
-    const unwatch = this.#roles.addHandler({ onAdd: addAll, onUpdate: addAll, onDelete: addAll });
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      unwatch();
-    }
+    await this.#loop.run(signal, [this.#roles.addHandler({ onAdd: addAll, onUpdate: addAll, onDelete: addAll })]);
   }
 
   async #reconcile(name: string): Promise<Outcome> {

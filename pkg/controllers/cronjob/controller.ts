@@ -65,7 +65,7 @@ export class CronJobController implements Controller {
   async run(signal: AbortSignal): Promise<void> {
     const add = (cronJob: CronJob) => this.#loop.queue.add(keyOf(cronJob));
     const seen = (job: Job) => this.#jobSeen(job);
-    const remove = [
+    const watches = [
       this.#cronJobs.addHandler({ onAdd: add, onUpdate: (cronJob, old) => this.#changed(cronJob, old), onDelete: add }),
       this.#jobs.addHandler({
         onAdd: seen,
@@ -76,11 +76,7 @@ export class CronJobController implements Controller {
         onDelete: seen,
       }),
     ];
-    try {
-      await Promise.all([this.#loop.run(signal), this.#watchClock(signal)]);
-    } finally {
-      for (const unwatch of remove) unwatch();
-    }
+    await Promise.all([this.#loop.run(signal, watches), this.#watchClock(signal)]);
   }
 
   #changed(cronJob: CronJob, old: CronJob): void {

@@ -49,12 +49,7 @@ export class CSRSigningController implements Controller {
 
   async run(signal: AbortSignal): Promise<void> {
     const add = (request: CertificateSigningRequest) => this.#loop.queue.add(keyOf(request));
-    const remove = this.#requests.addHandler({ onAdd: add, onUpdate: add, onDelete: add });
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      remove();
-    }
+    await this.#loop.run(signal, [this.#requests.addHandler({ onAdd: add, onUpdate: add, onDelete: add })]);
   }
 
   async #reconcile(name: string): Promise<Outcome> {

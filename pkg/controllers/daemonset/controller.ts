@@ -74,7 +74,7 @@ export class DaemonSetController implements Controller {
 
   async run(signal: AbortSignal): Promise<void> {
     const add = (set: DaemonSet) => this.#loop.queue.add(keyOf(set));
-    const remove = [
+    await this.#loop.run(signal, [
       this.#sets.addHandler({
         onAdd: add,
         onUpdate: (set, old) => {
@@ -98,12 +98,7 @@ export class DaemonSetController implements Controller {
         },
         onDelete: (node) => this.#nodeChanged(node, undefined),
       }),
-    ];
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      for (const unwatch of remove) unwatch();
-    }
+    ]);
   }
 
   /** Sets whose pods may come to the node, or must go from it. */

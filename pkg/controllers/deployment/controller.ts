@@ -54,7 +54,7 @@ export class DeploymentController implements Controller {
   async run(signal: AbortSignal): Promise<void> {
     const { queue } = this.#loop;
     const add = (deployment: Deployment) => queue.add(keyOf(deployment));
-    const remove = [
+    await this.#loop.run(signal, [
       this.#deployments.addHandler({ onAdd: add, onUpdate: add, onDelete: add }),
       this.#replicaSets.addHandler({
         onAdd: (set) => this.#setSeen(set),
@@ -71,12 +71,7 @@ export class DeploymentController implements Controller {
         },
         onDelete: (pod) => this.#podStopped(pod),
       }),
-    ];
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      for (const unwatch of remove) unwatch();
-    }
+    ]);
   }
 
   #managerOf(set: ReplicaSet): Deployment | undefined {

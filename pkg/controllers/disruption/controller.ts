@@ -39,7 +39,7 @@ export class DisruptionController implements Controller {
   async run(signal: AbortSignal): Promise<void> {
     const add = (budget: PodDisruptionBudget) => this.#loop.queue.add(keyOf(budget));
     const seen = (pod: Pod) => this.#podSeen(pod);
-    const remove = [
+    await this.#loop.run(signal, [
       this.#budgets.addHandler({ onAdd: add, onUpdate: add, onDelete: add }),
       this.#pods.addHandler({
         onAdd: seen,
@@ -49,12 +49,7 @@ export class DisruptionController implements Controller {
         },
         onDelete: seen,
       }),
-    ];
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      for (const unwatch of remove) unwatch();
-    }
+    ]);
   }
 
   #podSeen({ metadata }: Pod): void {

@@ -46,7 +46,7 @@ export class EndpointController implements Controller {
 
   async run(signal: AbortSignal): Promise<void> {
     const { queue } = this.#loop;
-    const remove = [
+    await this.#loop.run(signal, [
       this.#members.watch((key, because) => {
         if (because === 'pod' && this.#options.batchPeriodMs > 0) queue.addAfter(key, this.#options.batchPeriodMs);
         else queue.add(key);
@@ -59,12 +59,7 @@ export class EndpointController implements Controller {
         },
         onDelete: (object) => queue.add(keyOf(object)),
       }),
-    ];
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      for (const unwatch of remove) unwatch();
-    }
+    ]);
   }
 
   async #reconcile(key: string): Promise<Outcome> {

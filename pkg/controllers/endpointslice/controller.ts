@@ -62,7 +62,7 @@ export class EndpointSliceController implements Controller {
       const service = this.#serviceOf(slice);
       if (service !== undefined) queue.add(service);
     };
-    const remove = [
+    await this.#loop.run(signal, [
       this.#members.watch((key, because) => {
         if (because === 'pod' && batchPeriodMs > 0) queue.addAfter(key, batchPeriodMs);
         else queue.add(key);
@@ -81,12 +81,7 @@ export class EndpointSliceController implements Controller {
           if (this.#zone(node) !== this.#zone(old)) this.#zoneChanged(node);
         },
       }),
-    ];
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      for (const unwatch of remove) unwatch();
-    }
+    ]);
   }
 
   /** The service whose slice this controller manages, undefined for slices of others. */

@@ -64,7 +64,7 @@ export class EndpointSliceMirroringController implements Controller {
       const key = this.#mirrored(slice);
       if (key !== undefined) queue.add(key);
     };
-    const remove = [
+    await this.#loop.run(signal, [
       this.#endpoints.addHandler({ onAdd: add, onUpdate: add, onDelete: add }),
       this.#services.addHandler({ onAdd: add, onUpdate: add, onDelete: add }),
       this.#slices.addHandler({
@@ -72,12 +72,7 @@ export class EndpointSliceMirroringController implements Controller {
         onUpdate: sliceSeen,
         onDelete: sliceSeen,
       }),
-    ];
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      for (const unwatch of remove) unwatch();
-    }
+    ]);
   }
 
   /** The Endpoints that a slice of this controller mirrors, undefined for slices of others. */

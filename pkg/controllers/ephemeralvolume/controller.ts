@@ -35,7 +35,7 @@ export class EphemeralVolumeController implements Controller {
     const add = (pod: Pod) => {
       if (hasEphemeralVolumes(pod)) this.#loop.queue.add(keyOf(pod));
     };
-    const remove = [
+    await this.#loop.run(signal, [
       // What a pod needs never changes.
       this.#pods.addHandler({ onAdd: add }),
       this.#claims.addHandler({
@@ -43,12 +43,7 @@ export class EphemeralVolumeController implements Controller {
           for (const pod of podsOfClaim(this.#pods, keyOf(claim))) add(pod);
         },
       }),
-    ];
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      for (const unwatch of remove) unwatch();
-    }
+    ]);
   }
 
   async #reconcile(key: string): Promise<Outcome> {

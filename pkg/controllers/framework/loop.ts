@@ -54,13 +54,14 @@ export class ReconcileLoop {
     });
   }
 
-  /** Waits for the caches, then works until `signal` aborts. */
-  async run(signal: AbortSignal): Promise<void> {
-    if (!(await cachesSynced(this.#context, signal))) {
-      this.queue.shutDown();
-      return;
+  /** Waits for the caches, then works until `signal` aborts. Calls `watches`, the ends of event handlers, at its end. */
+  async run(signal: AbortSignal, watches: readonly (() => void)[] = []): Promise<void> {
+    try {
+      if (await cachesSynced(this.#context, signal)) await this.work(signal);
+      else this.queue.shutDown();
+    } finally {
+      for (const end of watches) end();
     }
-    await this.work(signal);
   }
 
   /** Works until `signal` aborts, without waiting for the caches. */

@@ -98,7 +98,7 @@ export class JobController implements Controller {
   async run(signal: AbortSignal): Promise<void> {
     const add = (job: Job) => this.#loop.queue.add(keyOf(job));
     const orphan = (pod: Pod) => this.#orphans.add(pod);
-    const remove = [
+    const watches = [
       this.#jobs.addHandler({
         onAdd: add,
         onUpdate: (job, old) => {
@@ -113,11 +113,7 @@ export class JobController implements Controller {
       this.#podOwners.watch(),
       this.#pods.addHandler({ onAdd: orphan, onUpdate: orphan }),
     ];
-    try {
-      await Promise.all([this.#loop.run(signal), this.#orphans.run(signal)]);
-    } finally {
-      for (const unwatch of remove) unwatch();
-    }
+    await Promise.all([this.#loop.run(signal, watches), this.#orphans.run(signal)]);
   }
 
   /** The job counts no more: whatever still waits to be counted is let go. */

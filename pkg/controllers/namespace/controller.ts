@@ -38,16 +38,13 @@ export class NamespaceController implements Controller {
     const add = (namespace: Namespace) => {
       if (namespace.metadata.deletionTimestamp !== undefined) this.#loop.queue.add(keyOf(namespace));
     };
-    const unwatch = this.#namespaces.addHandler({
-      onAdd: add,
-      onUpdate: add,
-      onDelete: ({ metadata }) => this.#attempts.delete(metadata.uid ?? ''),
-    });
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      unwatch();
-    }
+    await this.#loop.run(signal, [
+      this.#namespaces.addHandler({
+        onAdd: add,
+        onUpdate: add,
+        onDelete: ({ metadata }) => this.#attempts.delete(metadata.uid ?? ''),
+      }),
+    ]);
   }
 
   async #reconcile(name: string, signal: AbortSignal): Promise<Outcome> {

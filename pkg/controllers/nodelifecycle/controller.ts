@@ -82,15 +82,11 @@ export class NodeLifecycleController implements Controller {
       const node = this.#nodes.get(lease.metadata.name ?? '');
       if (node !== undefined) this.#note(node, lease);
     };
-    const remove = [
+    const watches = [
       this.#nodes.addHandler({ onAdd: observe, onUpdate: observe, onDelete: (node) => this.#forget(node) }),
       this.#leases.addHandler({ onAdd: renewed, onUpdate: renewed }),
     ];
-    try {
-      await Promise.all([this.#loop.run(signal), this.#taintManager?.run(signal)]);
-    } finally {
-      for (const unwatch of remove) unwatch();
-    }
+    await Promise.all([this.#loop.run(signal, watches), this.#taintManager?.run(signal)]);
   }
 
   #observe(node: Node): void {

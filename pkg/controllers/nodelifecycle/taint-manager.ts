@@ -39,7 +39,7 @@ export class TaintManager {
     const addPodsOf = (node: Node) => {
       for (const pod of podsOfNode(this.#pods, node.metadata.name ?? '')) queue.add(keyOf(pod));
     };
-    const remove = [
+    await this.#loop.run(signal, [
       this.#nodes.addHandler({
         onAdd: (node) => {
           if (noExecuteTaints(node).length > 0) addPodsOf(node);
@@ -56,12 +56,7 @@ export class TaintManager {
         },
         onDelete: ({ metadata }) => this.#leaving.delete(metadata.uid ?? ''),
       }),
-    ];
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      for (const unwatch of remove) unwatch();
-    }
+    ]);
   }
 
   #podSeen(pod: Pod): void {

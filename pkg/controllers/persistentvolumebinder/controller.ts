@@ -71,7 +71,7 @@ export class PersistentVolumeBinder implements Controller {
     const addClaim = (key: string) => this.#claims.queue.add(key);
     const addVolume = (key: string) => this.#volumes.queue.add(key);
     const resync = { resyncMs: this.#syncPeriodMs };
-    const end = [
+    const watches = [
       claimCache.addHandler(
         {
           onAdd: (claim) => addClaim(keyOf(claim)),
@@ -96,10 +96,6 @@ export class PersistentVolumeBinder implements Controller {
       ),
       registerCounts(metrics, { volumes: volumeCache, claims: claimCache }, dialect),
     ];
-    try {
-      await Promise.all([this.#claims.run(signal), this.#volumes.run(signal)]);
-    } finally {
-      for (const each of end) each();
-    }
+    await Promise.all([this.#claims.run(signal, watches), this.#volumes.run(signal)]);
   }
 }

@@ -34,17 +34,14 @@ export class PersistentVolumeExpander implements Controller {
     const add = (claim: PersistentVolumeClaim) => {
       if (claim.status?.phase === 'Bound') this.#loop.queue.add(keyOf(claim));
     };
-    const remove = this.#claims.addHandler({
-      onAdd: add,
-      onUpdate: (claim, old) => {
-        if (hasGrown(claim, old)) add(claim);
-      },
-    });
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      remove();
-    }
+    await this.#loop.run(signal, [
+      this.#claims.addHandler({
+        onAdd: add,
+        onUpdate: (claim, old) => {
+          if (hasGrown(claim, old)) add(claim);
+        },
+      }),
+    ]);
   }
 
   #reconcile(key: string): Outcome {

@@ -49,7 +49,7 @@ export class PodGCController implements Controller {
 
   async run(signal: AbortSignal): Promise<void> {
     const { queue } = this.#loop;
-    const remove = [
+    await this.#loop.run(signal, [
       this.#pods.addHandler({
         onAdd: (pod) => this.#podSeen(pod, undefined),
         onUpdate: (pod, old) => this.#podSeen(pod, old),
@@ -61,12 +61,7 @@ export class PodGCController implements Controller {
         onAdd: ({ metadata }) => this.#goneSince.delete(metadata.name ?? ''),
         onDelete: ({ metadata }) => queue.add(nodePrefix + (metadata.name ?? '')),
       }),
-    ];
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      for (const unwatch of remove) unwatch();
-    }
+    ]);
   }
 
   #podSeen(pod: Pod, old: Pod | undefined): void {

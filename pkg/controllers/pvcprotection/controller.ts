@@ -41,7 +41,7 @@ export class PVCProtectionController implements Controller {
     const seen = (pod: Pod) => {
       if (mayRelease(pod)) released(pod);
     };
-    const remove = [
+    await this.#loop.run(signal, [
       this.#claims.addHandler({ onAdd: add, onUpdate: add }),
       this.#pods.addHandler({
         onAdd: seen,
@@ -52,12 +52,7 @@ export class PVCProtectionController implements Controller {
         },
         onDelete: released,
       }),
-    ];
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      for (const unwatch of remove) unwatch();
-    }
+    ]);
   }
 
   async #reconcile(key: string): Promise<Outcome> {

@@ -29,12 +29,7 @@ export class PVProtectionController implements Controller {
     const add = (volume: PersistentVolume) => {
       if (planVolume(volume, dialect) !== undefined) this.#loop.queue.add(keyOf(volume));
     };
-    const remove = this.#volumes.addHandler({ onAdd: add, onUpdate: add });
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      remove();
-    }
+    await this.#loop.run(signal, [this.#volumes.addHandler({ onAdd: add, onUpdate: add })]);
   }
 
   async #reconcile(key: string): Promise<Outcome> {

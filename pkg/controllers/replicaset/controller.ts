@@ -61,12 +61,10 @@ export class ReplicaSetController<T extends Replicated> implements Controller {
 
   async run(signal: AbortSignal): Promise<void> {
     const add = (set: T) => this.#loop.queue.add(keyOf(set));
-    const remove = [this.#sets.addHandler({ onAdd: add, onUpdate: add, onDelete: add }), this.#podOwners.watch()];
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      for (const unwatch of remove) unwatch();
-    }
+    await this.#loop.run(signal, [
+      this.#sets.addHandler({ onAdd: add, onUpdate: add, onDelete: add }),
+      this.#podOwners.watch(),
+    ]);
   }
 
   async #reconcile(key: string): Promise<Outcome> {

@@ -74,7 +74,7 @@ export class ResourceQuotaController implements Controller {
 
   async run(signal: AbortSignal): Promise<void> {
     const add = (quota: ResourceQuota) => this.#loop.queue.add(keyOf(quota));
-    const remove = [
+    const watches = [
       this.#quotas.addHandler({
         onAdd: add,
         // Its status is what this controller and the servers write.
@@ -89,9 +89,8 @@ export class ResourceQuotaController implements Controller {
       }),
     ];
     try {
-      await Promise.all([this.#loop.run(signal), this.#countRegularly(signal)]);
+      await Promise.all([this.#loop.run(signal, watches), this.#countRegularly(signal)]);
     } finally {
-      for (const unwatch of remove) unwatch();
       await this.#counters.close();
     }
   }

@@ -44,15 +44,10 @@ export class RootCAController implements Controller {
     const { queue } = this.#loop;
     const add = (namespace: Namespace) => queue.add(keyOf(namespace));
     const addOf = (map: ConfigMap) => queue.add(map.metadata.namespace ?? '');
-    const remove = [
+    await this.#loop.run(signal, [
       this.#namespaces.addHandler({ onAdd: add, onUpdate: add }),
       this.#maps.addHandler({ onUpdate: addOf, onDelete: addOf }),
-    ];
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      for (const unwatch of remove) unwatch();
-    }
+    ]);
   }
 
   async #reconcile(name: string): Promise<Outcome> {

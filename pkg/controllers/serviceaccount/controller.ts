@@ -34,19 +34,14 @@ export class ServiceAccountController implements Controller {
   async run(signal: AbortSignal): Promise<void> {
     const { queue } = this.#loop;
     const add = (namespace: Namespace) => queue.add(keyOf(namespace));
-    const remove = [
+    await this.#loop.run(signal, [
       this.#namespaces.addHandler({ onAdd: add, onUpdate: add }),
       this.#accounts.addHandler({
         onDelete: ({ metadata }) => {
           if (metadata.name === defaultAccount) queue.add(metadata.namespace ?? '');
         },
       }),
-    ];
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      for (const unwatch of remove) unwatch();
-    }
+    ]);
   }
 
   async #reconcile(name: string): Promise<Outcome> {

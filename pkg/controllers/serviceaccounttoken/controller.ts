@@ -96,15 +96,11 @@ export class ServiceAccountTokenController implements Controller {
       const owner = ownerOf(this.#context.dialect, secret);
       if (owner.name !== '') this.#secretLoop.queue.add([namespace, name, uid, owner.name, owner.uid].join('/'));
     };
-    const remove = [
+    const watches = [
       this.#accounts.addHandler({ onAdd: addAccount, onUpdate: addAccount, onDelete: addAccount }),
       this.#secrets.addHandler({ onAdd: addSecret, onUpdate: addSecret, onDelete: addSecret }),
     ];
-    try {
-      await Promise.all([this.#accountLoop.run(signal), this.#secretLoop.run(signal)]);
-    } finally {
-      for (const unwatch of remove) unwatch();
-    }
+    await Promise.all([this.#accountLoop.run(signal, watches), this.#secretLoop.run(signal)]);
   }
 
   async #reconcileAccount(key: string): Promise<Outcome> {

@@ -77,16 +77,11 @@ export class StatefulSetController implements Controller {
 
   async run(signal: AbortSignal): Promise<void> {
     const add = (set: StatefulSet) => this.#loop.queue.add(keyOf(set));
-    const remove = [
+    await this.#loop.run(signal, [
       this.#sets.addHandler({ onAdd: add, onUpdate: add, onDelete: add }),
       this.#podOwners.watch(),
       this.#claims.addHandler({ onDelete: (claim) => this.#claimGone(claim) }),
-    ];
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      for (const unwatch of remove) unwatch();
-    }
+    ]);
   }
 
   /** A pod may wait for an old claim of its name to go. */

@@ -31,19 +31,14 @@ export class StorageVersionGC implements Controller {
 
   async run(signal: AbortSignal): Promise<void> {
     const add = (object: StorageVersion) => this.#loop.queue.add(keyOf(object));
-    const remove = [
+    await this.#loop.run(signal, [
       this.#versions.addHandler({ onAdd: add, onUpdate: add }),
       this.#leases.addHandler({
         onDelete: (lease) => {
           if (this.#isIdentity(lease)) for (const object of this.#versions.list()) add(object);
         },
       }),
-    ];
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      for (const unwatch of remove) unwatch();
-    }
+    ]);
   }
 
   /** Whether the lease is what an API server shows that it is there with. */

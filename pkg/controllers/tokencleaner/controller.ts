@@ -28,12 +28,7 @@ export class TokenCleanerController implements Controller {
 
   async run(signal: AbortSignal): Promise<void> {
     const add = (secret: Secret) => this.#loop.queue.add(keyOf(secret));
-    const remove = this.#secrets.addHandler({ onAdd: add, onUpdate: add });
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      remove();
-    }
+    await this.#loop.run(signal, [this.#secrets.addHandler({ onAdd: add, onUpdate: add })]);
   }
 
   async #reconcile(key: string): Promise<Outcome> {

@@ -40,12 +40,7 @@ export class TTLAfterFinishedController implements Controller {
 
   async run(signal: AbortSignal): Promise<void> {
     const add = (job: Job) => this.#loop.queue.add(keyOf(job));
-    const remove = this.#jobs.addHandler({ onAdd: add, onUpdate: add });
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      remove();
-    }
+    await this.#loop.run(signal, [this.#jobs.addHandler({ onAdd: add, onUpdate: add })]);
   }
 
   async #reconcile(key: string): Promise<Outcome> {
