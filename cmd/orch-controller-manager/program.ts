@@ -1,9 +1,7 @@
 /** The controller manager as a program of its own. */
 
 import { deferred } from '#apimachinery/async/deferred.js';
-import type { Connection } from '#client/rest/connection.js';
-import type { RestClient } from '#client/rest/rest-client.js';
-import { ServiceAccountToken } from '#client/rest/service-account-token.js';
+import { controllerClients } from '#cmd/orch-controller-manager/controller-clients.js';
 import {
   rootCertificates,
   serviceAccountKey,
@@ -12,15 +10,16 @@ import {
 } from '#cmd/orch-controller-manager/key-material.js';
 import { createControlLoop, type Loop, type LoopDependencies } from '#control-loop/control-loop.js';
 import type { Leadership } from '#control-loop/leader-loop.js';
+import { controllerPages } from '#controllers/debug-pages.js';
 import { controllerMetrics } from '#controllers/framework/metrics.js';
-import { ControllerManager, type ControllerManagerDependencies } from '#controllers/manager.js';
+import { ControllerManager, type ControllerManagerDependencies, type ControllerReport } from '#controllers/manager.js';
 import {
   defaultLeaderMigration,
   type LeaderMigration,
   parseLeaderMigration,
   placementOf,
 } from '#controllers/options/leader-migration.js';
-import { serviceAccountOf } from '#controllers/options/names.js';
+import { controllerNames } from '#controllers/options/names.js';
 import {
   type ControllerManagerOptionTable,
   controllerManagerOptions,
@@ -57,6 +56,9 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   const tokenKey = await serviceAccountKey(values['service-account-private-key-file']);
   const authorities = await signingAuthorities(values);
   const migration = await leaderMigration(context);
+  if (values['use-service-account-credentials'] && tokenKey === undefined) {
+    log.warn('--use-service-account-credentials was given without --service-account-private-key-file');
+  }
   return createControlLoop({
     context,
     name,
@@ -64,17 +66,15 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     metrics,
     openEtcdLock: (where) => openLeaderLock({ values, clock, random, ...where }),
     create: (dependencies) => {
-      const { recorder } = dependencies;
       const series = controllerMetrics(metrics);
       const make: MakeManager = ({ client, connection, leadership, owns }) =>
         new ControllerManager(values, {
           client,
-          clientFor: controllerClients(context, connection),
+          ...controllerClients(context, { connection, recorderFor: dependencies.recorderFor }),
           dialect,
           clock,
           random,
           log,
-          events: recorder,
           metrics,
           series,
           ...(leadership === undefined ? {} : { leadership }),
@@ -85,9 +85,24 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
         });
       if (migration !== undefined) return migrating(context, migration, dependencies, make);
       const manager = make(dependencies);
-      return { loop: manager, checks: [() => manager.checks()] };
+      return loopOf(manager, [manager]);
     },
   });
+}
+
+/** The daemon whose controllers are those of the managers, and of `elsewhere`. */
+function loopOf(
+  loop: Daemon,
+  managers: readonly ControllerManager[],
+  elsewhere: readonly ControllerReport[] = [],
+): Loop {
+  const reports = (limit: number) => [...managers.flatMap((manager) => manager.reports(limit)), ...elsewhere];
+  const names = reports(0).map(({ name }) => name);
+  return {
+    loop,
+    checks: [() => managers.flatMap((manager) => manager.checks())],
+    debug: controllerPages(names, reports),
+  };
 }
 
 type MakeManager = (
@@ -122,10 +137,15 @@ async function migrating(
     leadership: after(led.promise, leadership),
     owns: (controller) => placementOf(migration, component, controller) === 'migrated',
   });
-  return {
-    loop: new DaemonGroup(component, [staying, moving]),
-    checks: [() => [...staying.checks(), ...moving.checks()]],
-  };
+  const elsewhere = Object.keys(controllerNames).filter(
+    (controller) => placementOf(migration, component, controller) === 'elsewhere',
+  );
+  const reason = 'another manager runs it, as --leader-migration-config says';
+  return loopOf(
+    new DaemonGroup(component, [staying, moving]),
+    [staying, moving],
+    elsewhere.map((controller) => ({ name: controller, state: 'disabled', reason, loops: [] })),
+  );
 }
 
 /** Tells when it leads. */
@@ -170,23 +190,4 @@ async function leaderMigration({ values, dialect, log }: Context): Promise<Leade
     throw new OptionsError([`${path}: resourceLock etcdleases requires --etcd-servers`]);
   }
   return migration;
-}
-
-/** A client for each controller, kept from one term of leading to the next. */
-function controllerClients({ values, dialect, clock }: Context, connection: Connection): (name: string) => RestClient {
-  const clients = new Map<string, RestClient>();
-  // Tokens must not wait behind anything else.
-  const tokens = connection.client('token-requests');
-  const make = (controller: string): RestClient => {
-    // Accounts cannot act before their tokens are signed, and no account may read the secrets of all.
-    if (controller === 'serviceaccount-token') return connection.client(serviceAccountOf(controller));
-    if (!values['use-service-account-credentials']) return connection.client(controller);
-    const account = { namespace: dialect.namespaces.system, name: serviceAccountOf(controller) };
-    return connection.as(new ServiceAccountToken({ client: tokens, clock, ...account })).client(controller);
-  };
-  return (controller) => {
-    const known = clients.get(controller) ?? make(controller);
-    clients.set(controller, known);
-    return known;
-  };
 }

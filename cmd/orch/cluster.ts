@@ -71,7 +71,8 @@ export class ClusterProcess {
   readonly #running: { daemon: Daemon; work: Promise<void> }[] = [];
   readonly #informing: Promise<void>[] = [];
   readonly #clients: RestClient[] = [];
-  readonly #recorders: ApiEventRecorder[] = [];
+  /** By the component that they name. */
+  readonly #recorders = new Map<string, ApiEventRecorder>();
   #api: CompleteApiServer | undefined;
   /** What controllers and scheduler see. */
   #loopInformers: SharedInformerFactory | undefined;
@@ -137,7 +138,7 @@ export class ClusterProcess {
       clock,
       random,
       log,
-      events: this.#recorder(managerClient, dialect.components.controllerManager),
+      events: (component) => this.#recorder(managerClient, component),
       metrics,
       rootCA: pki.authority.certificate,
       tokenKey: jwtSigningKey(createPrivateKey(pki.serviceAccount.privateKey)),
@@ -222,7 +223,7 @@ export class ClusterProcess {
         await work;
       }),
     );
-    await Promise.all(this.#recorders.map((recorder) => recorder.close()));
+    await Promise.all([...this.#recorders.values()].map((recorder) => recorder.close()));
     this.#stop.abort();
     await Promise.all(this.#informing);
     await Promise.all(this.#clients.map((client) => client.close()));
@@ -244,8 +245,10 @@ export class ClusterProcess {
 
   #recorder(client: RestClient, component: string): ApiEventRecorder {
     const { clock, random, log, metrics } = this.#options;
+    const known = this.#recorders.get(component);
+    if (known !== undefined) return known;
     const recorder = new ApiEventRecorder({ client, source: { component }, clock, random, log, metrics });
-    this.#recorders.push(recorder);
+    this.#recorders.set(component, recorder);
     return recorder;
   }
 

@@ -1,5 +1,4 @@
 /** Deep copies of plain JSON values: several times faster than `structuredClone` or the way through a text. */
-import { setMember } from '#apimachinery/set-member.js';
 
 /** Members that are `undefined` are left out, as JSON does. Not for anything with a prototype of its own. */
 export function copyJson<T>(value: T): T {
@@ -9,7 +8,13 @@ export function copyJson<T>(value: T): T {
   for (const key of Object.keys(value)) {
     const member = (value as Record<string, unknown>)[key];
     if (member === undefined) continue;
-    setMember(copy, key, typeof member === 'object' ? copyJson(member) : member);
+    // Assigning it would set the prototype instead.
+    if (key === '__proto__') define(copy, copyJson(member));
+    else copy[key] = typeof member === 'object' ? copyJson(member) : member;
   }
   return copy as T;
+}
+
+function define(object: object, value: unknown): void {
+  Object.defineProperty(object, '__proto__', { value, writable: true, enumerable: true, configurable: true });
 }

@@ -183,7 +183,8 @@ export class CompleteApiServer implements Daemon {
 
   async #bootstrap(signal: AbortSignal): Promise<void> {
     const { authentication, values, dependencies } = this.#parts;
-    await bootstrapCluster({ client: this.#client, log: dependencies.log }, signal);
+    const { gate = () => false, log } = dependencies;
+    await bootstrapCluster({ client: this.#client, gate, log }, signal);
     const facts = {
       clientCA: authentication.clientCA,
       requestHeaderCA: authentication.requestHeaderCA,

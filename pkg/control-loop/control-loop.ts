@@ -5,13 +5,14 @@
 import type { Registry } from 'prom-client';
 import { deferred } from '#apimachinery/async/deferred.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
+import type { TokenSource } from '#client/http/credentials.js';
 import { configFromOptions } from '#client/kubeconfig/config-from-options.js';
 import { Connection } from '#client/rest/connection.js';
 import type { RestClient } from '#client/rest/rest-client.js';
 import { createElection, type Election, type LockChoice, type OpenEtcdLock } from '#control-loop/election.js';
 import type { Leadership } from '#control-loop/leader-loop.js';
 import type { Daemon } from '#daemon/daemon.js';
-import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
+import { DebugEndpoints, type DebugPages } from '#daemon/debugging/debug-endpoints.js';
 import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
 import type { DelegatedAuthValues } from '#daemon/options/groups/authentication.js';
 import type { ClientConnectionValues } from '#daemon/options/groups/client-connection.js';
@@ -46,6 +47,8 @@ export interface LoopDependencies {
   readonly connection: Connection;
   /** Events tell what happened, also of a term that is over: they belong to none. */
   readonly recorder: ApiEventRecorder;
+  /** For parts whose events name another component, and may be written with a token of their own. */
+  readonly recorderFor: (component: string, token?: TokenSource) => ApiEventRecorder;
   /** Absent when leader election is off. */
   readonly leadership: Leadership | undefined;
   /** One more election, for work that has a lock of its own. */
@@ -56,6 +59,8 @@ export interface Loop {
   readonly loop: Daemon;
   /** Health checks beside the one of leader election. */
   readonly checks?: readonly (HealthCheck | HealthCheckSource)[];
+  /** Further paths for whoever looks for a fault. */
+  readonly debug?: DebugPages;
 }
 
 export interface ControlLoopOptions {
@@ -84,14 +89,14 @@ export async function createControlLoop(options: ControlLoopOptions): Promise<Da
     connections.push(other);
     return other.client('delegated-auth');
   };
-  const recorder = new ApiEventRecorder({
-    client: connection.client('events'),
-    source: { component: eventSource },
-    clock,
-    random,
-    log,
-    metrics,
-  });
+  const recorders: ApiEventRecorder[] = [];
+  const recorderFor = (component: string, token?: TokenSource) => {
+    const client = (token === undefined ? connection : connection.as(token)).client('events');
+    const made = new ApiEventRecorder({ client, source: { component }, clock, random, log, metrics });
+    recorders.push(made);
+    return made;
+  };
+  const recorder = recorderFor(eventSource);
   const elections: Election[] = [];
   const elect = async (lock: LockChoice): Promise<Election> => {
     const { openEtcdLock } = options;
@@ -102,10 +107,15 @@ export async function createControlLoop(options: ControlLoopOptions): Promise<Da
   };
   const main = values['leader-elect'] ? await elect(lockOf(values)) : undefined;
   const own = main?.connection ?? connection;
-  const { loop, checks = [] } = await options.create({
+  const {
+    loop,
+    checks = [],
+    debug,
+  } = await options.create({
     client: own.client('shared-informers'),
     connection: own,
     recorder,
+    recorderFor,
     leadership: main?.leadership,
     elect,
   });
@@ -117,18 +127,23 @@ export async function createControlLoop(options: ControlLoopOptions): Promise<Da
     log,
     health: new HealthChecks([electionCheck(elections), ...checks]),
     metrics,
-    debug: debugEndpoints(context, options),
+    debug: debugEndpoints(context, options, debug),
     authenticationClient: await reviewer(values['authentication-orchconfig']),
     authorizationClient: await reviewer(values['authorization-orchconfig']),
   });
-  return new ControlLoopDaemon({ loop, server, recorder, connections, elections });
+  return new ControlLoopDaemon({ loop, server, recorders, connections, elections });
 }
 
-function debugEndpoints(context: ControlLoopContext, { configz, name }: ControlLoopOptions): DebugEndpoints {
+function debugEndpoints(
+  context: ControlLoopContext,
+  { configz, name }: ControlLoopOptions,
+  pages: DebugPages | undefined,
+): DebugEndpoints {
   const { values, verbosity, argv, clock } = context;
   return new DebugEndpoints({
     argv,
     configz: configz ?? { [name]: values },
+    ...(pages === undefined ? {} : { pages }),
     ...(values.profiling ? { verbosity, profiler: new InspectorProfilerSource({ clock }) } : {}),
   });
 }
@@ -168,7 +183,7 @@ interface Parts {
   readonly loop: Daemon;
   /** Undefined when HTTPS is off. */
   readonly server: DaemonServer | undefined;
-  readonly recorder: ApiEventRecorder;
+  readonly recorders: readonly ApiEventRecorder[];
   readonly connections: readonly Connection[];
   readonly elections: readonly Election[];
 }
@@ -203,10 +218,10 @@ class ControlLoopDaemon implements Daemon {
 
   /** The loop first, then what it reports to, the port last. */
   async close(): Promise<void> {
-    const { loop, recorder, server, connections, elections } = this.#parts;
+    const { loop, recorders, server, connections, elections } = this.#parts;
     this.#listening.reject(new Error(`${this.name} stopped`));
     await loop.close();
-    await recorder.close();
+    await Promise.all(recorders.map((recorder) => recorder.close()));
     for (const election of elections) election.close();
     await Promise.all(connections.map((connection) => connection.close()));
     await server?.close();

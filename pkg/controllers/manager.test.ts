@@ -20,7 +20,7 @@ function setUp(t: Test, controllers: readonly string[], leadership?: Leadership)
     clock,
     random: () => 0.5,
     log,
-    events: { record() {} },
+    events: () => ({ record() {} }),
     metrics,
     ...(leadership === undefined ? {} : { leadership }),
   });
@@ -103,7 +103,7 @@ t.test('starts one after the other, only its own, and tells the health of each',
     clock,
     random: () => 0.5,
     log,
-    events: { record() {} },
+    events: () => ({ record() {} }),
     owns: (controller) => controller !== 'namespace',
   });
   const stop = new AbortController();

@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client';
 import { deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import type { Client } from '#client/client.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import type { InformerFactory } from '#client/informer/informer.js';
@@ -11,8 +12,15 @@ import { dropManagedFields } from '#client/informer/transforms.js';
 import type { Leadership } from '#control-loop/leader-loop.js';
 import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';
 import type { Controller, ControllerContext, EventSink } from '#controllers/framework/context.js';
+import { type LoopReport, type Reporting, withoutSecrets } from '#controllers/framework/loop-report.js';
 import { type ControllerMetrics, controllerMetrics } from '#controllers/framework/metrics.js';
-import { gatedControllers, selectControllers } from '#controllers/options/names.js';
+import {
+  type ControllerSelection,
+  controllerNames,
+  eventSourceOf,
+  gatedControllers,
+  selectControllers,
+} from '#controllers/options/names.js';
 import type { ControllerManagerValues } from '#controllers/options/options.js';
 import { controllerFactories } from '#controllers/registry.js';
 import type { Daemon } from '#daemon/daemon.js';
@@ -31,7 +39,8 @@ export interface ControllerManagerDependencies {
   /** Returns [0, 1). */
   readonly random: () => number;
   readonly log: Logger;
-  readonly events: EventSink;
+  /** Of the events that name `component`, on behalf of the controller. */
+  readonly events: (component: string, controller: string) => EventSink;
   readonly metrics?: Registry;
   /** Of all controllers, where another manager of this process has some too; absent: made from `metrics`. */
   readonly series?: ControllerMetrics;
@@ -51,6 +60,21 @@ export interface ControllerManagerDependencies {
 
 type ControllerState = 'waiting' | 'running' | 'stopped' | 'failed';
 
+const notLeading = 'this process does not lead';
+
+/** What is the same for all controllers. */
+type CommonContext = Omit<ControllerContext, 'events' | 'eventsFrom' | 'onLoop'>;
+
+/** What one controller is at, for whoever looks for a fault. */
+export interface ControllerReport {
+  /** As in `--controllers`. */
+  readonly name: string;
+  readonly state: ControllerState | 'disabled' | 'skipped' | 'standby';
+  /** Why it does not run. */
+  readonly reason?: string;
+  readonly loops: readonly LoopReport[];
+}
+
 export class ControllerManager implements Daemon {
   readonly name: string;
   readonly #values: ControllerManagerValues;
@@ -58,12 +82,19 @@ export class ControllerManager implements Daemon {
   readonly #stop = new AbortController();
   readonly #ready = deferred();
   readonly #states = new Map<string, ControllerState>();
+  readonly #gated: readonly string[];
+  readonly #selection: ControllerSelection;
+  /** Controller → why it does not run although it was chosen. */
+  readonly #reasons = new Map<string, string>();
+  readonly #loops = new Map<string, Reporting[]>();
   #running: Promise<void> | undefined;
 
   constructor(values: ControllerManagerValues, dependencies: ControllerManagerDependencies) {
     this.name = dependencies.dialect.components.controllerManager;
     this.#values = values;
     this.#dependencies = dependencies;
+    this.#gated = gatedControllers(new FeatureGates(values['feature-gates']));
+    this.#selection = selectControllers(values.controllers, this.#gated);
   }
 
   ready(): Promise<void> {
@@ -84,6 +115,23 @@ export class ControllerManager implements Daemon {
         if (state === 'failed') throw new Error(`controller ${name} has failed`);
       },
     }));
+  }
+
+  /** All that are this manager's, by name, those that do not run too. `limit`: keys that each list names. */
+  reports(limit: number): ControllerReport[] {
+    const { owns = () => true } = this.#dependencies;
+    const names = [...Object.keys(controllerNames), ...this.#gated].filter(owns).sort();
+    return names.map((name) => {
+      const state = this.#states.get(name);
+      const loops = (this.#loops.get(name) ?? []).map((loop) => loop.report(limit));
+      const reason = this.#reasons.get(name);
+      if (state !== undefined) return { name, state, ...(reason === undefined ? {} : { reason }), loops };
+      if (!this.#selection.selected.includes(name)) {
+        return { name, state: 'disabled', reason: '--controllers does not choose it', loops };
+      }
+      if (reason !== undefined) return { name, state: 'skipped', reason, loops };
+      return { name, state: 'standby', reason: notLeading, loops };
+    });
   }
 
   start(signal: AbortSignal): Promise<void> {
@@ -108,7 +156,7 @@ export class ControllerManager implements Daemon {
 
   /** One term: everything begins anew, for what was known in an earlier one may have changed since. */
   async #lead(signal: AbortSignal): Promise<void> {
-    this.#states.clear();
+    for (const earlier of [this.#states, this.#reasons, this.#loops]) earlier.clear();
     const own = this.#dependencies.informers === undefined ? this.#makeInformers() : undefined;
     const informers = this.#dependencies.informers ?? own;
     if (informers === undefined) throw new TypeError('no informers');
@@ -137,15 +185,14 @@ export class ControllerManager implements Daemon {
   }
 
   async #runControllers(informers: InformerFactory, signal: AbortSignal): Promise<void> {
-    const { client, dialect, clock, random, log, events, metrics, series } = this.#dependencies;
-    const context: ControllerContext = {
+    const { client, dialect, clock, random, log, metrics, series } = this.#dependencies;
+    const context: CommonContext = {
       client,
       informers,
       dialect,
       clock,
       random,
       log,
-      events,
       metrics: series ?? controllerMetrics(metrics),
     };
     const controllers = this.#makeControllers(context);
@@ -173,39 +220,45 @@ export class ControllerManager implements Daemon {
     await Promise.all(running);
   }
 
-  #makeControllers(context: ControllerContext): Controller[] {
-    const { selected, named } = selectControllers(
-      this.#values.controllers,
-      gatedControllers(new FeatureGates(this.#values['feature-gates'])),
-    );
+  #makeControllers(context: CommonContext): Controller[] {
+    const { owns = () => true, clientFor, events, rootCA, authorities = {}, tokenKey } = this.#dependencies;
+    const { log } = context;
     const controllers: Controller[] = [];
-    const { owns = () => true, rootCA, authorities = {}, tokenKey } = this.#dependencies;
-    for (const name of selected.filter(owns)) {
-      const factory = controllerFactories[name];
-      if (factory === undefined) {
-        if (named.has(name)) context.log.warn({ controller: name }, 'This controller does not exist yet; not started');
-        else context.log.debug({ controller: name }, 'This controller does not exist yet; not started');
+    for (const controller of [...Object.keys(controllerNames), ...this.#gated].filter(owns)) {
+      if (!this.#selection.selected.includes(controller)) {
+        log.warn({ controller }, 'Controller is disabled');
         continue;
       }
-      const client = this.#dependencies.clientFor?.(name) ?? context.client;
-      const controller = factory({ ...context, client }, { values: this.#values, rootCA, authorities, tokenKey });
-      if (controller === undefined) {
-        context.log.warn({ controller: name }, 'This controller has nothing to do with these options; not started');
+      const own: ControllerContext = {
+        ...context,
+        client: clientFor?.(controller) ?? context.client,
+        events: events(eventSourceOf(controller), controller),
+        eventsFrom: (component) => events(component, controller),
+        onLoop: (loop) => this.#loops.set(controller, [...(this.#loops.get(controller) ?? []), loop]),
+      };
+      const made = controllerFactories[controller]?.(own, { values: this.#values, rootCA, authorities, tokenKey });
+      if (made === undefined || typeof made === 'string') {
+        const reason = made ?? 'the options leave it nothing to do';
+        this.#reasons.set(controller, reason);
+        log.warn({ controller, reason }, 'Skipping controller');
         continue;
       }
-      this.#states.set(name, 'waiting');
-      controllers.push(controller);
+      this.#states.set(controller, 'waiting');
+      controllers.push(made);
     }
     return controllers;
   }
 
   async #run(controller: Controller, signal: AbortSignal): Promise<void> {
     this.#states.set(controller.name, 'running');
+    this.#dependencies.log.info({ controller: controller.name }, 'Started controller');
     try {
       await controller.run(signal);
       this.#states.set(controller.name, 'stopped');
+      this.#reasons.set(controller.name, notLeading);
     } catch (error) {
       this.#states.set(controller.name, 'failed');
+      this.#reasons.set(controller.name, withoutSecrets(messageOf(error)));
       throw new Error(`controller ${controller.name} failed`, { cause: error });
     }
   }

@@ -49,8 +49,11 @@ export interface ControllerInputs {
   readonly tokenKey: JwtSigningKey | undefined;
 }
 
-/** Makes the controller; undefined when the options leave it nothing to do. */
-export type ControllerFactory = (context: ControllerContext, inputs: ControllerInputs) => Controller | undefined;
+/** Makes the controller, or says why the options leave it nothing to do. */
+export type ControllerFactory = (
+  context: ControllerContext,
+  inputs: ControllerInputs,
+) => Controller | string | undefined;
 
 /** Feature gates that controllers ask for. */
 export const controllerGates: readonly FeatureGateName[] = [
@@ -91,7 +94,7 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
   csrcleaner: (context) => new CSRCleanerController(context),
   csrsigning: (context, { values, authorities }) =>
     Object.keys(authorities).length === 0
-      ? undefined
+      ? 'no certificate and key to sign with were given'
       : new CSRSigningController(context, { authorities, maxDurationMs: values['cluster-signing-duration'] }),
   daemonset: (context, { values }) =>
     new DaemonSetController(context, {
@@ -123,7 +126,7 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
   garbagecollector: (context, { values }) =>
     values['enable-garbage-collector']
       ? new GarbageCollector(context, { concurrency: values['concurrent-gc-syncs'] })
-      : undefined,
+      : '--enable-garbage-collector is off',
   job: (context, { values }) => {
     const gates = new FeatureGates(values['feature-gates']);
     return new JobController(context, {
@@ -167,11 +170,11 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
       syncPeriodMs: values['resource-quota-sync-period'],
     }),
   'root-ca-cert-publisher': (context, { rootCA }) =>
-    rootCA === undefined ? undefined : new RootCAController(context, { rootCA }),
+    rootCA === undefined ? 'there is no --root-ca-file to publish' : new RootCAController(context, { rootCA }),
   serviceaccount: (context) => new ServiceAccountController(context),
   'serviceaccount-token': (context, { values, rootCA, tokenKey }) =>
     tokenKey === undefined
-      ? undefined
+      ? 'there is no private key'
       : new ServiceAccountTokenController(context, {
           concurrency: values['concurrent-serviceaccount-token-syncs'],
           key: tokenKey,

@@ -12,8 +12,8 @@ import {
 } from '#apimachinery/apply/structure.js';
 import { StepBudget } from '#apimachinery/async/step-budget.js';
 import type { Steps } from '#apimachinery/async/steps.js';
+import { setMember } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
-import { setMember } from '#apimachinery/set-member.js';
 
 /**
  * The live object with the applied values; elements of lists stay in their order, new ones follow. In steps that each take

@@ -1,7 +1,6 @@
 /** The same as `copyJson` for large values, in steps that each take some milliseconds. */
 import { StepBudget } from '#apimachinery/async/step-budget.js';
 import type { Steps } from '#apimachinery/async/steps.js';
-import { setMember } from '#apimachinery/set-member.js';
 
 type JsonObject = Record<string, unknown>;
 
@@ -28,7 +27,7 @@ export function* copyJsonSteps<T>(value: T, budget: StepBudget = new StepBudget(
     const member = (value as JsonObject)[key];
     if (member === undefined) continue;
     const own = isPart(member) ? yield* copyJsonSteps(member, budget) : member;
-    setMember(copy, key, own);
+    setOwn(copy, key, own);
   }
   return copy as T;
 }
@@ -60,9 +59,15 @@ function smallCopy(value: object, room: { left: number }): object | undefined {
     if (member === undefined) continue;
     const own = isPart(member) ? smallCopy(member, room) : member;
     if (own === undefined) return undefined;
-    setMember(copy, key, own);
+    setOwn(copy, key, own);
   }
   return copy;
+}
+
+/** Assigning to `__proto__` would set the prototype instead. */
+function setOwn(object: JsonObject, key: string, value: unknown): void {
+  if (key !== '__proto__') object[key] = value;
+  else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
 function isPart(value: unknown): value is object {

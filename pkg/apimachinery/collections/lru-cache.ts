@@ -38,6 +38,11 @@ export class LruCache<K, V> {
     return this.#entries.size;
   }
 
+  /** All, aged ones too; those used last come last. */
+  *entries(): Iterable<[key: K, value: V]> {
+    for (const [key, { value }] of this.#entries) yield [key, value];
+  }
+
   get(key: K): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;

@@ -5,8 +5,14 @@
  * and it has neither negative indexes nor a bound on what `copy` makes.
  */
 import { badRequest, requestEntityTooLarge, unprocessable } from '#apimachinery/errors/status.js';
-import { checkValueDepth, isObject, type JsonObject, jsonEqual, member } from '#apimachinery/patch/json-values.js';
-import { setMember } from '#apimachinery/set-member.js';
+import {
+  checkValueDepth,
+  isObject,
+  type JsonObject,
+  jsonEqual,
+  member,
+  setMember,
+} from '#apimachinery/patch/json-values.js';
 
 /** More operations than that in one patch are refused. */
 const maxOperations = 10_000;

@@ -6,11 +6,17 @@
 import { shownJson } from '#apimachinery/errors/shown.js';
 import { badRequest, unprocessable } from '#apimachinery/errors/status.js';
 import { Identities } from '#apimachinery/patch/identities.js';
-import { checkPatchDepth, isObject, type JsonObject, jsonEqual, member } from '#apimachinery/patch/json-values.js';
+import {
+  checkPatchDepth,
+  isObject,
+  type JsonObject,
+  jsonEqual,
+  member,
+  setMember,
+} from '#apimachinery/patch/json-values.js';
 import { identity, inOrder } from '#apimachinery/patch/strategic-order.js';
 import { memberSchema, type PatchSchema, schemaOfType, unknownSchema } from '#apimachinery/patch/strategic-schema.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
-import { setMember } from '#apimachinery/set-member.js';
 
 const patchDirective = '$patch';
 const retainKeysDirective = '$retainKeys';

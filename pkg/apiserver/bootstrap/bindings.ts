@@ -2,7 +2,7 @@
 import type { ClusterRoleBinding, Role, RoleBinding, RoleRef, Subject } from '#api/rbac/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { withBootstrapMarks } from '#apiserver/bootstrap/cluster-roles.js';
-import { controllerRules } from '#apiserver/bootstrap/controller-roles.js';
+import { controllerRulesFor, type Gate } from '#apiserver/bootstrap/controller-roles.js';
 import { rule } from '#apiserver/bootstrap/rule-text.js';
 
 interface Subjects {
@@ -20,7 +20,7 @@ function subjectsOf(dialect: Dialect): Subjects {
   };
 }
 
-export function bootstrapClusterRoleBindings(dialect: Dialect): ClusterRoleBinding[] {
+export function bootstrapClusterRoleBindings(dialect: Dialect, gate: Gate): ClusterRoleBinding[] {
   const { user, group, account } = subjectsOf(dialect);
   const { users, groups, components, shortName: short } = dialect;
   const controllerManager = user(users.controllerManager);
@@ -28,7 +28,7 @@ export function bootstrapClusterRoleBindings(dialect: Dialect): ClusterRoleBindi
     withBootstrapMarks({ metadata: { name }, roleRef: roleRef(dialect, 'ClusterRole', name), subjects }, dialect);
   // The controller manager may mint a token for any controller's account, so having the roles itself adds nothing to
   // what it can do, and lets it work without an account per controller.
-  const controllers = [...Object.keys(controllerRules), 'certificate-controller'];
+  const controllers = [...Object.keys(controllerRulesFor(gate)), 'certificate-controller'];
   return [
     binding('cluster-admin', group(groups.masters)),
     binding('system:basic-user', group(groups.authenticated)),

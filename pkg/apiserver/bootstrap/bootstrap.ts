@@ -9,6 +9,7 @@ import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/st
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import { bootstrapClusterRoleBindings, bootstrapRoleBindings, bootstrapRoles } from '#apiserver/bootstrap/bindings.js';
 import { bootstrapClusterRoles } from '#apiserver/bootstrap/cluster-roles.js';
+import type { Gate } from '#apiserver/bootstrap/controller-roles.js';
 import { bootstrapFlowSchemas, bootstrapPriorityLevels } from '#apiserver/bootstrap/flow-control.js';
 import { systemPriorityClasses } from '#apiserver/bootstrap/priority-classes.js';
 import { aggregatedRules, type BindingPlan, plannedBinding, plannedRole } from '#apiserver/bootstrap/rbac-plan.js';
@@ -18,6 +19,7 @@ import type { Logger } from '#daemon/log/logger.js';
 export interface BootstrapOptions {
   /** As a member of `system:masters`. */
   readonly client: Client;
+  readonly gate: Gate;
   readonly log: Logger;
 }
 
@@ -38,12 +40,12 @@ export async function bootstrapCluster(options: BootstrapOptions, signal?: Abort
   ]);
 }
 
-async function bootstrapRbac({ client, log }: BootstrapOptions, signal?: AbortSignal): Promise<void> {
+async function bootstrapRbac({ client, gate, log }: BootstrapOptions, signal?: AbortSignal): Promise<void> {
   const { dialect } = client;
   await reconcile(
     client,
     clusterroles,
-    bootstrapClusterRoles(dialect),
+    bootstrapClusterRoles(dialect, gate),
     (wanted, found) => {
       const object = plannedRole(wanted, found, dialect);
       return object === undefined ? { kind: 'keep' } : { kind: 'update', object };
@@ -64,7 +66,7 @@ async function bootstrapRbac({ client, log }: BootstrapOptions, signal?: AbortSi
     reconcile(
       client,
       clusterrolebindings,
-      bootstrapClusterRoleBindings(dialect),
+      bootstrapClusterRoleBindings(dialect, gate),
       (wanted, found) => plannedBinding(wanted, found, dialect),
       signal,
     ),

@@ -1,7 +1,7 @@
 /** The ClusterRoles that every cluster has. */
 import type { ClusterRole, PolicyRule } from '#api/rbac/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { controllerRules } from '#apiserver/bootstrap/controller-roles.js';
+import { controllerRulesFor, type Gate } from '#apiserver/bootstrap/controller-roles.js';
 import { rule } from '#apiserver/bootstrap/rule-text.js';
 
 const read = 'get list watch';
@@ -39,14 +39,15 @@ export function nodeRules(dialect: Dialect): PolicyRule[] {
   ].map((text) => rule(dialect, text));
 }
 
-export function bootstrapClusterRoles(dialect: Dialect): ClusterRole[] {
+export function bootstrapClusterRoles(dialect: Dialect, gate: Gate): ClusterRole[] {
   const role = (name: string, texts: readonly string[], labels: Record<string, string> = {}): ClusterRole => ({
     metadata: { name, labels },
     rules: texts.map((text) => rule(dialect, text)),
   });
   const roles = [...userRoles(dialect, role), ...systemRoles(dialect, role), ...signerRoles(dialect, role)];
   roles.push({ metadata: { name: 'system:node' }, rules: nodeRules(dialect) });
-  for (const [name, texts] of Object.entries(controllerRules)) roles.push(role(`system:controller:${name}`, texts));
+  for (const [name, texts] of Object.entries(controllerRulesFor(gate)))
+    roles.push(role(`system:controller:${name}`, texts));
   return roles.map((made) => withBootstrapMarks(made, dialect));
 }
 

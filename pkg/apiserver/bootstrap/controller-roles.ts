@@ -1,9 +1,12 @@
 /** What each controller may do: the rules of `system:controller:<name>`, one per service account. */
 
+/** Whether a feature gate is on. */
+export type Gate = (name: string) => boolean;
+
 const events = 'create patch update | core events | events';
 
 /** Service account name → rules in the notation of `rule`. The rights of release 1.24's controllers. */
-export const controllerRules: Readonly<Record<string, readonly string[]>> = {
+const controllerRules: Readonly<Record<string, readonly string[]>> = {
   'attachdetach-controller': [
     'list watch | core | persistentvolumeclaims persistentvolumes',
     'get list watch | core | nodes',
@@ -186,3 +189,18 @@ export const controllerRules: Readonly<Record<string, readonly string[]>> = {
   'ttl-after-finished-controller': ['delete get list watch | batch | jobs', events],
   'ttl-controller': ['list patch update watch | core | nodes', events],
 };
+
+/** Of a controller that is there while the gates of storage versions are on. */
+const storageVersionRules: Readonly<Record<string, readonly string[]>> = {
+  'storage-version-garbage-collector': [
+    'get list watch | coordination | leases',
+    'delete get list patch update watch | apiserverinternal | storageversions',
+    'get patch update | apiserverinternal | storageversions/status',
+  ],
+};
+
+/** Those that a server with these feature gates has. */
+export function controllerRulesFor(gate: Gate): Readonly<Record<string, readonly string[]>> {
+  const gated = gate('APIServerIdentity') && gate('StorageVersionAPI');
+  return gated ? { ...controllerRules, ...storageVersionRules } : controllerRules;
+}

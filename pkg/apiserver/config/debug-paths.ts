@@ -28,6 +28,7 @@ export function debugPaths(
         method: request.method,
         path,
         query: new URLSearchParams(request.url.split('?')[1] ?? ''),
+        accept: String(request.headers['accept'] ?? ''),
         body: () => Promise.resolve(request.body.toString('utf8')),
         signal,
       });

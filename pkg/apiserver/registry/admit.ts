@@ -24,8 +24,15 @@ export interface AdmissionSubject {
   readonly resource: Pick<ServedResource, 'declaration'>;
 }
 
-/** What the operation knows itself is not repeated. */
-export type AdmissionCall = Omit<AdmissionAttributes, 'resource' | 'user' | 'warn' | 'require'>;
+export interface AdmissionCall {
+  readonly operation: AdmissionOperation;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly dryRun: boolean;
+  readonly object?: ApiObjectShape;
+  readonly oldObject?: ApiObjectShape;
+}
 
 /** A class, and not a copy of the call with more in it: copying its members one by one costs more than most plugins. */
 class Attributes implements AdmissionAttributes {

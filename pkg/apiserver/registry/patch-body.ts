@@ -11,11 +11,10 @@ import { parseYAMLSteps } from '#apimachinery/codec/yaml.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, unsupportedMediaType } from '#apimachinery/errors/status.js';
 import { jsonPatch } from '#apimachinery/patch/json-patch.js';
-import { isObject, type JsonObject } from '#apimachinery/patch/json-values.js';
+import { isObject, type JsonObject, setMember } from '#apimachinery/patch/json-values.js';
 import { mergePatch } from '#apimachinery/patch/merge-patch.js';
 import { strategicMergePatch } from '#apimachinery/patch/strategic-merge-patch.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
-import { setMember } from '#apimachinery/set-member.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
 

@@ -18,6 +18,11 @@ export class DelayHeap<K> {
     return this.#heap.peek()?.dueMs;
   }
 
+  /** All, in no order. */
+  entries(): Iterable<Entry<K>> {
+    return this.#heap.values();
+  }
+
   /** Holds the item until `dueMs`; an item that is held already keeps the earlier instant. */
   add(item: K, dueMs: number): void {
     const known = this.#heap.get(item);

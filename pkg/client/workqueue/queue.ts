@@ -20,6 +20,16 @@ export interface WorkQueueOptions<K> {
   readonly rateLimiter?: RateLimiter<K>;
 }
 
+/** What a queue holds at one moment. */
+export interface QueueSnapshot<K> {
+  /** Ready to be handed out, in that order. */
+  readonly ready: readonly { readonly item: K; readonly forMs: number }[];
+  /** Those that workers hold; `again`: added since. */
+  readonly held: readonly { readonly item: K; readonly forMs: number; readonly again: boolean }[];
+  /** Those that wait for their instant, the earliest first. */
+  readonly delayed: readonly { readonly item: K; readonly inMs: number; readonly failures: number }[];
+}
+
 export class WorkQueue<K = string> {
   readonly #clock: Clock;
   readonly #limiter: RateLimiter<K>;
@@ -65,6 +75,17 @@ export class WorkQueue<K = string> {
 
   get shuttingDown(): boolean {
     return this.#state !== 'open';
+  }
+
+  snapshot(): QueueSnapshot<K> {
+    const now = this.#clock.monotonic();
+    const items = (since: ReadonlyMap<K, number>) => [...since].map(([item, ms]) => ({ item, forMs: now - ms }));
+    const delayed = [...this.#delayed.entries()].sort((a, b) => a.dueMs - b.dueMs);
+    return {
+      ready: items(this.#dirty).filter(({ item }) => !this.#processing.has(item)),
+      held: items(this.#processing).map((held) => ({ ...held, again: this.#dirty.has(held.item) })),
+      delayed: delayed.map(({ item, dueMs }) => ({ item, inMs: dueMs - now, failures: this.requeues(item) })),
+    };
   }
 
   /** Marks the item as needing work. Does nothing when it is marked already, or after shutdown. */

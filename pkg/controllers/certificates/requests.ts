@@ -1,8 +1,15 @@
 /** What the controllers of certificate signing requests ask of them. Pure. */
-import type { CertificateSigningRequest, CertificateSigningRequestCondition } from '#api/certificates/v1/types.gen.js';
+import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
 import { type AlternativeNames, readCertificateRequest } from '#apimachinery/asn1/pkcs10.js';
 import type { DistinguishedName } from '#pki/distinguished-name.js';
 import { decodeName } from '#pki/distinguished-name.js';
+
+/** Queue of all controllers that decide about requests and sign them, as in 1.24. */
+export const certificateQueue = 'certificate';
+/** First pause after a failure, in milliseconds. */
+export const firstRetryMs = 200;
+/** Requests worked on at once, as in 1.24, which has no option for it. */
+export const certificateConcurrency = 5;
 
 /** Approved, and not denied as well. */
 export function isApproved(request: CertificateSigningRequest): boolean {
@@ -24,15 +31,6 @@ export function isIssued({ status }: CertificateSigningRequest): boolean {
 
 function hasCondition({ status }: CertificateSigningRequest, type: string): boolean {
   return status?.conditions?.some((condition) => condition.type === type) ?? false;
-}
-
-/** The request with one condition more, beside those that it has. */
-export function withCondition(
-  request: CertificateSigningRequest,
-  condition: CertificateSigningRequestCondition,
-): CertificateSigningRequest {
-  const { status } = request;
-  return { ...request, status: { ...status, conditions: [...(status?.conditions ?? []), condition] } };
 }
 
 /** For whom a certificate is asked for, and for which uses. */

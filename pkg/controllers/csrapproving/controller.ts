@@ -2,34 +2,45 @@
 import { subjectaccessreviews } from '#api/authorization/v1/resources.gen.js';
 import { certificatesigningrequests as requestType } from '#api/certificates/v1/resources.gen.js';
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
+import { isNotFound } from '#apimachinery/errors/status.js';
+import { keyOf } from '#apimachinery/object-key.js';
+import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
-import type { RateLimiter } from '#client/workqueue/rate-limiter.js';
-import { RequestLoop, requestRateLimiter } from '#controllers/certificates/request-loop.js';
-import { withCondition } from '#controllers/certificates/requests.js';
+import { defaultControllerRateLimiter, type RateLimiter } from '#client/workqueue/rate-limiter.js';
+import { certificateConcurrency, certificateQueue, firstRetryMs } from '#controllers/certificates/requests.js';
 import { type Approval, possibleApprovals } from '#controllers/csrapproving/plan.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
+import { sharedInformer } from '#controllers/framework/informers.js';
+import { ReconcileLoop } from '#controllers/framework/loop.js';
 
 export class CSRApprovingController implements Controller {
   readonly name = 'csrapproving';
   readonly #context: ControllerContext;
-  readonly #loop: RequestLoop;
+  readonly #requests: Informer<CertificateSigningRequest>;
+  readonly #loop: ReconcileLoop;
   /** When to ask again for those who had no right: it may be given to them. No failure, so it has pauses of its own. */
   readonly #refused: RateLimiter<string>;
 
   constructor(context: ControllerContext) {
     this.#context = context;
-    this.#refused = requestRateLimiter(context.clock);
-    this.#loop = new RequestLoop(context, {
+    this.#requests = sharedInformer(context.informers, requestType);
+    this.#refused = defaultControllerRateLimiter(context.clock, firstRetryMs);
+    this.#loop = new ReconcileLoop(context, {
       name: this.name,
-      reconcile: (name, request) => this.#reconcile(name, request),
+      queueName: certificateQueue,
+      concurrency: certificateConcurrency,
+      rateLimiter: defaultControllerRateLimiter(context.clock, firstRetryMs),
+      reconcile: (name) => this.#reconcile(name),
     });
   }
 
-  run(signal: AbortSignal): Promise<void> {
-    return this.#loop.run(signal);
+  async run(signal: AbortSignal): Promise<void> {
+    const add = (request: CertificateSigningRequest) => this.#loop.queue.add(keyOf(request));
+    await this.#loop.run(signal, [this.#requests.addHandler({ onAdd: add, onUpdate: add, onDelete: add })]);
   }
 
-  async #reconcile(name: string, request: CertificateSigningRequest | undefined): Promise<Outcome> {
+  async #reconcile(name: string): Promise<Outcome> {
+    const request = this.#requests.get(name);
     const approvals = request === undefined ? [] : possibleApprovals(this.#context.dialect, request);
     if (request === undefined || approvals.length === 0) {
       this.#refused.forget(name);
@@ -37,9 +48,7 @@ export class CSRApprovingController implements Controller {
     }
     for (const approval of approvals) {
       if (!(await this.#mayHave(request, approval))) continue;
-      const { message } = approval;
-      const condition = { type: 'Approved', status: 'True', reason: 'AutoApproved', message };
-      await this.#loop.write(withCondition(request, condition), 'approval');
+      await this.#approve(request, approval);
       return done;
     }
     const tried = approvals.map(({ subresource }) => subresource);
@@ -67,5 +76,17 @@ export class CSRApprovingController implements Controller {
       },
     });
     return review.status?.allowed === true;
+  }
+
+  async #approve(request: CertificateSigningRequest, { message }: Approval): Promise<void> {
+    const condition = { type: 'Approved', status: 'True', reason: 'AutoApproved', message };
+    const { status } = request;
+    const approved = { ...request, status: { ...status, conditions: [...(status?.conditions ?? []), condition] } };
+    try {
+      const written = await this.#context.client.resource(requestType).update(approved, { subresource: 'approval' });
+      this.#loop.written.wrote(keyOf(request), this.#requests, written);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
   }
 }

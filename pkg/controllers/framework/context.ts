@@ -3,6 +3,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ApiObject, Client } from '#client/client.js';
 import type { InformerFactory } from '#client/informer/informer.js';
+import type { Reporting } from '#controllers/framework/loop-report.js';
 import type { ControllerMetrics } from '#controllers/framework/metrics.js';
 import type { Logger } from '#daemon/log/logger.js';
 
@@ -21,7 +22,11 @@ export interface ControllerContext {
   readonly random: () => number;
   readonly log: Logger;
   readonly events: EventSink;
+  /** For a controller whose parts go by names of their own; absent: all are `events`. */
+  readonly eventsFrom?: (component: string) => EventSink;
   readonly metrics: ControllerMetrics;
+  /** Hears of each loop that is made; absent: nobody asks what they are at. */
+  readonly onLoop?: (loop: Reporting) => void;
 }
 
 export interface Controller {

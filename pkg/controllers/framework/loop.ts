@@ -17,6 +17,7 @@ import type { RateLimiter } from '#client/workqueue/rate-limiter.js';
 import { runWorkers } from '#client/workqueue/workers.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { isNamespaceTerminating } from '#controllers/framework/errors.js';
+import { type LoopReport, PassJournal, type Reporting } from '#controllers/framework/loop-report.js';
 import { WrittenObjects } from '#controllers/framework/written.js';
 import type { Logger } from '#daemon/log/logger.js';
 
@@ -33,25 +34,33 @@ export interface LoopOptions {
   readonly rateLimiter?: RateLimiter<string>;
 }
 
-export class ReconcileLoop {
+export class ReconcileLoop implements Reporting {
   readonly queue: WorkQueue<string>;
   readonly log: Logger;
   /** What reconciles wrote; see above. */
   readonly written: WrittenObjects;
   readonly #context: ControllerContext;
   readonly #options: LoopOptions;
+  readonly #journal: PassJournal;
 
   constructor(context: ControllerContext, options: LoopOptions) {
     this.#context = context;
     this.#options = options;
     this.log = context.log.child({ controller: options.name });
     this.written = new WrittenObjects(context.clock);
+    this.#journal = new PassJournal(context.clock);
     this.queue = new WorkQueue<string>({
       clock: context.clock,
       name: options.queueName ?? options.name,
       metrics: context.metrics.queues,
       ...(options.rateLimiter === undefined ? {} : { rateLimiter: options.rateLimiter }),
     });
+    context.onLoop?.(this);
+  }
+
+  report(limit: number): LoopReport {
+    const { name, concurrency } = this.#options;
+    return { name, concurrency, ...this.#journal.report(this.queue, limit) };
   }
 
   /** Waits for the caches, then works until `signal` aborts. Calls `watches`, the ends of event handlers, at its end. */
@@ -95,6 +104,7 @@ export class ReconcileLoop {
     }
     // Trying again would not help, and what it was for goes, too.
     if (outcome.kind === 'retry' && isNamespaceTerminating(outcome.error)) outcome = done;
+    this.#journal.note(key, outcome);
     metrics.reconciled(this.#options.name, outcome.kind, clock.monotonic() - startMs);
     return outcome;
   }

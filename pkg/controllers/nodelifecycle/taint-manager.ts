@@ -6,7 +6,7 @@ import { isNotFound } from '#apimachinery/errors/status.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
-import type { ControllerContext } from '#controllers/framework/context.js';
+import type { ControllerContext, EventSink } from '#controllers/framework/context.js';
 import { indexByNode, podsOfNode, sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 import { noExecuteTaints, planEviction } from '#controllers/nodelifecycle/eviction.js';
@@ -16,6 +16,7 @@ const concurrency = 8;
 
 export class TaintManager {
   readonly #context: ControllerContext;
+  readonly #events: EventSink;
   readonly #nodes: Informer<Node>;
   readonly #pods: Informer<Pod>;
   readonly #loop: ReconcileLoop;
@@ -24,6 +25,7 @@ export class TaintManager {
 
   constructor(context: ControllerContext) {
     this.#context = context;
+    this.#events = context.eventsFrom?.('taint-controller') ?? context.events;
     this.#nodes = sharedInformer(context.informers, nodeType);
     this.#pods = sharedInformer(context.informers, podType);
     indexByNode(this.#pods);
@@ -65,14 +67,14 @@ export class TaintManager {
   }
 
   async #reconcile(key: string): Promise<Outcome> {
-    const { clock, events } = this.#context;
+    const { clock } = this.#context;
     const pod = this.#pods.get(key);
     if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return done;
     const uid = pod.metadata.uid ?? '';
     const plan = planEviction(pod, noExecuteTaints(this.#nodes.get(pod.spec.nodeName ?? '')));
     if (plan.kind === 'stay') {
       if (this.#leaving.delete(uid)) {
-        events.record(pod, 'Normal', 'TaintManagerEviction', `Cancelling deletion of Pod ${key}`);
+        this.#events.record(pod, 'Normal', 'TaintManagerEviction', `Cancelling deletion of Pod ${key}`);
       }
       return done;
     }
@@ -85,9 +87,9 @@ export class TaintManager {
   }
 
   async #evict(pod: Pod, key: string): Promise<void> {
-    const { client, events, metrics } = this.#context;
+    const { client, metrics } = this.#context;
     const { name = '', namespace = '', uid = '' } = pod.metadata;
-    events.record(pod, 'Normal', 'TaintManagerEviction', `Marking for deletion Pod ${key}`);
+    this.#events.record(pod, 'Normal', 'TaintManagerEviction', `Marking for deletion Pod ${key}`);
     try {
       await client.resource(podType).delete(name, { namespace, preconditions: { uid } });
       metrics.count('taint_manager_evictions_total', 'Pods deleted because of taints of their node');

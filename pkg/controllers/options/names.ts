@@ -78,6 +78,27 @@ export function serviceAccountOf(controller: string): string {
   return accountNames[controller] ?? `${controller}-controller`;
 }
 
+/** Sources of events whose names are not the controller's followed by `-controller`; those of release 1.24. */
+const eventSources: Readonly<Record<string, string>> = {
+  disruption: 'controllermanager',
+  endpointslice: 'endpoint-slice-controller',
+  endpointslicemirroring: 'endpoint-slice-mirroring-controller',
+  'ephemeral-volume': 'ephemeral_volume',
+  garbagecollector: 'garbage-collector-controller',
+  horizontalpodautoscaling: 'horizontal-pod-autoscaler',
+  nodeipam: 'cidrAllocator',
+  nodelifecycle: 'node-controller',
+  'persistentvolume-binder': 'persistentvolume-controller',
+  'persistentvolume-expander': 'volume_expand',
+  replicationcontroller: 'replication-controller',
+  route: 'route_controller',
+};
+
+/** The component that a controller's events name. */
+export function eventSourceOf(controller: string): string {
+  return eventSources[controller] ?? `${controller}-controller`;
+}
+
 export interface ControllerSelection {
   readonly selected: readonly string[];
   /** Of the selected ones, those named and not only meant by `*`. */

@@ -13,6 +13,7 @@ function request(endpoints: DebugEndpoints, method: string, url: string, body = 
     method,
     path,
     query: new URLSearchParams(query),
+    accept: '',
     body: () => Promise.resolve(body),
     signal,
   });

@@ -1,5 +1,5 @@
 /**
- * What a daemon tells about itself to those who look for a fault: `/configz`, `/debug/flags/v` and `/debug/pprof/`.
+ * What a daemon tells about itself to those who look for a fault: `/configz`, `/debug/flags/v`, `/debug/pprof/`, and pages of its own.
  * Knows nothing of the server around it, so that every daemon's has the same.
  */
 import { type Profiler, ProfilerBusyError } from '#daemon/debugging/profiler.js';
@@ -14,12 +14,26 @@ export interface DebugEndpointsOptions {
   readonly argv: readonly string[];
   /** By the name of the configuration: what is in force. */
   readonly configz?: Readonly<Record<string, unknown>>;
+  /** The daemon's own. */
+  readonly pages?: DebugPages;
+}
+
+/** What is shown at each path. */
+export type DebugPages = Readonly<Record<string, () => DebugPage>>;
+
+export interface DebugPage {
+  /** As JSON. */
+  readonly data: object;
+  /** For those who ask for plain text. */
+  readonly text: () => string;
 }
 
 export interface DebugRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
+  /** The header; empty without one. */
+  readonly accept: string;
   /** The whole text; only asked for where there is one to read. */
   readonly body: () => Promise<string>;
   /** Aborts when the client goes. */
@@ -40,9 +54,15 @@ export class DebugEndpoints {
   readonly #endpoints: ReadonlyMap<string, Endpoint>;
 
   constructor(options: DebugEndpointsOptions) {
-    const { profiler, argv, configz, verbosity } = options;
+    const { profiler, argv, configz, verbosity, pages = {} } = options;
     const endpoints = new Map<string, Endpoint>();
     if (configz !== undefined) endpoints.set('/configz', async () => json(configz));
+    for (const [path, page] of Object.entries(pages)) {
+      endpoints.set(path, async ({ accept }) => {
+        const { data, text: plain } = page();
+        return prefersText(accept) ? text(200, plain()) : json(data);
+      });
+    }
     if (profiler !== undefined) {
       const profile = (take: (ms: number, signal: AbortSignal) => Promise<Buffer>, name: string, seconds: number) =>
         endpoints.set(`/debug/pprof/${name}`, (request) => profileResponse(request, { take, name, seconds }));
@@ -114,6 +134,12 @@ function indexPage(): DebugResponse {
   const page = `<!DOCTYPE html>\n<html><head><title>/debug/pprof/</title></head><body>\n<h1>/debug/pprof/</h1>
 <p>Profiles in pprof format, for <code>go tool pprof</code> and speedscope.</p>\n<ul>\n${items.join('')}</ul>\n</body></html>\n`;
   return { status: 200, headers: headers('text/html; charset=utf-8'), body: Buffer.from(page) };
+}
+
+/** Whether plain text is asked for by its name, and not after JSON. */
+function prefersText(accept: string): boolean {
+  const [plain, data] = [accept.indexOf('text/plain'), accept.indexOf('application/json')];
+  return plain >= 0 && (data < 0 || plain < data);
 }
 
 function text(status: number, body: string): DebugResponse {

@@ -26,6 +26,7 @@ export function addDebugRoutes(app: DaemonApp, debug: DebugEndpoints): void {
             method: request.method,
             path,
             query: queryOf(request),
+            accept: request.headers.accept ?? '',
             body: () => Promise.resolve(typeof request.body === 'string' ? request.body : ''),
             signal: gone.signal,
           });

@@ -64,7 +64,7 @@ export async function runManager(t: Test, options: ManagerOptions): Promise<void
       clock,
       random,
       log,
-      events: recorder,
+      events: () => recorder,
       metrics: new Registry(),
       rootCA: 'the root CA',
     },

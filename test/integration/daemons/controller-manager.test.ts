@@ -32,9 +32,14 @@ const system = dialect.namespaces.system;
 const common = ['--secure-port=0', '--controllers=serviceaccount,namespace'];
 
 /** A GET of a daemon's port, whose certificate nobody vouches for. */
-function getInsecurely(port: number, path: string): Promise<{ readonly status: number; readonly body: string }> {
+function getInsecurely(
+  port: number,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ readonly status: number; readonly body: string }> {
   return new Promise((resolve, reject) => {
-    const call = request({ host: '127.0.0.1', port, path, rejectUnauthorized: false, agent: false }, (response) => {
+    const where = { host: '127.0.0.1', port, path, headers, rejectUnauthorized: false, agent: false };
+    const call = request(where, (response) => {
       let body = '';
       response.setEncoding('utf8');
       response.on('data', (part: string) => {
@@ -170,7 +175,7 @@ t.test('controllers that move have a lock of their own', async (t) => {
     '--controllers=serviceaccount,namespace,podgc',
     '--bind-address=127.0.0.1',
     `--secure-port=${port}`,
-    '--authorization-always-allow-paths=/healthz*',
+    '--authorization-always-allow-paths=/healthz*,/debug/controllers*',
     '--enable-leader-migration',
     `--leader-migration-config=${file}`,
     '--leader-elect-lease-duration=10s',
@@ -184,6 +189,20 @@ t.test('controllers that move have a lock of their own', async (t) => {
   t.notMatch(all.body, /podgc/, 'another manager’s');
   t.same(await ask('/healthz/serviceaccount'), { status: 200, body: 'ok' });
   t.equal((await ask('/healthz/podgc')).status, 404);
+  const told = async (name: string) => {
+    const { status, body } = await ask(`/debug/controllers/${name}`);
+    return { status, ...(JSON.parse(body).controllers ?? [])[0] };
+  };
+  t.match(await told('namespace'), { status: 200, state: 'running', loops: [{ name: 'namespace', errors: [] }] });
+  t.match(await told('serviceaccount'), { state: 'running', loops: [{ lastSync: String, counts: { retrying: 0 } }] });
+  t.match(await told('podgc'), { state: 'disabled', reason: /another manager/ });
+  t.match(await told('job'), { state: 'disabled', reason: '--controllers does not choose it' });
+  const page = JSON.parse((await ask('/debug/controllers')).body);
+  t.equal(new Set(page.controllers.map(({ name }: { readonly name: string }) => name)).size, page.controllers.length);
+  t.match(await getInsecurely(port, '/debug/controllers', { accept: 'text/plain' }), {
+    body: /^CONTROLLER +LOOP +STATE .*\n(.*\n)*job +disabled: /,
+  });
+  t.equal((await ask('/debug/controllers/nonsense')).status, 404);
   const locks = test.client.resource(leases);
   await until('another manager holds the second lock', async () => {
     const lease = await locks.get('moving', { namespace: system });
@@ -192,6 +211,7 @@ t.test('controllers that move have a lock of their own', async (t) => {
     return true;
   });
   await until('its controllers stop', async () => (await ask('/healthz/serviceaccount')).status === 404);
+  t.match(await told('serviceaccount'), { state: 'stopped', reason: 'this process does not lead' });
   t.equal((await ask('/healthz/namespace')).status, 200, 'the others go on');
   child.kill('SIGTERM');
   t.equal(await ended(child), 0);

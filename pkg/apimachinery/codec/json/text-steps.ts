@@ -1,8 +1,6 @@
 /** Large JSON texts into values in steps: they are cut into pieces, since the parser itself knows no pause. */
-
 import type { Steps } from '#apimachinery/async/steps.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
-import { setMember } from '#apimachinery/set-member.js';
 
 export interface PieceSizes {
   /** Characters of a text that is worth it. */
@@ -116,7 +114,7 @@ class Pieces {
       if (end <= start) return;
       const part = parseJSONText(`{${this.#text.slice(start, end)}}`) as JsonObject;
       if (object === undefined) object = part;
-      else for (const name of Object.keys(part)) setMember(object, name, part[name]);
+      else for (const name of Object.keys(part)) set(object, name, part[name]);
     };
     this.#space();
     if (this.#take(closeBrace)) return {};
@@ -128,7 +126,7 @@ class Pieces {
       if (end === undefined) {
         flush(this.#withoutComma(start, from));
         object ??= {};
-        setMember(object, JSON.parse(name) as string, yield* this.#value(level));
+        set(object, JSON.parse(name) as string, yield* this.#value(level));
         start = this.#at;
       } else this.#at = end;
       this.#space();
@@ -221,4 +219,10 @@ class Pieces {
   #expect(code: number): void {
     if (!this.#take(code)) throw new SyntaxError(`${String.fromCharCode(code)} is missing`);
   }
+}
+
+/** Assigning to `__proto__` would change the object's nature. */
+function set(object: JsonObject, name: string, value: unknown): void {
+  if (name !== '__proto__') object[name] = value;
+  else Object.defineProperty(object, name, { value, enumerable: true, writable: true, configurable: true });
 }

@@ -2,13 +2,11 @@
  * Reads the fields of messages into objects. What reading a type takes is worked out once, from its fields, when the
  * first message of it comes.
  */
-
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { complete, type JsonObject, saysNothing, zeroElement } from '#apimachinery/codec/json/walk.js';
 import type { Reader } from '#apimachinery/codec/protobuf/reader.js';
 import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
-import { setMember } from '#apimachinery/set-member.js';
 
 /** Reads a value at the reader's position. `known` is what an earlier occurrence of the field gave. */
 export type ReadValue = (reader: Reader, known: unknown) => unknown;
@@ -197,7 +195,10 @@ function mapReader(field: FieldInfo, { wireType, read }: ValueReader): ReadValue
     }
     reader.leave(outer);
     value ??= zeroElement(field);
-    setMember(map, name, value);
+    // Assigning to that name would set the prototype instead.
+    if (name === '__proto__') {
+      Object.defineProperty(map, name, { value, enumerable: true, writable: true, configurable: true });
+    } else map[name] = value;
   };
   const isPlain = field.scalar !== undefined;
   return (reader, known) => {
