@@ -8,13 +8,13 @@ import { semanticEqual } from '#apimachinery/equality.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import { keyOf } from '#apimachinery/object-key.js';
-import { compileSelector, selectorFromObject } from '#apimachinery/selectors/labels.js';
+import { compileSelector } from '#apimachinery/selectors/labels.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter, retry } from '#client/workqueue/outcome.js';
 import { failedStatus, needsScale, planBudget } from '#controllers/disruption/plan.js';
 import { Scales } from '#controllers/disruption/scales.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
-import { sharedInformer } from '#controllers/framework/informers.js';
+import { indexByLabel, selectedFrom, sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 
 /** Budgets worked on at once, as in 1.24. */
@@ -32,6 +32,7 @@ export class DisruptionController implements Controller {
     this.#context = context;
     this.#budgets = sharedInformer(context.informers, poddisruptionbudgets);
     this.#pods = sharedInformer(context.informers, podType);
+    indexByLabel(this.#pods);
     this.#scales = new Scales(context);
     this.#loop = new ReconcileLoop(context, { name: this.name, concurrency, reconcile: (key) => this.#reconcile(key) });
   }
@@ -90,8 +91,7 @@ export class DisruptionController implements Controller {
 
   #podsOf(budget: PodDisruptionBudget): Pod[] {
     try {
-      const selector = selectorFromObject(budget.spec.selector);
-      return this.#pods.list(budget.metadata.namespace).filter((pod) => selector.matches(pod.metadata.labels));
+      return selectedFrom(this.#pods, budget.metadata.namespace ?? '', budget.spec.selector);
     } catch (error) {
       const message = `Failed to get pods: ${messageOf(error)}`;
       this.#context.events.record(budget, 'Warning', 'NoPods', message);

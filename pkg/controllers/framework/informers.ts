@@ -3,6 +3,7 @@ import { claimNamesOf } from '#api/core/v1/pod/claims.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { keyFor } from '#apimachinery/object-key.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
+import { type LabelSelectorObject, selectorFromObject } from '#apimachinery/selectors/labels.js';
 import type { ApiObject } from '#client/client.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
 import { controllerOf } from '#controllers/framework/owners.js';
@@ -43,6 +44,33 @@ export function indexByClaim(pods: Informer<Pod>): void {
 /** Pods that name the claim with that key. Of ephemeral volumes only the name is compared. */
 export function podsOfClaim(pods: Informer<Pod>, claim: string): Pod[] {
   return pods.byIndex(claimIndex, claim);
+}
+
+/** Index of objects by each of their labels within their namespace. */
+const labelIndex = 'label';
+
+function labelKey(namespace: string, label: string, value: string): string {
+  return `${namespace}/${label}=${value}`;
+}
+
+export function indexByLabel<T extends ApiObject>(informer: Informer<T>): void {
+  informer.addIndexers({
+    [labelIndex]: ({ metadata: { namespace = '', labels = {} } }) =>
+      Object.entries(labels).map(([label, value]) => labelKey(namespace, label, value)),
+  });
+}
+
+/** Objects of an informer with that index that the selector matches. Throws as `selectorFromObject` does. */
+export function selectedFrom<T extends ApiObject>(
+  informer: Informer<T>,
+  namespace: string,
+  selector: LabelSelectorObject | undefined,
+): T[] {
+  const compiled = selectorFromObject(selector);
+  const [first] = Object.entries(selector?.matchLabels ?? {});
+  const candidates =
+    first === undefined ? informer.list(namespace) : informer.byIndex(labelIndex, labelKey(namespace, ...first));
+  return candidates.filter(({ metadata }) => compiled.matches(metadata.labels));
 }
 
 export function indexByController<T extends ApiObject>(informer: Informer<T>): void {

@@ -9,7 +9,7 @@ export type SyncAction = 'reconciling' | 'tracking' | 'pods_created' | 'pods_del
 
 const syncDuration = {
   name: 'job_controller_job_sync_duration_seconds',
-  help: 'The time it took to sync a job',
+  help: '[ALPHA] The time it took to sync a job',
   buckets: exponentialBuckets(0.001, 2, 15),
 };
 
@@ -23,12 +23,12 @@ export class JobMetrics {
   synced(job: Job, pass: { readonly action: SyncAction; readonly failed: boolean; readonly ms: number }): void {
     const labels = { completion_mode: modeOf(job), result: pass.failed ? 'error' : 'success', action: pass.action };
     this.#metrics.observe(syncDuration, pass.ms / 1000, labels);
-    this.#metrics.count('job_controller_job_sync_total', 'The number of job syncs', labels);
+    this.#metrics.count('job_controller_job_sync_total', '[ALPHA] The number of job syncs', labels);
   }
 
   finished(job: Job, result: 'succeeded' | 'failed'): void {
     const labels = { completion_mode: modeOf(job), result };
-    this.#metrics.count('job_controller_job_finished_total', 'The number of finished job', labels);
+    this.#metrics.count('job_controller_job_finished_total', '[ALPHA] The number of finished job', labels);
   }
 
   /** Counts the pods by which the counters have grown. */
@@ -37,7 +37,7 @@ export class JobMetrics {
       const more = (after[result] ?? 0) - (before?.[result] ?? 0);
       if (more <= 0) continue;
       const labels = { completion_mode: modeOf(job), result };
-      const help = 'The number of finished Pods that are fully tracked';
+      const help = '[ALPHA] The number of finished Pods that are fully tracked';
       this.#metrics.count('job_controller_job_pods_finished_total', help, labels, more);
     }
   }

@@ -45,6 +45,7 @@ export class TokenCleanerController implements Controller {
       // It is gone, or another one has its name.
       if (!isNotFound(error) && !isConflict(error)) throw error;
     }
+    this.#loop.written.deleted(key, this.#secrets, secret);
     return done;
   }
 }

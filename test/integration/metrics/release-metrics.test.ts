@@ -1,10 +1,11 @@
 /** Every daemon says at `/metrics` what its counterpart of release 1.24 says. */
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { jobs } from '#api/batch/v1/resources.gen.js';
 import { pods } from '#api/core/v1/resources.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { simulatedEndpoint } from '#nodeagent/simulated/node.js';
-import { freePort, startApi, until } from '#test/integration/daemons/api.js';
+import { type DaemonTest, freePort, startApi, until } from '#test/integration/daemons/api.js';
 import { exposition } from '#test/integration/metrics/exposition.js';
 import { readMetrics } from '#test/integration/metrics/read-metrics.js';
 import {
@@ -48,6 +49,24 @@ function check(t: Test, text: string, wanted: readonly ReleaseMetric[]): void {
       `${name}: says that it is of the release`,
     );
   }
+}
+
+/** Controllers have series of what they did: a job whose pod ended, although no scheduler gave it to a node. */
+async function finishesJob(client: DaemonTest['client']): Promise<void> {
+  const where = { namespace: 'default' };
+  const spec = { schedulerName: 'nobody', restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] };
+  await client.resource(jobs).create({ metadata: { name: 'j', ...where }, spec: { template: { spec } } });
+  await until('the job has a pod that ended', async () => {
+    const [pod] = (await client.resource(pods).list({ ...where, labelSelector: 'job-name=j' })).items;
+    const status = { phase: 'Succeeded' };
+    const options = { ...where, type: 'merge', subresource: 'status' } as const;
+    await client.resource(pods).patch(pod?.metadata.name ?? '', { status }, options);
+    return true;
+  });
+  await until('the job is complete', async () => {
+    const { status } = await client.resource(jobs).get('j', where);
+    return status?.completionTime !== undefined;
+  });
 }
 
 t.test('the metrics of every daemon', async (t) => {
@@ -95,6 +114,7 @@ t.test('the metrics of every daemon', async (t) => {
     }
     return pod?.status?.phase === 'Running';
   });
+  await finishesJob(client);
   const rows = [
     { daemon: 'API server', port: apiPort, wanted: apiServerMetrics },
     { daemon: 'controller manager', port: managerPort, wanted: controllerManagerMetrics },

@@ -97,6 +97,10 @@ export const controllerManagerMetrics: readonly ReleaseMetric[] = [
   ...ofClients,
   ...ofLeaders,
   ...rows(`
+job_controller_job_finished_total counter ALPHA completion_mode result
+job_controller_job_pods_finished_total counter ALPHA completion_mode result
+job_controller_job_sync_duration_seconds histogram ALPHA action completion_mode result
+job_controller_job_sync_total counter ALPHA action completion_mode result
 workqueue_adds_total counter ALPHA name
 workqueue_depth gauge ALPHA name
 workqueue_longest_running_processor_seconds gauge ALPHA name
