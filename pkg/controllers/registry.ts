@@ -136,7 +136,10 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
     });
   },
   namespace: (context, { values }) =>
-    new NamespaceController(context, { concurrency: values['concurrent-namespace-syncs'] }),
+    new NamespaceController(context, {
+      concurrency: values['concurrent-namespace-syncs'],
+      resyncMs: values['namespace-sync-period'],
+    }),
   nodelifecycle: (context, { values }) =>
     new NodeLifecycleController(context, {
       grace: { runningMs: values['node-monitor-grace-period'], startupMs: values['node-startup-grace-period'] },
@@ -148,6 +151,7 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
         unhealthyThreshold: values['unhealthy-zone-threshold'],
       },
       taintManager: values['enable-taint-manager'],
+      podEvictionTimeoutMs: values['pod-eviction-timeout'],
     }),
   'persistentvolume-binder': (context, { values }) =>
     new PersistentVolumeBinder(context, {

@@ -18,7 +18,7 @@ function setUp(t: Test) {
     if ((body.spec.finalizers ?? []).length === 0) api.remove(namespaces, 'a');
     return body as ApiObject;
   });
-  const start = () => harness.start(new NamespaceController(harness.context, { concurrency: 2 }));
+  const start = () => harness.start(new NamespaceController(harness.context, { concurrency: 2, resyncMs: 300_000 }));
   const remove = () =>
     api.change<Namespace>(namespaces, 'a', (object) => {
       object.metadata.deletionTimestamp = '2022-05-03T00:00:00Z';

@@ -14,11 +14,14 @@ import { isEmpty, nextLookMs, planStatus, type Remains } from '#controllers/name
 export interface NamespaceOptions {
   /** Namespaces emptied at once. */
   readonly concurrency: number;
+  /** After which all of them are looked at again; 0: never. */
+  readonly resyncMs: number;
 }
 
 export class NamespaceController implements Controller {
   readonly name = 'namespace';
   readonly #context: ControllerContext;
+  readonly #options: NamespaceOptions;
   readonly #namespaces: Informer<Namespace>;
   readonly #loop: ReconcileLoop;
   /** Looks at namespaces that were not empty yet, by UID. */
@@ -26,6 +29,7 @@ export class NamespaceController implements Controller {
 
   constructor(context: ControllerContext, options: NamespaceOptions) {
     this.#context = context;
+    this.#options = options;
     this.#namespaces = sharedInformer(context.informers, namespaces);
     this.#loop = new ReconcileLoop(context, {
       name: this.name,
@@ -39,11 +43,10 @@ export class NamespaceController implements Controller {
       if (namespace.metadata.deletionTimestamp !== undefined) this.#loop.queue.add(keyOf(namespace));
     };
     await this.#loop.run(signal, [
-      this.#namespaces.addHandler({
-        onAdd: add,
-        onUpdate: add,
-        onDelete: ({ metadata }) => this.#attempts.delete(metadata.uid ?? ''),
-      }),
+      this.#namespaces.addHandler(
+        { onAdd: add, onUpdate: add, onDelete: ({ metadata }) => this.#attempts.delete(metadata.uid ?? '') },
+        { resyncMs: this.#options.resyncMs },
+      ),
     ]);
   }
 

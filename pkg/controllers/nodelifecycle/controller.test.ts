@@ -50,13 +50,14 @@ function setUp(
   const readiness = (name: string) => api.get(nodes, name)?.status?.conditions?.find((c) => c.type === 'Ready')?.status;
   const taints = (name: string) =>
     (api.get(nodes, name)?.spec.taints ?? []).map(({ key, effect }) => `${key} ${effect}`);
-  const start = () =>
+  const start = (taintManager = true) =>
     harness.start(
       new NodeLifecycleController(context, {
         grace: { runningMs: 40_000, startupMs: 60_000 },
         monitorPeriodMs: 5000,
         zones: { evictionRate: 0.1, secondaryEvictionRate: 0.01, largeClusterSize: 50, unhealthyThreshold: 0.55 },
-        taintManager: true,
+        taintManager,
+        podEvictionTimeoutMs: 300_000,
       }),
     );
   return { harness, api, alive, pass, ready, readiness, taints, start, dialect };
@@ -92,6 +93,42 @@ t.test('a silent node is told of, tainted, and emptied when its pods have waited
   ready('n2', 'True');
   await pass(20);
   t.same(taints('n2'), [], 'heard again');
+});
+
+t.test('without the taint manager pods go once their node has not been ready for long', async (t) => {
+  const { harness, api, alive, pass, ready, taints, start, dialect } = setUp(t, ['n1', 'n2', 'n3']);
+  const pod = (name: string, more: object = {}) =>
+    api.seed<Pod>(pods, {
+      metadata: { name, namespace: 'default', ...more },
+      spec: { containers: [], nodeName: 'n2' },
+    });
+  const owner = { apiVersion: dialect.apiVersion('apps', 'v1'), kind: 'DaemonSet', name: 'd', uid: 'd' };
+  pod('daemon', { ownerReferences: [{ ...owner, controller: true }] });
+  await start(false);
+  alive.delete('n2');
+  ready('n3', 'False');
+  await pass(290);
+  t.same(taints('n2'), [`${dialect.taints.unreachable} NoSchedule`], 'nothing that anybody evicts for');
+  t.ok(api.get(pods, 'default/pod-n2'));
+  await pass(20);
+  t.notOk(api.get(pods, 'default/pod-n2'));
+  t.ok(api.get(pods, 'default/daemon'), 'would come back at once');
+  t.ok(api.get(pods, 'default/pod-n1'));
+  t.notOk(api.get(pods, 'default/pod-n3'), 'of a node that says itself that it is not ready');
+  const events = harness.events.filter((event) => !event.includes('NodeNotReady'));
+  t.same(events.filter((event) => event.includes('n2')).sort(), [
+    'Normal DeletingAllPods n2: Deleting all Pods from Node n2.',
+    'Normal NodeControllerEviction pod-n2: Marking for deletion Pod pod-n2 from Node n2',
+  ]);
+  pod('late');
+  await pass(10);
+  t.notOk(api.get(pods, 'default/late'), 'whatever comes later, too');
+  alive.add('n2');
+  ready('n2', 'True');
+  await pass(10);
+  pod('welcome');
+  await pass(400);
+  t.ok(api.get(pods, 'default/welcome'));
 });
 
 t.test('a wall clock that is set makes no node silent and hides none', async (t) => {

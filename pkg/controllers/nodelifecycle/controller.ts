@@ -17,11 +17,11 @@ import {
   type GracePeriods,
   type Health,
   observeHealth,
-  type Readiness,
   readinessOf,
   silentAt,
   silentConditions,
 } from '#controllers/nodelifecycle/health.js';
+import { evictionDueMs, PodEvictor, type SeenReadiness } from '#controllers/nodelifecycle/pod-evictor.js';
 import { TaintManager } from '#controllers/nodelifecycle/taint-manager.js';
 import { type Eviction, needsLeave, planTaints } from '#controllers/nodelifecycle/taints.js';
 import { type Leave, type ZoneOptions, Zones, zoneOf } from '#controllers/nodelifecycle/zones.js';
@@ -34,8 +34,13 @@ export interface NodeLifecycleOptions {
    */
   readonly monitorPeriodMs: number;
   readonly zones: ZoneOptions;
+  /** Pods leave nodes because of taints; else once a node has not been ready for `podEvictionTimeoutMs`. */
   readonly taintManager: boolean;
+  readonly podEvictionTimeoutMs: number;
 }
+
+/** Between looks at the pods of a node that is lost, whatever the options say. */
+const shortestLookMs = 100;
 
 /** Nodes worked on at once. */
 const concurrency = 8;
@@ -51,8 +56,10 @@ export class NodeLifecycleController implements Controller {
   readonly #taintManager: TaintManager | undefined;
   readonly #zones: Zones;
   readonly #health = new Map<string, Health>();
-  /** Node → its readiness, and since when it is seen here (monotonic ms). */
-  readonly #readiness = new Map<string, { readonly readiness: Readiness; readonly sinceMs: number }>();
+  readonly #evictor: PodEvictor;
+  readonly #readiness = new Map<string, SeenReadiness>();
+  /** Nodes whose pods were told to go, and which have not been ready since: without a taint manager. */
+  readonly #emptied = new Set<string>();
   /** Node → the transition of its readiness that its pods have been told. */
   readonly #told = new Map<string, string>();
 
@@ -64,6 +71,7 @@ export class NodeLifecycleController implements Controller {
     this.#pods = sharedInformer(context.informers, podType);
     this.#leases = context.informers.informer(leaseType, { namespace: context.dialect.namespaces.nodeLease });
     indexByNode(this.#pods);
+    this.#evictor = new PodEvictor(context, this.#pods);
     this.#taintManager = options.taintManager ? new TaintManager(context) : undefined;
     this.#loop = new ReconcileLoop(context, {
       name: 'node_lifecycle_controller',
@@ -105,6 +113,7 @@ export class NodeLifecycleController implements Controller {
     this.#health.delete(name);
     this.#told.delete(name);
     this.#readiness.delete(name);
+    this.#emptied.delete(name);
     this.#zoneChanged(() => this.#zones.remove(name));
   }
 
@@ -144,7 +153,8 @@ export class NodeLifecycleController implements Controller {
     }
     const waitMs = await this.#taint(node);
     await this.#tellPods(node);
-    const due = [silentInMs, waitMs].filter((ms): ms is number => ms !== undefined && ms > 0);
+    const evictInMs = this.#options.taintManager ? undefined : await this.#evict(node, health);
+    const due = [silentInMs, waitMs, evictInMs].filter((ms): ms is number => ms !== undefined && ms > 0);
     return due.length === 0 ? done : requeueAfter(Math.min(...due));
   }
 
@@ -153,7 +163,7 @@ export class NodeLifecycleController implements Controller {
     const { clock, client, dialect } = this.#context;
     let eviction: Eviction = this.#zones.allDisrupted ? 'suspended' : 'wait';
     let waitMs: number | undefined;
-    if (eviction === 'wait' && needsLeave(dialect, node)) {
+    if (eviction === 'wait' && this.#options.taintManager && needsLeave(dialect, node)) {
       const leave = this.#leave(node.metadata.name ?? '');
       if (leave.kind === 'allowed') eviction = 'allowed';
       if (leave.kind === 'wait') waitMs = leave.ms;
@@ -162,6 +172,28 @@ export class NodeLifecycleController implements Controller {
     if (taints === undefined) return waitMs;
     await this.#write(() => client.resource(nodeType).update({ ...node, spec: { ...node.spec, taints } }));
     return waitMs;
+  }
+
+  /** Milliseconds until the next look at the node's pods, undefined when there is none to be taken. */
+  async #evict(node: Node, health: Health): Promise<number | undefined> {
+    const name = node.metadata.name ?? '';
+    const { podEvictionTimeoutMs, monitorPeriodMs } = this.#options;
+    const seen = this.#readiness.get(name);
+    const dueMs = seen && evictionDueMs(seen, health, podEvictionTimeoutMs);
+    if (dueMs === undefined || this.#zones.allDisrupted) {
+      this.#emptied.delete(name);
+      return undefined;
+    }
+    const waitMs = dueMs - this.#context.clock.monotonic();
+    if (waitMs > 0) return waitMs;
+    if (!this.#emptied.has(name)) {
+      const leave = this.#leave(name);
+      if (leave.kind !== 'allowed') return leave.kind === 'wait' ? leave.ms : undefined;
+    }
+    this.#emptied.add(name);
+    await this.#evictor.evictFrom(node);
+    // Whatever comes to the node meanwhile goes, too.
+    return Math.max(monitorPeriodMs, shortestLookMs);
   }
 
   #leave(name: string): Leave {

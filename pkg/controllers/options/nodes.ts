@@ -55,9 +55,8 @@ export const nodeOptions = {
     type: 'duration',
     min: 0,
     default: 300_000,
-    inert: true,
     section: nodes,
-    meaning: 'Grace period of pods on failed nodes without the taint manager.',
+    meaning: 'How long a node may not be ready before its pods are deleted, where --enable-taint-manager is off.',
   },
   'enable-taint-manager': {
     type: 'bool',
@@ -144,7 +143,7 @@ export const nodeOptions = {
   },
   'vendor-container-registry-config': {
     type: 'string',
-    inert: true,
+    inert: 'only node agents ask registries, and no vendor’s service is built in',
     section: networks,
     meaning: 'Configuration file of a container registry service.',
   },
@@ -194,9 +193,8 @@ export const nodeOptions = {
     type: 'duration',
     min: 0,
     default: 300_000,
-    inert: true,
     section: garbage,
-    meaning: 'Interval of looking at namespaces; they are looked at when they change.',
+    meaning: 'Interval of looking at namespaces that end, beside when they change.',
   },
   'resource-quota-sync-period': {
     type: 'duration',

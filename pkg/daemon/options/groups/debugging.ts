@@ -10,9 +10,9 @@ export const debuggingOptions = {
   },
   'contention-profiling': {
     type: 'bool',
-    inert: true,
+    inert: 'the runtime has no locks that threads contend for',
     section: 'Debugging',
-    meaning: 'Profile lock contention, when profiling is on. The runtime has no locks that threads contend for.',
+    meaning: 'Profile lock contention, when profiling is on.',
   },
 } as const satisfies OptionTable;
 

@@ -83,19 +83,19 @@ export function servingOptions<const P extends number>(defaults: { readonly secu
     'tls-min-version': { type: 'string', oneOf: tlsVersions, section, meaning: 'Lowest TLS version accepted.' },
     'http2-max-streams-per-connection': {
       type: 'int',
-      inert: true,
+      inert: 'the port speaks HTTP/1.1, which has no streams',
       section,
       meaning: 'Streams that one HTTP/2 connection may open; 0 leaves it to the runtime.',
     },
     'permit-address-sharing': {
       type: 'bool',
-      inert: true,
+      inert: 'the runtime binds so in any case',
       section,
-      meaning: 'Bind with SO_REUSEADDR, which the runtime does in any case.',
+      meaning: 'Bind with SO_REUSEADDR.',
     },
     'permit-port-sharing': {
       type: 'bool',
-      inert: true,
+      inert: 'the runtime cannot bind so',
       section,
       meaning: 'Bind with SO_REUSEPORT, so that several instances share address and port.',
     },
