@@ -60,12 +60,14 @@ export async function createElection(options: ElectionOptions): Promise<Election
   const { lock, close } = await openLock(options);
   const identity = `${hostname()}_${randomUUID()}`;
   const object = objectOf(options);
-  const elector = new LeaderElector({
+  const work = connection.fenced(() => elector.fence());
+  const elector: LeaderElector = new LeaderElector({
     lock,
     identity,
     onTerm: (what) => {
       if (object !== undefined) options.recorder.record(object, 'Normal', 'LeaderElection', `${identity} ${what}`);
     },
+    onLost: () => work.reset(),
     leaseDurationMs: values['leader-elect-lease-duration'],
     renewDeadlineMs: values['leader-elect-renew-deadline'],
     retryPeriodMs: values['leader-elect-retry-period'],
@@ -77,8 +79,8 @@ export async function createElection(options: ElectionOptions): Promise<Election
   });
   return {
     elector,
-    leadership: { lead: (work, signal) => elector.run(work, signal) },
-    connection: connection.fenced(() => elector.fence()),
+    leadership: { lead: (term, signal) => elector.run(term, signal) },
+    connection: work,
     close,
   };
 }

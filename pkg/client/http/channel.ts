@@ -10,6 +10,8 @@ export interface ChannelRequest {
   /** Lives long: it must not hold what other requests wait for. */
   readonly stream: boolean;
   readonly signal: AbortSignal;
+  /** Called when there is a connection for it, right before its first byte; what it throws ends the request unsent. */
+  readonly beforeSending?: (() => void) | undefined;
 }
 
 export interface ChannelResponse {

@@ -38,6 +38,7 @@ const keepAliveProbeMs = 30_000;
 export class Dialer {
   readonly #options: DialerOptions;
   readonly #material: TlsMaterial | undefined;
+  readonly #connections = new Set<Socket>();
   #context: SecureContext | undefined;
 
   constructor(options: DialerOptions, material: TlsMaterial | undefined) {
@@ -69,12 +70,24 @@ export class Dialer {
     }
   }
 
+  /** Ends all connections at once: what the kernel has not sent yet it never sends. */
+  reset(): void {
+    for (const socket of this.#connections) socket.resetAndDestroy();
+  }
+
+  #connected(where: { readonly host: string; readonly port: number }, opened: Socket[]): Promise<Socket> {
+    const socket = connectTcp(where);
+    this.#connections.add(socket);
+    socket.on('close', () => this.#connections.delete(socket));
+    return opening(socket, 'connect', opened);
+  }
+
   async #open(protocols: readonly ApplicationProtocol[], opened: Socket[]): Promise<Dialed> {
     const { server, proxy } = this.#options;
     const host = bareHost(server);
     const port = portOf(server);
     const through = proxy === undefined ? undefined : await this.#proxied(proxy, { host, port }, opened);
-    const plain = through ?? (await opening(connectTcp({ host, port }), 'connect', opened));
+    const plain = through ?? (await this.#connected({ host, port }, opened));
     plain.setKeepAlive(true, keepAliveProbeMs);
     plain.setNoDelay(true);
     if (server.protocol === 'http:') return { socket: plain, protocol: 'http/1.1' };
@@ -94,7 +107,7 @@ export class Dialer {
   async #proxied(proxy: URL, target: { host: string; port: number }, opened: Socket[]): Promise<Socket> {
     const host = bareHost(proxy);
     const port = portOf(proxy);
-    let socket = await opening(connectTcp({ host, port }), 'connect', opened);
+    let socket = await this.#connected({ host, port }, opened);
     if (proxy.protocol === 'https:') {
       const name = isIP(host) === 0 ? { servername: host } : {};
       socket = await opening(connectTls({ socket, host, ...name }), 'secureConnect', opened);

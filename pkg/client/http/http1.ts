@@ -58,7 +58,7 @@ export class Http1Channel implements Channel {
 
   send(request: ChannelRequest): Promise<ChannelResponse> {
     const { authority, pathPrefix = '', headers } = this.#options;
-    const { method, path, body, stream, signal } = request;
+    const { method, path, body, stream, signal, beforeSending } = request;
     return new Promise((resolve, reject) => {
       const outgoing = httpRequest({
         // One name for all connections of an agent; where they lead is decided by `dial`.
@@ -76,6 +76,16 @@ export class Http1Channel implements Channel {
         signal,
       });
       outgoing.on('error', reject);
+      // It has waited for one of the agent's sockets, and is written once this event has been handled.
+      if (beforeSending !== undefined) {
+        outgoing.on('socket', () => {
+          try {
+            beforeSending();
+          } catch (error) {
+            outgoing.destroy(error as Error);
+          }
+        });
+      }
       outgoing.on('response', (incoming) => resolve(responseOf(incoming)));
       outgoing.end(body);
     });

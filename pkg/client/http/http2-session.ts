@@ -81,6 +81,7 @@ export class Http2Session {
   send(request: ChannelRequest, headers: Readonly<Record<string, string | string[]>>): Promise<ChannelResponse> {
     return new Promise((resolve, reject) => {
       let stream: ClientHttp2Stream;
+      request.beforeSending?.();
       try {
         stream = this.#session.request(
           { ...headers, [HTTP2_HEADER_METHOD]: request.method, [HTTP2_HEADER_PATH]: request.path },

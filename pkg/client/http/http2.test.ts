@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { type Clock, realClock } from '#apimachinery/clock.js';
 import { staticTls } from '#client/http/credentials.js';
-import { isTransportError } from '#client/http/transport-error.js';
+import { isTransportError, TransportError } from '#client/http/transport-error.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { readAll } from '#client/rest/response.js';
 import { http2Server, listening, testAuthority } from '#client/testing/tls-server.js';
@@ -96,6 +96,44 @@ t.test('where the server allows no more streams there are more connections', asy
   t.equal(await ask(transport), '200 ok');
   t.equal(sessions.length, 3);
 });
+
+t.test(
+  'what may not be sent any more when there is a connection for it is not sent; a reset drops what is under way',
+  async (t) => {
+    const { server, sessions, url } = await setUp(t);
+    const seen: string[] = [];
+    server.on('stream', (stream, headers) => {
+      seen.push(headers[':path'] ?? '');
+      stream.on('error', () => undefined);
+      if (headers[':path'] === '/kept') return;
+      stream.respond({ ':status': 200 });
+      stream.end();
+    });
+    const transport = transportTo(t, url);
+    let mayBe = true;
+    const post = (path: string) =>
+      transport.request({
+        method: 'POST',
+        path,
+        headers: {},
+        beforeSending: () => {
+          if (!mayBe) throw new TransportError('Aborted', 'too late');
+        },
+      });
+    const waiting = rejection(post('/late'));
+    mayBe = false;
+    t.match(await waiting, { message: 'too late', reason: 'Aborted' }, 'it had to wait for its connection');
+    mayBe = true;
+    const arrived = once(server, 'stream');
+    const kept = rejection(post('/kept'));
+    await arrived;
+    transport.reset();
+    t.ok(isTransportError(await kept, 'Aborted'));
+    t.equal(await ask(transport, '/new'), '200 ');
+    t.same(seen, ['/kept', '/new']);
+    t.equal(sessions.length, 2);
+  },
+);
 
 t.test('a broken connection is replaced, and what was under way fails', async (t) => {
   const { server, sessions, url } = await setUp(t);

@@ -62,6 +62,12 @@ export class NegotiatedChannel implements Channel {
     this.#made?.destroy();
   }
 
+  /** As `destroy`; besides, the kernel sends nothing more of what it was given. */
+  reset(): void {
+    this.#dialer.reset();
+    this.destroy();
+  }
+
   /** All requests wait for the one first connection. */
   #current(): Promise<Channel> {
     if (this.#channel === undefined) {

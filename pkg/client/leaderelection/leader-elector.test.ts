@@ -13,7 +13,7 @@ import { silentLogger } from '#daemon/log/logger.js';
 
 const key = 'sys/lock';
 
-function setUp(t: Test) {
+function setUp(t: Test, { jitter = 0 } = {}) {
   const clock = new VirtualClock();
   const api = new FakeApi({ dialect: orchDialect, clock, resources: [leases] });
   const leading = new Set<string>();
@@ -33,7 +33,7 @@ function setUp(t: Test) {
         setTimer: (fn, ms) => clock.setTimer(fn, ms),
         sleep: (ms, signal) => clock.sleep(ms, signal),
       },
-      random: () => 0,
+      random: () => jitter,
       log: silentLogger,
     });
     const stop = new AbortController();
@@ -102,6 +102,37 @@ t.test('a leader that cannot renew stops before another may start, and comes bac
   t.equal(most(), 1);
   t.same(log.slice(0, 2), ['a leads', 'a stops']);
   t.equal(log.length, 3, 'one of them leads again');
+});
+
+t.test('whoever waits sees each renewal, and the end of a term, as it happens', async (t) => {
+  const { clock, api, candidate, log } = setUp(t, { jitter: 0.999 });
+  const a = candidate('a');
+  await clock.advance(1000);
+  candidate('b');
+  await clock.advance(3100);
+  a.stop.abort();
+  await a.finished;
+  await clock.advance(10);
+  t.same(log, ['a leads', 'a stops', 'b leads'], 'at once');
+
+  log.splice(0);
+  candidate('c');
+  await clock.advance(5000);
+  const renewals = api.intercept(() => serviceUnavailable('down'));
+  const { spec } = api.get(leases, key) ?? {};
+  await clock.advance(15_000);
+  t.same(log, ['b stops']);
+  renewals();
+  // Somebody else took it meanwhile and dies after a renewal that comes between two looks.
+  for (const second of ['30', '37']) {
+    api.change(leases, key, (lease) => {
+      lease.spec = { ...spec, holderIdentity: 'd', renewTime: `2022-05-03T00:00:${second}.000000Z` };
+    });
+    await clock.advance(second === '30' ? 7000 : 14_990);
+    t.same(log, ['b stops'], 'd may still lead');
+  }
+  await clock.advance(20);
+  t.match(log, ['b stops', /leads$/], 'the lease duration after the last renewal');
 });
 
 t.test('a crashed leader is followed after the lease duration as seen here, whatever its clock says', async (t) => {

@@ -1,7 +1,7 @@
 /**
  * Of several candidates one leads.
  *
- * Flow: read the lock → take it when it is free, run out or ours → lead, renewing every retry period → when no renewal
+ * Flow: read the lock → take it when it is free, run out or ours; else wait until it changes or runs out → lead, renewing every retry period → when no renewal
  * succeeds within the renew deadline, stop leading, and become a candidate again.
  *
  * Guarantees: a candidate takes a lock only after it has itself seen it unchanged for the whole lease duration; a
@@ -48,6 +48,8 @@ export interface LeaderElectorOptions {
   readonly onNewLeader?: (identity: string) => void;
   /** Told when a term begins and when it ends, `became leader` and `stopped leading`. */
   readonly onTerm?: (what: 'became leader' | 'stopped leading') => void;
+  /** Told at once when the lead is lost, while its work is still coming to its end. */
+  readonly onLost?: () => void;
   readonly metrics?: Registry;
   /** Label of the series. */
   readonly name?: string;
@@ -150,11 +152,35 @@ export class LeaderElector {
   }
 
   async #acquire(signal: AbortSignal): Promise<void> {
-    const { clock, retryPeriodMs, renewDeadlineMs, random } = this.#options;
+    const { clock, renewDeadlineMs } = this.#options;
     while (!signal.aborted) {
       if ((await this.#attempt(signal, clock.monotonic() + renewDeadlineMs)) === 'held') return;
-      await clock.sleep(jittered(retryPeriodMs, retryJitter, random), signal);
+      await this.#untilNextLook(signal);
     }
+  }
+
+  /**
+   * A retry period, or less when the lock changes or runs out before. So each renewal is seen as it happens, and who
+   * waits takes the lock a lease duration after the last one, not up to two retry periods later.
+   */
+  async #untilNextLook(signal: AbortSignal): Promise<void> {
+    const { clock, lock, retryPeriodMs, random } = this.#options;
+    const ended = new AbortController();
+    const end = () => ended.abort();
+    signal.addEventListener('abort', end, { once: true });
+    // A lock that cannot be watched is looked at again.
+    lock.changed?.(ended.signal).then(end, () => undefined);
+    await clock.sleep(Math.min(jittered(retryPeriodMs, retryJitter, random), this.#runsOutInMs()), ended.signal);
+    end();
+    signal.removeEventListener('abort', end);
+  }
+
+  #runsOutInMs(): number {
+    const { clock, lock, leaseDurationMs } = this.#options;
+    const seenAtMs = lock.selfExpiring === true ? undefined : this.#observation?.seenAtMs;
+    const leftMs = (seenAtMs ?? Number.NEGATIVE_INFINITY) + leaseDurationMs - clock.monotonic();
+    // One that has run out could not be taken just now.
+    return leftMs > 0 ? leftMs : Number.POSITIVE_INFINITY;
   }
 
   async #lead(work: LeaderWork, signal: AbortSignal): Promise<'lost' | 'workEnded'> {
@@ -179,6 +205,7 @@ export class LeaderElector {
       if (lost) this.#term = undefined;
       if (lost) log.error({ lock: lock.description }, 'Lost leadership');
       stopWork.abort();
+      if (lost) this.#options.onLost?.();
       await working;
       return lost ? 'lost' : 'workEnded';
     } finally {

@@ -25,6 +25,8 @@ export interface LeaderLock extends RecordLock {
   readonly selfExpiring?: boolean;
   /** What shows that the term of `record`, which was written or read last, still lasts. */
   fence(record: LeaderRecord): LeaderFence;
+  /** Resolves when what was read last has changed; rejects when that cannot be told. Absent: it never can. */
+  changed?(signal: AbortSignal): Promise<void>;
 }
 
 export interface LeaseLockOptions {
@@ -64,6 +66,14 @@ export class LeaseLock implements LeaderLock {
       return undefined;
     }
     return recordOf(this.#lease);
+  }
+
+  async changed(signal: AbortSignal): Promise<void> {
+    const resourceVersion = this.#lease?.metadata.resourceVersion;
+    if (resourceVersion === undefined) throw new Error(`there is no ${this.description} yet`);
+    const where = { namespace: this.#namespace, fieldSelector: `metadata.name=${this.#name}`, resourceVersion };
+    for await (const _ of this.#client.watch({ ...where, signal })) return;
+    throw new Error(`the watch of ${this.description} ended`);
   }
 
   async write(record: LeaderRecord, signal: AbortSignal): Promise<void> {

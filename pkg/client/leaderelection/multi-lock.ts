@@ -29,6 +29,13 @@ export class MultiLock implements LeaderLock {
     return this.#options.secondary.fence(record);
   }
 
+  /** Every write of the one goes along with a write of the other. */
+  async changed(signal: AbortSignal): Promise<void> {
+    const { secondary } = this.#options;
+    if (secondary.changed === undefined) throw new Error(`${secondary.description} cannot be watched`);
+    await secondary.changed(signal);
+  }
+
   /** Where only one exists its holder counts; where they disagree nobody may take them before they ran out. */
   async read(signal: AbortSignal): Promise<LeaderRecord | undefined> {
     const first = await this.#options.primary.read(signal);

@@ -34,12 +34,12 @@ export class Connection {
   readonly #others: Connection[] = [];
 
   /** Opens nothing before the first request. Throws TypeError for an address that is no URL, and for a content type that is not supported. */
-  constructor(config: ClientConfig, options: ConnectionOptions, transport?: HttpTransport) {
+  constructor(config: ClientConfig, options: ConnectionOptions) {
     this.#config = config;
     this.#options = options;
     this.#encoding = encodingFor(options.contentType ?? '', options.dialect);
     const { namespace: _, ...target } = config;
-    this.#transport = transport ?? new HttpTransport({ ...target, clock: options.clock });
+    this.#transport = new HttpTransport({ ...target, clock: options.clock });
   }
 
   /**
@@ -70,11 +70,20 @@ export class Connection {
     return other;
   }
 
-  /** The same connection for clients whose writes belong to a term of leading. Closed with this one. */
+  /**
+   * To the same server, for clients whose writes belong to a term of leading. Closed with this one, and reset without
+   * harm to it: the lock is renewed over another connection than the work has.
+   */
   fenced(fence: WriteFence): Connection {
-    const other = new Connection(this.#config, { ...this.#options, fence }, this.#transport);
+    const other = new Connection(this.#config, { ...this.#options, fence });
     this.#others.push(other);
     return other;
+  }
+
+  /** Drops what is under way, here and in every connection made of this one, so that nothing of it is sent any more. */
+  reset(): void {
+    for (const other of this.#others) other.reset();
+    this.#transport.reset();
   }
 
   /** Ends what is under way, here and in every connection made of this one. Idempotent. */

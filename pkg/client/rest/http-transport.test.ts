@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { staticTls, staticToken, type TlsMaterial, type TokenSource } from '#client/http/credentials.js';
-import { isTransportError } from '#client/http/transport-error.js';
+import { isTransportError, TransportError } from '#client/http/transport-error.js';
 import { HttpTransport, type HttpTransportOptions } from '#client/rest/http-transport.js';
 import { readAll } from '#client/rest/response.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
@@ -92,6 +92,52 @@ t.test('many streams do not keep requests waiting', async (t) => {
   t.equal(streams.length, 40);
   const response = await transport.request({ method: 'GET', path: '/x', headers: {} });
   t.equal(String(await readAll(response.body)), 'ok');
+});
+
+t.test('what may not be sent any more when there is a connection for it is not sent', async (t) => {
+  const seen: string[] = [];
+  const transport = await plain(t, (request, response) => {
+    seen.push(request.url ?? '');
+    response.end();
+  });
+  const refuse = () => {
+    throw new TransportError('Aborted', 'too late');
+  };
+  const post = { method: 'POST', headers: {}, body: 'x' };
+  const late = await rejection(transport.request({ ...post, path: '/late', beforeSending: refuse }));
+  t.match(late, { message: 'too late', reason: 'Aborted' });
+  await transport.request({ ...post, path: '/kept', beforeSending: () => undefined });
+  t.match(await rejection(transport.request({ ...post, path: '/late', beforeSending: refuse })), late, 'a kept one');
+  await transport.request({ ...post, path: '/last' });
+  t.same(seen, ['/prefix/kept', '/prefix/last']);
+});
+
+t.test('what the kernel still holds is not sent after a reset', async (t) => {
+  const sockets: Socket[] = [];
+  const server = createTcpServer({ pauseOnConnect: true }, (socket) => sockets.push(socket));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const { port } = server.address() as AddressInfo;
+  const transport = new HttpTransport({ server: `http://127.0.0.1:${port}`, clock: realClock });
+  t.teardown(() => transport.close());
+  const connected = once(server, 'connection');
+  const failed = rejection(transport.request({ method: 'POST', path: '/', headers: {}, body: 'x' }));
+  await connected;
+  transport.reset();
+  t.ok(isTransportError(await failed, 'Aborted'));
+  const [first] = sockets;
+  const broken = once(first ?? t, 'error');
+  first?.resume();
+  t.match(await broken, [{ code: 'ECONNRESET' }], 'no orderly end, which waits for what is still to be sent');
+  const again = once(server, 'connection');
+  const next = rejection(transport.request({ method: 'GET', path: '/', headers: {} }));
+  await again;
+  await transport.close();
+  t.ok(isTransportError(await next, 'Closed'));
 });
 
 t.test('failures have names', async (t) => {

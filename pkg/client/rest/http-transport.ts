@@ -80,6 +80,16 @@ export class HttpTransport implements Transport {
     return Promise.resolve();
   }
 
+  /**
+   * Aborts what is under way and drops every connection, so that nothing of it is sent any more: a server that was cut off
+   * would otherwise get it when it is reached again. Later requests have new connections.
+   */
+  reset(): void {
+    for (const controller of this.#inFlight) controller.abort();
+    this.#channel?.channel.reset();
+    this.#channel = undefined;
+  }
+
   async #identity(request: TransportRequest): Promise<Identity> {
     this.#check(request);
     const { token, tls } = this.#options;
@@ -153,6 +163,7 @@ export class HttpTransport implements Transport {
         body: request.body,
         stream: exchange.stream,
         signal: exchange.controller.signal,
+        beforeSending: request.beforeSending,
       });
       return this.#answer(response, exchange, release);
     } catch (error) {

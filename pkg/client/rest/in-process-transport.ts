@@ -50,6 +50,7 @@ export class InProcessTransport implements Transport {
   async request(request: TransportRequest): Promise<TransportResponse> {
     if (this.#closed) throw new TransportError('Closed', `the connection to ${target} is closed`);
     if (request.signal?.aborted) throw new TransportError('Aborted', `request to ${target} aborted`);
+    request.beforeSending?.();
     const controller = new AbortController();
     const abort = () => controller.abort();
     this.#inFlight.add(controller);

@@ -29,7 +29,10 @@ export interface RestClientOptions {
   readonly fence?: WriteFence;
 }
 
-/** Headers of each request that writes, asked for at the moment it is sent; throws when it must not be sent. */
+/**
+ * Headers of each request that writes, asked for when it has waited for the rate limit, and once more right before its
+ * first byte goes out; throws when it must not be sent.
+ */
 export type WriteFence = () => Readonly<Record<string, string>>;
 
 const reading = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -115,10 +118,11 @@ export class RestClient implements Client, RequestSender {
     const finished = (code: string) =>
       this.#metrics.finished(verb, request.method, code, this.#clock.monotonic() - startedAt);
     try {
+      const fence = reading.has(request.method) ? undefined : this.#fence;
       const headers: Record<string, string> = {
         accept: request.accept ?? jsonMediaType,
         'user-agent': this.#userAgent,
-        ...(reading.has(request.method) ? {} : this.#fence?.()),
+        ...fence?.(),
       };
       if (request.body !== undefined) headers['content-type'] = request.contentType ?? jsonMediaType;
       const response = await this.#transport.request({
@@ -127,6 +131,8 @@ export class RestClient implements Client, RequestSender {
         headers,
         ...(request.body === undefined ? {} : { body: request.body }),
         ...(request.signal === undefined ? {} : { signal: request.signal }),
+        // Until there is a connection for it the term may be over.
+        ...(fence === undefined ? {} : { beforeSending: () => void fence() }),
       });
       finished(String(response.status));
       return { kind: 'answer', response };

@@ -8,6 +8,8 @@ export interface TransportRequest {
   readonly body?: Buffer | string;
   /** Aborting ends the request and its response stream. */
   readonly signal?: AbortSignal;
+  /** Called when it is about to go out, after all waiting for connections and credentials; what it throws ends it unsent. */
+  readonly beforeSending?: () => void;
 }
 
 export interface TransportResponse {
