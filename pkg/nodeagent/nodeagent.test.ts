@@ -1,56 +1,19 @@
 import t from 'tap';
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import { configmaps, events, nodes, pods } from '#api/core/v1/resources.gen.js';
-import type { ContainerStatus, PodSpec, PodStatus } from '#api/core/v1/types.gen.js';
-import { orchDialect } from '#apimachinery/dialect.js';
+import type { PodSpec, PodStatus } from '#api/core/v1/types.gen.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
-import { FakeApi } from '#client/testing/fake-api.js';
-import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { SimulatedMachine } from '#nodeagent/simulated/machine.js';
-import {
-  type AgentFixtureOptions,
-  newSimulatedRuntime,
-  nodeName,
-  startAgent,
-  testPod,
-  testResources,
-} from '#nodeagent/testing/agent-fixture.js';
+import { nodeName, startAgent, testPod } from '#nodeagent/testing/agent-fixture.js';
+import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
 
 const prefix = 'simulation.orch.io/';
 const image = 'docker.io/test/app:1.0';
 
-/** An agent under a virtual clock, with shorthands for what a pod looks like. */
-async function setUp(
-  t: { teardown(fn: () => unknown): void },
-  options: Pick<AgentFixtureOptions, 'args' | 'dependencies'> = {},
-) {
-  const clock = new VirtualClock();
-  const api = new FakeApi({ dialect: orchDialect, clock, resources: testResources });
-  const runtime = newSimulatedRuntime(clock);
-  const fixture = startAgent({ clock, api, runtime, ...options });
-  t.teardown(() => fixture.stop());
-  await clock.advanceUntil(() => api.list(leases).length > 0 && api.list(nodes)[0]?.status !== undefined);
-  const status = (name: string) => api.get(pods, `default/${name}`)?.status;
-  const main = (name: string): ContainerStatus | undefined => status(name)?.containerStatuses?.[0];
-  const isTrue = (name: string, type: string) =>
-    status(name)?.conditions?.find((c) => c.type === type)?.status === 'True';
-  const reasons = (name: string) =>
-    api.list(events).flatMap((e) => (e.involvedObject.name === name ? [e.reason ?? ''] : []));
-  const until = (condition: () => boolean) => clock.advanceUntil(condition);
-  /** Moves time, and lets what that started in streams and promises come to an end. */
-  const pass = async (ms: number) => {
-    for (let i = 0; i < 10; i++) {
-      await new Promise((resolve) => setTimeout(resolve, 2));
-      await clock.advance(ms / 10);
-    }
-  };
-  return { clock, api, runtime, fixture, status, main, isTrue, reasons, until, pass };
-}
-
 const command = (...words: string[]): Partial<PodSpec> => ({ containers: [{ name: 'main', image, command: words }] });
 
 t.test('the node registers, reports and renews its lease', async (t) => {
-  const { api, clock } = await setUp(t);
+  const { api, clock } = await virtualAgent(t);
   const node = api.get(nodes, nodeName);
   t.match(node, {
     metadata: { labels: { 'orch.io/hostname': nodeName, 'orch.io/os': 'linux' } },
@@ -81,7 +44,7 @@ t.test('the node registers, reports and renews its lease', async (t) => {
 });
 
 t.test('a node of both families, and its pods in the network of the host', async (t) => {
-  const { api, status, isTrue, until } = await setUp(t, { args: ['--node-ip=192.0.2.7,2001:db8::7'] });
+  const { api, status, isTrue, until } = await virtualAgent(t, { args: ['--node-ip=192.0.2.7,2001:db8::7'] });
   t.same(api.get(nodes, nodeName)?.status?.addresses, [
     { type: 'InternalIP', address: '192.0.2.7' },
     { type: 'InternalIP', address: '2001:db8::7' },
@@ -103,7 +66,7 @@ t.test('the node follows its machine to another address, and keeps it while ther
     if (addresses.length === 0) throw new Error('no such address');
     return { addresses };
   };
-  const { api, clock, until } = await setUp(t, { dependencies: { machine } });
+  const { api, clock, until } = await virtualAgent(t, { dependencies: { machine } });
   const shown = () => api.get(nodes, nodeName)?.status?.addresses?.[0]?.address;
   t.equal(shown(), '192.0.2.7');
   addresses = ['198.51.100.7'];
@@ -114,7 +77,7 @@ t.test('the node follows its machine to another address, and keeps it while ther
 });
 
 t.test('a node that was declared unreachable says at once that it is not', async (t) => {
-  const { api, pass } = await setUp(t);
+  const { api, pass } = await virtualAgent(t);
   api.change(nodes, nodeName, (node) => {
     for (const c of node.status?.conditions ?? []) if (c.type === 'Ready') c.status = 'Unknown';
   });
@@ -123,7 +86,7 @@ t.test('a node that was declared unreachable says at once that it is not', async
 });
 
 t.test('a pod runs, is Ready, and goes when it is deleted', async (t) => {
-  const { api, pass, runtime, isTrue, status, until, reasons } = await setUp(t);
+  const { api, pass, runtime, isTrue, status, until, reasons } = await virtualAgent(t);
   api.seed(pods, testPod('web'));
   await until(() => isTrue('web', 'Ready'));
   t.match(status('web'), {
@@ -150,7 +113,7 @@ t.test('a pod runs, is Ready, and goes when it is deleted', async (t) => {
 });
 
 t.test('a crashing container waits 10 s, 20 s, … 5 min, and anew after ten quiet minutes', async (t) => {
-  const { api, pass, main, until, runtime } = await setUp(t);
+  const { api, pass, main, until, runtime } = await virtualAgent(t);
   api.seed(pods, testPod('crash', command('false')));
   const delays: string[] = [];
   for (const restarts of [1, 2, 3, 4, 5, 6, 7]) {
@@ -166,7 +129,7 @@ t.test('a crashing container waits 10 s, 20 s, … 5 min, and anew after ten qui
 });
 
 t.test('restart policies decide the phase', async (t) => {
-  const { api, status, until } = await setUp(t);
+  const { api, status, until } = await virtualAgent(t);
   api.seed(pods, testPod('done', { ...command('true'), restartPolicy: 'Never' }));
   api.seed(pods, testPod('failed', { ...command('sh', '-c', 'exit 3'), restartPolicy: 'Never' }));
   api.seed(pods, testPod('job', { ...command('true'), restartPolicy: 'OnFailure' }));
@@ -181,7 +144,7 @@ t.test('restart policies decide the phase', async (t) => {
 });
 
 t.test('init containers come first, and their failure is retried', async (t) => {
-  const { api, status, isTrue, until } = await setUp(t);
+  const { api, status, isTrue, until } = await virtualAgent(t);
   const init = (name: string, words: string[]) => ({ name, image, command: words });
   api.seed(pods, testPod('good', { initContainers: [init('one', ['true']), init('two', ['sleep', '5'])] }));
   api.seed(pods, testPod('bad', { initContainers: [init('one', ['false'])] }));
@@ -201,7 +164,7 @@ t.test('init containers come first, and their failure is retried', async (t) => 
 });
 
 t.test('an image that cannot be pulled is tried ever more seldom', async (t) => {
-  const { api, runtime, clock, main, until, reasons } = await setUp(t);
+  const { api, runtime, clock, main, until, reasons } = await virtualAgent(t);
   const pulls: number[] = [];
   const pull = runtime.pullImage.bind(runtime);
   runtime.pullImage = (...args) => {
@@ -225,7 +188,7 @@ t.test('an image that cannot be pulled is tried ever more seldom', async (t) => 
 });
 
 t.test('probes decide readiness and restarts', async (t) => {
-  const { api, main, isTrue, until, reasons, pass } = await setUp(t);
+  const { api, main, isTrue, until, reasons, pass } = await virtualAgent(t);
   const probe = { httpGet: { path: '/', port: 80 }, periodSeconds: 5, failureThreshold: 2 };
   const container = { name: 'main', image };
   api.seed(
@@ -260,7 +223,7 @@ t.test('probes decide readiness and restarts', async (t) => {
 });
 
 t.test('what a pod refers to must be there', async (t) => {
-  const { api, main, status, isTrue, until, reasons, pass } = await setUp(t);
+  const { api, main, status, isTrue, until, reasons, pass } = await virtualAgent(t);
   api.seed(pods, testPod('volume', { volumes: [{ name: 'v', configMap: { name: 'cfg' } }] }));
   const env = [{ name: 'A', valueFrom: { configMapKeyRef: { name: 'cfg', key: 'a' } } }];
   api.seed(pods, testPod('env', { containers: [{ name: 'main', image, env }] }));
@@ -276,7 +239,7 @@ t.test('what a pod refers to must be there', async (t) => {
 });
 
 t.test('a volume that cannot be set up is tried ever more seldom', async (t) => {
-  const { api, pass } = await setUp(t);
+  const { api, pass } = await virtualAgent(t);
   api.seed(pods, testPod('waits', { volumes: [{ name: 'v', configMap: { name: 'none' } }] }));
   await pass(60_000);
   const failures = api.list(events).filter((event) => event.reason === 'FailedMount');
@@ -285,7 +248,7 @@ t.test('a volume that cannot be set up is tried ever more seldom', async (t) => 
 });
 
 t.test('a pod whose remains do not go at once stays as it ended', async (t) => {
-  const { api, runtime, isTrue, until } = await setUp(t);
+  const { api, runtime, isTrue, until } = await virtualAgent(t);
   api.seed(pods, testPod('web', { terminationGracePeriodSeconds: 1 }));
   await until(() => isTrue('web', 'Ready'));
   const remove = runtime.removePodSandbox.bind(runtime);
@@ -307,7 +270,7 @@ t.test('a pod whose remains do not go at once stays as it ended', async (t) => {
 });
 
 t.test('an agent that takes over a pod whose remains are gone lets it go as it ended', async (t) => {
-  const { api, clock, runtime, fixture, isTrue, until } = await setUp(t);
+  const { api, clock, runtime, fixture, isTrue, until } = await virtualAgent(t);
   api.seed(pods, testPod('web', { terminationGracePeriodSeconds: 1 }));
   await until(() => isTrue('web', 'Ready'));
   let tried = 0;
@@ -335,7 +298,7 @@ t.test('an agent that takes over a pod whose remains are gone lets it go as it e
 });
 
 t.test('a container that ignores SIGTERM is killed after its grace period', async (t) => {
-  const { api, pass } = await setUp(t);
+  const { api, pass } = await virtualAgent(t);
   api.seed(pods, testPod('deaf', {}, { [`${prefix}stop-latency`]: 'never' }));
   await pass(1000);
   await api.client.resource(pods).delete('deaf', { namespace: 'default', gracePeriodSeconds: 20 });
@@ -346,7 +309,7 @@ t.test('a container that ignores SIGTERM is killed after its grace period', asyn
 });
 
 t.test('a restarted agent takes over what runs and ends what nobody wants', async (t) => {
-  const { api, pass, clock, runtime, fixture, isTrue, main, until } = await setUp(t);
+  const { api, pass, clock, runtime, fixture, isTrue, main, until } = await virtualAgent(t);
   for (const name of ['kept', 'deleted', 'gone']) api.seed(pods, testPod(name));
   await until(() => ['kept', 'deleted', 'gone'].every((name) => isTrue(name, 'Ready')));
   const before = main('kept')?.containerID;
@@ -364,7 +327,7 @@ t.test('a restarted agent takes over what runs and ends what nobody wants', asyn
 });
 
 t.test('a crash of the sandbox is repaired', async (t) => {
-  const { api, runtime, isTrue, main, until } = await setUp(t);
+  const { api, runtime, isTrue, main, until } = await virtualAgent(t);
   api.seed(pods, testPod('web'));
   await until(() => isTrue('web', 'Ready'));
   const [sandbox] = await runtime.listPodSandbox();
@@ -375,7 +338,7 @@ t.test('a crash of the sandbox is repaired', async (t) => {
 });
 
 t.test('a sandbox that is never fit for its pod is made anew ever more seldom', async (t) => {
-  const { api, runtime, pass } = await setUp(t);
+  const { api, runtime, pass } = await virtualAgent(t);
   let made = 0;
   const run = runtime.runPodSandbox.bind(runtime);
   runtime.runPodSandbox = (...args) => {
@@ -390,7 +353,7 @@ t.test('a sandbox that is never fit for its pod is made anew ever more seldom', 
 });
 
 t.test('a pod that outlives its deadline fails', async (t) => {
-  const { api, status, runtime, until } = await setUp(t);
+  const { api, status, runtime, until } = await virtualAgent(t);
   api.seed(pods, testPod('job', { activeDeadlineSeconds: 60 }));
   await until(() => status('job')?.phase === 'Failed');
   t.match(status('job'), { reason: 'DeadlineExceeded' });
@@ -398,7 +361,7 @@ t.test('a pod that outlives its deadline fails', async (t) => {
 });
 
 t.test('a status that somebody else wrote over is put right', async (t) => {
-  const { api, pass, isTrue, status, until } = await setUp(t);
+  const { api, pass, isTrue, status, until } = await virtualAgent(t);
   api.seed(pods, testPod('web'));
   await until(() => isTrue('web', 'Ready'));
   api.change(pods, 'default/web', (pod) => {

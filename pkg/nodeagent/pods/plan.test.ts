@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Pod, PodSpec } from '#api/core/v1/types.gen.js';
+import type { ContainerStatus, Pod, PodSpec, PodStatus } from '#api/core/v1/types.gen.js';
 import { type PodPlan, plan } from '#nodeagent/pods/plan.js';
 import type { Verdict } from '#nodeagent/probes/prober.js';
 import { containerHash } from '#nodeagent/runtime/labels.js';
@@ -58,8 +58,8 @@ function runtime(runs: Run[], sandboxes: ('ready' | 'dead')[] = ['ready']): PodR
   };
 }
 
-function pod(spec: Partial<PodSpec> = {}): Pod {
-  return { metadata: { name: 'p', uid: 'u' }, spec: { containers: [{ name: 'a', image }], ...spec } };
+function pod(spec: Partial<PodSpec> = {}, status: PodStatus = {}): Pod {
+  return { metadata: { name: 'p', uid: 'u' }, spec: { containers: [{ name: 'a', image }], ...spec }, status };
 }
 
 /** The plan as words: `sandbox 0`, `kill a-0`, `start a 1`, `remove a-0`, `finish`. */
@@ -89,9 +89,14 @@ const init: Partial<PodSpec> = {
   ],
 };
 
+function ended(name: string, exitCode: number): ContainerStatus {
+  return { name, image, imageID: '', ready: false, restartCount: 3, state: { terminated: { exitCode } } };
+}
+
 const table: {
   name: string;
   spec?: Partial<PodSpec>;
+  status?: PodStatus;
   runtime: PodRuntime;
   verdicts?: Record<string, Verdict>;
   expected: string[];
@@ -136,6 +141,27 @@ const table: {
       { name: 'b', state: 'running' },
     ]),
     expected: [],
+  },
+  ...(['Never', 'OnFailure'] as const).map((restartPolicy) => ({
+    name: `${restartPolicy} does not start again what the API knows to have ended and the runtime has lost`,
+    spec: { ...two, restartPolicy },
+    status: { containerStatuses: [ended('a', 0)] },
+    runtime: runtime([{ name: 'b', state: 'running' }]),
+    expected: [],
+  })),
+  {
+    name: 'nor is a sandbox made for it',
+    spec: { restartPolicy: 'Never' },
+    status: { containerStatuses: [ended('a', 1)] },
+    runtime: runtime([], []),
+    expected: ['finish'],
+  },
+  {
+    name: 'a failure that the runtime has lost is followed by the next run',
+    spec: { restartPolicy: 'OnFailure' },
+    status: { containerStatuses: [ended('a', 1)] },
+    runtime: runtime([]),
+    expected: ['start a 4'],
   },
   {
     name: 'what was created but not started is replaced by its equal',
@@ -281,7 +307,7 @@ const table: {
 for (const row of table) {
   t.test(row.name, async (t) => {
     const verdicts = new Map(Object.entries(row.verdicts ?? {}));
-    t.same(words(plan({ pod: pod(row.spec), runtime: row.runtime, verdicts, hashAnnotation })), row.expected);
+    t.same(words(plan({ pod: pod(row.spec, row.status), runtime: row.runtime, verdicts, hashAnnotation })), row.expected);
   });
 }
 

@@ -2,7 +2,7 @@
  * What is to be done for a pod, from what it should be and what the runtime holds. Pure and total: the worker runs the
  * result and plans again. Rules as of release 1.24 (kuberuntime_manager.go, computePodActions).
  */
-import type { Container, Pod } from '#api/core/v1/types.gen.js';
+import type { Container, ContainerStatus, Pod } from '#api/core/v1/types.gen.js';
 import type { PodSandboxStatus } from '#nodeagent/cri/cri.js';
 import type { Verdict } from '#nodeagent/probes/prober.js';
 import { containerHash } from '#nodeagent/runtime/labels.js';
@@ -73,18 +73,24 @@ function nextSandboxAttempt(input: PlanInput): number | undefined {
   return usable ? undefined : newest.metadata.attempt + 1;
 }
 
-/** Whether a container that is not running must be started. */
-function mustStart(pod: Pod, status: RuntimeContainer | undefined): boolean {
-  if (status === undefined || status.state !== 'CONTAINER_EXITED') return true;
+/** Whether a container that is not running must be started. What is known of its end may be the API's word alone. */
+function mustStart({ pod, runtime }: PlanInput, name: string): boolean {
+  const status = newestContainer(runtime, name);
+  const ended = status === undefined ? reportedStatus(pod, name)?.state?.terminated : status;
+  if (ended === undefined || (status !== undefined && status.state !== 'CONTAINER_EXITED')) return true;
   const policy = pod.spec.restartPolicy ?? 'Always';
   if (policy === 'Never') return false;
-  return policy === 'Always' || status.exitCode !== 0;
+  return policy === 'Always' || ended.exitCode !== 0;
+}
+
+function reportedStatus({ status }: Pod, name: string): ContainerStatus | undefined {
+  const { containerStatuses = [], initContainerStatuses = [] } = status ?? {};
+  return [...containerStatuses, ...initContainerStatuses].find((each) => each.name === name);
 }
 
 /** Runs that the API knows of and the runtime has lost, as after a wiped disk: the count goes on from there. */
 function lostRuns(pod: Pod, name: string): number {
-  const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
-  const status = [...containerStatuses, ...initContainerStatuses].find((each) => each.name === name);
+  const status = reportedStatus(pod, name);
   const ran = [status?.state?.running, status?.state?.terminated, status?.lastState?.terminated];
   return status === undefined || ran.every((run) => run === undefined) ? 0 : status.restartCount + 1;
 }
@@ -171,10 +177,7 @@ function planWithoutSandbox(input: PlanInput, attempt: number): PodPlan {
   const policy = pod.spec.restartPolicy ?? 'Always';
   // Nothing of it may be started a second time.
   if (policy === 'Never' && attempt > 0 && runtime.containers.length > 0) return { type: 'finish' };
-  const main = pod.spec.containers.filter((container) => {
-    const status = newestContainer(runtime, container.name);
-    return !(policy === 'OnFailure' && status?.state === 'CONTAINER_EXITED' && status.exitCode === 0);
-  });
+  const main = pod.spec.containers.filter(({ name }) => mustStart(input, name));
   if (main.length === 0) return { type: 'finish' };
   const firstInit = pod.spec.initContainers?.[0];
   // A new sandbox means that the init containers run once more.
@@ -208,7 +211,7 @@ export function plan(input: PlanInput): PodPlan {
   for (const container of pod.spec.containers) {
     const status = newestContainer(runtime, container.name);
     if (status === undefined || !isRunning(status)) {
-      if (mustStart(pod, status)) start.push(startOf('main', container, input));
+      if (mustStart(input, container.name)) start.push(startOf('main', container, input));
       continue;
     }
     const verdict = killVerdict(container, status, input);

@@ -102,8 +102,8 @@ export class PodSync {
   }
 
   #planned(runtime: PodRuntime, wakeAt: number): Input {
-    const { prober, hashAnnotation } = this.#services;
-    const pod = this.#pod();
+    const { prober, hashAnnotation, statuses } = this.#services;
+    const pod = statuses.latest(this.#pod());
     prober.sync(pod, runtime);
     const next = plan({ pod, runtime, verdicts: prober.verdicts(this.#uid), hashAnnotation });
     return { type: 'planned', plan: next, wakeAt };

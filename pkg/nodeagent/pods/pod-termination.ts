@@ -78,6 +78,7 @@ export class PodTermination {
   async stop(graceSeconds: number): Promise<void> {
     const { observer, prober, killer } = this.#services;
     prober.stopLiveness(this.#uid);
+    this.#backoff.clear();
     const runtime = await observer.refresh(this.#uid);
     if (!isStopped(runtime)) {
       await killer.killAll({ pod: this.#pod(), runtime, graceSeconds });

@@ -149,6 +149,14 @@ function knownContainer(
   return status;
 }
 
+/** What the API refuses to take back: of a pod that does not restart it, a container that has ended stays ended. */
+function hasEndedForGood(status: ContainerStatus, kind: 'init' | 'main' | 'ephemeral', { spec }: Pod): boolean {
+  const ended = status.state?.terminated;
+  if (ended === undefined) return false;
+  const policy = kind === 'ephemeral' ? 'Never' : (spec.restartPolicy ?? 'Always');
+  return policy === 'Never' || (policy === 'OnFailure' && ended.exitCode === 0);
+}
+
 /** Statuses in the order of the containers in the spec. */
 export function containerStatuses(
   containers: readonly Container[],
@@ -157,8 +165,12 @@ export function containerStatuses(
 ): ContainerStatus[] {
   return containers.map((container) => {
     const [newest, ...older] = containersNamed(input.runtime, container.name);
-    return newest === undefined
-      ? unknownContainer(container, kind, input)
-      : knownContainer(container, kind, [newest, ...older], input);
+    const status =
+      newest === undefined
+        ? unknownContainer(container, kind, input)
+        : knownContainer(container, kind, [newest, ...older], input);
+    const old = oldStatus(input.pod, container.name);
+    const isTakenBack = status.state?.terminated === undefined && old !== undefined;
+    return isTakenBack && hasEndedForGood(old, kind, input.pod) ? old : status;
   });
 }

@@ -2,13 +2,13 @@
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod, PodStatus } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
-import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
+import { isConflict, isNotFound, statusOf } from '#apimachinery/errors/status.js';
 import type { Client, ResourceClient } from '#client/client.js';
-import { done, type Outcome, retry } from '#client/workqueue/outcome.js';
+import { done, type Outcome, retry, terminal } from '#client/workqueue/outcome.js';
 import { WorkQueue } from '#client/workqueue/queue.js';
 import { runWorkers } from '#client/workqueue/workers.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { statusPatch } from '#nodeagent/status/patch.js';
+import { mergedStatus, statusPatch } from '#nodeagent/status/patch.js';
 
 export interface StatusManagerOptions {
   readonly client: Client;
@@ -20,6 +20,10 @@ export interface StatusManagerOptions {
 
 /** Writes under way at once. */
 const workers = 4;
+/** Answers to what is wrong in itself: nothing but another status helps. */
+const invalidCodes = new Set([400, 413, 422]);
+/** Answers that a second try of the same may well not get. */
+const passingCodes = new Set([401, 408, 409, 429]);
 
 interface Entry {
   status: PodStatus;
@@ -66,10 +70,10 @@ export class StatusManager {
     return this.#entries.get(uid)?.status;
   }
 
-  /** The pod with the newest status: the one set here, else the API's. */
+  /** The pod with the newest status: what was set here, and of all else what the API has. */
   latest(pod: Pod): Pod {
     const status = this.get(pod.metadata.uid ?? '');
-    return status === undefined ? pod : { ...pod, status: { ...pod.status, ...status } };
+    return status === undefined ? pod : { ...pod, status: mergedStatus(pod.status, status) };
   }
 
   /** Somebody else may have written over it. */
@@ -83,7 +87,7 @@ export class StatusManager {
     for (const resolve of entry?.waiters ?? []) resolve();
   }
 
-  /** Resolves when the API has the status set last, or the pod is gone from it. */
+  /** Resolves when the API has the status set last or has refused it, or the pod is gone from it. */
   async flush(uid: string): Promise<void> {
     const entry = this.#entries.get(uid);
     if (this.#stopped || entry === undefined || this.#patchFor(uid) === undefined) return;
@@ -124,13 +128,21 @@ export class StatusManager {
     } catch (error) {
       // By the UID another pod is in its place; until the informer says so, too, it may be another conflict.
       const isReplaced = isConflict(error) && this.#getPod(uid) === undefined;
-      if (!isNotFound(error) && !isReplaced) return retry(error);
+      if (!isNotFound(error) && !isReplaced) return this.#failed(entry, error);
       this.forget(uid);
       return done;
     }
     if (this.#patchFor(uid) !== undefined) this.#queue.add(uid);
     else this.#release(entry);
     return done;
+  }
+
+  /** What the API refuses holds nobody up: a pod that is to go would otherwise never do. */
+  #failed(entry: Entry, error: unknown): Outcome {
+    const code = statusOf(error)?.code ?? 0;
+    const isRefused = code >= 400 && code < 500 && !passingCodes.has(code);
+    if (isRefused) this.#release(entry);
+    return invalidCodes.has(code) ? terminal(error) : retry(error);
   }
 
   #release(entry: Entry | undefined): void {

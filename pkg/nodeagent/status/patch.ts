@@ -30,6 +30,13 @@ function isContainerStatus(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'restartCount' in value;
 }
 
+/** Both together: `own` is what the node agent says; conditions of other types are somebody else's. */
+export function mergedStatus(foreign: PodStatus | undefined, own: PodStatus): PodStatus {
+  const types = new Set(own.conditions?.map(({ type }) => type));
+  const others = foreign?.conditions?.filter(({ type }) => !types.has(type)) ?? [];
+  return { ...foreign, ...own, conditions: [...others, ...(own.conditions ?? [])] };
+}
+
 function changedConditions(from: readonly PodCondition[], to: readonly PodCondition[]): PodCondition[] {
   return to.filter((condition) => {
     const old = from.find((c) => c.type === condition.type);

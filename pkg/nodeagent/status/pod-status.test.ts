@@ -6,10 +6,14 @@ import { podStatus } from '#nodeagent/status/pod-status.js';
 const terminated = { terminated: { exitCode: 3, reason: 'Error', message: 'said' } };
 const lost = { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown' } };
 
-function statusOf(old: Partial<ContainerStatus> | undefined, input: Partial<PodStatusInput>) {
+function statusOf(
+  old: Partial<ContainerStatus> | undefined,
+  input: Partial<PodStatusInput>,
+  restartPolicy = 'Always',
+) {
   const pod: Pod = {
     metadata: { name: 'p', uid: 'u' },
-    spec: { containers: [{ name: 'main', image: 'app' }] },
+    spec: { containers: [{ name: 'main', image: 'app' }], restartPolicy },
     status: {
       containerStatuses:
         old === undefined ? [] : [{ name: 'main', image: 'app', imageID: '', ready: false, restartCount: 1, ...old }],
@@ -51,6 +55,22 @@ t.test('a pod that is over has no container that waits or runs', async (t) => {
     t.match(statusOf(old, { over: true }), { state: lost });
   }
   t.match(statusOf({ state: terminated }, { over: true }), { state: terminated });
+});
+
+t.test('what has ended for good is never reported as anything else', async (t) => {
+  const succeeded = { terminated: { exitCode: 0, reason: 'Completed' } };
+  const created = {
+    ...{ id: 'c', metadata: { name: 'main', attempt: 2 }, state: 'CONTAINER_CREATED', image: 'app', imageRef: '' },
+    ...{ exitCode: 0, reason: '', message: '', startedAt: 0, finishedAt: 0 },
+  };
+  const runtime = { uid: 'u', name: 'p', namespace: '', sandboxes: [], containers: [created as never] };
+  const waiting = new Map([['main', { reason: 'CrashLoopBackOff', message: '' }]]);
+  for (const input of [{ runtime }, { runtime, waiting }, { waiting }]) {
+    t.match(statusOf({ state: terminated }, input, 'Never'), { state: terminated, restartCount: 1 });
+    t.match(statusOf({ state: succeeded }, input, 'OnFailure'), { state: succeeded, restartCount: 1 });
+    t.match(statusOf({ state: terminated }, input, 'OnFailure')?.state, { waiting: {} });
+    t.match(statusOf({ state: succeeded }, input)?.state, { waiting: {} });
+  }
 });
 
 t.test('messages share twelve kilobytes, and no character is cut', async (t) => {

@@ -1,0 +1,41 @@
+/** An agent under a virtual clock. */
+import { leases } from '#api/coordination/v1/resources.gen.js';
+import { events, nodes, pods } from '#api/core/v1/resources.gen.js';
+import type { ContainerStatus } from '#api/core/v1/types.gen.js';
+import { orchDialect } from '#apimachinery/dialect.js';
+import { FakeApi } from '#client/testing/fake-api.js';
+import { VirtualClock } from '#client/testing/virtual-clock.js';
+import {
+  type AgentFixtureOptions,
+  newSimulatedRuntime,
+  startAgent,
+  testResources,
+} from '#nodeagent/testing/agent-fixture.js';
+
+/** Started and registered, with shorthands for what a pod looks like. */
+export async function virtualAgent(
+  t: { teardown(fn: () => unknown): void },
+  options: Pick<AgentFixtureOptions, 'args' | 'dependencies'> = {},
+) {
+  const clock = new VirtualClock();
+  const api = new FakeApi({ dialect: orchDialect, clock, resources: testResources });
+  const runtime = newSimulatedRuntime(clock);
+  const fixture = startAgent({ clock, api, runtime, ...options });
+  t.teardown(() => fixture.stop());
+  await clock.advanceUntil(() => api.list(leases).length > 0 && api.list(nodes)[0]?.status !== undefined);
+  const status = (name: string) => api.get(pods, `default/${name}`)?.status;
+  const main = (name: string): ContainerStatus | undefined => status(name)?.containerStatuses?.[0];
+  const isTrue = (name: string, type: string) =>
+    status(name)?.conditions?.find((c) => c.type === type)?.status === 'True';
+  const reasons = (name: string) =>
+    api.list(events).flatMap((e) => (e.involvedObject.name === name ? [e.reason ?? ''] : []));
+  const until = (condition: () => boolean) => clock.advanceUntil(condition);
+  /** Moves time, and lets what that started in streams and promises come to an end. */
+  const pass = async (ms: number) => {
+    for (let i = 0; i < 10; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      await clock.advance(ms / 10);
+    }
+  };
+  return { clock, api, runtime, fixture, status, main, isTrue, reasons, until, pass };
+}
