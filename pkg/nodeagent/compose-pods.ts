@@ -2,8 +2,10 @@
 import { join } from 'node:path';
 import type { Pod, Service } from '#api/core/v1/types.gen.js';
 import { KeyedBackoff } from '#apimachinery/backoff/keyed-backoff.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import type { EventRecorder } from '#client/events/recorder.js';
 import type { Informer } from '#client/informer/informer.js';
+import { PodAdmission } from '#nodeagent/admission/pod-admission.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { hostDNSReader } from '#nodeagent/environment/host-dns.js';
 import { PodEvents } from '#nodeagent/events/pod-events.js';
@@ -80,8 +82,9 @@ export async function composePods(
   const remains = new PodRemains({ cri, observer, volumes, ...files });
   const node = () => nodeFacts(deps.nodeName, input.registrar);
   const starters = newStarters(values, deps, { ...input, ...files, objects, events, checker, node });
+  const admission = newAdmission(values, dialect, input, () => manager.list().map((pod) => statuses.latest(pod)));
   const services = {
-    ...{ client, clock, log, cri, events, metrics, observer, statuses, prober, volumes, remains, node },
+    ...{ client, clock, log, cri, events, metrics, observer, statuses, prober, volumes, remains, node, admission },
     ...starters,
     ...files,
     runtimeName: input.registrar.runtimeName,
@@ -165,8 +168,25 @@ function newStarters(
   return {
     puller,
     containers: new ContainerStarter({ ...input, clock, cri, puller, configurator }),
-    sandboxes: new SandboxStarter({ ...input, clock, cri, clusterDNS, hostDNS }),
+    sandboxes: new SandboxStarter({ ...input, clock, cri, dialect, clusterDNS, hostDNS }),
   };
+}
+
+function newAdmission(
+  values: NodeAgentOptions,
+  dialect: Dialect,
+  { registrar, observer }: PodPartsInput,
+  pods: () => readonly Pod[],
+): PodAdmission {
+  return new PodAdmission({
+    dialect,
+    allowedUnsafeSysctls: values['allowed-unsafe-sysctls'],
+    appArmor: registrar.facts.appArmor,
+    node: () => registrar.knownNode,
+    refreshNode: () => registrar.look(),
+    pods,
+    isKnown: (uid) => observer.get(uid) !== undefined,
+  });
 }
 
 function nodeFacts(nodeName: string, { hostIPs, resources, facts }: NodeRegistrar) {

@@ -162,6 +162,8 @@ export interface LinuxContainerSecurityContext {
   maskedPaths?: string[];
   readonlyPaths?: string[];
   seccomp?: SecurityProfile;
+  /** `runtime/default`, `localhost/<profile>`, `unconfined`; absent: the runtime's own. */
+  apparmorProfile?: string;
   selinuxOptions?: SELinuxOption;
 }
 

@@ -16,6 +16,8 @@ export interface MachineFacts {
   readonly osImage: string;
   /** As Go names them: `amd64`, `arm64`. */
   readonly architecture: string;
+  /** The kernel confines by AppArmor. */
+  readonly appArmor: boolean;
 }
 
 /** What may change while the node runs. */
@@ -92,6 +94,7 @@ export class LocalMachine implements Machine {
       kernelVersion: release(),
       osImage: /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(osRelease)?.[1] ?? 'Linux',
       architecture: architecture(),
+      appArmor: (await textOf('/sys/module/apparmor/parameters/enabled')) === 'Y',
     };
   }
 

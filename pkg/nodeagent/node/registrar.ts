@@ -120,6 +120,30 @@ export class NodeRegistrar {
     return this.#node;
   }
 
+  /** The node as last seen, or as it will be registered. Its own resources are always what this agent has found. */
+  get knownNode(): Node {
+    const { nodeName: name, taints } = this.#options;
+    const unregistered = { metadata: { name, labels: this.#ownLabels() }, spec: { taints: [...taints] } };
+    return this.#withOwnResources(this.#node ?? unregistered);
+  }
+
+  #withOwnResources({ metadata, spec, status }: Node): Node {
+    const allocatable = { ...status?.allocatable, ...this.#resources.allocatable };
+    return { metadata, spec, status: { ...status, allocatable } };
+  }
+
+  /** The node as the API has it now. Throws StatusError. */
+  async look(): Promise<Node> {
+    try {
+      const node = await this.#nodes.get(this.#options.nodeName);
+      this.observe(node);
+      return this.#withOwnResources(node);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      return this.knownNode;
+    }
+  }
+
   /** `containerd`, `simulated`. */
   get runtimeName(): string {
     return this.#runtimeVersion.split(':')[0] ?? '';

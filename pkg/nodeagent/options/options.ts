@@ -8,6 +8,7 @@ import { featureGateRules } from '#daemon/options/groups/feature-gates.js';
 import { loggingRules } from '#daemon/options/groups/logging.js';
 import type { OptionDeclaration, OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
+import { allowedSysctlErrors } from '#nodeagent/admission/sysctls.js';
 import { type NodeAgentOptions, nodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { evictionRules } from '#nodeagent/options/eviction-rules.js';
 import { gateRules } from '#nodeagent/options/gate-rules.js';
@@ -80,6 +81,7 @@ export const completeRules: readonly Rule<NodeAgentOptions>[] = [
   identityRules,
   reservationRules,
   evictionRules,
+  (values) => allowedSysctlErrors(values['allowed-unsafe-sysctls']),
 ];
 
 /**

@@ -6,7 +6,6 @@ export const resourcesOptions = {
     type: 'strings',
     section: 'Resources',
     configField: 'allowedUnsafeSysctls',
-    inert: true,
     meaning: 'Sysctls that pods may set although they are unsafe.',
   },
   'cgroup-driver': {

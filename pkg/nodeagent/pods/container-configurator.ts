@@ -3,6 +3,7 @@ import { configmaps, secrets } from '#api/core/v1/resources.gen.js';
 import type { ConfigMap, Pod, Secret, Service } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { appArmorProfile } from '#nodeagent/admission/app-armor.js';
 import type { ContainerConfig, Image, Mount } from '#nodeagent/cri/cri.js';
 import type { ClusterDNS } from '#nodeagent/environment/dns.js';
 import { containerEnvironment } from '#nodeagent/environment/environment.js';
@@ -52,12 +53,13 @@ export class ContainerConfigurator {
 
   /** Makes the files that the container is given. Throws ContainerConfigError. */
   async config(wanted: ContainerToConfigure, image: Image): Promise<ContainerConfig> {
-    const { labels, security, quota, node } = this.#options;
+    const { dialect, labels, security, quota, node } = this.#options;
     const { pod, start } = wanted;
     const { container, attempt } = start;
     verifyNonRoot(pod, container, image);
     const environment = await this.#environment(wanted);
     const target = ephemeralTarget(wanted);
+    const profile = appArmorProfile(pod, container.name, dialect);
     return containerConfig({
       pod,
       container,
@@ -69,6 +71,7 @@ export class ContainerConfigurator {
       resources: containerResources(pod, container, { memoryCapacityBytes: node().memoryCapacityBytes, quota }),
       security,
       ...(target === undefined ? {} : { targetId: target }),
+      ...(profile === undefined ? {} : { appArmorProfile: profile }),
     });
   }
 

@@ -24,6 +24,8 @@ import type { RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 export interface PodFailure {
   readonly reason: string;
   readonly message: string;
+  /** It was never to run here, and nothing of it ever did. */
+  readonly isRefusal?: boolean;
 }
 
 /** How a pod is to end. */

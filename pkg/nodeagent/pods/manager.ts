@@ -42,6 +42,8 @@ export class PodManager {
   /** Begins to work. The informer has synced and the runtime has been listed. */
   async start(): Promise<void> {
     const { observer, objects, informer, remains } = this.#options;
+    // The oldest come first where there is no room for all.
+    for (const pod of [...informer.list()].sort(byCreation)) this.#updated(pod);
     this.#unsubscribe.push(
       observer.onChange((uid) => this.#runtimeChanged(uid)),
       observer.onRecovery(() => {
@@ -87,6 +89,7 @@ export class PodManager {
     if (this.#stopped) return;
     const uid = pod.metadata.uid ?? '';
     const worker = this.#workers.get(uid);
+    if (worker?.pod === pod) return;
     if (worker === undefined) {
       const fresh = this.#options.newWorker(pod);
       this.#workers.set(uid, fresh);
@@ -140,6 +143,10 @@ export class PodManager {
     await Promise.all(stops);
     await remains.remove(runtime);
   }
+}
+
+function byCreation(a: Pod, b: Pod): number {
+  return (a.metadata.creationTimestamp ?? '').localeCompare(b.metadata.creationTimestamp ?? '');
 }
 
 /** The informer options of a node's pods. */

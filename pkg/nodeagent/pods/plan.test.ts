@@ -307,7 +307,10 @@ const table: {
 for (const row of table) {
   t.test(row.name, async (t) => {
     const verdicts = new Map(Object.entries(row.verdicts ?? {}));
-    t.same(words(plan({ pod: pod(row.spec, row.status), runtime: row.runtime, verdicts, hashAnnotation })), row.expected);
+    t.same(
+      words(plan({ pod: pod(row.spec, row.status), runtime: row.runtime, verdicts, hashAnnotation })),
+      row.expected,
+    );
   });
 }
 

@@ -3,6 +3,7 @@
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { type Clock, parseTime } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import type { PodAdmission } from '#nodeagent/admission/pod-admission.js';
 import type { PodSandboxStatus, RuntimeService } from '#nodeagent/cri/cri.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
@@ -10,7 +11,7 @@ import { type ContainerKiller, defaultGraceSeconds } from '#nodeagent/pods/conta
 import type { ContainerStarter } from '#nodeagent/pods/container-starter.js';
 import { type Input, maxRetryMs } from '#nodeagent/pods/lifecycle.js';
 import { type NodeFacts, podFacts } from '#nodeagent/pods/node-facts.js';
-import { type ContainerKill, type ContainerStart, plan } from '#nodeagent/pods/plan.js';
+import { type ContainerKill, type ContainerStart, type PodPlan, plan } from '#nodeagent/pods/plan.js';
 import type { SandboxStarter } from '#nodeagent/pods/sandbox-starter.js';
 import type { StartBackoff } from '#nodeagent/pods/start-backoff.js';
 import { StartError } from '#nodeagent/pods/start-error.js';
@@ -33,6 +34,7 @@ export interface SyncServices {
   readonly logFiles: Pick<LogFiles, 'remove'>;
   readonly sandboxes: SandboxStarter;
   readonly containers: ContainerStarter;
+  readonly admission: Pick<PodAdmission, 'refusal' | 'blocked'>;
   readonly killer: ContainerKiller;
   readonly node: () => NodeFacts;
   /** Annotation that carries a container's hash. */
@@ -40,6 +42,7 @@ export interface SyncServices {
 }
 
 const never = Number.POSITIVE_INFINITY;
+const nothing: PodPlan = { type: 'run', kill: [], start: [], remove: [], removeSandboxes: [] };
 const deadlineExceeded = {
   reason: 'DeadlineExceeded',
   message: 'Pod was active on the node longer than the specified deadline',
@@ -62,11 +65,19 @@ export class PodSync {
   }
 
   async prepare(): Promise<Input> {
-    const { statuses, clock, observer } = this.#services;
-    const { phase, startTime } = statuses.latest(this.#pod()).status ?? {};
+    const { statuses, clock, observer, admission } = this.#services;
+    const pod = statuses.latest(this.#pod());
+    const { phase, startTime } = pod.status ?? {};
     // What has ended is never started again.
     if (phase === 'Succeeded' || phase === 'Failed')
       return { type: 'planned', plan: { type: 'finish' }, wakeAt: never };
+    const refused = await admission.refusal(pod);
+    if (refused !== undefined) {
+      return { type: 'planned', plan: { type: 'finish', failure: { ...refused, isRefusal: true } }, wakeAt: never };
+    }
+    const blocked = admission.blocked(pod);
+    this.#reporter.blocked(blocked);
+    if (blocked !== undefined) return { type: 'planned', plan: nothing, wakeAt: never };
     const deadline = this.#deadlineAt(startTime);
     if (clock.monotonic() >= deadline) {
       return { type: 'planned', plan: { type: 'finish', failure: deadlineExceeded }, wakeAt: never };

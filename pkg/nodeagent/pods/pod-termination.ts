@@ -5,6 +5,7 @@ import type { KeyedBackoff } from '#apimachinery/backoff/keyed-backoff.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import type { Client } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { PodAdmission } from '#nodeagent/admission/pod-admission.js';
 import type { RuntimeService } from '#nodeagent/cri/cri.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { ImagePuller } from '#nodeagent/images/puller.js';
@@ -36,6 +37,7 @@ export interface TerminationServices {
   /** What is remembered of starts and pulls, by keys that begin with the pod's UID. */
   readonly restarts: Pick<KeyedBackoff, 'forget'>;
   readonly puller: Pick<ImagePuller, 'forget'>;
+  readonly admission: Pick<PodAdmission, 'forget'>;
 }
 
 export class PodTermination {
@@ -60,8 +62,9 @@ export class PodTermination {
     const { observer, events, prober, killer, volumes, cgroups } = this.#services;
     const pod = this.#pod();
     if (failure !== undefined) {
-      this.#reporter.failed(failure);
-      events.pod(pod, 'Normal', failure.reason, failure.message);
+      const { reason, message, isRefusal = false } = failure;
+      this.#reporter.failed(isRefusal ? { ...failure, message: `Pod ${message}` } : failure);
+      events.pod(pod, isRefusal ? 'Warning' : 'Normal', reason, message);
     }
     prober.remove(this.#uid);
     const runtime = await observer.refresh(this.#uid);
@@ -106,12 +109,13 @@ export class PodTermination {
   }
 
   async remove(): Promise<void> {
-    const { observer, remains, restarts, puller, statuses } = this.#services;
+    const { observer, remains, restarts, puller, statuses, admission } = this.#services;
     const { name = '', namespace = '' } = this.#pod().metadata;
     await remains.remove({ ...(await observer.refresh(this.#uid)), name, namespace });
     restarts.forget(`${this.#uid}_`);
     puller.forget(`${this.#uid}_`);
     statuses.forget(this.#uid);
+    admission.forget(this.#uid);
   }
 
   /** The last act: the object goes, unless it is another one of the same name by now. */

@@ -72,6 +72,7 @@ export interface ContainerConfigInput {
   readonly resources: LinuxContainerResources;
   readonly security: SecuritySettings;
   readonly targetId?: string;
+  readonly appArmorProfile?: string;
 }
 
 /** Of a container's log below its pod's log directory. */
@@ -118,6 +119,7 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
         image,
         settings: input.security,
         ...(input.targetId === undefined ? {} : { targetId: input.targetId }),
+        ...(input.appArmorProfile === undefined ? {} : { appArmorProfile: input.appArmorProfile }),
       }),
     },
   };

@@ -2,14 +2,18 @@
 
 import { join } from 'node:path';
 import type { Pod } from '#api/core/v1/types.gen.js';
+import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import { notFound } from '#apimachinery/errors/status.js';
 import type { DNSConfig, PodSandboxConfig, RuntimeService } from '#nodeagent/cri/cri.js';
 import { type ClusterDNS, podDNS } from '#nodeagent/environment/dns.js';
 import { podHostname } from '#nodeagent/environment/hosts-file.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
 import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
+import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
 import { logDirectoryName, sandboxConfig } from '#nodeagent/pods/runtime-config.js';
 import { StartError, startRetryMs } from '#nodeagent/pods/start-error.js';
 import type { PodCgroups } from '#nodeagent/resources/cgroups.js';
@@ -26,6 +30,8 @@ export interface SandboxStarterOptions {
   readonly podLogsDir: string;
   readonly clusterDNS: ClusterDNS;
   readonly hostDNS: () => Promise<DNSConfig>;
+  readonly dialect: Dialect;
+  readonly objects: Pick<ReferencedObjects, 'get'>;
 }
 
 export class SandboxStarter {
@@ -58,7 +64,7 @@ export class SandboxStarter {
       const config = await this.config(pod, attempt);
       await cgroups?.create(pod);
       await logFiles.makeDirectory(config.logDirectory);
-      await cri.runPodSandbox(config, '');
+      await cri.runPodSandbox(config, await this.#runtimeHandler(pod));
     } catch (error) {
       const text = messageOf(error);
       const message = `Failed to create pod sandbox: ${text}`;
@@ -66,5 +72,15 @@ export class SandboxStarter {
       events.pod(pod, 'Warning', 'FailedCreatePodSandBox', message);
       throw new StartError('CreatePodSandboxError', message, clock.monotonic() + startRetryMs, { cause: error });
     }
+  }
+
+  /** What runs the pod's containers, by the runtime's name for it. Throws NotFound for a class that is not there. */
+  async #runtimeHandler({ spec, metadata }: Pod): Promise<string> {
+    const name = spec.runtimeClassName ?? '';
+    if (name === '') return '';
+    const { objects, dialect } = this.#options;
+    const found = await objects.get(runtimeclasses, { namespace: '', name }, metadata.uid ?? '');
+    if (found === undefined) throw notFound({ group: dialect.groupName('node'), resource: 'runtimeclass' }, name);
+    return found.handler;
   }
 }

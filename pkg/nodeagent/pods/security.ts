@@ -112,10 +112,11 @@ export interface ContainerSecurityInput {
   readonly settings: SecuritySettings;
   /** Container whose processes an ephemeral container sees. */
   readonly targetId?: string;
+  readonly appArmorProfile?: string;
 }
 
 export function containerSecurity(input: ContainerSecurityInput): LinuxContainerSecurityContext {
-  const { pod, container, image, settings, targetId } = input;
+  const { pod, container, image, settings, targetId, appArmorProfile } = input;
   const own = container.securityContext ?? {};
   const ofPod = pod.spec.securityContext ?? {};
   const privileged = own.privileged === true;
@@ -145,6 +146,7 @@ export function containerSecurity(input: ContainerSecurityInput): LinuxContainer
     result.runAsUser = 0;
     result.runAsGroup = group;
   }
+  if (appArmorProfile !== undefined) result.apparmorProfile = appArmorProfile;
   const selinux = own.seLinuxOptions ?? ofPod.seLinuxOptions;
   if (selinux !== undefined) result.selinuxOptions = selinux;
   return result;

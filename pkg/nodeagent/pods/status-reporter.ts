@@ -2,6 +2,7 @@
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { Refusal } from '#nodeagent/admission/plan.js';
 import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import type { PodFailure } from '#nodeagent/pods/lifecycle.js';
 import type { NodeFacts } from '#nodeagent/pods/node-facts.js';
@@ -35,6 +36,7 @@ export class StatusReporter {
   readonly #messages = new Map<string, string>();
   #last: Promise<void> = Promise.resolve();
   #failure: PodFailure | undefined;
+  #blocked: Refusal | undefined;
   #initialized = false;
   /** Monotonic ms. */
   readonly #firstSeenMs: number;
@@ -68,6 +70,11 @@ export class StatusReporter {
   /** The agent has given the pod up. */
   failed(failure: PodFailure): void {
     this.#failure = failure;
+  }
+
+  /** The pod waits for what the node does not have; undefined: it does not. */
+  blocked(why: Refusal | undefined): void {
+    this.#blocked = why;
   }
 
   /** All that ran in the pod was ended, and nothing will be started any more. */
@@ -108,6 +115,7 @@ export class StatusReporter {
       now: clock.now(),
       over: this.#stage === 'ended' && isStopped(runtime),
       ...(this.#failure === undefined ? {} : { failure: this.#failure }),
+      ...(this.#blocked === undefined ? {} : { blocked: this.#blocked }),
     });
     this.#measureStart(status.phase);
     statuses.set(uid, status);

@@ -23,6 +23,7 @@ export class SimulatedMachine implements Machine {
       kernelVersion: release(),
       osImage: 'simulated',
       architecture: architecture(),
+      appArmor: false,
       ...facts,
     };
   }

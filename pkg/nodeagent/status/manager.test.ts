@@ -2,7 +2,7 @@ import t from 'tap';
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
-import { badRequest, forbidden, serviceUnavailable, type StatusError } from '#apimachinery/errors/status.js';
+import { badRequest, forbidden, type StatusError, serviceUnavailable } from '#apimachinery/errors/status.js';
 import { FakeApi } from '#client/testing/fake-api.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { silentLogger } from '#daemon/log/logger.js';

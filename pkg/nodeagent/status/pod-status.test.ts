@@ -6,11 +6,7 @@ import { podStatus } from '#nodeagent/status/pod-status.js';
 const terminated = { terminated: { exitCode: 3, reason: 'Error', message: 'said' } };
 const lost = { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown' } };
 
-function statusOf(
-  old: Partial<ContainerStatus> | undefined,
-  input: Partial<PodStatusInput>,
-  restartPolicy = 'Always',
-) {
+function statusOf(old: Partial<ContainerStatus> | undefined, input: Partial<PodStatusInput>, restartPolicy = 'Always') {
   const pod: Pod = {
     metadata: { name: 'p', uid: 'u' },
     spec: { containers: [{ name: 'main', image: 'app' }], restartPolicy },

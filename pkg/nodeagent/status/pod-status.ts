@@ -15,19 +15,39 @@ export interface PodStatusInput extends ContainerStatusInput {
   /** Nothing of it runs, or will ever run again. */
   readonly over: boolean;
   /** The agent has given the pod up: phase Failed with this reason and message. */
-  readonly failure?: { readonly reason: string; readonly message: string };
+  readonly failure?: { readonly reason: string; readonly message: string; readonly isRefusal?: boolean };
+  /** The pod waits for what the node does not have. */
+  readonly blocked?: { readonly reason: string; readonly message: string };
+}
+
+/** Nothing of a pod that was refused has ever been here, and nothing is made up. */
+function refusedStatus({ pod, failure, runtime, now }: PodStatusInput): PodStatus | undefined {
+  const { phase, reason = '', message = '', startTime, containerStatuses = [] } = pod.status ?? {};
+  const known = containerStatuses.length + runtime.containers.length + runtime.sandboxes.length;
+  const wasRefused = phase === 'Failed' && known === 0;
+  if (failure?.isRefusal !== true && !wasRefused) return undefined;
+  return {
+    phase: 'Failed',
+    reason: failure?.reason ?? reason,
+    message: failure?.message ?? message,
+    startTime: startTime ?? formatTime(now),
+    qosClass: podQosClass(pod),
+  };
 }
 
 export function podStatus(input: PodStatusInput): PodStatus {
-  const { pod, failure } = input;
-  const final = (statuses: ContainerStatus[]) => (input.over ? endedStatuses(statuses) : statuses);
+  const { pod, failure, blocked } = input;
+  const refused = refusedStatus(input);
+  if (refused !== undefined) return refused;
+  const final = (statuses: ContainerStatus[]) =>
+    input.over ? endedStatuses(statuses) : blocked === undefined ? statuses : statuses.map(blockedStatus);
   const init = containerStatuses(pod.spec.initContainers ?? [], 'init', input);
   const main = containerStatuses(pod.spec.containers, 'main', input);
   const ephemeral = containerStatuses(pod.spec.ephemeralContainers ?? [], 'ephemeral', input);
   const old = pod.status?.phase;
   // What has ended stays ended.
-  const phase =
-    old === 'Succeeded' || old === 'Failed' ? old : failure === undefined ? podPhase(pod.spec, init, main) : 'Failed';
+  const next = failure !== undefined ? 'Failed' : blocked !== undefined ? 'Pending' : podPhase(pod.spec, init, main);
+  const phase = old === 'Succeeded' || old === 'Failed' ? old : next;
   const now = formatTime(input.now);
   const ips = pod.spec.hostNetwork === true ? input.hostIPs : podIPs(input.runtime);
   const kept = ips.length > 0 ? ips : (pod.status?.podIPs ?? []).map(({ ip = '' }) => ip);
@@ -39,8 +59,8 @@ export function podStatus(input: PodStatusInput): PodStatus {
     containerStatuses: final(main),
     qosClass: podQosClass(pod),
   };
-  const reason = failure?.reason ?? pod.status?.reason;
-  const message = failure?.message ?? pod.status?.message;
+  // What was said of a phase holds as long as that does.
+  const { reason, message } = failure ?? blocked ?? (phase === old ? pod.status : undefined) ?? {};
   if (reason !== undefined) status.reason = reason;
   if (message !== undefined) status.message = message;
   if (init.length > 0) status.initContainerStatuses = final(init);
@@ -50,4 +70,9 @@ export function podStatus(input: PodStatusInput): PodStatus {
     status.podIPs = kept.map((ip) => ({ ip }));
   }
   return status;
+}
+
+/** What waits is not being created. */
+function blockedStatus(status: ContainerStatus): ContainerStatus {
+  return status.state?.waiting === undefined ? status : { ...status, state: { waiting: { reason: 'Blocked' } } };
 }

@@ -5,7 +5,7 @@ import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
 
 const image = 'docker.io/test/app:1.0';
 
-t.test('a readiness gate is somebody else\'s condition, and decides all the same', async (t) => {
+t.test("a readiness gate is somebody else's condition, and decides all the same", async (t) => {
   const { api, status, isTrue, until, pass } = await virtualAgent(t);
   const gate = 'example.com/gate';
   api.seed(pods, testPod('web', { readinessGates: [{ conditionType: gate }] }));

@@ -2,6 +2,7 @@
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import { configmaps, events, nodes, pods, secrets, serviceaccounts, services } from '#api/core/v1/resources.gen.js';
 import type { Container, Pod, PodSpec } from '#api/core/v1/types.gen.js';
+import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import { type Clock, realClock } from '#apimachinery/clock.js';
 import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
@@ -35,7 +36,10 @@ export interface AgentFixture {
 }
 
 export const nodeName = 'node-1';
-export const testResources = [nodes, pods, services, configmaps, secrets, serviceaccounts, events, leases];
+export const testResources = [
+  ...[nodes, pods, services, configmaps, secrets, serviceaccounts, events, leases],
+  runtimeclasses,
+];
 
 let ids = 0;
 

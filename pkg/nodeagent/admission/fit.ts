@@ -1,0 +1,73 @@
+/** Whether a pod finds what it asks for on the node, beside the pods that are there. Rules of release 1.24's scheduler. */
+import { podRequests } from '#api/core/v1/pod/resources.js';
+import { isExtendedResource } from '#api/core/v1/resources/names.js';
+import type { Container, ContainerPort, Pod } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { milliValue, value } from '#apimachinery/quantity.js';
+
+/** CPU in thousandths, everything else in whole units. */
+export interface Shortage {
+  readonly resource: string;
+  readonly requested: number;
+  readonly used: number;
+  readonly capacity: number;
+}
+
+const counted = ['cpu', 'memory', 'ephemeral-storage'];
+const amount = (name: string, quantity = '0'): number => (name === 'cpu' ? milliValue(quantity) : value(quantity));
+
+/** The first thing that there is too little of. `allocatable`: quantities by name. */
+export function shortage(
+  pod: Pod,
+  others: readonly Pod[],
+  allocatable: Readonly<Record<string, string>>,
+  dialect: Dialect,
+): Shortage | undefined {
+  const places = value(allocatable['pods'] ?? '0');
+  if (others.length + 1 > places) {
+    return { resource: 'pods', requested: 1, used: others.length, capacity: places };
+  }
+  const requests = podRequests(withoutForeign(pod, allocatable, dialect));
+  const asksFor = (name: string) => amount(name, requests[name]) > 0;
+  const names = [...counted, ...Object.keys(requests).filter((name) => isScalar(name, dialect))];
+  if (!names.some(asksFor)) return undefined;
+  const taken = others.map((other) => podRequests(other));
+  for (const resource of names) {
+    const requested = amount(resource, requests[resource]);
+    const used = taken.reduce((sum, each) => sum + amount(resource, each[resource]), 0);
+    const capacity = amount(resource, allocatable[resource]);
+    if (requested > capacity - used) return { resource, requested, used, capacity };
+  }
+  return undefined;
+}
+
+function isScalar(name: string, dialect: Dialect): boolean {
+  return name.startsWith('hugepages-') || isExtendedResource(name, dialect);
+}
+
+/** Extended resources that the node does not have are the cluster's: somebody else counts them. */
+function withoutForeign(pod: Pod, allocatable: Readonly<Record<string, string>>, dialect: Dialect): Pod {
+  const isHere = (name: string) => !isExtendedResource(name, dialect) || Object.hasOwn(allocatable, name);
+  const containers = pod.spec.containers.map((container): Container => {
+    const requests = Object.entries(container.resources?.requests ?? {}).filter(([name]) => isHere(name));
+    return { ...container, resources: { ...container.resources, requests: Object.fromEntries(requests) } };
+  });
+  return { ...pod, spec: { ...pod.spec, containers } };
+}
+
+/** Whether another pod has one of the pod's host ports. */
+export function hasTakenPort(pod: Pod, others: readonly Pod[]): boolean {
+  const taken = others.flatMap(hostPorts);
+  return hostPorts(pod).some((port) => taken.some((other) => clash(port, other)));
+}
+
+function hostPorts({ spec }: Pod): ContainerPort[] {
+  return spec.containers.flatMap(({ ports = [] }) => ports.filter(({ hostPort = 0 }) => hostPort > 0));
+}
+
+/** An address that is not said, or is zero, stands for all of the node's. */
+function clash(a: ContainerPort, b: ContainerPort): boolean {
+  if (a.hostPort !== b.hostPort || (a.protocol ?? 'TCP') !== (b.protocol ?? 'TCP')) return false;
+  const [left, right] = [a, b].map(({ hostIP = '' }) => (hostIP === '' ? '0.0.0.0' : hostIP));
+  return left === '0.0.0.0' || right === '0.0.0.0' || left === right;
+}

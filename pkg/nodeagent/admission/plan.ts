@@ -1,0 +1,63 @@
+/**
+ * Which pods a node refuses although they are bound to it: those that the scheduler never saw, or that came when the node
+ * was another one already. Pure. Order, reasons and messages of release 1.24 (kubelet lifecycle/predicate.go).
+ */
+import { matchesRequiredNodeAffinity } from '#api/core/v1/affinity/node-selector.js';
+import { findUntoleratedTaint } from '#api/core/v1/node/taints.js';
+import type { Node, Pod } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { hasTakenPort, shortage } from '#nodeagent/admission/fit.js';
+import { forbiddenSysctl } from '#nodeagent/admission/sysctls.js';
+
+/** Becomes reason and message of the pod's status, whose phase is Failed. */
+export interface Refusal {
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface AdmissionInput {
+  readonly dialect: Dialect;
+  readonly pod: Pod;
+  readonly node: Node;
+  /** The node's other pods that are not over. */
+  readonly others: readonly Pod[];
+  /** Names and prefixes (`net.*`). */
+  readonly allowedUnsafeSysctls: readonly string[];
+}
+
+const ourOS = 'linux';
+
+/** Undefined: the pod may run. */
+export function refusal({ dialect, pod, node, others, allowedUnsafeSysctls }: AdmissionInput): Refusal | undefined {
+  const forbidden = forbiddenSysctl(pod, allowedUnsafeSysctls);
+  if (forbidden !== undefined) return { reason: 'SysctlForbidden', message: forbidden };
+  const { labels } = dialect;
+  const wantedOS = pod.metadata.labels?.[labels.os];
+  if (wantedOS !== undefined && wantedOS !== ourOS) {
+    const message = `Failed to admit pod as the \`${labels.os}\` label doesn't match node label`;
+    return { reason: 'PodOSSelectorNodeLabelDoesNotMatch', message };
+  }
+  if (pod.spec.os !== undefined && pod.spec.os.name !== ourOS) {
+    return { reason: 'PodOSNotSupported', message: "Failed to admit pod as the OS field doesn't match node OS" };
+  }
+  const short = shortage(pod, others, node.status?.allocatable ?? {}, dialect);
+  if (short !== undefined) {
+    const { resource, requested, used, capacity } = short;
+    const amounts = `requested: ${requested}, used: ${used}, capacity: ${capacity}`;
+    return { reason: `OutOf${resource}`, message: `Node didn't have enough resource: ${resource}, ${amounts}` };
+  }
+  const failed = failedPredicate(pod, node, others, dialect);
+  return failed === undefined ? undefined : { reason: failed, message: `Predicate ${failed} failed` };
+}
+
+function failedPredicate(pod: Pod, node: Node, others: readonly Pod[], dialect: Dialect): string | undefined {
+  if (!matchesRequiredNodeAffinity(pod.spec, node)) return 'NodeAffinity';
+  const { nodeName = '' } = pod.spec;
+  if (nodeName !== '' && nodeName !== node.metadata.name) return 'NodeName';
+  if (hasTakenPort(pod, others)) return 'NodePorts';
+  // Static pods are the node's own, whatever its taints say of others.
+  const source = pod.metadata.annotations?.[dialect.annotations.configSource] ?? 'api';
+  if (source !== 'api') return undefined;
+  const taint = findUntoleratedTaint(node.spec.taints, pod.spec.tolerations, ['NoExecute']);
+  return taint === undefined ? undefined : 'TaintToleration';
+}
