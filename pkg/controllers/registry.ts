@@ -18,6 +18,8 @@ import type { Controller, ControllerContext } from '#controllers/framework/conte
 import { GarbageCollector } from '#controllers/garbagecollector/controller.js';
 import { JobController } from '#controllers/job/controller.js';
 import { NamespaceController } from '#controllers/namespace/controller.js';
+import { NodeIPAMController } from '#controllers/nodeipam/controller.js';
+import { nodeRanges, serviceRanges } from '#controllers/nodeipam/ranges.js';
 import { NodeLifecycleController } from '#controllers/nodelifecycle/controller.js';
 import type { ControllerManagerValues } from '#controllers/options/options.js';
 import { PersistentVolumeBinder } from '#controllers/persistentvolumebinder/controller.js';
@@ -34,6 +36,7 @@ import { ServiceAccountTokenController } from '#controllers/serviceaccounttoken/
 import { StatefulSetController } from '#controllers/statefulset/controller.js';
 import { StorageVersionGC } from '#controllers/storageversiongc/controller.js';
 import { TokenCleanerController } from '#controllers/tokencleaner/controller.js';
+import { TTLController } from '#controllers/ttl/controller.js';
 import { TTLAfterFinishedController } from '#controllers/ttlafterfinished/controller.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
@@ -140,6 +143,12 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
       concurrency: values['concurrent-namespace-syncs'],
       resyncMs: values['namespace-sync-period'],
     }),
+  nodeipam: (context, { values }) => {
+    if (!values['allocate-node-cidrs']) return undefined;
+    const { ranges, unknown } = serviceRanges(values);
+    for (const range of unknown) context.log.warn({ range }, '--service-cluster-ip-range: this is no CIDR; left aside');
+    return new NodeIPAMController(context, { ranges: nodeRanges(values), serviceRanges: ranges });
+  },
   nodelifecycle: (context, { values }) =>
     new NodeLifecycleController(context, {
       grace: { runningMs: values['node-monitor-grace-period'], startupMs: values['node-startup-grace-period'] },
@@ -198,6 +207,7 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
   },
   tokencleaner: (context) => new TokenCleanerController(context),
   'storage-version-gc': (context) => new StorageVersionGC(context),
+  ttl: (context) => new TTLController(context),
   'ttl-after-finished': (context, { values }) =>
     new TTLAfterFinishedController(context, { concurrency: values['concurrent-ttl-after-finished-syncs'] }),
 };

@@ -1,4 +1,6 @@
 /** Options of the controllers of nodes, networks and garbage. */
+import { rangeErrors } from '#controllers/nodeipam/ranges.js';
+import { selectControllers } from '#controllers/options/names.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
 
@@ -66,33 +68,29 @@ export const nodeOptions = {
   },
   'allocate-node-cidrs': {
     type: 'bool',
-    inert: true,
     section: networks,
-    meaning: 'Give each node a range for its pods.',
+    meaning: 'Give each node a range for its pods out of --cluster-cidr.',
   },
   'cidr-allocator-type': {
     type: 'string',
     default: 'RangeAllocator',
-    inert: true,
     section: networks,
-    meaning: 'How ranges are given to nodes.',
+    meaning: 'How ranges are given to nodes: RangeAllocator; the others of 1.24 need a cloud provider.',
   },
   'cluster-cidr': {
     type: 'string',
-    inert: true,
     section: networks,
-    meaning: 'Range of all pods; requires --allocate-node-cidrs.',
+    meaning: 'Range of all pods, or one of each family, primary first; requires --allocate-node-cidrs.',
   },
   'service-cluster-ip-range': {
     type: 'string',
-    inert: true,
     section: networks,
-    meaning: 'Range of all services; requires --allocate-node-cidrs.',
+    meaning:
+      'Range of all services, or one of each family: nodes get nothing of them; requires --allocate-node-cidrs.',
   },
   'node-cidr-mask-size': {
     type: 'int',
     min: 0,
-    inert: true,
     section: networks,
     meaning: "Size of a node's range; 24 for IPv4 and 64 for IPv6 unless given.",
   },
@@ -100,7 +98,6 @@ export const nodeOptions = {
     type: 'int',
     min: 0,
     default: 24,
-    inert: true,
     section: networks,
     meaning: "Size of a node's IPv4 range with two families.",
   },
@@ -108,7 +105,6 @@ export const nodeOptions = {
     type: 'int',
     min: 0,
     default: 64,
-    inert: true,
     section: networks,
     meaning: "Size of a node's IPv6 range with two families.",
   },
@@ -206,12 +202,21 @@ export const nodeOptions = {
 } as const satisfies OptionTable;
 
 /** What 1.24 refuses about these options. */
-export const nodeRules: Rule<OptionValues<typeof nodeOptions>> = (values, given) => {
+export const nodeRules: Rule<OptionValues<typeof nodeOptions> & { readonly controllers: readonly string[] }> = (
+  values,
+  given,
+) => {
   const messages: string[] = [];
   if (!values['allocate-node-cidrs']) {
     for (const name of ['cluster-cidr', 'service-cluster-ip-range']) {
       if (given.has(name)) messages.push(`--${name} requires --allocate-node-cidrs=true`);
     }
+  }
+  if ((values['service-cluster-ip-range'] ?? '').split(',').length > 2) {
+    messages.push('--service-cluster-ip-range must not have more than two ranges');
+  }
+  if (values['allocate-node-cidrs'] && selectControllers(values.controllers).selected.includes('nodeipam')) {
+    messages.push(...rangeErrors(values, given));
   }
   const range = (name: 'max-endpoints-per-slice' | 'mirroring-max-endpoints-per-subset') => {
     if (values[name] < 1 || values[name] > 1000) messages.push(`--${name} must be between 1 and 1000, inclusive`);

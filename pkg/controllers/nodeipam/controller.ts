@@ -1,0 +1,184 @@
+/**
+ * Gives each node a range of addresses for its pods. No two nodes ever have the same: what the API server shows once this
+ * term has begun counts, not what a cache that lags shows, and writes of an earlier term do not land any more.
+ */
+import { nodes as nodeType } from '#api/core/v1/resources.gen.js';
+import type { Node } from '#api/core/v1/types.gen.js';
+import { Backoff } from '#apimachinery/backoff/backoff.js';
+import { isInvalid, isNotFound } from '#apimachinery/errors/status.js';
+import type { IPBlock } from '#apimachinery/net/ip.js';
+import { keyOf } from '#apimachinery/object-key.js';
+import type { ResourceClient } from '#client/client.js';
+import type { Informer } from '#client/informer/informer.js';
+import { done, type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
+import type { Controller, ControllerContext } from '#controllers/framework/context.js';
+import { sharedInformer } from '#controllers/framework/informers.js';
+import { cachesSynced, ReconcileLoop } from '#controllers/framework/loop.js';
+import { CidrSet } from '#controllers/nodeipam/cidr-set.js';
+import { NodeBlocks } from '#controllers/nodeipam/plan.js';
+import type { NodeRange } from '#controllers/nodeipam/ranges.js';
+
+export interface NodeIPAMOptions {
+  /** One for each family, the primary one first. */
+  readonly ranges: readonly NodeRange[];
+  /** Of Services: nodes get nothing of them. */
+  readonly serviceRanges: readonly IPBlock[];
+}
+
+/** As in 1.24, which has no option for them. */
+const concurrency = 30;
+const failuresUntilEvent = 3;
+
+/** Until a cache that is behind is asked again whether a node is gone. */
+const lagMs = 10_000;
+
+const usage = {
+  name: 'node_ipam_controller_cidrset_usage_cidrs',
+  help: 'Gauge measuring percentage of allocated CIDRs.',
+  labelNames: ['clusterCIDR'],
+};
+const tries = {
+  name: 'node_ipam_controller_cidrset_allocation_tries_per_request',
+  help: 'Number of places that were looked at for one range',
+  buckets: [1, 5, 25, 125, 625],
+};
+const help = {
+  allocations: 'Counter measuring total number of CIDR allocations.',
+  releases: 'Counter measuring total number of CIDR releases.',
+};
+
+export class NodeIPAMController implements Controller {
+  readonly name = 'nodeipam';
+  readonly #context: ControllerContext;
+  readonly #nodes: Informer<Node>;
+  readonly #client: ResourceClient<Node>;
+  readonly #loop: ReconcileLoop;
+  readonly #sets: readonly CidrSet[];
+  readonly #blocks: NodeBlocks;
+  /** Nodes for which nothing was left, in the order in which they came. */
+  readonly #waiting = new Set<string>();
+  /** Writes that failed in a row. */
+  readonly #failures = new Map<string, number>();
+
+  constructor(context: ControllerContext, { ranges, serviceRanges }: NodeIPAMOptions) {
+    this.#context = context;
+    this.#nodes = sharedInformer(context.informers, nodeType);
+    this.#client = context.client.resource(nodeType);
+    this.#sets = ranges.map(({ range, prefix }) => {
+      const set: CidrSet = new CidrSet(range, prefix, (change) => {
+        const name = `node_ipam_controller_cidrset_cidrs_${change}_total`;
+        context.metrics.count(name, help[change], { clusterCIDR: set.range });
+      });
+      for (const service of serviceRanges) {
+        const span = set.spanOf(service);
+        if (span !== undefined) set.hold(span);
+      }
+      return set;
+    });
+    this.#blocks = new NodeBlocks(this.#sets);
+    this.#loop = new ReconcileLoop(context, { name: 'node_ipam', concurrency, reconcile: (key) => this.#reconcile(key) });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    if (!(await cachesSynced(this.#context, signal)) || !(await this.#readNodes(signal))) {
+      this.#loop.queue.shutDown();
+      return;
+    }
+    const sample = (set: CidrSet) => ({ labels: { clusterCIDR: set.range }, value: set.used / set.size });
+    const endUsage = this.#context.metrics.gauge(usage, () => this.#sets.map(sample));
+    const add = (node: Node) => this.#loop.queue.add(keyOf(node));
+    const seen = (node: Node) => {
+      // Before anything is given to another node.
+      this.#observe(node);
+      add(node);
+    };
+    const unwatch = this.#nodes.addHandler({ onAdd: seen, onUpdate: seen, onDelete: add });
+    try {
+      await this.#loop.work(signal);
+    } finally {
+      unwatch();
+      endUsage();
+    }
+  }
+
+  /** What nodes have by the word of the store itself; false when `signal` aborted before. */
+  async #readNodes(signal: AbortSignal): Promise<boolean> {
+    const { clock, random } = this.#context;
+    const backoff = new Backoff({ initialMs: 100, maxMs: 10_000, jitter: 0.5, random });
+    while (!signal.aborted) {
+      try {
+        for (const node of (await this.#client.list({ signal })).items) {
+          this.#observe(node);
+          this.#loop.written.wrote(keyOf(node), this.#nodes, node);
+          this.#loop.queue.add(keyOf(node));
+        }
+        return true;
+      } catch (error) {
+        if (signal.aborted) return false;
+        this.#loop.log.warn({ err: error }, 'The nodes could not be read; trying again');
+        await clock.sleep(backoff.nextMs(), signal);
+      }
+    }
+    return false;
+  }
+
+  #observe(node: Node): void {
+    for (const cidr of this.#blocks.observe(node)) {
+      this.#loop.log.warn({ node: keyOf(node), cidr }, 'The node has a range that is none of the cluster');
+    }
+  }
+
+  async #reconcile(key: string): Promise<Outcome> {
+    const node = this.#nodes.get(key);
+    const settled = this.#blocks.settle(key, node, this.#nodes.lastVersion);
+    this.#waiting.delete(key);
+    if (node === undefined || (node.spec.podCIDRs ?? []).length > 0) {
+      this.#failures.delete(key);
+      this.#wakeOne();
+      return settled ? done : requeueAfter(lagMs);
+    }
+    const cidrs = this.#blocks.reserve(node);
+    if (cidrs === undefined) {
+      this.#waiting.add(key);
+      this.#tell(node, 'CIDRNotAvailable');
+      return done;
+    }
+    this.#wakeOne();
+    return this.#write(key, node, cidrs);
+  }
+
+  async #write(key: string, node: Node, podCIDRs: readonly string[]): Promise<Outcome> {
+    // A later node of that name refuses another's UID, and a node that has ranges refuses others.
+    const patch = { metadata: { uid: node.metadata.uid }, spec: { podCIDR: podCIDRs[0], podCIDRs } };
+    try {
+      this.#wrote(key, await this.#client.patch(key, patch, { type: 'strategic' }));
+      for (const { range } of this.#sets) this.#context.metrics.observe(tries, 1, { clusterCIDR: range });
+      this.#failures.delete(key);
+      this.#loop.log.info({ node: key, podCIDRs }, 'Gave a node its range of pods');
+      return done;
+    } catch (error) {
+      if (isNotFound(error)) return done;
+      const failures = (this.#failures.get(key) ?? 0) + 1;
+      this.#failures.set(key, failures);
+      if (failures % failuresUntilEvent === 0) this.#tell(node, 'CIDRAssignmentFailed');
+      // It is not as the cache shows it.
+      if (isInvalid(error)) this.#wrote(key, await this.#client.get(key));
+      throw error;
+    }
+  }
+
+  #wrote(key: string, answer: Node): void {
+    this.#loop.written.wrote(key, this.#nodes, answer);
+    this.#observe(answer);
+  }
+
+  #tell(node: Node, status: string): void {
+    this.#context.events.record(node, 'Normal', status, `Node ${node.metadata.name} status is now: ${status}`);
+  }
+
+  /** One of those that wait, if it need not wait any more; it wakes the next one. */
+  #wakeOne(): void {
+    const [first] = this.#waiting;
+    if (first !== undefined && this.#blocks.hasFree) this.#loop.queue.add(first);
+  }
+}
