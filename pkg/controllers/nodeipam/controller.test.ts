@@ -107,7 +107,9 @@ t.test('writes that fail are tried again with the same range, and told', async (
   const heal = api.intercept((call) => {
     if (call.verb !== 'patch') return undefined;
     failures += 1;
-    return failures % 2 === 0 ? serverTimeout({ group: '', resource: 'nodes' }, 'patch', 0) : internalError(new Error('x'));
+    return failures % 2 === 0
+      ? serverTimeout({ group: '', resource: 'nodes' }, 'patch', 0)
+      : internalError(new Error('x'));
   });
   await start();
   for (let i = 0; i < 50 && failures < 6; i += 1) await harness.advance(1000);
@@ -139,6 +141,8 @@ t.test('a node that was given a range by somebody else keeps it', async (t) => {
   for (let i = 0; i < 20; i += 1) await harness.advance(1000);
   for (const name of ['c', 'd']) add(name);
   await harness.settled();
+  const patch = api.calls.find(({ verb }) => verb === 'patch')?.body;
+  t.type((patch as Node).metadata.uid, 'string', 'a late write does not hit a later node of the name');
   const all = Object.values(shown()).map((cidrs) => cidrs?.join());
   t.same(shown()['a'], ['10.0.3.0/24']);
   t.same(all.sort(), ['10.0.0.0/24', '10.0.1.0/24', '10.0.2.0/24', '10.0.3.0/24'], 'nothing is lost');

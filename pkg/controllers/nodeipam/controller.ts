@@ -76,7 +76,11 @@ export class NodeIPAMController implements Controller {
       return set;
     });
     this.#blocks = new NodeBlocks(this.#sets);
-    this.#loop = new ReconcileLoop(context, { name: 'node_ipam', concurrency, reconcile: (key) => this.#reconcile(key) });
+    this.#loop = new ReconcileLoop(context, {
+      name: 'node_ipam',
+      concurrency,
+      reconcile: (key) => this.#reconcile(key),
+    });
   }
 
   async run(signal: AbortSignal): Promise<void> {

@@ -75,7 +75,9 @@ function maskErrors(options: RangeOptions, given: ReadonlySet<string>, families:
     return ['--node-cidr-mask-size must not be given with two ranges: each family has an option of its own'];
   }
   if (plain && ofFamily.length > 0) {
-    return ofFamily.map((family) => `--node-cidr-mask-size-ipv${family} must not be combined with --node-cidr-mask-size`);
+    return ofFamily.map(
+      (family) => `--node-cidr-mask-size-ipv${family} must not be combined with --node-cidr-mask-size`,
+    );
   }
   return ofFamily
     .filter((family) => !families.includes(family))
@@ -85,7 +87,9 @@ function maskErrors(options: RangeOptions, given: ReadonlySet<string>, families:
 function sizeErrors({ range, prefix }: NodeRange, text: string): string[] {
   const longest = range.family === 4 ? 32 : 128;
   if (prefix < range.prefix || prefix > longest) {
-    return [`--cluster-cidr ${text} has no room for a node's /${prefix}: it must be between /${range.prefix} and /${longest}`];
+    return [
+      `--cluster-cidr ${text} has no room for a node's /${prefix}: it must be between /${range.prefix} and /${longest}`,
+    ];
   }
   if (prefix - range.prefix <= maxBlockBits) return [];
   const widest = range.prefix + maxBlockBits;

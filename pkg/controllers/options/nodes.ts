@@ -85,8 +85,7 @@ export const nodeOptions = {
   'service-cluster-ip-range': {
     type: 'string',
     section: networks,
-    meaning:
-      'Range of all services, or one of each family: nodes get nothing of them; requires --allocate-node-cidrs.',
+    meaning: 'Range of all services, or one of each family: nodes get nothing of them; requires --allocate-node-cidrs.',
   },
   'node-cidr-mask-size': {
     type: 'int',

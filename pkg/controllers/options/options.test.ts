@@ -65,6 +65,12 @@ t.test('what may not be combined', (t) => {
     ],
     [['--cluster-cidr=10.0.0.0/8'], ['--cluster-cidr requires --allocate-node-cidrs=true']],
     [['--cluster-cidr=10.0.0.0/8', '--allocate-node-cidrs'], []],
+    [['--allocate-node-cidrs'], ['--allocate-node-cidrs requires --cluster-cidr']],
+    [['--allocate-node-cidrs', '--controllers=*,-nodeipam'], []],
+    [
+      ['--allocate-node-cidrs', '--cluster-cidr=10.0.0.0/8', '--service-cluster-ip-range=a,b,c'],
+      ['--service-cluster-ip-range must not have more than two ranges'],
+    ],
     [['--max-endpoints-per-slice=1001'], ['--max-endpoints-per-slice must be between 1 and 1000, inclusive']],
     [['--concurrent-gc-syncs=0'], ['--concurrent-gc-syncs must be greater than zero']],
     [

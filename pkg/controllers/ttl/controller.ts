@@ -58,7 +58,11 @@ export class TTLController implements Controller {
     const patch = node && ttlPatch(node, this.#step, dialect);
     if (patch === undefined) return done;
     try {
-      this.#loop.written.wrote(key, this.#nodes, await client.resource(nodeType).patch(key, patch, { type: 'strategic' }));
+      this.#loop.written.wrote(
+        key,
+        this.#nodes,
+        await client.resource(nodeType).patch(key, patch, { type: 'strategic' }),
+      );
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }

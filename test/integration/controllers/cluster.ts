@@ -12,7 +12,7 @@ import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import { targetNode } from '#controllers/daemonset/placement.js';
 import { ControllerManager } from '#controllers/manager.js';
-import { controllerManagerValues } from '#controllers/options/options.js';
+import { type ControllerManagerValues, controllerManagerValues } from '#controllers/options/options.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
@@ -28,13 +28,15 @@ export interface ClusterOptions {
   readonly gates?: Readonly<Record<string, boolean>>;
   /** `--controllers`; all unless told. */
   readonly controllers?: readonly string[];
+  /** Further options of the manager. */
+  readonly values?: Partial<ControllerManagerValues>;
   /** Absent: in memory. */
   readonly store?: Store;
 }
 
 /** An API server and a controller manager, for as long as the test; resolves when the controllers work. */
 export async function startCluster(t: Test, options: ClusterOptions): Promise<Client> {
-  const { dialect, gates = {}, controllers = ['*'], store } = options;
+  const { dialect, gates = {}, controllers = ['*'], values = {}, store } = options;
   const features = new FeatureGates(gates);
   const api = await startServer(t, {
     dialect,
@@ -43,21 +45,24 @@ export async function startCluster(t: Test, options: ClusterOptions): Promise<Cl
   });
   const user = { name: 'tester', groups: [dialect.groups.masters] };
   const client = new RestClient({ transport: new InProcessTransport({ handler: api.handler, user }), dialect, clock });
-  await runManager(t, { client, dialect, gates, controllers });
+  await runManager(t, { client, dialect, gates, controllers, values });
   t.teardown(() => client.close());
   return client;
 }
 
-export interface ManagerOptions extends Pick<ClusterOptions, 'dialect' | 'gates' | 'controllers'> {
+export interface ManagerOptions extends Pick<ClusterOptions, 'dialect' | 'gates' | 'controllers' | 'values'> {
   readonly client: Client;
 }
 
-/** A controller manager of a server that runs, for as long as the test; resolves when the controllers work. */
-export async function runManager(t: Test, options: ManagerOptions): Promise<void> {
-  const { client, dialect, gates = {}, controllers = ['*'] } = options;
+/**
+ * A controller manager of a server that runs, for as long as the test; resolves when the controllers work, with a function
+ * that ends it before.
+ */
+export async function runManager(t: Test, options: ManagerOptions): Promise<() => Promise<void>> {
+  const { client, dialect, gates = {}, controllers = ['*'], values = {} } = options;
   const recorder = new ApiEventRecorder({ client, source: { component: 'test' }, clock, random, log });
   const manager = new ControllerManager(
-    controllerManagerValues(dialect, { 'leader-elect': false, 'feature-gates': gates, controllers }),
+    controllerManagerValues(dialect, { 'leader-elect': false, 'feature-gates': gates, controllers, ...values }),
     {
       client,
       dialect,
@@ -71,13 +76,15 @@ export async function runManager(t: Test, options: ManagerOptions): Promise<void
   );
   const stop = new AbortController();
   const running = manager.start(stop.signal);
-  t.teardown(async () => {
+  const end = async () => {
     stop.abort();
     await running;
     await manager.close();
     await recorder.close();
-  });
+  };
+  t.teardown(end);
   await manager.ready();
+  return end;
 }
 
 /** Asks until the answer is as wanted. */
