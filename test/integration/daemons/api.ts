@@ -135,7 +135,7 @@ export async function freePort(): Promise<number> {
 /** Asks until the answer is true; what fails meanwhile counts as no. */
 export async function until(what: string, ask: () => Promise<boolean>): Promise<void> {
   let last: unknown;
-  for (const deadline = clock.monotonic() + 20_000; clock.monotonic() < deadline; await clock.sleep(50)) {
+  for (const deadline = clock.monotonic() + 60_000; clock.monotonic() < deadline; await clock.sleep(50)) {
     try {
       if (await ask()) return;
     } catch (error) {
