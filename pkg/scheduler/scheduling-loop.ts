@@ -16,14 +16,15 @@ import { SharedInformerFactory } from '#client/informer/factory.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { Algorithm } from '#scheduler/algorithm.js';
 import { apiBinder, type Binder } from '#scheduler/binder.js';
-import { SchedulerCache } from '#scheduler/cache/cache.js';
-import { nodeEvents } from '#scheduler/cache/node-events.js';
+import { Cluster } from '#scheduler/cluster/cluster.js';
+import { type ClusterEvent, differ } from '#scheduler/cluster/events.js';
+import { LiveObjects } from '#scheduler/cluster/live-objects.js';
+import { Algorithm } from '#scheduler/decision/algorithm.js';
 import { FitError } from '#scheduler/framework/fit-error.js';
-import type { ClusterEvent } from '#scheduler/framework/plugin.js';
+import type { Profile } from '#scheduler/framework/profile.js';
 import type { PluginStatus, SchedulerMetrics, SchedulerState } from '#scheduler/metrics/metrics.js';
-import { defaultProfile, type Profile } from '#scheduler/plugins/default-profile.js';
+import { defaultProfile } from '#scheduler/plugins/default-profile.js';
 import { type QueuedPod, SchedulingQueue } from '#scheduler/queue/scheduling-queue.js';
 
 export interface SchedulingLoopOptions {
@@ -52,7 +53,8 @@ export interface SchedulingLoopOptions {
 export class SchedulingLoop {
   readonly #options: SchedulingLoopOptions;
   readonly #profiles: ReadonlyMap<string, Profile>;
-  readonly #cache = new SchedulerCache();
+  readonly #cluster: Cluster;
+  readonly #objects: LiveObjects;
   readonly #queue: SchedulingQueue;
   readonly #algorithm: Algorithm;
   readonly #binder: Binder;
@@ -72,12 +74,6 @@ export class SchedulingLoop {
       ...(options.initialBackoffMs === undefined ? {} : { initialBackoffMs: options.initialBackoffMs }),
       ...(options.maxBackoffMs === undefined ? {} : { maxBackoffMs: options.maxBackoffMs }),
     });
-    this.#algorithm = new Algorithm({
-      random: options.random,
-      percentageOfNodesToScore: options.percentageOfNodesToScore ?? 0,
-      clock: options.clock,
-      times: options.metrics,
-    });
     this.#binder = options.binder ?? apiBinder(options.client);
     const { client, clock, random, log } = options;
     this.#informers =
@@ -90,6 +86,15 @@ export class SchedulingLoop {
         transform: dropManagedFields,
         ...(options.registry === undefined ? {} : { metrics: options.registry }),
       });
+    this.#objects = new LiveObjects(this.#informers);
+    this.#cluster = new Cluster(options.dialect, this.#objects);
+    this.#algorithm = new Algorithm({
+      cluster: this.#cluster,
+      random,
+      percentageOfNodesToScore: options.percentageOfNodesToScore ?? 0,
+      clock,
+      times: options.metrics,
+    });
     this.#pods = this.#informers.informer(pods);
     this.#nodes = this.#informers.informer(nodes);
   }
@@ -97,14 +102,17 @@ export class SchedulingLoop {
   /** Works until `stop` aborts; calls `synced` when its caches are filled. Rejects when the work cannot go on. */
   async run(stop: AbortSignal, synced: () => void): Promise<void> {
     const removeNodes = this.#nodes.addHandler({
-      onAdd: (node) => this.#nodeAdded(node),
-      onUpdate: (node, old) => this.#nodeUpdated(node, old),
-      onDelete: (node) => this.#cache.removeNode(node.metadata.name ?? ''),
+      onAdd: (node) => this.#nodeSeen(node),
+      onUpdate: (node) => this.#nodeSeen(node),
+      onDelete: (node) => this.#cluster.removeNode(node.metadata.name ?? ''),
     });
     const removePods = this.#pods.addHandler({
       onAdd: (pod) => this.#podSeen(pod, undefined),
       onUpdate: (pod, old) => this.#podSeen(pod, old),
       onDelete: (pod) => this.#podDeleted(pod),
+    });
+    const removeNamespaces = this.#objects.onNamespaceLabels(() => {
+      this.#cluster.epoch++;
     });
     const { metrics } = this.#options;
     metrics.observe(() => this.#state());
@@ -127,6 +135,7 @@ export class SchedulingLoop {
       metrics.observe(undefined);
       removePods();
       removeNodes();
+      removeNamespaces();
       onStop();
       await Promise.all(this.#bindings);
       stop.removeEventListener('abort', onStop);
@@ -142,9 +151,9 @@ export class SchedulingLoop {
     if (profile === undefined || this.#current(queued) === undefined) return this.#queue.done(queued);
     const started = clock.monotonic();
     try {
-      const { node } = this.#algorithm.schedule(queued.info, this.#cache.nodes(), profile);
+      const { node } = this.#algorithm.schedule(queued.info, profile);
       metrics.decided(clock.monotonic() - started);
-      this.#cache.assume(queued.info, node.name);
+      this.#cluster.assume(queued.info, node.name);
       await this.#startBinding(queued, node.name, started);
     } catch (error) {
       if (error instanceof FitError) {
@@ -172,7 +181,7 @@ export class SchedulingLoop {
     return {
       pending: this.#queue.sizes,
       unschedulable: [...rejected.values()],
-      cache: this.#cache.sizes,
+      cache: this.#cluster.sizes,
       bindings: this.#bindings.size,
     };
   }
@@ -206,7 +215,7 @@ export class SchedulingLoop {
       recorder.record(pod, 'Normal', 'Scheduled', `Successfully assigned ${namespace}/${name} to ${node}`);
     } catch (error) {
       bindEnded('Error');
-      this.#cache.forget(queued.info.uid);
+      this.#cluster.forget(queued.info.uid);
       this.#queue.reject(queued, new Set(), this.#current(queued));
       this.#queue.notify(['AssignedPodDelete']);
       if (isNotFound(error)) return;
@@ -221,8 +230,8 @@ export class SchedulingLoop {
     const { pod } = queued.info;
     const { clock, log, recorder } = this.#options;
     const events = new Set<ClusterEvent>(['NodeAdd']);
-    for (const filter of profile.filters) {
-      if (error.plugins.has(filter.name)) for (const event of filter.events) events.add(event);
+    for (const plugin of profile.plugins) {
+      if (error.plugins.has(plugin.name)) for (const event of plugin.events ?? []) events.add(event);
     }
     this.#queue.reject(queued, events, this.#current(queued), error.plugins);
     recorder.record(pod, 'Warning', 'FailedScheduling', error.message);
@@ -239,7 +248,7 @@ export class SchedulingLoop {
   /** The pod as the API shows it now, undefined when there is nothing left to schedule. */
   #current(queued: QueuedPod): Pod | undefined {
     const pod = this.#pods.get(queued.info.key);
-    if (pod === undefined || !this.#waits(pod) || this.#cache.isAssumed(pod.metadata.uid ?? '')) return undefined;
+    if (pod === undefined || !this.#waits(pod) || this.#cluster.isAssumed(pod.metadata.uid ?? '')) return undefined;
     return pod;
   }
 
@@ -257,34 +266,33 @@ export class SchedulingLoop {
     if (old !== undefined && old.metadata.uid !== pod.metadata.uid) this.#podDeleted(old);
     if ((pod.spec.nodeName ?? '') !== '') {
       if (old !== undefined && (old.spec.nodeName ?? '') === '') this.#queue.remove(pod);
-      return this.#boundPod(pod);
+      return this.#boundPod(pod, old);
     }
     if (!this.#waits(pod)) return this.#queue.remove(pod);
-    if (this.#cache.isAssumed(pod.metadata.uid ?? '')) return;
+    if (this.#cluster.isAssumed(pod.metadata.uid ?? '')) return;
     if (old === undefined || !this.#waits(old)) this.#queue.add(pod);
     else this.#queue.update(pod, JSON.stringify(pod.spec) !== JSON.stringify(old.spec));
   }
 
-  #boundPod(pod: Pod): void {
-    if (!isFinished(pod)) return this.#cache.setPod(pod);
-    this.#cache.removePod(pod.metadata.uid ?? '');
+  #boundPod(pod: Pod, old: Pod | undefined): void {
+    if (!isFinished(pod)) {
+      this.#cluster.setPod(pod);
+      const news = (old?.spec.nodeName ?? '') === '' || differ(pod.metadata.labels, old?.metadata.labels);
+      if (news) this.#queue.notify(['AssignedPodAdd']);
+      return;
+    }
+    this.#cluster.removePod(pod.metadata.uid ?? '');
     this.#queue.notify(['AssignedPodDelete']);
   }
 
   #podDeleted(pod: Pod): void {
     this.#queue.remove(pod);
-    this.#cache.removePod(pod.metadata.uid ?? '');
+    this.#cluster.removePod(pod.metadata.uid ?? '');
     if ((pod.spec.nodeName ?? '') !== '') this.#queue.notify(['AssignedPodDelete']);
   }
 
-  #nodeAdded(node: Node): void {
-    this.#cache.setNode(node);
-    this.#queue.notify(['NodeAdd']);
-  }
-
-  #nodeUpdated(node: Node, old: Node): void {
-    this.#cache.setNode(node);
-    const events = nodeEvents(node, old);
+  #nodeSeen(node: Node): void {
+    const events = this.#cluster.setNode(node);
     if (events.length > 0) this.#queue.notify(events);
   }
 }

@@ -1,17 +1,24 @@
+import type { Rejection } from '#scheduler/framework/plugin.js';
+
 /** Why a pod fits on no node, counted by reason. */
 export class FitError extends Error {
   override readonly name = 'FitError';
   readonly nodeCount: number;
-  /** Reason → number of nodes. */
-  readonly reasons: ReadonlyMap<string, number>;
   /** Names of the plugins that rejected at least one node. */
   readonly plugins: ReadonlySet<string>;
 
-  constructor(nodeCount: number, reasons: ReadonlyMap<string, number>, plugins: ReadonlySet<string>) {
+  /** `refusals`: what plugins said, and of how many nodes. */
+  constructor(
+    nodeCount: number,
+    refusals: ReadonlyMap<{ readonly plugin: string; readonly rejection: Rejection }, number>,
+  ) {
+    const reasons = new Map<string, number>();
+    for (const [{ rejection }, count] of refusals) {
+      for (const reason of rejection.reasons) reasons.set(reason, (reasons.get(reason) ?? 0) + count);
+    }
     super(fitMessage(nodeCount, reasons));
     this.nodeCount = nodeCount;
-    this.reasons = reasons;
-    this.plugins = plugins;
+    this.plugins = new Set([...refusals.keys()].map(({ plugin }) => plugin));
   }
 }
 

@@ -1,47 +1,68 @@
-/** The plugin points of a scheduling cycle. Plugins are pure: they read the pod and the node and decide. */
-import type { NodeInfo } from '#scheduler/framework/node-info.js';
-import type { PodInfo } from '#scheduler/framework/pod-info.js';
+/**
+ * The points of a scheduling cycle at which plugins take part. A plugin first works out for a pod what it needs to
+ * know (`prepare`); that is shared by all pods that scheduling cannot tell apart and is kept current by the cluster's
+ * changes. Then it is asked node by node. Plugins decide from the pod, the node and the cluster alone: no I/O here.
+ */
+import type { Cluster } from '#scheduler/cluster/cluster.js';
+import type { ClusterEvent } from '#scheduler/cluster/events.js';
+import type { NodeInfo } from '#scheduler/cluster/node-info.js';
+import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 
-/** Changes in the cluster that may make a rejected pod schedulable. */
-export type ClusterEvent =
-  | 'NodeAdd'
-  | 'NodeAllocatable'
-  | 'NodeLabels'
-  | 'NodeTaints'
-  /** An assigned pod went away or gave resources back. */
-  | 'AssignedPodDelete';
-
-export type Rejection = {
+export interface Rejection {
   /** Counted and shown to the user: `Insufficient cpu`. */
   readonly reasons: readonly string[];
   /** No removal of pods from the node could help. */
   readonly unresolvable?: true;
-};
+}
 
-/** Decides whether a node can take the pod. */
-export interface FilterPlugin {
-  readonly name: string;
-  /** Events after which a pod that this plugin rejected is worth another try. */
-  readonly events: readonly ClusterEvent[];
-  /** Undefined when the node fits. */
-  filter(pod: PodInfo, node: NodeInfo): Rejection | undefined;
+/** What a filter has worked out for a pod. */
+export interface NodeFilter {
+  /** No node at all can take the pod. */
+  readonly rejection?: Rejection;
+  /** Only these nodes can; absent: any. */
+  readonly nodeNames?: ReadonlySet<string>;
+  /** Undefined when the node can take the pod. */
+  filter(node: NodeInfo): Rejection | undefined;
+  /** Gives back what keeps it current. */
+  close?(): void;
+}
+
+export interface FilterPoint {
+  /** The answer for a node depends on nothing but the pod and that node with its pods: it is kept until those change. */
+  readonly local: boolean;
+  /** Undefined: every node suits this pod. */
+  prepare(pod: PodInfo, cluster: Cluster): NodeFilter | undefined;
 }
 
 export const maxNodeScore = 100;
 
-/** Ranks the nodes that fit. */
-export interface ScorePlugin {
-  readonly name: string;
-  readonly weight: number;
-  /** False: every node would get the same score, so the plugin is left out of this pod's cycle. */
-  relevant?(pod: PodInfo): boolean;
-  score(pod: PodInfo, node: NodeInfo): number;
+/** What a score has worked out for a pod. */
+export interface NodeScore {
+  /** Called once per cycle before the others, with the nodes that fit. */
+  begin?(nodes: readonly NodeInfo[]): void;
+  score(node: NodeInfo): number;
   /** Brings raw scores into 0…`maxNodeScore`, in place; absent when `score` does so already. */
-  normalize?(scores: number[]): void;
+  normalize?(scores: Float64Array, nodes: readonly NodeInfo[]): void;
+  close?(): void;
+}
+
+export interface ScorePoint {
+  /** As of filters. */
+  readonly local: boolean;
+  /** Undefined: every node would get the same score, so that the plugin is left out of this pod's cycle. */
+  prepare(pod: PodInfo, cluster: Cluster): NodeScore | undefined;
+}
+
+export interface Plugin {
+  readonly name: string;
+  /** Events after which a pod that its filter rejected is worth another try. */
+  readonly events?: readonly ClusterEvent[];
+  readonly filter?: FilterPoint;
+  readonly score?: ScorePoint;
 }
 
 /** Scales scores so that the largest becomes the maximum; `reverse` makes few good. */
-export function scaleToMax(scores: number[], reverse: boolean): void {
+export function scaleToMax(scores: Float64Array, reverse: boolean): void {
   let max = 0;
   for (const score of scores) max = Math.max(max, score);
   for (let i = 0; i < scores.length; i++) {

@@ -1,25 +1,28 @@
 import type { Dialect } from '#apimachinery/dialect.js';
-import type { FilterPlugin, ScorePlugin } from '#scheduler/framework/plugin.js';
-import { nodeAffinity, preferredNodeAffinity } from '#scheduler/plugins/node-affinity.js';
+import { makeProfile, type Profile } from '#scheduler/framework/profile.js';
+import { imageLocality } from '#scheduler/plugins/image-locality.js';
+import { interPodAffinity } from '#scheduler/plugins/inter-pod-affinity.js';
+import { nodeAffinity } from '#scheduler/plugins/node-affinity.js';
 import { nodeName } from '#scheduler/plugins/node-name.js';
 import { nodePorts } from '#scheduler/plugins/node-ports.js';
-import { balancedAllocation, leastAllocated, nodeResourcesFit } from '#scheduler/plugins/node-resources.js';
+import { balancedAllocation } from '#scheduler/plugins/node-resources/balanced-allocation.js';
+import { nodeResourcesFit } from '#scheduler/plugins/node-resources/fit.js';
 import { nodeUnschedulable } from '#scheduler/plugins/node-unschedulable.js';
-import { replicaSpread } from '#scheduler/plugins/replica-spread.js';
-import { preferUntainted, taintToleration } from '#scheduler/plugins/taint-toleration.js';
+import { podTopologySpread } from '#scheduler/plugins/pod-topology-spread/plugin.js';
+import { taintToleration } from '#scheduler/plugins/taint-toleration.js';
 
-/** Which plugins decide for the pods of one scheduler name, in order. */
-export interface Profile {
-  readonly schedulerName: string;
-  readonly filters: readonly FilterPlugin[];
-  readonly scores: readonly ScorePlugin[];
-}
-
-/** The plugins that release 1.24 enables by default, as far as they exist here. */
+/** The plugins that release 1.24 enables by default, as far as they exist here, in its order and with its weights. */
 export function defaultProfile(dialect: Dialect): Profile {
-  return {
-    schedulerName: dialect.components.defaultScheduler,
-    filters: [nodeUnschedulable(dialect), nodeName, taintToleration, nodeAffinity, nodePorts, nodeResourcesFit],
-    scores: [balancedAllocation, leastAllocated, preferredNodeAffinity, preferUntainted, replicaSpread],
-  };
+  return makeProfile(dialect.components.defaultScheduler, [
+    { plugin: nodeUnschedulable(dialect) },
+    { plugin: nodeName },
+    { plugin: taintToleration, weight: 3 },
+    { plugin: nodeAffinity(), weight: 2 },
+    { plugin: nodePorts },
+    { plugin: nodeResourcesFit() },
+    { plugin: podTopologySpread(dialect), weight: 2 },
+    { plugin: interPodAffinity(), weight: 2 },
+    { plugin: balancedAllocation() },
+    { plugin: imageLocality },
+  ]);
 }

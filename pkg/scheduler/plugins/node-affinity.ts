@@ -1,26 +1,76 @@
-import { matchesRequiredNodeAffinity, preferredNodeWeight } from '#api/core/v1/affinity/node-selector.js';
-import { type FilterPlugin, type ScorePlugin, scaleToMax } from '#scheduler/framework/plugin.js';
-import type { PodInfo } from '#scheduler/framework/pod-info.js';
+import { matchesNodeSelectorTerm, matchesRequiredNodeAffinity, preferredNodeWeight } from '#api/core/v1/affinity/node-selector.js';
+import type { NodeAffinity, PodSpec } from '#api/core/v1/types.gen.js';
+import { type NodeFilter, type Plugin, type Rejection, scaleToMax } from '#scheduler/framework/plugin.js';
 
-/** The pod's node selector and required node affinity. */
-export const nodeAffinity: FilterPlugin = {
-  name: 'NodeAffinity',
-  events: ['NodeAdd', 'NodeLabels'],
-  filter(pod, node) {
-    if (node.node !== undefined && matchesRequiredNodeAffinity(pod.pod.spec, node.node)) return undefined;
-    return { reasons: ["node(s) didn't match Pod's node affinity/selector"], unresolvable: true };
-  },
-};
+export interface NodeAffinityArgs {
+  /** Holds for every pod besides its own. */
+  readonly addedAffinity?: NodeAffinity;
+}
 
-/** Sum of the weights of the preferred terms that the node meets. */
-export const preferredNodeAffinity: ScorePlugin = {
-  name: 'NodeAffinity',
-  weight: 1,
-  relevant: (pod) => (preferredTerms(pod)?.length ?? 0) > 0,
-  score: (pod, node) => (node.node === undefined ? 0 : preferredNodeWeight(preferredTerms(pod), node.node)),
-  normalize: (scores) => scaleToMax(scores, false),
-};
+const unresolvable = (reason: string): Rejection => ({ reasons: [reason], unresolvable: true });
+const noMatch = unresolvable("node(s) didn't match Pod's node affinity/selector");
+const enforced = unresolvable("node(s) didn't match scheduler-enforced node affinity");
+const conflict = unresolvable('pod affinity terms conflict');
 
-function preferredTerms(pod: PodInfo) {
-  return pod.pod.spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution;
+/** The pod's node selector and node affinity: the required terms hold; the more of the preferred, the better. */
+export function nodeAffinity({ addedAffinity }: NodeAffinityArgs = {}): Plugin {
+  const added = addedAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  const addedPreferred = addedAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+  return {
+    name: 'NodeAffinity',
+    events: ['NodeAdd', 'NodeLabels'],
+    filter: {
+      local: true,
+      prepare({ pod: { spec } }) {
+        if (added === undefined && !asksForNodes(spec)) return undefined;
+        const nodeNames = namesAskedFor(spec);
+        const filter: NodeFilter = {
+          filter({ node }) {
+            if (node === undefined) return noMatch;
+            if (added !== undefined && !added.some((term) => matchesNodeSelectorTerm(term, node))) return enforced;
+            return matchesRequiredNodeAffinity(spec, node) ? undefined : noMatch;
+          },
+        };
+        if (nodeNames === undefined) return filter;
+        return nodeNames.size === 0 ? { ...filter, rejection: conflict } : { ...filter, nodeNames };
+      },
+    },
+    score: {
+      local: true,
+      prepare({ pod }) {
+        const own = pod.spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+        const terms = [...addedPreferred, ...own];
+        if (terms.length === 0) return undefined;
+        return {
+          score: ({ node }) => (node === undefined ? 0 : preferredNodeWeight(terms, node)),
+          normalize: (scores) => scaleToMax(scores, false),
+        };
+      },
+    },
+  };
+}
+
+export function asksForNodes({ affinity, nodeSelector }: PodSpec): boolean {
+  return nodeSelector !== undefined || requiredTerms(affinity?.nodeAffinity) !== undefined;
+}
+
+const requiredTerms = (affinity: NodeAffinity | undefined) =>
+  affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+
+/** The nodes that the required terms name, when each of them names some: as those of a DaemonSet's pods do. */
+function namesAskedFor({ affinity }: PodSpec): Set<string> | undefined {
+  const names = new Set<string>();
+  const terms = requiredTerms(affinity?.nodeAffinity);
+  if (terms === undefined) return undefined;
+  for (const { matchFields = [] } of terms) {
+    let ofTerm: Set<string> | undefined;
+    for (const { key, operator, values = [] } of matchFields) {
+      if (key !== 'metadata.name' || operator !== 'In') continue;
+      const before = ofTerm;
+      ofTerm = new Set(before === undefined ? values : values.filter((name) => before.has(name)));
+    }
+    if (ofTerm === undefined) return undefined;
+    for (const name of ofTerm) names.add(name);
+  }
+  return names;
 }

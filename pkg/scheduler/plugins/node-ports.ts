@@ -1,13 +1,16 @@
-import type { FilterPlugin } from '#scheduler/framework/plugin.js';
+import type { Plugin } from '#scheduler/framework/plugin.js';
+
+const rejection = { reasons: ["node(s) didn't have free ports for the requested pod ports"] };
 
 /** The pod's host ports are free on the node. */
-export const nodePorts: FilterPlugin = {
+export const nodePorts: Plugin = {
   name: 'NodePorts',
   events: ['NodeAdd', 'AssignedPodDelete'],
-  filter(pod, node) {
-    for (const port of pod.hostPorts) {
-      if (node.portTaken(port)) return { reasons: ["node(s) didn't have free ports for the requested pod ports"] };
-    }
-    return undefined;
+  filter: {
+    local: true,
+    prepare({ hostPorts }) {
+      if (hostPorts.length === 0) return undefined;
+      return { filter: (node) => (hostPorts.some((port) => node.portTaken(port)) ? rejection : undefined) };
+    },
   },
 };

@@ -7,8 +7,8 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import { exponentialDelayMs } from '#apimachinery/backoff/backoff.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { KeyedHeap } from '#apimachinery/collections/keyed-heap.js';
-import type { ClusterEvent } from '#scheduler/framework/plugin.js';
-import { type PodInfo, podInfo, podKey } from '#scheduler/framework/pod-info.js';
+import type { ClusterEvent } from '#scheduler/cluster/events.js';
+import { type PodInfo, podInfo, podKey } from '#scheduler/cluster/pod-info.js';
 import type { QueueName } from '#scheduler/metrics/metrics.js';
 
 export interface QueuedPod {
@@ -45,6 +45,7 @@ const eventNames: Readonly<Record<ClusterEvent, string>> = {
   NodeAllocatable: 'NodeAllocatableChange',
   NodeLabels: 'NodeLabelChange',
   NodeTaints: 'NodeTaintChange',
+  AssignedPodAdd: 'AssignedPodAdd',
   AssignedPodDelete: 'AssignedPodDelete',
 };
 

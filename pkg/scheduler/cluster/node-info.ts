@@ -1,31 +1,44 @@
 import type { Node } from '#api/core/v1/types.gen.js';
 import { value } from '#apimachinery/quantity.js';
-import type { HostPort, PodInfo } from '#scheduler/framework/pod-info.js';
-import { accumulate, emptyResources, type Resources, resourcesOf } from '#scheduler/framework/resources.js';
+import type { HostPort, PodInfo } from '#scheduler/cluster/pod-info.js';
+import { accumulate, emptyResources, type Resources, resourcesOf } from '#scheduler/cluster/resources.js';
+
+type Labels = Readonly<Record<string, string>>;
+const noLabels: Labels = {};
+const noImages: ReadonlyMap<string, number> = new Map();
 
 /**
  * A node and the sum of what its pods take, kept up to date one pod at a time.
- * Invariant: `requested`, `nonZero` and `ports` are the sums over `pods`.
+ * Invariant: `requested`, `nonZero` and the ports are the sums over `pods`.
  */
 export class NodeInfo {
   readonly name: string;
+  /** Its place in columns; another node may get it when this one is gone. */
+  readonly slot: number;
+  /** Another number after each change of the node or its pods, never one that was used for another state. */
+  generation = 0;
   node: Node | undefined;
+  labels: Labels = noLabels;
   allocatable: Resources = emptyResources();
   maxPods = 0;
+  /** Name → size in bytes. */
+  images: ReadonlyMap<string, number> = noImages;
   readonly pods = new Map<string, PodInfo>();
   readonly requested: Resources = emptyResources();
   readonly nonZero = { milliCpu: 0, memory: 0 };
-  /** Controller UID → its pods here. */
-  readonly #replicas = new Map<string, number>();
   /** `protocol/port` → IPs that use it. */
   readonly #ports = new Map<string, string[]>();
 
-  constructor(name: string) {
+  constructor(name: string, slot: number) {
     this.name = name;
+    this.slot = slot;
   }
 
-  setNode(node: Node | undefined): void {
+  /** `newImages`: the node has other images than before. */
+  setNode(node: Node | undefined, newImages: boolean): void {
     this.node = node;
+    if (newImages) this.images = imagesOf(node);
+    this.labels = node?.metadata.labels ?? noLabels;
     this.allocatable = resourcesOf(node?.status?.allocatable);
     this.maxPods = Number(value(node?.status?.allocatable?.['pods'] ?? '0'));
   }
@@ -36,7 +49,6 @@ export class NodeInfo {
     accumulate(this.requested, info.requests, 1);
     this.nonZero.milliCpu += info.nonZero.milliCpu;
     this.nonZero.memory += info.nonZero.memory;
-    if (info.controller !== '') this.#replicas.set(info.controller, this.replicasOf(info.controller) + 1);
     for (const port of info.hostPorts) {
       const key = portKey(port);
       const ips = this.#ports.get(key);
@@ -52,9 +64,6 @@ export class NodeInfo {
     accumulate(this.requested, info.requests, -1);
     this.nonZero.milliCpu -= info.nonZero.milliCpu;
     this.nonZero.memory -= info.nonZero.memory;
-    const replicas = this.replicasOf(info.controller) - 1;
-    if (replicas > 0) this.#replicas.set(info.controller, replicas);
-    else this.#replicas.delete(info.controller);
     for (const port of info.hostPorts) {
       const key = portKey(port);
       const ips = this.#ports.get(key);
@@ -64,17 +73,18 @@ export class NodeInfo {
     }
   }
 
-  /** How many pods of that controller count here. */
-  replicasOf(controller: string): number {
-    return this.#replicas.get(controller) ?? 0;
-  }
-
   /** A port is taken when the same IP, or either side's wildcard, uses it. */
   portTaken(port: HostPort): boolean {
     const ips = this.#ports.get(portKey(port));
     if (ips === undefined) return false;
     return port.ip === '0.0.0.0' || ips.includes('0.0.0.0') || ips.includes(port.ip);
   }
+}
+
+function imagesOf(node: Node | undefined): ReadonlyMap<string, number> {
+  const images = node?.status?.images ?? [];
+  if (images.length === 0) return noImages;
+  return new Map(images.flatMap(({ names = [], sizeBytes = 0 }) => names.map((name) => [name, Number(sizeBytes)])));
 }
 
 function portKey(port: HostPort): string {

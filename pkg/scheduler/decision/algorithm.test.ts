@@ -1,5 +1,5 @@
 import t from 'tap';
-import { feasibleNodesToFind } from '#scheduler/algorithm.js';
+import { feasibleNodesToFind } from '#scheduler/decision/algorithm.js';
 
 t.test('how many fitting nodes are enough', (t) => {
   const rows: [nodes: number, percentage: number, want: number][] = [

@@ -1,5 +1,15 @@
 import type { Node } from '#api/core/v1/types.gen.js';
-import type { ClusterEvent } from '#scheduler/framework/plugin.js';
+
+/** Changes in the cluster that may make a rejected pod schedulable. */
+export type ClusterEvent =
+  | 'NodeAdd'
+  | 'NodeAllocatable'
+  | 'NodeLabels'
+  | 'NodeTaints'
+  /** A pod was assigned or changed its labels: it may satisfy an affinity. */
+  | 'AssignedPodAdd'
+  /** An assigned pod went away or gave resources back. */
+  | 'AssignedPodDelete';
 
 /** Which changes between two versions of a node could make room for a pod; heartbeats give none. */
 export function nodeEvents(node: Node, old: Node): ClusterEvent[] {
@@ -12,6 +22,7 @@ export function nodeEvents(node: Node, old: Node): ClusterEvent[] {
   return events;
 }
 
-function differ(a: unknown, b: unknown): boolean {
+/** Whether two values say something else. */
+export function differ(a: unknown, b: unknown): boolean {
   return a !== b && JSON.stringify(a) !== JSON.stringify(b);
 }

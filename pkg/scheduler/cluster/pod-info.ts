@@ -1,5 +1,6 @@
 import type { Pod } from '#api/core/v1/types.gen.js';
-import { nonZeroRequests, podRequests, type Resources } from '#scheduler/framework/resources.js';
+import { type PodTerms, podTerms } from '#scheduler/cluster/affinity-term.js';
+import { nonZeroRequests, podRequests, type Resources } from '#scheduler/cluster/resources.js';
 
 export interface HostPort {
   readonly ip: string;
@@ -13,29 +14,58 @@ export interface PodInfo {
   readonly uid: string;
   /** `namespace/name`. */
   readonly key: string;
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
   readonly priority: number;
   readonly requests: Resources;
   readonly nonZero: { readonly milliCpu: number; readonly memory: number };
   readonly hostPorts: readonly HostPort[];
-  /** UID of the controller that made the pod, empty without one: its pods are replicas of each other. */
-  readonly controller: string;
+  readonly terms: PodTerms;
 }
+
+const noLabels = {};
 
 export function podInfo(pod: Pod): PodInfo {
   return {
     pod,
     uid: pod.metadata.uid ?? '',
     key: podKey(pod),
+    namespace: pod.metadata.namespace ?? '',
+    labels: pod.metadata.labels ?? noLabels,
     priority: pod.spec.priority ?? 0,
     requests: podRequests(pod),
     nonZero: nonZeroRequests(pod),
     hostPorts: hostPortsOf(pod),
-    controller: pod.metadata.ownerReferences?.find((owner) => owner.controller === true)?.uid ?? '',
+    terms: podTerms(pod),
   };
 }
 
 export function podKey(pod: Pod): string {
   return `${pod.metadata.namespace ?? ''}/${pod.metadata.name ?? ''}`;
+}
+
+/**
+ * Equal for pods that every plugin treats alike on the same cluster: all that plugins may read of a pod, apart from its
+ * name, its priority and its age.
+ */
+export function schedulingKey({ pod }: PodInfo): string {
+  const { metadata, spec } = pod;
+  const owner = metadata.ownerReferences?.find((each) => each.controller === true);
+  return JSON.stringify([
+    metadata.namespace,
+    metadata.labels,
+    owner?.kind,
+    owner?.name,
+    spec.nodeName,
+    spec.nodeSelector,
+    spec.affinity,
+    spec.tolerations,
+    spec.topologySpreadConstraints,
+    spec.overhead,
+    spec.volumes,
+    (spec.initContainers ?? []).map(({ image, resources }) => [image, resources?.requests]),
+    (spec.containers ?? []).map(({ image, ports, resources }) => [image, ports, resources?.requests]),
+  ]);
 }
 
 function hostPortsOf(pod: Pod): HostPort[] {

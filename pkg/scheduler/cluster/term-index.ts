@@ -1,0 +1,57 @@
+/** The affinity terms of placed pods: which there are, and how many pods with each are in each topology domain. */
+import type { DomainSums } from '#scheduler/cluster/domain-sums.js';
+import { NodeCounts } from '#scheduler/cluster/node-counts.js';
+import type { AffinityTerm, PodTerms } from '#scheduler/cluster/affinity-term.js';
+
+export type TermKind = 'requiredAffinity' | 'requiredAntiAffinity' | 'preferred';
+
+export interface PlacedTerm {
+  readonly kind: TermKind;
+  readonly term: AffinityTerm;
+  /** Of preferred terms; negative for anti-affinity. */
+  readonly weight: number;
+  readonly counts: NodeCounts;
+  readonly sums: DomainSums;
+}
+
+export interface SumsMaker {
+  open(topologyKey: string, counts: NodeCounts): DomainSums;
+  close(sums: DomainSums): void;
+}
+
+export class TermIndex {
+  readonly #sums: SumsMaker;
+  readonly #terms = new Map<string, PlacedTerm>();
+  /** Grows whenever a term comes that no pod had, or the last pod with one goes. */
+  version = 0;
+
+  constructor(sums: SumsMaker) {
+    this.#sums = sums;
+  }
+
+  terms(): Iterable<PlacedTerm> {
+    return this.#terms.values();
+  }
+
+  change(terms: PodTerms, slot: number, by: 1 | -1): void {
+    for (const term of terms.requiredAffinity) this.#change('requiredAffinity', term, 0, slot, by);
+    for (const term of terms.requiredAntiAffinity) this.#change('requiredAntiAffinity', term, 0, slot, by);
+    for (const { term, weight } of terms.preferred) this.#change('preferred', term, weight, slot, by);
+  }
+
+  #change(kind: TermKind, term: AffinityTerm, weight: number, slot: number, by: 1 | -1): void {
+    const key = `${kind} ${weight} ${term.key}`;
+    let placed = this.#terms.get(key);
+    if (placed === undefined) {
+      const counts = new NodeCounts();
+      placed = { kind, term, weight, counts, sums: this.#sums.open(term.topologyKey, counts) };
+      this.#terms.set(key, placed);
+      this.version++;
+    }
+    placed.counts.add(slot, by);
+    if (placed.counts.total > 0) return;
+    this.#terms.delete(key);
+    this.#sums.close(placed.sums);
+    this.version++;
+  }
+}

@@ -1,0 +1,106 @@
+import type { NodeInfo } from '#scheduler/cluster/node-info.js';
+import type { PodInfo } from '#scheduler/cluster/pod-info.js';
+import type { Plugin, Rejection } from '#scheduler/framework/plugin.js';
+import { leastAllocated, mostAllocated, requestedToCapacityRatio } from '#scheduler/plugins/node-resources/strategies.js';
+import { amountsOf, type ResourceWeight } from '#scheduler/plugins/node-resources/amounts.js';
+
+export type ScoringStrategy =
+  | { readonly type: 'LeastAllocated' | 'MostAllocated'; readonly resources: readonly ResourceWeight[] }
+  | {
+      readonly type: 'RequestedToCapacityRatio';
+      readonly resources: readonly ResourceWeight[];
+      /** Of utilization in percent; scores 0 to 10. In ascending order of utilization. */
+      readonly shape: readonly { readonly utilization: number; readonly score: number }[];
+    };
+
+export interface NodeResourcesFitArgs {
+  /** Extended resources that the filter leaves to others. */
+  readonly ignoredResources?: readonly string[];
+  /** The same by what stands before the slash. */
+  readonly ignoredResourceGroups?: readonly string[];
+  readonly scoringStrategy?: ScoringStrategy;
+}
+
+const cpuAndMemory: readonly ResourceWeight[] = [
+  { name: 'cpu', weight: 1 },
+  { name: 'memory', weight: 1 },
+];
+
+/** Enough unrequested resources, and room for one more pod. */
+export function nodeResourcesFit(args: NodeResourcesFitArgs = {}): Plugin {
+  const strategy = args.scoringStrategy ?? { type: 'LeastAllocated', resources: cpuAndMemory };
+  const score = scorerOf(strategy);
+  const ignores = ignored(args);
+  return {
+    name: 'NodeResourcesFit',
+    events: ['NodeAdd', 'NodeAllocatable', 'AssignedPodDelete'],
+    filter: {
+      local: true,
+      prepare(pod) {
+        const rejections = new Map<string, Rejection>();
+        return {
+          filter(node) {
+            const lacking = insufficient(pod, node, ignores);
+            if (lacking === undefined) return undefined;
+            const key = lacking.join();
+            let rejection = rejections.get(key);
+            if (rejection === undefined) {
+              rejection = {
+                reasons: lacking.map((name) => (name === 'pods' ? 'Too many pods' : `Insufficient ${name}`)),
+              };
+              rejections.set(key, rejection);
+            }
+            return rejection;
+          },
+        };
+      },
+    },
+    score: {
+      local: true,
+      prepare: (pod) => ({ score: (node) => score(amountsOf(pod, node, strategy.resources, 'assumed')) }),
+    },
+  };
+}
+
+/** Names of the resources that the node has not enough of; `pods` for the number of pods. */
+export function insufficient(
+  { requests }: PodInfo,
+  { allocatable, maxPods, pods, requested }: NodeInfo,
+  ignores: (resource: string) => boolean,
+): string[] | undefined {
+  let lacking: string[] | undefined;
+  const lacks = (name: string) => {
+    lacking ??= [];
+    lacking.push(name);
+  };
+  if (pods.size + 1 > maxPods) lacks('pods');
+  const fits = (asked: number, has: number, taken: number) => asked <= 0 || asked <= has - taken;
+  if (!fits(requests.milliCpu, allocatable.milliCpu, requested.milliCpu)) lacks('cpu');
+  if (!fits(requests.memory, allocatable.memory, requested.memory)) lacks('memory');
+  if (!fits(requests.ephemeralStorage, allocatable.ephemeralStorage, requested.ephemeralStorage)) {
+    lacks('ephemeral-storage');
+  }
+  if (requests.scalars === undefined) return lacking;
+  for (const [name, amount] of requests.scalars) {
+    const has = allocatable.scalars?.get(name) ?? 0;
+    if (!ignores(name) && !fits(amount, has, requested.scalars?.get(name) ?? 0)) lacks(name);
+  }
+  return lacking;
+}
+
+function ignored({ ignoredResources = [], ignoredResourceGroups = [] }: NodeResourcesFitArgs): (name: string) => boolean {
+  const names = new Set(ignoredResources);
+  const groups = new Set(ignoredResourceGroups);
+  return (name) => names.has(name) || groups.has(name.split('/')[0] ?? '');
+}
+
+function scorerOf(strategy: ScoringStrategy) {
+  switch (strategy.type) {
+    case 'LeastAllocated':
+      return leastAllocated;
+    case 'MostAllocated':
+      return mostAllocated;
+    case 'RequestedToCapacityRatio':
+      return requestedToCapacityRatio(strategy.shape);
+  }
+}
