@@ -20,6 +20,7 @@ import { apiBinder, type Binder } from '#scheduler/binder.js';
 import { Cluster } from '#scheduler/cluster/cluster.js';
 import { type ClusterEvent, differ } from '#scheduler/cluster/events.js';
 import { LiveObjects } from '#scheduler/cluster/live-objects.js';
+import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';
 import { Algorithm } from '#scheduler/decision/algorithm.js';
 import { FitError } from '#scheduler/framework/fit-error.js';
 import type { Profile } from '#scheduler/framework/profile.js';
@@ -278,11 +279,19 @@ export class SchedulingLoop {
     if (!isFinished(pod)) {
       this.#cluster.setPod(pod);
       const news = (old?.spec.nodeName ?? '') === '' || differ(pod.metadata.labels, old?.metadata.labels);
-      if (news) this.#queue.notify(['AssignedPodAdd']);
+      if (news) this.#assigned(podInfo(pod));
       return;
     }
     this.#cluster.removePod(pod.metadata.uid ?? '');
     this.#queue.notify(['AssignedPodDelete']);
+  }
+
+  /** Helps those whose required affinity is about such a pod. */
+  #assigned(pod: PodInfo): void {
+    const { namespaceLabels } = this.#objects;
+    this.#queue.notify(['AssignedPodAdd'], ({ terms }) =>
+      terms.requiredAffinity.some((term) => term.matches(pod, namespaceLabels)),
+    );
   }
 
   #podDeleted(pod: Pod): void {

@@ -66,7 +66,8 @@ function affinityTerm(source: PodAffinityTerm, ownNamespace: string): AffinityTe
     topologyKey,
     matches({ namespace, labels }, namespaceLabels) {
       const inNamespace =
-        namespaces.has(namespace) || (!ofNamespaces.isNothing && ofNamespaces.matches(namespaceLabels(namespace) ?? {}));
+        namespaces.has(namespace) ||
+        (!ofNamespaces.isNothing && ofNamespaces.matches(namespaceLabels(namespace) ?? {}));
       return inNamespace && selector.matches(labels);
     },
   };

@@ -2,15 +2,15 @@
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { DomainSums } from '#scheduler/cluster/domain-sums.js';
+import { type ClusterEvent, differ, nodeEvents } from '#scheduler/cluster/events.js';
 import { type LabelClass, LabelClasses, type PodCounter } from '#scheduler/cluster/label-classes.js';
 import type { NodeCounts } from '#scheduler/cluster/node-counts.js';
-import { type ClusterEvent, differ, nodeEvents } from '#scheduler/cluster/events.js';
-import { byZones } from '#scheduler/cluster/node-order.js';
-import { TermIndex } from '#scheduler/cluster/term-index.js';
-import type { ClusterObjects } from '#scheduler/cluster/objects.js';
-import { Topology } from '#scheduler/cluster/topology.js';
 import { NodeInfo } from '#scheduler/cluster/node-info.js';
+import { byZones } from '#scheduler/cluster/node-order.js';
+import type { ClusterObjects } from '#scheduler/cluster/objects.js';
 import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';
+import { TermIndex } from '#scheduler/cluster/term-index.js';
+import { Topology } from '#scheduler/cluster/topology.js';
 
 /**
  * Guarantees: a pod counts on exactly one node. An assumed pod counts until it is seen bound, deleted, or forgotten.

@@ -1,10 +1,10 @@
 import { IntColumn, roomFor } from '#scheduler/cluster/columns.js';
-import type { NodeCounts } from '#scheduler/cluster/node-counts.js';
-import type { Topology } from '#scheduler/cluster/topology.js';
+import type { CountFollower, NodeCounts } from '#scheduler/cluster/node-counts.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
+import type { Topology } from '#scheduler/cluster/topology.js';
 
 /** Counts of nodes, summed up by topology domain; always current. */
-export class DomainSums {
+export class DomainSums implements CountFollower {
   readonly topology: Topology;
   readonly counts: NodeCounts;
   readonly #eligible: ((node: NodeInfo) => boolean) | undefined;

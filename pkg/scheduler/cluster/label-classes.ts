@@ -2,8 +2,9 @@
  * The placed pods, grouped by what selectors see of them. A selector is asked once per group, not once per pod, and
  * what it counts is kept current from then on.
  */
-import { NodeCounts } from '#scheduler/cluster/node-counts.js';
+
 import type { LabelledPod } from '#scheduler/cluster/affinity-term.js';
+import { NodeCounts } from '#scheduler/cluster/node-counts.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 
 /** Pods of one namespace that have the same labels. */

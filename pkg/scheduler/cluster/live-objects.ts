@@ -60,7 +60,10 @@ export class LiveObjects implements ClusterObjects {
   }
 }
 
-function joined(labels: Readonly<Record<string, string>>, object: Parameters<typeof compileSelector>[0]): LabelSelector {
+function joined(
+  labels: Readonly<Record<string, string>>,
+  object: Parameters<typeof compileSelector>[0],
+): LabelSelector {
   const other = object === undefined ? undefined : compileSelector(object);
   const own = selectorFromLabels(labels);
   return other === undefined ? own : new LabelSelector([...own.requirements, ...other.requirements]);

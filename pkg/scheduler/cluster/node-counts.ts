@@ -1,9 +1,12 @@
-import type { DomainSums } from '#scheduler/cluster/domain-sums.js';
+/** Hears that a node's number has changed by so much. */
+export interface CountFollower {
+  changed(slot: number, by: number): void;
+}
 
 /** A number for each node, such as how many pods of some kind it has, and the sums that follow from it. */
 export class NodeCounts {
   readonly #counts = new Map<number, number>();
-  readonly #sums = new Set<DomainSums>();
+  readonly #followers = new Set<CountFollower>();
   #total = 0;
 
   get total(): number {
@@ -20,18 +23,18 @@ export class NodeCounts {
     if (count === 0) this.#counts.delete(slot);
     else this.#counts.set(slot, count);
     this.#total += by;
-    for (const sums of this.#sums) sums.changed(slot, by);
+    for (const follower of this.#followers) follower.changed(slot, by);
   }
 
   *entries(): Iterable<[slot: number, count: number]> {
     yield* this.#counts;
   }
 
-  follow(sums: DomainSums): void {
-    this.#sums.add(sums);
+  follow(follower: CountFollower): void {
+    this.#followers.add(follower);
   }
 
-  unfollow(sums: DomainSums): void {
-    this.#sums.delete(sums);
+  unfollow(follower: CountFollower): void {
+    this.#followers.delete(follower);
   }
 }

@@ -4,7 +4,10 @@ import type { NodeInfo } from '#scheduler/cluster/node-info.js';
  * The nodes, one of each zone in turn, so that a sample of a large cluster has all zones in it. A zone is a region and a
  * zone of that region, as in release 1.24.
  */
-export function byZones(nodes: Iterable<NodeInfo>, labels: { readonly region: string; readonly zone: string }): NodeInfo[] {
+export function byZones(
+  nodes: Iterable<NodeInfo>,
+  labels: { readonly region: string; readonly zone: string },
+): NodeInfo[] {
   const zones = new Map<string, NodeInfo[]>();
   let count = 0;
   for (const node of nodes) {

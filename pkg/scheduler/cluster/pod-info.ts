@@ -45,17 +45,15 @@ export function podKey(pod: Pod): string {
 }
 
 /**
- * Equal for pods that every plugin treats alike on the same cluster: all that plugins may read of a pod, apart from its
- * name, its priority and its age.
+ * Equal for pods that every plugin treats alike on the same cluster, apart from their priority and age. `spec`: equal
+ * for those that local plugins treat alike.
  */
-export function schedulingKey({ pod }: PodInfo): string {
+export function schedulingKeys({ pod }: PodInfo): { readonly spec: string; readonly pod: string } {
   const { metadata, spec } = pod;
   const owner = metadata.ownerReferences?.find((each) => each.controller === true);
-  return JSON.stringify([
-    metadata.namespace,
-    metadata.labels,
-    owner?.kind,
-    owner?.name,
+  const keyOfSpec = JSON.stringify([
+    // Claims are of a namespace.
+    spec.volumes === undefined ? undefined : metadata.namespace,
     spec.nodeName,
     spec.nodeSelector,
     spec.affinity,
@@ -66,6 +64,8 @@ export function schedulingKey({ pod }: PodInfo): string {
     (spec.initContainers ?? []).map(({ image, resources }) => [image, resources?.requests]),
     (spec.containers ?? []).map(({ image, ports, resources }) => [image, ports, resources?.requests]),
   ]);
+  const others = JSON.stringify([metadata.namespace, metadata.labels, owner?.kind, owner?.name]);
+  return { spec: keyOfSpec, pod: `${others}${keyOfSpec}` };
 }
 
 function hostPortsOf(pod: Pod): HostPort[] {

@@ -1,7 +1,8 @@
 /** The affinity terms of placed pods: which there are, and how many pods with each are in each topology domain. */
+
+import type { AffinityTerm, PodTerms } from '#scheduler/cluster/affinity-term.js';
 import type { DomainSums } from '#scheduler/cluster/domain-sums.js';
 import { NodeCounts } from '#scheduler/cluster/node-counts.js';
-import type { AffinityTerm, PodTerms } from '#scheduler/cluster/affinity-term.js';
 
 export type TermKind = 'requiredAffinity' | 'requiredAntiAffinity' | 'preferred';
 

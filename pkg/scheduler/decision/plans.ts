@@ -1,50 +1,93 @@
 import { LruCache } from '#apimachinery/collections/lru-cache.js';
 import type { Cluster } from '#scheduler/cluster/cluster.js';
-import { type PodInfo, schedulingKey } from '#scheduler/cluster/pod-info.js';
+import { type PodInfo, schedulingKeys } from '#scheduler/cluster/pod-info.js';
+import { LocalFilters } from '#scheduler/decision/local-filters.js';
 import { PodFilters } from '#scheduler/decision/pod-filters.js';
 import { PodScores } from '#scheduler/decision/pod-scores.js';
+import { prepare } from '#scheduler/decision/prepared-filter.js';
+import { type PreparedScore, prepareScores } from '#scheduler/decision/prepared-score.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 
 /** What the plugins of a profile have worked out for pods that scheduling cannot tell apart. */
 export interface Plan {
   readonly filters: PodFilters;
   readonly scores: PodScores;
-}
-
-interface KeptPlan extends Plan {
   readonly epoch: number;
 }
 
-/** Kinds of pods whose plans are kept; each costs some ten bytes per node and plugin. */
-const keptPlans = 128;
+/** The part that depends on the pods' specs alone. */
+interface LocalPlan {
+  readonly filters: LocalFilters;
+  readonly scores: readonly PreparedScore[];
+  readonly epoch: number;
+}
+
+/** Kinds of specs that are remembered; each takes some 50 bytes per node. */
+const keptSpecs = 128;
+/** Kinds of pods that are remembered. */
+const keptPods = 128;
 
 export class Plans {
   readonly #cluster: Cluster;
-  readonly #kept = new LruCache<string, KeptPlan>({ limit: keptPlans, onEvict: close });
+  readonly #local = new LruCache<string, LocalPlan>({ limit: keptSpecs, onEvict: closeLocal });
+  readonly #plans = new LruCache<string, Plan>({ limit: keptPods, onEvict: close });
 
   constructor(cluster: Cluster) {
     this.#cluster = cluster;
   }
 
-  of(pod: PodInfo, profile: Profile): Plan {
+  of(info: PodInfo, profile: Profile): Plan {
     const { epoch, objects } = this.#cluster;
-    const key = `${profile.schedulerName} ${objects.spreadSelector(pod.pod)} ${schedulingKey(pod)}`;
-    const kept = this.#kept.get(key);
-    if (kept !== undefined) {
-      if (kept.epoch === epoch) return kept;
-      close(kept);
-    }
-    const plan: KeptPlan = {
+    const { pod, spec } = schedulingKeys(info);
+    const key = `${profile.schedulerName} ${objects.spreadSelector(info.pod)} ${pod}`;
+    const kept = this.#plans.get(key);
+    if (kept?.epoch === epoch) return kept;
+    if (kept !== undefined) close(kept);
+    const local = this.#localOf(info, profile, `${profile.schedulerName} ${spec}`);
+    const plan: Plan = {
       epoch,
-      filters: new PodFilters(profile.filters, pod, this.#cluster),
-      scores: new PodScores(profile.scores, pod, this.#cluster),
+      filters: new PodFilters(local.filters, prepare(globalPoints(profile.filters), info, this.#cluster)),
+      scores: new PodScores(local.scores, prepareScores(profile.scores.filter(isGlobal), info, this.#cluster)),
     };
-    this.#kept.set(key, plan);
+    this.#plans.set(key, plan);
+    return plan;
+  }
+
+  #localOf(info: PodInfo, profile: Profile, key: string): LocalPlan {
+    const { epoch } = this.#cluster;
+    const kept = this.#local.get(key);
+    if (kept?.epoch === epoch) return kept;
+    if (kept !== undefined) closeLocal(kept);
+    const plan: LocalPlan = {
+      epoch,
+      filters: new LocalFilters(prepare(localPoints(profile.filters), info, this.#cluster)),
+      scores: prepareScores(
+        profile.scores.filter((at) => !isGlobal(at)),
+        info,
+        this.#cluster,
+      ),
+    };
+    this.#local.set(key, plan);
     return plan;
   }
 }
 
+/** Filters are asked in order: what comes after one that is not local is not remembered either. */
+function firstGlobal(points: Profile['filters']): number {
+  const first = points.findIndex(isGlobal);
+  return first < 0 ? points.length : first;
+}
+
+const isGlobal = ({ point }: Profile['filters'][number] | Profile['scores'][number]): boolean => !point.local;
+const localPoints = (points: Profile['filters']) => points.slice(0, firstGlobal(points));
+const globalPoints = (points: Profile['filters']) => points.slice(firstGlobal(points));
+
 function close({ filters, scores }: Plan): void {
   filters.close();
   scores.close();
+}
+
+function closeLocal({ filters, scores }: LocalPlan): void {
+  filters.close();
+  for (const { node } of scores) node.close?.();
 }

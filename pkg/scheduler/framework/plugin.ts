@@ -28,7 +28,10 @@ export interface NodeFilter {
 }
 
 export interface FilterPoint {
-  /** The answer for a node depends on nothing but the pod and that node with its pods: it is kept until those change. */
+  /**
+   * The answer for a node depends on nothing but the pod's spec and that node with its pods: it is kept until they
+   * change, and shared by pods that have other labels.
+   */
   readonly local: boolean;
   /** Undefined: every node suits this pod. */
   prepare(pod: PodInfo, cluster: Cluster): NodeFilter | undefined;

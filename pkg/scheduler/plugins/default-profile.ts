@@ -1,5 +1,5 @@
 import type { Dialect } from '#apimachinery/dialect.js';
-import { makeProfile, type Profile } from '#scheduler/framework/profile.js';
+import { type EnabledPlugin, makeProfile, type Profile } from '#scheduler/framework/profile.js';
 import { imageLocality } from '#scheduler/plugins/image-locality.js';
 import { interPodAffinity } from '#scheduler/plugins/inter-pod-affinity.js';
 import { nodeAffinity } from '#scheduler/plugins/node-affinity.js';
@@ -12,17 +12,19 @@ import { podTopologySpread } from '#scheduler/plugins/pod-topology-spread/plugin
 import { taintToleration } from '#scheduler/plugins/taint-toleration.js';
 
 /** The plugins that release 1.24 enables by default, as far as they exist here, in its order and with its weights. */
+const defaultPlugins = (dialect: Dialect): EnabledPlugin[] => [
+  { plugin: nodeUnschedulable(dialect) },
+  { plugin: nodeName },
+  { plugin: taintToleration, weight: 3 },
+  { plugin: nodeAffinity(), weight: 2 },
+  { plugin: nodePorts },
+  { plugin: nodeResourcesFit() },
+  { plugin: podTopologySpread(dialect), weight: 2 },
+  { plugin: interPodAffinity(), weight: 2 },
+  { plugin: balancedAllocation() },
+  { plugin: imageLocality },
+];
+
 export function defaultProfile(dialect: Dialect): Profile {
-  return makeProfile(dialect.components.defaultScheduler, [
-    { plugin: nodeUnschedulable(dialect) },
-    { plugin: nodeName },
-    { plugin: taintToleration, weight: 3 },
-    { plugin: nodeAffinity(), weight: 2 },
-    { plugin: nodePorts },
-    { plugin: nodeResourcesFit() },
-    { plugin: podTopologySpread(dialect), weight: 2 },
-    { plugin: interPodAffinity(), weight: 2 },
-    { plugin: balancedAllocation() },
-    { plugin: imageLocality },
-  ]);
+  return makeProfile(dialect.components.defaultScheduler, defaultPlugins(dialect));
 }

@@ -2,9 +2,15 @@
 import type { Cluster } from '#scheduler/cluster/cluster.js';
 import type { DomainSums } from '#scheduler/cluster/domain-sums.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
-import type { PlacedTerm } from '#scheduler/cluster/term-index.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
-import { maxNodeScore, type NodeFilter, type NodeScore, type Plugin, type Rejection } from '#scheduler/framework/plugin.js';
+import type { PlacedTerm } from '#scheduler/cluster/term-index.js';
+import {
+  maxNodeScore,
+  type NodeFilter,
+  type NodeScore,
+  type Plugin,
+  type Rejection,
+} from '#scheduler/framework/plugin.js';
 
 export interface InterPodAffinityArgs {
   /** What a required affinity of a placed pod weighs for those it asks for; 0 to 100. */
@@ -66,7 +72,9 @@ class AffinityFilter implements NodeFilter {
     const { requiredAffinity, requiredAntiAffinity } = pod.terms;
     const { namespaceLabels } = cluster.objects;
     const counted = new CountedTerms(cluster);
-    this.#others = new TermsAbout(cluster, pod, ({ kind, sums }) => (kind === 'requiredAntiAffinity' ? sums : undefined));
+    this.#others = new TermsAbout(cluster, pod, ({ kind, sums }) =>
+      kind === 'requiredAntiAffinity' ? sums : undefined,
+    );
     this.#affinity = counted.open(
       requiredAffinity.map(({ topologyKey }) => topologyKey),
       (other) => requiredAffinity.every((term) => term.matches(other, namespaceLabels)),
@@ -104,7 +112,9 @@ class AffinityScore implements NodeScore {
     const { namespaceLabels } = cluster.objects;
     const counted = new CountedTerms(cluster);
     this.#own = pod.terms.preferred.flatMap(({ term, weight }) =>
-      counted.open([term.topologyKey], (other) => term.matches(other, namespaceLabels)).map((sums) => ({ sums, weight })),
+      counted
+        .open([term.topologyKey], (other) => term.matches(other, namespaceLabels))
+        .map((sums) => ({ sums, weight })),
     );
     this.#others = new TermsAbout(cluster, pod, ({ kind, sums, weight }) => {
       if (kind === 'requiredAntiAffinity') return undefined;

@@ -1,4 +1,9 @@
-import { matchesNodeSelectorTerm, matchesRequiredNodeAffinity, preferredNodeWeight } from '#api/core/v1/affinity/node-selector.js';
+import {
+  asksForNodes,
+  matchesNodeSelectorTerm,
+  matchesRequiredNodeAffinity,
+  preferredNodeWeight,
+} from '#api/core/v1/affinity/node-selector.js';
 import type { NodeAffinity, PodSpec } from '#api/core/v1/types.gen.js';
 import { type NodeFilter, type Plugin, type Rejection, scaleToMax } from '#scheduler/framework/plugin.js';
 
@@ -48,10 +53,6 @@ export function nodeAffinity({ addedAffinity }: NodeAffinityArgs = {}): Plugin {
       },
     },
   };
-}
-
-export function asksForNodes({ affinity, nodeSelector }: PodSpec): boolean {
-  return nodeSelector !== undefined || requiredTerms(affinity?.nodeAffinity) !== undefined;
 }
 
 const requiredTerms = (affinity: NodeAffinity | undefined) =>

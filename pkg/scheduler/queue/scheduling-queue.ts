@@ -58,6 +58,8 @@ export class SchedulingQueue {
   readonly #active = new KeyedHeap<QueuedPod>({ keyOf: (p) => p.info.key, before: comesFirst });
   readonly #backoff = new KeyedHeap<QueuedPod>({ keyOf: (p) => p.info.key, before: (a, b) => a.retryAt < b.retryAt });
   readonly #unschedulable = new Map<string, QueuedPod>();
+  /** Keys of the unschedulable pods that an event could help. */
+  readonly #waitingFor = new Map<ClusterEvent, Set<string>>();
   /** The pod being tried and the events that happened meanwhile: it must not miss them. */
   readonly #inFlight = new Map<string, Set<ClusterEvent>>();
   #backoffTimer: Timer | undefined;
@@ -103,7 +105,7 @@ export class SchedulingQueue {
     if (this.#active.get(key) !== undefined) this.#active.push(updated);
     else if (this.#backoff.get(key) !== undefined) this.#backoff.push(updated);
     else if (specChanged) {
-      this.#unschedulable.delete(key);
+      this.#leave(waiting);
       this.#retry(updated, 'PodUpdate');
     } else this.#unschedulable.set(key, updated);
   }
@@ -157,18 +159,25 @@ export class SchedulingQueue {
     const helped = events.size === 0 || [...(happened ?? [])].some((event) => events.has(event));
     if (helped) return this.#retry(waiting, 'ScheduleAttemptFailure');
     this.#unschedulable.set(waiting.info.key, waiting);
+    for (const event of events) {
+      const keys = this.#waitingFor.get(event);
+      if (keys === undefined) this.#waitingFor.set(event, new Set([waiting.info.key]));
+      else keys.add(waiting.info.key);
+    }
     this.#onIncoming('unschedulable', 'ScheduleAttemptFailure');
     this.#armFlush();
   }
 
-  /** Something happened in the cluster: pods that it could help are tried again. */
-  notify(events: readonly ClusterEvent[]): void {
+  /** Something happened in the cluster: pods that it could help are tried again; `helps` may know better. */
+  notify(events: readonly ClusterEvent[], helps: (pod: PodInfo) => boolean = () => true): void {
     for (const happened of this.#inFlight.values()) for (const event of events) happened.add(event);
-    for (const [key, pod] of this.#unschedulable) {
-      const helpful = events.find((event) => pod.events.has(event));
-      if (helpful === undefined) continue;
-      this.#unschedulable.delete(key);
-      this.#retry(pod, eventNames[helpful]);
+    for (const event of events) {
+      for (const key of this.#waitingFor.get(event) ?? []) {
+        const pod = this.#unschedulable.get(key);
+        if (pod === undefined || !helps(pod.info)) continue;
+        this.#leave(pod);
+        this.#retry(pod, eventNames[event]);
+      }
     }
   }
 
@@ -197,7 +206,14 @@ export class SchedulingQueue {
   #drop(key: string): void {
     this.#active.remove(key);
     this.#backoff.remove(key);
-    this.#unschedulable.delete(key);
+    const unschedulable = this.#unschedulable.get(key);
+    if (unschedulable !== undefined) this.#leave(unschedulable);
+  }
+
+  /** It is not unschedulable any more. */
+  #leave({ events, info }: QueuedPod): void {
+    this.#unschedulable.delete(info.key);
+    for (const event of events) this.#waitingFor.get(event)?.delete(info.key);
   }
 
   #armBackoff(): void {
@@ -224,9 +240,9 @@ export class SchedulingQueue {
       () => {
         this.#flushTimer = undefined;
         const limit = this.#clock.monotonic() - this.#maxUnschedulableMs;
-        for (const [key, pod] of this.#unschedulable) {
+        for (const pod of [...this.#unschedulable.values()]) {
           if (pod.since > limit) continue;
-          this.#unschedulable.delete(key);
+          this.#leave(pod);
           this.#retry(pod, 'UnschedulableTimeout');
         }
         this.#armFlush();

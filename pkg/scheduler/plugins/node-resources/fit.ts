@@ -1,8 +1,12 @@
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import type { Plugin, Rejection } from '#scheduler/framework/plugin.js';
-import { leastAllocated, mostAllocated, requestedToCapacityRatio } from '#scheduler/plugins/node-resources/strategies.js';
 import { amountsOf, type ResourceWeight } from '#scheduler/plugins/node-resources/amounts.js';
+import {
+  leastAllocated,
+  mostAllocated,
+  requestedToCapacityRatio,
+} from '#scheduler/plugins/node-resources/strategies.js';
 
 export type ScoringStrategy =
   | { readonly type: 'LeastAllocated' | 'MostAllocated'; readonly resources: readonly ResourceWeight[] }
@@ -63,7 +67,7 @@ export function nodeResourcesFit(args: NodeResourcesFitArgs = {}): Plugin {
 }
 
 /** Names of the resources that the node has not enough of; `pods` for the number of pods. */
-export function insufficient(
+function insufficient(
   { requests }: PodInfo,
   { allocatable, maxPods, pods, requested }: NodeInfo,
   ignores: (resource: string) => boolean,
@@ -88,7 +92,10 @@ export function insufficient(
   return lacking;
 }
 
-function ignored({ ignoredResources = [], ignoredResourceGroups = [] }: NodeResourcesFitArgs): (name: string) => boolean {
+function ignored({
+  ignoredResources = [],
+  ignoredResourceGroups = [],
+}: NodeResourcesFitArgs): (name: string) => boolean {
   const names = new Set(ignoredResources);
   const groups = new Set(ignoredResourceGroups);
   return (name) => names.has(name) || groups.has(name.split('/')[0] ?? '');

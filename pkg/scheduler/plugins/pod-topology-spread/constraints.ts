@@ -1,11 +1,10 @@
-import { matchesRequiredNodeAffinity } from '#api/core/v1/affinity/node-selector.js';
+import { asksForNodes, matchesRequiredNodeAffinity } from '#api/core/v1/affinity/node-selector.js';
 import type { TopologySpreadConstraint } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { compileSelector, type LabelSelector, selectorFromObject } from '#apimachinery/selectors/labels.js';
 import type { Cluster } from '#scheduler/cluster/cluster.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
-import { asksForNodes } from '#scheduler/plugins/node-affinity.js';
 
 export interface SpreadArgs {
   /** For pods without constraints of their own; their selector follows from services and controllers. */

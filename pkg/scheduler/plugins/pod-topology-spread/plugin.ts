@@ -5,7 +5,10 @@ import { SpreadFilter } from '#scheduler/plugins/pod-topology-spread/filter.js';
 import { SpreadScore } from '#scheduler/plugins/pod-topology-spread/score.js';
 
 /** Spreads pods over topology domains. Rules of release 1.24. */
-export function podTopologySpread(dialect: Pick<Dialect, 'labels'>, args: SpreadArgs = systemDefaults(dialect)): Plugin {
+export function podTopologySpread(
+  dialect: Pick<Dialect, 'labels'>,
+  args: SpreadArgs = systemDefaults(dialect),
+): Plugin {
   return {
     name: 'PodTopologySpread',
     events: ['NodeAdd', 'NodeLabels', 'AssignedPodAdd', 'AssignedPodDelete'],

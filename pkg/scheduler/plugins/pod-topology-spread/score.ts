@@ -65,8 +65,6 @@ export class SpreadScore implements NodeScore {
   }
 
   #ignores(node: NodeInfo): boolean {
-    return (
-      this.#needsAllLabels && this.#constraints.some(({ sums }) => sums.topology.domainOf(node.slot) < 0)
-    );
+    return this.#needsAllLabels && this.#constraints.some(({ sums }) => sums.topology.domainOf(node.slot) < 0);
   }
 }

@@ -70,6 +70,13 @@ function matchesNodeSelector(selector: NodeSelector, node: Node): boolean {
   return selector.nodeSelectorTerms.some((term) => matchesNodeSelectorTerm(term, node));
 }
 
+/** Whether not every node will do, for the pod's node selector or its required node affinity. */
+export function asksForNodes({ affinity, nodeSelector }: PodSpec): boolean {
+  return (
+    nodeSelector !== undefined || affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution !== undefined
+  );
+}
+
 /** Whether the pod's node selector and its required node affinity allow the node. */
 export function matchesRequiredNodeAffinity(spec: PodSpec, node: Node): boolean {
   const labels = node.metadata.labels ?? {};

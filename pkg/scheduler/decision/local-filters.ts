@@ -1,0 +1,38 @@
+import type { NodeInfo } from '#scheduler/cluster/node-info.js';
+import { type MeasureFilter, type PreparedFilter, type Refusal, run } from '#scheduler/decision/prepared-filter.js';
+
+/** Filters whose answers depend on single nodes, which are remembered until the node changes. */
+export class LocalFilters {
+  readonly prepared: readonly PreparedFilter[];
+  /** By slot: the generation of the node at which the filters said what follows. */
+  #asked = new Float64Array(16);
+  readonly #answers: (Refusal | undefined)[] = [];
+
+  constructor(prepared: readonly PreparedFilter[]) {
+    this.prepared = prepared;
+  }
+
+  check(node: NodeInfo, measure: MeasureFilter | undefined): Refusal | undefined {
+    const { generation, slot } = node;
+    if (this.#asked[slot] === generation && measure === undefined) return this.#answers[slot];
+    if (slot >= this.#asked.length) this.#grow(slot);
+    const answer = run(this.prepared, node, measure);
+    this.#answers[slot] = answer;
+    this.#asked[slot] = generation;
+    return answer;
+  }
+
+  checkTentative(node: NodeInfo): Refusal | undefined {
+    return run(this.prepared, node, undefined);
+  }
+
+  close(): void {
+    for (const { node } of this.prepared) node.close?.();
+  }
+
+  #grow(slot: number): void {
+    const grown = new Float64Array(Math.max(slot + 1, this.#asked.length * 2));
+    grown.set(this.#asked);
+    this.#asked = grown;
+  }
+}

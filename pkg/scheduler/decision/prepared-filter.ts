@@ -1,0 +1,44 @@
+import type { Cluster } from '#scheduler/cluster/cluster.js';
+import type { NodeInfo } from '#scheduler/cluster/node-info.js';
+import type { PodInfo } from '#scheduler/cluster/pod-info.js';
+import type { FilterPoint, NodeFilter, Rejection } from '#scheduler/framework/plugin.js';
+import type { At } from '#scheduler/framework/profile.js';
+
+/** A plugin's word on a node. Equal refusals are the same object as often as that is cheap. */
+export interface Refusal {
+  readonly plugin: string;
+  readonly rejection: Rejection;
+}
+
+/** Takes the time of a plugin's call. */
+export type MeasureFilter = (plugin: string, run: () => Rejection | undefined) => Rejection | undefined;
+
+export interface PreparedFilter {
+  readonly plugin: string;
+  readonly node: NodeFilter;
+  /** The last refusal: most are alike. */
+  last: Refusal | undefined;
+}
+
+export function prepare(points: readonly At<FilterPoint>[], pod: PodInfo, cluster: Cluster): PreparedFilter[] {
+  return points.flatMap(({ plugin, point }) => {
+    const node = point.prepare(pod, cluster);
+    return node === undefined ? [] : [{ plugin, node, last: undefined }];
+  });
+}
+
+/** The first refusal. */
+export function run(
+  filters: readonly PreparedFilter[],
+  node: NodeInfo,
+  measure: MeasureFilter | undefined,
+): Refusal | undefined {
+  for (const filter of filters) {
+    const rejection =
+      measure === undefined ? filter.node.filter(node) : measure(filter.plugin, () => filter.node.filter(node));
+    if (rejection === undefined) continue;
+    if (filter.last?.rejection !== rejection) filter.last = { plugin: filter.plugin, rejection };
+    return filter.last;
+  }
+  return undefined;
+}

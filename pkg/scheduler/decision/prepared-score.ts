@@ -1,0 +1,80 @@
+import type { Cluster } from '#scheduler/cluster/cluster.js';
+import type { NodeInfo } from '#scheduler/cluster/node-info.js';
+import type { PodInfo } from '#scheduler/cluster/pod-info.js';
+import type { NodeScore, ScorePoint } from '#scheduler/framework/plugin.js';
+import type { At } from '#scheduler/framework/profile.js';
+
+/** Takes the time of a plugin's call. */
+export type MeasureScore = (plugin: string, run: () => number) => number;
+
+/** A plugin's score for pods that it cannot tell apart. */
+export class PreparedScore {
+  readonly plugin: string;
+  readonly weight: number;
+  readonly node: NodeScore;
+  readonly #local: boolean;
+  /** By slot, of local ones. */
+  #raw = new Float64Array(0);
+  /** By slot: the generation of the node that `#raw` is of. */
+  #asked = new Float64Array(0);
+
+  constructor({ plugin, point, weight }: At<ScorePoint> & { readonly weight: number }, node: NodeScore) {
+    this.plugin = plugin;
+    this.weight = weight;
+    this.node = node;
+    this.#local = point.local;
+  }
+
+  /** Of each node, normalized. `slots`: more than any node's. */
+  scores(nodes: readonly NodeInfo[], slots: number, measure: MeasureScore | undefined): Float64Array {
+    this.node.begin?.(nodes);
+    const scores = this.#local && measure === undefined ? this.#kept(nodes, slots) : this.#fresh(nodes, measure);
+    this.node.normalize?.(scores, nodes);
+    return scores;
+  }
+
+  #fresh(nodes: readonly NodeInfo[], measure: MeasureScore | undefined): Float64Array {
+    const { node, plugin } = this;
+    return Float64Array.from(nodes, (each) =>
+      measure === undefined ? node.score(each) : measure(plugin, () => node.score(each)),
+    );
+  }
+
+  #kept(nodes: readonly NodeInfo[], slots: number): Float64Array {
+    if (this.#raw.length < slots) {
+      this.#raw = grown(this.#raw, slots);
+      this.#asked = grown(this.#asked, slots);
+    }
+    const raw = this.#raw;
+    const asked = this.#asked;
+    const scores = new Float64Array(nodes.length);
+    for (let i = 0; i < nodes.length; i++) {
+      const each = nodes[i];
+      if (each === undefined) continue;
+      const { generation, slot } = each;
+      if (asked[slot] !== generation) {
+        raw[slot] = this.node.score(each);
+        asked[slot] = generation;
+      }
+      scores[i] = raw[slot] ?? 0;
+    }
+    return scores;
+  }
+}
+
+export function prepareScores(
+  points: readonly (At<ScorePoint> & { readonly weight: number })[],
+  pod: PodInfo,
+  cluster: Cluster,
+): PreparedScore[] {
+  return points.flatMap((at) => {
+    const node = at.point.prepare(pod, cluster);
+    return node === undefined ? [] : [new PreparedScore(at, node)];
+  });
+}
+
+function grown(data: Float64Array, length: number): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(Math.max(length, data.length * 2));
+  larger.set(data);
+  return larger;
+}
