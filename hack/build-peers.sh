@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Builds another implementation's API server and controller manager from their published Go module into .tools/peers, for
+# test/integration/peers. Takes minutes, so nothing calls it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+version=${1:-24.17}
+module=k8s.io/kubernetes
+out=$PWD/.tools/peers
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export GOFLAGS=-mod=mod
+cd "$work"
+
+list=$(go mod download -json "$module@v1.$version" | sed -n 's/^\s*"GoMod": "\(.*\)",$/\1/p')
+{
+  printf 'module peers\n\ngo 1.18\n\nrequire %s v1.%s\n\nreplace (\n' "$module" "$version"
+  # What the module replaces holds only where it is the main one; its own parts are published with versions of their own.
+  sed -n 's/^\t\(\S* => \S* v\S*\)$/\t\1/p' "$list"
+  sed -n "s|^\t\(k8s.io/[a-z-]*\) => \./staging/.*|\t\1 => \1 v0.$version|p" "$list"
+  echo ')'
+} >go.mod
+
+for daemon in APIServer:kube-apiserver ControllerManager:kube-controller-manager; do
+  name=${daemon#*:}
+  mkdir "$name"
+  cat >"$name/main.go" <<GO
+package main
+
+import (
+	"os"
+
+	"k8s.io/component-base/cli"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo"
+	_ "k8s.io/component-base/metrics/prometheus/version"
+	"$module/cmd/$name/app"
+)
+
+func main() { os.Exit(cli.Run(app.New${daemon%:*}Command())) }
+GO
+done
+go mod tidy
+mkdir -p "$out"
+stamp=k8s.io/component-base/version.git
+# Old libraries reach into the runtime in ways that newer linkers refuse unless told otherwise.
+go build -o "$out/" -ldflags "-s -w -checklinkname=0 -X ${stamp}Version=v1.$version -X ${stamp}Major=1 -X ${stamp}Minor=${version%.*}" ./...
+echo "PEER_APISERVER=$out/kube-apiserver PEER_CONTROLLER_MANAGER=$out/kube-controller-manager"

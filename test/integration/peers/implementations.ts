@@ -1,0 +1,130 @@
+/**
+ * An API server and a controller manager as processes, each of this project or another implementation's of the same
+ * release, given by the path of its program: their options are the same in the `kubernetes` dialect.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Test } from 'tap';
+import { realClock as clock } from '#apimachinery/clock.js';
+import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
+import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
+import { loadKubeconfig } from '#client/kubeconfig/load.js';
+import { Connection } from '#client/rest/connection.js';
+import type { RestClient } from '#client/rest/rest-client.js';
+import { type ClusterPki, ensureClusterPki } from '#cmd/orch/pki/cluster-pki.js';
+import type { KeyCertificate } from '#pki/certificate.js';
+import { startEtcd } from '#test/etcd.js';
+import { ended, freePort } from '#test/integration/daemons/api.js';
+
+/** A program with the arguments that come before all others. */
+export type Command = readonly [program: string, ...args: string[]];
+
+export function own(daemon: 'orch-apiserver' | 'orch-controller-manager'): Command {
+  const main = fileURLToPath(import.meta.resolve(`#cmd/${daemon}/main.js`));
+  return [process.execPath, main, `--dialect=${dialect.name}`];
+}
+
+export interface Cluster {
+  /** Of the administrator. */
+  readonly client: RestClient;
+  /** The last of what both daemons have said. */
+  log(): string;
+}
+
+/** Both daemons over a real etcd, for as long as the test; resolves when the API server is ready. */
+export async function startDaemons(t: Test, apiServer: Command, manager: Command): Promise<Cluster> {
+  const folder = await mkdtemp(join(tmpdir(), 'peers-'));
+  const etcd = await startEtcd();
+  const pki = await ensureClusterPki(folder, { dialect, names: [], ips: [], now: clock.now() });
+  const children: ChildProcess[] = [];
+  let log = '';
+  const start = ([program, ...args]: Command, more: readonly string[]) => {
+    const child = spawn(program, [...args, ...more], { stdio: ['ignore', 'ignore', 'pipe'] });
+    child.stderr?.on('data', (part: Buffer) => {
+      log = (log + part.toString()).slice(-200_000);
+    });
+    children.unshift(child);
+  };
+  t.teardown(async () => {
+    for (const child of children) {
+      child.kill('SIGKILL');
+      await ended(child);
+    }
+    await etcd.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  const port = await freePort();
+  start(apiServer, apiServerOptions(pki, { folder, etcd: etcd.endpoint, port }));
+  const config = async (userName: string, { certificate, privateKey }: KeyCertificate) => {
+    const server = `https://127.0.0.1:${port}`;
+    const user = { userName, clientCertificate: certificate, clientKey: privateKey };
+    const path = join(folder, `${userName}.conf`);
+    const ca = pki.authority.certificate;
+    await writeFile(path, formatKubeconfig(singleContext({ server, clusterName: 'test', ca, ...user })));
+    await chmod(path, 0o600);
+    return path;
+  };
+  const admin = await loadKubeconfig(await config('admin', pki.admin), { clock });
+  const connection = new Connection(admin, { dialect, clock, program: 'test', qps: 0, burst: 1 });
+  t.teardown(() => connection.close());
+  const client = connection.client('test');
+  await answering(client, () => log);
+  start(manager, managerOptions(pki, await config('manager', pki.controllerManager)));
+  return { client, log: () => log };
+}
+
+function apiServerOptions(
+  pki: ClusterPki,
+  { folder, etcd, port }: { readonly folder: string; readonly etcd: string; readonly port: number },
+): string[] {
+  return [
+    `--etcd-servers=${etcd}`,
+    '--bind-address=127.0.0.1',
+    '--advertise-address=127.0.0.1',
+    `--secure-port=${port}`,
+    `--cert-dir=${folder}`,
+    '--service-cluster-ip-range=10.96.0.0/16',
+    '--authorization-mode=Node,RBAC',
+    '--enable-bootstrap-token-auth',
+    `--client-ca-file=${pki.authority.certificateFile}`,
+    `--tls-cert-file=${pki.apiServer.certificateFile}`,
+    `--tls-private-key-file=${pki.apiServer.privateKeyFile}`,
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--service-account-signing-key-file=${pki.serviceAccount.privateKeyFile}`,
+    `--service-account-key-file=${pki.serviceAccount.publicKeyFile}`,
+  ];
+}
+
+function managerOptions({ authority, serviceAccount }: ClusterPki, config: string): string[] {
+  return [
+    `--kubeconfig=${config}`,
+    '--secure-port=0',
+    '--controllers=*,bootstrapsigner,tokencleaner',
+    '--use-service-account-credentials',
+    `--root-ca-file=${authority.certificateFile}`,
+    `--service-account-private-key-file=${serviceAccount.privateKeyFile}`,
+    `--cluster-signing-cert-file=${authority.certificateFile}`,
+    `--cluster-signing-key-file=${authority.privateKeyFile}`,
+    '--kube-api-qps=1000',
+    '--kube-api-burst=1000',
+    '--node-monitor-period=1s',
+    '--node-monitor-grace-period=8s',
+  ];
+}
+
+async function answering(client: RestClient, log: () => string): Promise<void> {
+  let last: unknown;
+  for (const deadline = clock.monotonic() + 60_000; clock.monotonic() < deadline; await clock.sleep(200)) {
+    try {
+      await (await client.open({ method: 'GET', path: '/readyz' })).body[Symbol.asyncIterator]().return?.(undefined);
+      return;
+    } catch (error) {
+      last = error;
+    }
+  }
+  throw new Error(`the API server is not ready: ${log().slice(-4000)}`, { cause: last });
+}
