@@ -1,8 +1,11 @@
 /** Regular expressions of schemas: the syntax is RE2's, which runs in linear time; here they run in this platform's. */
 import { createContext, Script } from 'node:vm';
 
-/** Far more than honest patterns take; this platform's engine can be made to try for ever. */
-const patienceMs = 20;
+/**
+ * Far more than honest patterns take, which need microseconds and must not fail where a busy machine lets this process
+ * wait; this platform's engine can be made to try for ever.
+ */
+const patienceMs = 100;
 
 /** What RE2 leaves out for the sake of its running time. */
 const unsupported = /\(\?(?:[=!]|<[=!])/;
@@ -90,19 +93,20 @@ export class PatternMatcher {
   matches(pattern: string, text: string): boolean | undefined {
     const timeout = Math.floor(this.#leftMs);
     if (timeout < 1) return undefined;
-    const startedMs = this.#monotonic();
     this.#world ??= createContext({}) as World;
+    const startedMs = this.#monotonic();
     this.#world.pattern = compilePattern(pattern);
     this.#world.text = text;
     try {
-      return Boolean(test.runInContext(this.#world, { timeout }));
+      const found = Boolean(test.runInContext(this.#world, { timeout }));
+      this.#leftMs -= this.#monotonic() - startedMs;
+      return found;
     } catch (error) {
       // An error of the script's own world, so it is no instance of this one's class.
       const code: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
-      if (code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined;
-      throw error;
-    } finally {
-      this.#leftMs -= this.#monotonic() - startedMs;
+      if (code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
+      this.#leftMs = 0;
+      return undefined;
     }
   }
 }
