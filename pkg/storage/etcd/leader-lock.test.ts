@@ -95,13 +95,14 @@ void t.test('a lock in etcd', async (t) => {
       const times = { leaseDurationMs: 3000, renewDeadlineMs: 2000, retryPeriodMs: 50 };
       const elector = new LeaderElector({ lock: lock(), identity, ...times, clock, random: Math.random, log });
       return elector.run((lost) => {
-        leading.push(identity);
+        // On a busy machine one may lose a term and lead again.
+        if (!leading.includes(identity)) leading.push(identity);
         return new Promise((resolve) => lost.addEventListener('abort', () => resolve(), { once: true }));
       }, stop.signal);
     });
     for (let terms = 1; terms <= 3; terms += 1) {
       while (leading.length < terms) await sleep(10);
-      stops.get(leading.at(-1) ?? '')?.abort();
+      stops.get(leading[terms - 1] ?? '')?.abort();
     }
     await Promise.all(runs);
     t.same([...leading].sort(), ['a', 'b', 'c']);

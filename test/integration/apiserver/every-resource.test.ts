@@ -52,7 +52,7 @@ testResources(
 );
 
 for (const dialect of ['orch', 'kubernetes'] as const) {
-  t.test(`operations, ${dialect} dialect`, { timeout: 60_000 }, async (t) => {
+  t.test(`operations, ${dialect} dialect`, { timeout: 300_000 }, async (t) => {
     const cluster = await startCluster({ dialect, nodes: 0 });
     t.teardown(() => cluster.close());
     const { client } = cluster;

@@ -142,7 +142,7 @@ t.test('it knows the server', async (t) => {
 });
 
 for (const [kind, row] of Object.entries(rows)) {
-  t.test(kind, { timeout: 60_000 }, async (t) => {
+  t.test(kind, { timeout: 300_000 }, async (t) => {
     const own = (object: KubernetesObject) => object.metadata?.name === name;
     const seen: string[] = [];
     let created: KubernetesObject | undefined;

@@ -47,7 +47,7 @@ async function rejection(promise: Promise<unknown>): Promise<unknown> {
 
 /** Resolves when `condition` holds, looked at after each change of the informer it belongs to. */
 async function until(condition: () => boolean, changes: EventTarget): Promise<void> {
-  const patience = AbortSignal.timeout(20_000);
+  const patience = AbortSignal.timeout(60_000);
   while (!condition()) await once(changes, 'change', { signal: patience });
 }
 
@@ -104,7 +104,7 @@ t.test('informers follow, also from pages', async (t) => {
     informer.addHandler({ onAdd: changed, onUpdate: changed, onDelete: changed });
     const stop = new AbortController();
     const running = factory.start(stop.signal);
-    await factory.waitForSync(AbortSignal.timeout(20_000));
+    await factory.waitForSync(AbortSignal.timeout(60_000));
     const size = informer.size;
     t.ok(size >= 30);
     await writer.patch('m7', { data: { x: String(random()) } }, { namespace: 'default', type: 'merge' });

@@ -66,12 +66,11 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
       const told = await until(
         'events',
         async () => (await client.resource(events).list({ namespace })).items,
-        (items) => items.some(({ reason }) => reason === 'Completed'),
+        (items) => ['Completed', 'BackoffLimitExceeded'].every((each) => items.some(({ reason }) => reason === each)),
       );
-      t.ok(
-        told.some(
-          ({ reason, message }) => reason === 'BackoffLimitExceeded' && /specified backoff limit/.test(message ?? ''),
-        ),
+      t.match(
+        told.find(({ reason }) => reason === 'BackoffLimitExceeded'),
+        { message: /specified backoff limit/ },
       );
 
       await client.resource(jobs).delete('many', { namespace, propagationPolicy: 'Background' });

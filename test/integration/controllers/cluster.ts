@@ -90,7 +90,7 @@ export async function runManager(t: Test, options: ManagerOptions): Promise<() =
 /** Asks until the answer is as wanted. */
 export async function until<T>(what: string, ask: () => Promise<T>, wanted: (answer: T) => boolean): Promise<T> {
   let last: unknown;
-  for (const deadline = clock.monotonic() + 20_000; clock.monotonic() < deadline; ) {
+  for (const deadline = clock.monotonic() + 60_000; clock.monotonic() < deadline; ) {
     try {
       const answer = await ask();
       if (wanted(answer)) return answer;
@@ -121,11 +121,12 @@ export function runPods(t: Test, client: Client, { startMs = 0 }: { readonly sta
       .patch(name, { status: { phase, conditions: [] } }, { type: 'merge', namespace, subresource: 'status' });
   };
   const attend = async (pod: Pod) => {
-    const { name = '', namespace = '' } = pod.metadata;
+    const { name = '', namespace = '', uid = '' } = pod.metadata;
     const resource = client.resource(pods);
     if (pod.metadata.deletionTimestamp !== undefined) {
+      // Another pod may have the name by now.
       if ((pod.metadata.deletionGracePeriodSeconds ?? 0) > 0)
-        await resource.delete(name, { namespace, gracePeriodSeconds: 0 });
+        await resource.delete(name, { namespace, gracePeriodSeconds: 0, preconditions: { uid } });
       return;
     }
     if ((pod.spec.nodeName ?? '') === '') {

@@ -70,9 +70,8 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     );
     t.match(slice?.endpoints[0], { nodeName: 'n1', zone: 'z1', targetRef: { kind: 'Pod' } });
 
-    const next = await getDeployment();
-    next.spec.template.spec = deployment(3, 'v2').spec.template.spec ?? { containers: [] };
-    await client.resource(deployments).update(next);
+    const { spec } = deployment(3, 'v2');
+    await client.resource(deployments).patch('web', { spec }, { namespace, type: 'strategic' });
     await until(
       'rolled out',
       getDeployment,

@@ -20,7 +20,7 @@ import { startServer } from '#test/integration/apiserver/server.js';
 const main = fileURLToPath(import.meta.resolve('#cmd/orch-controller-manager/main.js'));
 
 async function until(what: string, ask: () => Promise<boolean>): Promise<void> {
-  for (const deadline = clock.monotonic() + 20_000; clock.monotonic() < deadline; await clock.sleep(50)) {
+  for (const deadline = clock.monotonic() + 60_000; clock.monotonic() < deadline; await clock.sleep(50)) {
     try {
       if (await ask()) return;
     } catch (error) {

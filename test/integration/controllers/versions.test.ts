@@ -9,7 +9,7 @@ import { discoverResources } from '#controllers/framework/discovery.js';
 import { eventually } from '#test/e2e/harness.js';
 
 for (const dialect of ['orch', 'kubernetes'] as const) {
-  t.test(`${dialect} dialect`, { timeout: 60_000 }, async (t) => {
+  t.test(`${dialect} dialect`, { timeout: 300_000 }, async (t) => {
     const cluster = await startCluster({ dialect, nodes: 0 });
     t.teardown(() => cluster.close());
     const { client } = cluster;

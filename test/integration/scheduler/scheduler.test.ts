@@ -52,6 +52,7 @@ async function cluster(t: Test): Promise<Cluster> {
     await client.close();
   });
   const api2 = client.resource(pods);
+  let made = 0;
   return {
     client,
     metrics: () => metricsText(registry),
@@ -59,13 +60,17 @@ async function cluster(t: Test): Promise<Cluster> {
       const allocatable = { cpu: '2', memory: '1Gi', pods: '10' };
       const node: Node = { metadata: { name, labels }, spec, status: { capacity: allocatable, allocatable } };
       await client.resource(nodes).create(node);
+      made += 1;
+      // Pods and nodes come by different watches.
+      const known = async () => Number(/cache_size\{type="nodes"\} (\d+)/.exec(await metricsText(registry))?.[1] ?? 0);
+      while ((await known()) < made) await clock.sleep(5);
     },
     async pod(name, spec = {}) {
       const containers = [{ name: 'c', image: 'i' }];
       await api2.create({ metadata: { name, namespace: 'default' }, spec: { containers, ...spec } });
     },
     async when(name, check) {
-      const stopWatch = AbortSignal.timeout(20_000);
+      const stopWatch = AbortSignal.timeout(60_000);
       const options = { namespace: 'default', fieldSelector: `metadata.name=${name}`, signal: stopWatch };
       for await (const { object } of api2.watch(options)) if (check(object)) return object;
       throw new Error(`${name} never got there`);
@@ -195,7 +200,7 @@ t.test('a scheduler that loses its lead works again when it leads again', async 
   const bound = async (name: string) => {
     const containers = [{ name: 'c', image: 'i', resources: { requests: { cpu: '600m' } } }];
     await client.resource(pods).create({ metadata: { name, namespace: 'default' }, spec: { containers } });
-    for (const deadline = clock.monotonic() + 10_000; clock.monotonic() < deadline; await clock.sleep(20)) {
+    for (const deadline = clock.monotonic() + 60_000; clock.monotonic() < deadline; await clock.sleep(20)) {
       const pod = await client.resource(pods).get(name, { namespace: 'default' });
       if ((pod.spec.nodeName ?? '') !== '') return true;
     }
@@ -244,7 +249,7 @@ t.test('the series of 1.24 tell of queues, points and plugins', async (t) => {
   const missing = (shown: string) => wanted.filter((line) => !shown.split('\n').includes(line));
   let text = await metrics();
   // The last binding may still be under way.
-  for (let i = 0; i < 500 && missing(text).length > 0; i++) {
+  for (let i = 0; i < 6000 && missing(text).length > 0; i++) {
     await clock.sleep(10);
     text = await metrics();
   }
