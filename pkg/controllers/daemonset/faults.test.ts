@@ -56,7 +56,18 @@ for (const seed of seeds) {
     /** UIDs of pods that were ready and then disturbed by somebody else. */
     const disturbed = new Set<string>();
     api.intercept((call) => {
-      if (call.resource !== 'pods' || call.verb !== 'delete') return undefined;
+      if (call.resource !== 'pods') return undefined;
+      if (call.verb === 'create') {
+        const made = call.body as Pod;
+        for (const pod of here().filter((each) => nodeOf(each) === nodeOf(made))) {
+          if (disturbed.has(pod.metadata.uid ?? '')) continue;
+          if (imageOf(pod) === imageOf(made)) broken.push(`a second ${imageOf(made)} on ${nodeOf(made)}`);
+          // What is not known to be ready may be replaced at any time.
+          const known = cache.get(`default/${pod.metadata.name}`);
+          if (known === undefined || !isReady(known)) disturbed.add(pod.metadata.uid ?? '');
+        }
+      }
+      if (call.verb !== 'delete') return undefined;
       const pod = api.get(pods, `default/${call.name}`);
       const uid = (call.body as { preconditions?: { uid?: string } }).preconditions?.uid;
       if (pod === undefined || pod.metadata.uid !== uid || isGoing(pod)) return undefined;
@@ -75,7 +86,6 @@ for (const seed of seeds) {
       harness,
       random,
       caches: ['pods', 'daemonsets', 'controllerrevisions'],
-      loseCreations: false,
       makeController: () => new DaemonSetController(harness.context, { concurrency: 2, surgeEnabled: true }),
     });
     await chaos.start();

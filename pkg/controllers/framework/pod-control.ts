@@ -1,4 +1,8 @@
-/** Makes and deletes an owner's pods: tells of it in events, and notes it as written for the owner's key. */
+/**
+ * Makes and deletes an owner's pods: tells of it in events, and notes it as written for the owner's key. The server
+ * completes the names of pods, so that one which was made although the answer was lost is looked for before the owner is
+ * reconciled again.
+ */
 import { pods as podType } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -7,7 +11,8 @@ import { keyOf } from '#apimachinery/object-key.js';
 import type { ApiObject } from '#client/client.js';
 import type { Informer } from '#client/informer/informer.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
-import { isNamespaceTerminating } from '#controllers/framework/errors.js';
+import { isNamespaceTerminating, isUnclear } from '#controllers/framework/errors.js';
+import { controllerOf } from '#controllers/framework/owners.js';
 import type { WrittenObjects } from '#controllers/framework/written.js';
 
 export interface PodControlOptions {
@@ -32,11 +37,23 @@ export class PodControl {
       this.#options.written.wrote(keyOf(owner), this.#options.pods, created);
       events.record(owner, 'Normal', 'SuccessfulCreate', `Created pod: ${created.metadata.name}`);
     } catch (error) {
+      if (isUnclear(error)) this.#unclear(owner, pod);
       if (!isNamespaceTerminating(error)) {
         events.record(owner, 'Warning', 'FailedCreate', `Error creating: ${messageOf(error)}`);
       }
       throw error;
     }
+  }
+
+  #unclear(owner: ApiObject, { metadata: { namespace = '', labels = {} } }: Pod): void {
+    const { context, pods, written } = this.#options;
+    const labelSelector = Object.entries(labels)
+      .map((pair) => pair.join('='))
+      .join();
+    written.unclear(keyOf(owner), pods, async () => {
+      const { items } = await context.client.resource(podType).list({ namespace, labelSelector });
+      return items.filter((item) => controllerOf(item)?.uid === owner.metadata.uid);
+    });
   }
 
   /** A pod that is gone already counts as deleted. Throws what the API server answers, with an event. */

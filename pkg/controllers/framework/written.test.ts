@@ -103,6 +103,37 @@ t.test('what caches show', (t) => {
   t.end();
 });
 
+t.test('a write that may have been done waits for the server to tell', async (t) => {
+  const written = new WrittenObjects(new VirtualClock());
+  const pods = new Cache();
+  pods.lastVersion = '5';
+  const answers: (() => Promise<ApiObject[]>)[] = [
+    () => Promise.reject(new Error('unreachable')),
+    () => Promise.resolve([object('6'), object('8')]),
+  ];
+  let asked = 0;
+  written.unclear('k', pods, async () => answers[asked++]?.() ?? []);
+  t.equal(asked, 0);
+  for (const [wait, times] of [
+    [10, 1],
+    [20, 2],
+  ]) {
+    t.equal(written.waitMs('k'), wait);
+    t.ok(written.waitMs('other') === 0);
+    t.equal(asked, times);
+    await new Promise(setImmediate);
+  }
+  pods.lastVersion = '7';
+  t.not(written.waitMs('k'), 0, 'and for the newest that it told of');
+  pods.lastVersion = '8';
+  t.equal(written.waitMs('k'), 0);
+  written.unclear('k', pods, async () => []);
+  t.not(written.waitMs('k'), 0);
+  await new Promise(setImmediate);
+  t.equal(written.waitMs('k'), 0, 'it was not done');
+  t.equal(asked, 2);
+});
+
 t.test('what is never seen is given up, counted from the last write', async (t) => {
   const clock = new VirtualClock();
   const written = new WrittenObjects(clock);

@@ -14,11 +14,16 @@ import type { Informer } from '#client/informer/informer.js';
 /** The part of a cache that tells how far it has come. */
 export type VersionedCache = Pick<Informer<ApiObject>, 'get' | 'lastVersion'>;
 
+/** Reads from the server itself what a write may have made. */
+export type Ask = () => Promise<readonly ApiObject[]>;
+
 interface Awaited {
   /** Newest version written, by the cache that is to reach it. */
   readonly versions: Map<VersionedCache, string>;
   /** Key of each deleted object by its UID: the answer of a deletion names no version. */
   readonly deleted: Map<VersionedCache, Map<string, string>>;
+  /** What is to be asked before anything else, and whether it is being asked. */
+  readonly unclear: Map<VersionedCache, { readonly ask: Ask; isAsking: boolean }>;
   sinceMs: number;
   /** How often it was found not to be there yet, since the last write. */
   polls: number;
@@ -58,11 +63,34 @@ export class WrittenObjects {
     deleted.set(cache, uids.set(object.metadata.uid ?? '', keyOf(object)));
   }
 
+  /**
+   * Whether a write was done is not known. The key waits until `ask`, which is asked until it answers, has told, and
+   * until `cache` shows what it told of. For creations under names that the server chooses: done again, they would make
+   * one too many.
+   */
+  unclear(key: string, cache: VersionedCache, ask: Ask): void {
+    this.#of(key).unclear.set(cache, { ask, isAsking: false });
+  }
+
   /** Zero when the caches show all that was written for the key; else the milliseconds after which to look again. */
   waitMs(key: string): number {
     const awaited = this.#byKey.get(key);
     if (awaited === undefined) return 0;
     const waitMs = awaited.sinceMs + writtenTimeoutMs - this.#clock.monotonic();
+    for (const [cache, question] of awaited.unclear) {
+      if (question.isAsking) continue;
+      question.isAsking = true;
+      question.ask().then(
+        (objects) => {
+          if (awaited.unclear.get(cache) === question) awaited.unclear.delete(cache);
+          for (const object of objects) this.wrote(key, cache, object);
+        },
+        // It is asked again with the next look.
+        () => {
+          question.isAsking = false;
+        },
+      );
+    }
     if (waitMs > 0 && !isSeen(awaited)) {
       awaited.polls += 1;
       return Math.min(waitMs, pollMs.last, pollMs.first * 2 ** (awaited.polls - 1));
@@ -74,7 +102,7 @@ export class WrittenObjects {
   #of(key: string): Awaited {
     let awaited = this.#byKey.get(key);
     if (awaited === undefined) {
-      awaited = { versions: new Map(), deleted: new Map(), sinceMs: 0, polls: 0 };
+      awaited = { versions: new Map(), deleted: new Map(), unclear: new Map(), sinceMs: 0, polls: 0 };
       this.#byKey.set(key, awaited);
     }
     awaited.sinceMs = this.#clock.monotonic();
@@ -84,13 +112,13 @@ export class WrittenObjects {
 }
 
 /** Drops what the caches show; true when nothing is left. */
-function isSeen({ versions, deleted }: Awaited): boolean {
+function isSeen({ versions, deleted, unclear }: Awaited): boolean {
   for (const [cache, version] of versions) if (!isOlder(cache.lastVersion, version)) versions.delete(cache);
   for (const [cache, uids] of deleted) {
     for (const [uid, key] of uids) if (!isThere(cache, key, uid)) uids.delete(uid);
     if (uids.size === 0) deleted.delete(cache);
   }
-  return versions.size === 0 && deleted.size === 0;
+  return versions.size === 0 && deleted.size === 0 && unclear.size === 0;
 }
 
 function isThere(cache: VersionedCache, key: string, uid: string): boolean {

@@ -72,7 +72,6 @@ for (const seed of seeds) {
       harness,
       random,
       caches: ['pods', 'statefulsets', 'controllerrevisions'],
-      loseCreations: true,
       makeController: () =>
         new StatefulSetController(harness.context, {
           concurrency: 2,

@@ -3,6 +3,7 @@ import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
 import { conflict, internalError, type StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
+import { generateName } from '#apimachinery/generate-name.js';
 import type { FakeCall } from '#client/testing/fake-api.js';
 import type { Controller } from '#controllers/framework/context.js';
 import type { Harness } from '#controllers/framework/testing/harness.js';
@@ -14,8 +15,6 @@ export interface ChaosOptions {
   /** Resources whose caches may be cut off. */
   readonly caches: readonly string[];
   readonly makeController: () => Controller;
-  /** Whether a creation may be done and answered with an error: safe where the controller chooses the names. */
-  readonly loseCreations: boolean;
 }
 
 export class Chaos {
@@ -71,19 +70,20 @@ export class Chaos {
   }
 
   #fault(call: FakeCall): StatusError | undefined {
-    const { random, loseCreations } = this.#options;
+    const { random } = this.#options;
     const { resource, name = '' } = call;
     const q = { group: '', resource };
     const dice = random();
     if (dice < 0.04) return internalError(new Error('fault'));
     if (dice < 0.08) return conflict(q, name, 'fault');
     if (dice < 0.1) return tooManyRequests('fault', 1);
-    if (dice < 0.16 && resource === 'pods' && loseCreations) return this.#lose(call, loseCreations);
+    if (dice < 0.16 && resource === 'pods') return this.#lose(call);
     return undefined;
   }
 
   /** Does what is asked, and answers that it failed. */
-  #lose(call: FakeCall, loseCreations: boolean): StatusError | undefined {
+  #lose(call: FakeCall): StatusError | undefined {
+    const { random } = this.#options;
     const { api, clock } = this.#options.harness;
     const { verb, namespace = '', name = '' } = call;
     const lost = internalError(new Error('answer lost'));
@@ -96,8 +96,9 @@ export class Chaos {
       });
       return lost;
     }
-    if (verb !== 'create' || !loseCreations) return undefined;
+    if (verb !== 'create') return undefined;
     const body = call.body as Pod;
+    body.metadata.name ??= generateName(body.metadata.generateName ?? '', random);
     if (api.get(pods, `${namespace}/${body.metadata.name}`) !== undefined) return undefined;
     const finalizers = [...(body.metadata.finalizers ?? []), 'test.io/node'];
     api.seed<Pod>(pods, { ...body, metadata: { ...body.metadata, namespace, finalizers } });
