@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { replaceIfChanged } from '#nodeagent/files/replace-if-changed.js';
@@ -19,4 +19,11 @@ t.test('on a full disk the old text stays whole, and room heals it', { skip: noS
   await rm(join(dir, 'ballast'));
   await replaceIfChanged(path, 'x'.repeat(10_000), 0o644);
   t.equal((await readFile(path, 'utf8')).length, 10_000);
+});
+
+t.test('what somebody made as long as the disk is replaced, and never read whole', async (t) => {
+  const path = join(t.testdir({ hosts: 'old' }), 'hosts');
+  await truncate(path, 2 ** 41);
+  await replaceIfChanged(path, 'new', 0o644);
+  t.equal(await readFile(path, 'utf8'), 'new');
 });

@@ -85,7 +85,8 @@ export class ContainerStarter {
     } catch (error) {
       const text = messageOf(error);
       events.container(pod, container, 'Warning', 'Failed', `Error: ${text}`);
-      throw new StartError('RunContainerError', text, 0, { cause: error });
+      const retryAt = clock.monotonic() + startRetryMs;
+      throw new StartError('RunContainerError', text, retryAt, { cause: error, hasActed: true });
     }
     events.container(pod, container, 'Normal', 'Started', `Started container ${container.name}`);
     await this.#runPostStart(options, id);
@@ -117,7 +118,7 @@ export class ContainerStarter {
   }
 
   async #runPostStart({ pod, start, runtime }: StartOptions, containerId: string): Promise<void> {
-    const { checker, events, cri } = this.#options;
+    const { checker, events, cri, clock } = this.#options;
     const { container } = start;
     const hook = container.lifecycle?.postStart;
     if (hook === undefined) return;
@@ -128,6 +129,6 @@ export class ContainerStarter {
     events.container(pod, container, 'Warning', 'FailedPostStartHook', message);
     events.container(pod, container, 'Normal', 'Killing', 'FailedPostStartHook');
     await cri.stopContainer(containerId, pod.spec.terminationGracePeriodSeconds ?? defaultGraceSeconds);
-    throw new StartError('PostStartHookError', message, 0);
+    throw new StartError('PostStartHookError', message, clock.monotonic() + startRetryMs, { hasActed: true });
   }
 }

@@ -65,7 +65,7 @@ export class PodSync {
   }
 
   async prepare(): Promise<Input> {
-    const { statuses, clock, observer, admission } = this.#services;
+    const { statuses, clock, observer, admission, prober } = this.#services;
     const pod = statuses.latest(this.#pod());
     const { phase, startTime } = pod.status ?? {};
     // What has ended is never started again.
@@ -83,6 +83,8 @@ export class PodSync {
       return { type: 'planned', plan: { type: 'finish', failure: deadlineExceeded }, wakeAt: never };
     }
     const runtime = observer.get(this.#uid) ?? (await observer.refresh(this.#uid));
+    // Before all that may take its time: what was ready when the agent came is ready.
+    prober.sync(pod, runtime);
     const renewAt = await this.#setUpVolumes(runtime);
     return this.#planned(runtime, Math.min(deadline, renewAt));
   }
@@ -205,8 +207,7 @@ export class PodSync {
       return { type: 'done', acted: true, wakeAt: never };
     } catch (error) {
       if (!(error instanceof StartError)) throw error;
-      const lookAgainAt = this.#backoff.failed(name, error);
-      return { type: 'done', acted: lookAgainAt === undefined, wakeAt: lookAgainAt ?? never };
+      return { type: 'done', acted: error.hasActed, wakeAt: this.#backoff.failed(name, error) };
     }
   }
 }

@@ -115,10 +115,9 @@ export class StartBackoff {
     this.#retryAt.delete(name);
   }
 
-  /** Notes a failed start; returns the instant of the next look, or undefined when the plan is to be made anew at once. */
-  failed(name: string, error: StartError): number | undefined {
+  /** Notes a failed start; returns the instant of the next look. */
+  failed(name: string, error: StartError): number {
     this.#waiting.set(name, { reason: error.reason, message: error.message });
-    if (error.retryAt === 0) return undefined;
     this.#retryAt.set(name, error.retryAt);
     if (error.reason !== 'ErrImagePull') return error.retryAt;
     const now = this.#services.clock.monotonic();

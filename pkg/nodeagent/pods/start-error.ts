@@ -3,13 +3,16 @@ export class StartError extends Error {
   override readonly name = 'StartError';
   /** Becomes the waiting reason of the container's status. */
   readonly reason: string;
-  /** Instant of the clock that is never set (ms) before which it is not tried again; 0 when it is to be planned anew at once. */
+  /** Instant of the clock that is never set (ms) before which it is not tried again. */
   readonly retryAt: number;
+  /** The runtime's state has changed all the same. */
+  readonly hasActed: boolean;
 
-  constructor(reason: string, message: string, retryAt: number, options?: { cause?: unknown }) {
+  constructor(reason: string, message: string, retryAt: number, options: { cause?: unknown; hasActed?: boolean } = {}) {
     super(message, options);
     this.reason = reason;
     this.retryAt = retryAt;
+    this.hasActed = options.hasActed ?? false;
   }
 }
 

@@ -7,6 +7,7 @@ import { noSmallDisks, smallDisk } from '#nodeagent/testing/small-disk.js';
 import { writeAtomically } from '#nodeagent/volumes/atomic-writer.js';
 import { checkHostPath } from '#nodeagent/volumes/host-path.js';
 
+const noRoot = process.getuid?.() === 0 ? false : 'only root gives files away';
 const file = (text: string, mode = 0o644) => ({ data: Buffer.from(text), mode });
 
 async function directory(t: { teardown(fn: () => unknown): void }) {
@@ -83,6 +84,39 @@ t.test('what a container put there leads nowhere else, and no failure leaves any
     left.filter((name) => !name.startsWith('..v')),
     ['..data', 'b', 'foreign'],
   );
+});
+
+t.test('what was put in the way of the links goes', async (t) => {
+  const dir = await directory(t);
+  for (const name of ['..data', '..data_tmp']) {
+    await mkdir(join(dir, name));
+    await writeFile(join(dir, name, 'planted'), '');
+  }
+  await mkdir(join(dir, '..v-of-a-writer-that-was-killed'));
+  await writeAtomically(dir, new Map([['a', file('1')]]));
+  t.equal(await readFile(join(dir, 'a'), 'utf8'), '1');
+  t.same((await readdir(dir)).filter((name) => !name.startsWith('..v')).sort(), ['..data', 'a']);
+  t.equal((await readdir(dir)).length, 3);
+});
+
+t.test("a file has its owner's mode, and the pod's group reads all of them", { skip: noRoot }, async (t) => {
+  const dir = await directory(t);
+  const files = new Map([
+    ['own', { ...file('1', 0o600), user: 1234 }],
+    ['sub/other', file('2', 0o200)],
+  ]);
+  const shown = async (name: string) => {
+    const { mode, uid, gid } = await stat(join(dir, '..data', name));
+    return [(mode & 0o7777).toString(8), uid, gid];
+  };
+  await writeAtomically(dir, files);
+  t.same(await shown('own'), ['600', 1234, 0]);
+  t.same(await shown('sub/other'), ['200', 0, 0]);
+  await writeAtomically(dir, files, 77);
+  t.same(await shown('own'), ['640', 1234, 77]);
+  t.same(await shown('sub/other'), ['640', 0, 77]);
+  t.same(await shown('sub'), ['2755', 0, 77]);
+  t.same(await shown('.'), ['2755', 0, 77]);
 });
 
 t.test('hostPath types', async (t) => {

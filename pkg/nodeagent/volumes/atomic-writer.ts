@@ -23,7 +23,7 @@ const dataName = '..data';
 /** Of the directories of files, old and new. */
 const versionPrefix = '..v';
 
-/** @param group Owner of all files and directories, where the pod has one. */
+/** @param group Owner of all files and directories, where the pod has one (`fsGroup`); it may read them all. */
 export async function writeAtomically(
   dir: string,
   files: ReadonlyMap<string, PayloadFile>,
@@ -34,9 +34,10 @@ export async function writeAtomically(
   const next = join(dir, `${dataName}_tmp`);
   try {
     await fill(fresh, files, group);
-    // What a writer that was killed has left.
-    await rm(next, { force: true });
+    // What a writer that was killed has left, or somebody else has put in its way.
+    await rm(next, { recursive: true, force: true });
     await symlink(name, next);
+    if (await isDirectory(join(dir, dataName))) await rm(join(dir, dataName), { recursive: true });
     await rename(next, join(dir, dataName));
   } catch (error) {
     // Tried again and again on a disk that is full, the remains would fill it for good.
@@ -59,10 +60,25 @@ async function fill(fresh: string, files: ReadonlyMap<string, PayloadFile>, grou
   for (const directory of [...directories].sort()) await mkdir(join(fresh, directory), { mode: 0o755 });
   for (const [path, file] of files) {
     const target = join(fresh, path);
-    await writeFile(target, file.data);
-    // Set apart from the creation: that is subject to the process's umask.
-    await chmod(target, group === undefined ? file.mode : file.mode | ((file.mode & 0o400) >> 3));
-    if (group !== undefined) await chown(target, -1, group);
+    await writeFile(target, file.data, { mode: 0o600 });
+    const { user = -1 } = file;
+    if (user !== -1 || group !== undefined) await chown(target, user, group ?? -1);
+    // Set apart from the creation: that is subject to the process's umask. After the owner: who gets a file loses bits.
+    await chmod(target, group === undefined ? file.mode : file.mode | 0o440);
+  }
+  if (group === undefined) return;
+  for (const directory of ['', ...directories]) {
+    await chown(join(fresh, directory), -1, group);
+    await chmod(join(fresh, directory), 0o2755);
+  }
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await lstat(path)).isDirectory();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
   }
 }
 

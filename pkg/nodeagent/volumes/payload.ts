@@ -16,6 +16,8 @@ import { defaultExpirationSeconds, type TokenManager } from '#nodeagent/volumes/
 export interface PayloadFile {
   readonly data: Buffer;
   readonly mode: number;
+  /** Owner; root unless said. */
+  readonly user?: number;
 }
 
 export interface Payload {
@@ -50,13 +52,13 @@ class Builder {
     this.#sources = sources;
   }
 
-  #add(path: string, data: Buffer, mode: number): void {
+  #add(path: string, data: Buffer, mode: number, user?: number): void {
     const parts = path.split('/');
     // Names that begin with two dots are the writer's own.
     if (path === '' || path.startsWith('/') || path.startsWith('..') || parts.includes('..')) {
       throw new VolumeError(`invalid path "${path}"`);
     }
-    this.files.set(path, { data, mode });
+    this.files.set(path, user === undefined ? { data, mode } : { data, mode, user });
   }
 
   #keys(
@@ -130,12 +132,21 @@ class Builder {
         const { path, audience = '', expirationSeconds = defaultExpirationSeconds } = part.serviceAccountToken;
         const { token, renewAt } = await this.#sources.tokens.get(this.#pod, { audience, expirationSeconds });
         this.renewAt = Math.min(this.renewAt, renewAt);
-        // Readable by the pod's group only where it has one of its own.
-        const context = this.#pod.spec.securityContext;
-        this.#add(path, Buffer.from(token), context?.fsGroup !== undefined ? 0o640 : mode);
+        const user = commonUser(this.#pod);
+        const isOwned = user !== undefined || this.#pod.spec.securityContext?.fsGroup !== undefined;
+        this.#add(path, Buffer.from(token), isOwned ? 0o600 : mode, user);
       }
     }
   }
+}
+
+/** The user that all of the pod's containers run as; undefined where one does not say, or says another. */
+function commonUser({ spec }: Pod): number | undefined {
+  const { containers, initContainers = [], securityContext } = spec;
+  const users = [...initContainers, ...containers].map(
+    (container) => container.securityContext?.runAsUser ?? securityContext?.runAsUser,
+  );
+  return users.every((user) => user === users[0]) ? users[0] : undefined;
 }
 
 /** Whether the agent keeps the volume's files up to date: such a volume is read only in every container. */

@@ -46,7 +46,7 @@ function pluginOf(volume: Volume): string | undefined {
 function digest(payload: Payload): string {
   const hash = createHash('sha256');
   for (const [path, file] of payload.files)
-    hash.update(JSON.stringify([path, file.mode, file.data.length])).update(file.data);
+    hash.update(JSON.stringify([path, file.mode, file.user, file.data.length])).update(file.data);
   return hash.digest('hex');
 }
 

@@ -1,0 +1,77 @@
+import t from 'tap';
+import { configmaps, pods } from '#api/core/v1/resources.gen.js';
+import type { PodStatus } from '#api/core/v1/types.gen.js';
+import { serviceUnavailable } from '#apimachinery/errors/status.js';
+import { startAgent, testPod } from '#nodeagent/testing/agent-fixture.js';
+import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
+
+const prefix = 'simulation.orch.io/';
+const image = 'docker.io/test/app:1.0';
+
+t.test('a sandbox that cannot be made is tried every ten seconds, whatever happens meanwhile', async (t) => {
+  const { api, runtime, clock, reasons, until, pass } = await virtualAgent(t);
+  const tries: number[] = [];
+  const run = runtime.runPodSandbox.bind(runtime);
+  runtime.runPodSandbox = (...args) => {
+    tries.push(clock.monotonic());
+    return run(...args);
+  };
+  api.seed(pods, testPod('web', {}, { [`${prefix}sandbox-failure`]: 'no network' }));
+  await until(() => reasons('web').includes('FailedCreatePodSandBox'));
+  for (let i = 0; i < 20; i++) {
+    api.change(pods, 'default/web', ({ metadata }) => {
+      metadata.labels = { i: String(i) };
+    });
+    await pass(1500);
+  }
+  t.ok(tries.length >= 3 && tries.length <= 4, `${tries.length} in half a minute`);
+});
+
+t.test('why a container does not start is told until it is tried again', async (t) => {
+  const { api, runtime, clock, main, until, pass } = await virtualAgent(t);
+  const tries: number[] = [];
+  const start = runtime.startContainer.bind(runtime);
+  runtime.startContainer = (id) => {
+    tries.push(clock.monotonic());
+    return start(id);
+  };
+  api.seed(pods, testPod('run', {}, { [`${prefix}start-failure`]: 'exec format error' }));
+  api.seed(pods, testPod('create', {}, { [`${prefix}create-failure`]: 'no such device' }));
+  for (const [name, waiting] of [
+    ['run', { reason: 'RunContainerError', message: 'exec format error' }],
+    ['create', { reason: 'CreateContainerError', message: 'no such device' }],
+  ] as const) {
+    await until(() => main(name)?.state?.waiting?.reason === waiting.reason);
+    await pass(4000);
+    t.match(main(name)?.state?.waiting, waiting);
+  }
+  t.equal(tries.length, 1);
+  await until(() => tries.length === 2);
+  t.ok((tries[1] ?? 0) - (tries[0] ?? 0) >= 10_000);
+});
+
+t.test('what is ready stays ready while an agent that comes anew looks at it', async (t) => {
+  const { api, clock, runtime, fixture, isTrue, until, pass } = await virtualAgent(t);
+  const readinessProbe = { httpGet: { path: '/', port: 80 }, periodSeconds: 5 };
+  api.seed(configmaps, { metadata: { name: 'cfg', namespace: 'default' }, data: { a: '1' } });
+  const volumes = [{ name: 'v', configMap: { name: 'cfg' } }];
+  api.seed(pods, testPod('web', { volumes, containers: [{ name: 'main', image, readinessProbe }] }));
+  await until(() => isTrue('web', 'Ready'));
+  await fixture.stop();
+  // Its volumes take their time.
+  const stop = api.intercept(({ resource }) => (resource === 'configmaps' ? serviceUnavailable('later') : undefined));
+  const told: (string | undefined)[] = [];
+  api.intercept(({ verb, resource, body }) => {
+    const { conditions = [] } = (body as { status?: PodStatus } | undefined)?.status ?? {};
+    if (verb === 'patch' && resource === 'pods')
+      told.push(...conditions.map(({ type, status }) => `${type}=${status}`));
+    return undefined;
+  });
+  const again = startAgent({ clock, api, runtime });
+  t.teardown(() => again.stop());
+  await pass(20_000);
+  stop();
+  await pass(20_000);
+  t.same(told, []);
+  t.ok(isTrue('web', 'Ready'));
+});

@@ -1,0 +1,39 @@
+import t from 'tap';
+import type { Pod, PodSpec, Volume } from '#api/core/v1/types.gen.js';
+import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
+import { volumePayload } from '#nodeagent/volumes/payload.js';
+import type { TokenManager } from '#nodeagent/volumes/tokens.js';
+
+const volume: Volume = {
+  name: 'v',
+  projected: { sources: [{ serviceAccountToken: { path: 'token' } }], defaultMode: 0o644 },
+};
+const sources = {
+  objects: {} as ReferencedObjects,
+  tokens: { get: async () => ({ token: 't', renewAt: 1 }) } as unknown as TokenManager,
+  facts: { nodeName: 'n', hostIP: '', allocatable: {}, podIPs: [] },
+};
+
+const as = (runAsUser?: number) => ({
+  name: 'c',
+  ...(runAsUser === undefined ? {} : { securityContext: { runAsUser } }),
+});
+
+const rows: { name: string; spec: PodSpec; mode: number; user?: number }[] = [
+  { name: 'nobody in particular', spec: { containers: [as()] }, mode: 0o644 },
+  { name: 'one user', spec: { containers: [as(7), as(7)], initContainers: [as(7)] }, mode: 0o600, user: 7 },
+  { name: 'root', spec: { containers: [as(0)] }, mode: 0o600, user: 0 },
+  { name: "the pod's user", spec: { containers: [as()], securityContext: { runAsUser: 8 } }, mode: 0o600, user: 8 },
+  { name: 'two users', spec: { containers: [as(7), as(8)] }, mode: 0o644 },
+  { name: 'one does not say', spec: { containers: [as(7), as()] }, mode: 0o644 },
+  { name: 'an init container is another', spec: { containers: [as(7)], initContainers: [as(8)] }, mode: 0o644 },
+  { name: 'a group', spec: { containers: [as(7), as(8)], securityContext: { fsGroup: 9 } }, mode: 0o600 },
+];
+
+for (const { name, spec, mode, user } of rows) {
+  t.test(`who may read a token: ${name}`, async (t) => {
+    const pod: Pod = { metadata: { name: 'p', namespace: 'default', uid: 'u' }, spec };
+    const payload = await volumePayload(pod, volume, sources);
+    t.same(payload?.files.get('token'), { data: Buffer.from('t'), mode, ...(user === undefined ? {} : { user }) });
+  });
+}
