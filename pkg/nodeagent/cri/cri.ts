@@ -362,12 +362,19 @@ export interface FilesystemUsage {
   inodesUsed: number;
 }
 
+export interface PullOptions {
+  readonly auth?: ImageAuth;
+  readonly sandbox?: PodSandboxConfig;
+  /** Ends the pull: it rejects with Cancelled. */
+  readonly signal?: AbortSignal;
+}
+
 export interface ImageService {
   listImages(): Promise<Image[]>;
   /** Undefined when the runtime does not hold it. */
   imageStatus(image: string): Promise<Image | undefined>;
   /** Returns the image's reference (digest or id). */
-  pullImage(image: string, auth?: ImageAuth, sandbox?: PodSandboxConfig): Promise<string>;
+  pullImage(image: string, options?: PullOptions): Promise<string>;
   removeImage(image: string): Promise<void>;
   imageFsInfo(): Promise<FilesystemUsage[]>;
 }

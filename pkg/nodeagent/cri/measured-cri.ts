@@ -13,12 +13,12 @@ import type {
   ExecSyncResult,
   FilesystemUsage,
   Image,
-  ImageAuth,
   LinuxContainerResources,
   PodSandbox,
   PodSandboxConfig,
   PodSandboxFilter,
   PodSandboxStatus,
+  PullOptions,
   RuntimeCondition,
   RuntimeEventHandler,
   RuntimeVersion,
@@ -142,8 +142,8 @@ export class MeasuredCRI implements CRI {
     return this.#timed('image_status', () => this.#cri.imageStatus(image));
   }
 
-  pullImage(image: string, auth?: ImageAuth, sandbox?: PodSandboxConfig): Promise<string> {
-    return this.#timed('pull_image', () => this.#cri.pullImage(image, auth, sandbox));
+  pullImage(image: string, options?: PullOptions): Promise<string> {
+    return this.#timed('pull_image', () => this.#cri.pullImage(image, options));
   }
 
   removeImage(image: string): Promise<void> {

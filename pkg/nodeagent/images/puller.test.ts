@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
-import type { Image, ImageService, PodSandboxConfig } from '#nodeagent/cri/cri.js';
+import type { Image, ImageAuth, ImageService, PodSandboxConfig, PullOptions } from '#nodeagent/cri/cri.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import { ImagePuller } from '#nodeagent/images/puller.js';
 
@@ -21,7 +21,8 @@ function setUp(rate: { qps: number; burst: number }) {
   const puller = new ImagePuller({ images, clock, events, serialize: false, rate, credentials: async () => [] });
   const pull = (i: number) => {
     const container = { name: 'c', image: `docker.io/test/app:${i}` } as Container;
-    return puller.ensure({ metadata: { name: `p${i}`, uid: `u${i}` } } as Pod, container, sandbox);
+    const pod = { metadata: { name: `p${i}`, uid: `u${i}` } } as Pod;
+    return puller.ensure({ pod, container, sandbox, signal: new AbortController().signal });
   };
   return { clock, pull };
 }
@@ -40,4 +41,92 @@ t.test('pulls beyond the rate fail and are tried again after their back-off', as
 t.test('zero means no limit', async () => {
   const { pull } = setUp({ qps: 0, burst: 1 });
   for (let i = 0; i < 50; i += 1) await pull(i);
+});
+
+/** Pulls end when they are told to, or aborted. */
+function setUpPulls(serialize: boolean) {
+  const clock = new VirtualClock();
+  const present = new Set<string>();
+  const told: string[] = [];
+  const ends = new Map<string, () => void>();
+  const images = {
+    imageStatus: async (name: string) => (present.has(name) ? ({ id: name } as Image) : undefined),
+    pullImage: (name: string, { auth, signal }: PullOptions) =>
+      new Promise<string>((resolve, reject) => {
+        const what = `${name.split(':')[1]}${auth === undefined ? '' : ` as ${auth.username}`}`;
+        told.push(what);
+        signal?.addEventListener('abort', () => {
+          if (ends.delete(what)) told.push(`${what} aborted`);
+          reject(new Error('cancelled'));
+        });
+        ends.set(what, () => {
+          ends.delete(what);
+          present.add(name);
+          resolve(name);
+        });
+      }),
+  } as unknown as ImageService;
+  const events = { container: () => undefined } as unknown as PodEvents;
+  const credentials = async (pod: Pod): Promise<ImageAuth[]> =>
+    pod.metadata.namespace === undefined ? [] : [{ username: pod.metadata.namespace }];
+  const puller = new ImagePuller({ images, clock, events, serialize, rate: { qps: 0, burst: 1 }, credentials });
+  let pods = 0;
+  const pull = (tag: string, namespace?: string) => {
+    const container = { name: 'c', image: `docker.io/test/app:${tag}`, imagePullPolicy: 'Always' } as Container;
+    const pod: Pod = { metadata: { name: 'p', uid: `u${pods++}` }, spec: { containers: [container] } };
+    if (namespace !== undefined) pod.metadata.namespace = namespace;
+    const stop = new AbortController();
+    const done = puller.ensure({ pod, container, sandbox, signal: stop.signal });
+    // Looked at later, if at all.
+    done.catch(() => undefined);
+    return { done, stop };
+  };
+  const settle = () => clock.advance(0);
+  return { clock, told, ends, pull, settle };
+}
+
+t.test('a pull that nobody waits for any more ends, and the next comes', async (t) => {
+  const { told, ends, pull, settle } = setUpPulls(true);
+  const [first, same, second, third] = [pull('1'), pull('1'), pull('2'), pull('3')];
+  await settle();
+  t.same(told, ['1']);
+  first.stop.abort(new Error('the pod has gone'));
+  second.stop.abort(new Error('the pod has gone'));
+  await t.rejects(first.done, { message: 'the pod has gone' });
+  await t.rejects(second.done, { message: 'the pod has gone' });
+  t.same(told, ['1'], 'somebody still wants it');
+  same.stop.abort(new Error('the pod has gone'));
+  await t.rejects(same.done, { message: 'the pod has gone' });
+  await settle();
+  t.same(told, ['1', '1 aborted', '3'], 'who left the queue is passed over');
+  ends.get('3')?.();
+  t.match(await third.done, { id: 'docker.io/test/app:3' });
+  const again = pull('1');
+  await settle();
+  ends.get('1')?.();
+  await again.done;
+  t.same(told.slice(3), ['1'], 'not the one that was aborted');
+});
+
+t.test('a registry that says nothing does not hold up the others for ever', async (t) => {
+  const { clock, told, ends, pull, settle } = setUpPulls(true);
+  const [silent, other] = [pull('1'), pull('2')];
+  await settle();
+  await clock.advance(119_999);
+  t.same(told, ['1']);
+  await clock.advance(1);
+  t.same(told, ['1', '2']);
+  ends.get('2')?.();
+  await other.done;
+  ends.get('1')?.();
+  t.match(await silent.done, { id: 'docker.io/test/app:1' }, 'and goes on as long as it takes');
+});
+
+t.test('only who has the same credentials shares a pull', async (t) => {
+  const { told, ends, pull, settle } = setUpPulls(false);
+  const pulls = [pull('1', 'a'), pull('1', 'a'), pull('1', 'b'), pull('1')];
+  await settle();
+  t.same(told, ['1 as a', '1 as b', '1']);
+  for (const end of ends.values()) end();
+  for (const { done } of pulls) t.match(await done, { id: 'docker.io/test/app:1' });
 });

@@ -9,6 +9,7 @@ import { TokenBucket } from '#client/token-bucket.js';
 import type { Image, ImageAuth, ImageService, PodSandboxConfig } from '#nodeagent/cri/cri.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import { isImageName, pullPolicy, withDefaultTag } from '#nodeagent/images/image-name.js';
+import { Pulls } from '#nodeagent/images/pulls.js';
 
 export type ImageErrorReason =
   | 'ErrImagePull'
@@ -47,18 +48,24 @@ const maxBackOffMs = 300_000;
 /** Of errors that no waiting heals; the pod is looked at again all the same. */
 const slowRetryMs = 60_000;
 
+export interface ImageRequest {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly sandbox: PodSandboxConfig;
+  readonly signal: AbortSignal;
+}
+
 export class ImagePuller {
   readonly #options: ImagePullerOptions;
   readonly #backOff: KeyedBackoff;
-  /** Pulls under way, by image: all who want it wait for the same. */
-  readonly #pulls = new Map<string, Promise<string>>();
+  readonly #pulls: Pulls;
   /** Pod and image → instant before which it is not pulled again. */
   readonly #waiting = new Map<string, number>();
   readonly #bucket: TokenBucket;
-  #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: ImagePullerOptions) {
     this.#options = options;
+    this.#pulls = new Pulls(options);
     this.#bucket = new TokenBucket({ ...options.rate, clock: options.clock });
     this.#backOff = new KeyedBackoff({
       initialMs: initialBackOffMs,
@@ -67,8 +74,8 @@ export class ImagePuller {
     });
   }
 
-  /** The image, present on the node. Throws ImageError. */
-  async ensure(pod: Pod, container: Container, sandbox: PodSandboxConfig): Promise<Image> {
+  /** The image, present on the node. Throws ImageError; rejects with the signal's reason when that aborts. */
+  async ensure({ pod, container, sandbox, signal }: ImageRequest): Promise<Image> {
     const { images, events, clock } = this.#options;
     const slow = clock.monotonic() + slowRetryMs;
     const image = container.image ?? '';
@@ -89,19 +96,14 @@ export class ImagePuller {
       events.container(pod, container, 'Warning', 'ErrImageNeverPull', message);
       throw new ImageError('ErrImageNeverPull', message, slow);
     }
-    await this.#pull(pod, container, { image, name, sandbox });
+    await this.#pull({ pod, container, sandbox, signal }, image, name);
     const pulled = await images.imageStatus(name);
     if (pulled === undefined) throw new ImageError('ImageInspectError', `image "${image}" vanished`, slow);
     return pulled;
   }
 
-  async #pull(
-    pod: Pod,
-    container: Container,
-    what: { image: string; name: string; sandbox: PodSandboxConfig },
-  ): Promise<void> {
-    const { events, clock } = this.#options;
-    const { image, name } = what;
+  async #pull({ pod, container, sandbox, signal }: ImageRequest, image: string, name: string): Promise<void> {
+    const { events, clock, credentials } = this.#options;
     const key = `${pod.metadata.uid}_${image}`;
     const waiting = this.#waiting.get(key) ?? 0;
     if (waiting > clock.monotonic()) {
@@ -112,8 +114,12 @@ export class ImagePuller {
     events.container(pod, container, 'Normal', 'Pulling', `Pulling image "${image}"`);
     const started = clock.monotonic();
     try {
-      await this.#shared(pod, name, what.sandbox);
+      const known = await credentials(pod, name);
+      const work = (abort: AbortSignal) => this.#withCredentials(name, known, { sandbox, signal: abort });
+      // What one may pull with its credentials, another may not have.
+      await this.#pulls.join(JSON.stringify([name, known]), work, signal);
     } catch (error) {
+      if (signal.aborted) throw error;
       const reason = messageOf(error);
       events.container(pod, container, 'Warning', 'Failed', `Failed to pull image "${image}": ${reason}`);
       const failedAt = clock.monotonic();
@@ -127,26 +133,19 @@ export class ImagePuller {
     this.forget(key);
   }
 
-  #shared(pod: Pod, name: string, sandbox: PodSandboxConfig): Promise<string> {
-    const running = this.#pulls.get(name);
-    if (running !== undefined) return running;
-    const previous = this.#options.serialize ? this.#last : Promise.resolve();
-    const pull = previous.then(() => this.#withCredentials(pod, name, sandbox)).finally(() => this.#pulls.delete(name));
-    this.#pulls.set(name, pull);
-    this.#last = pull.catch(() => undefined);
-    return pull;
-  }
-
-  async #withCredentials(pod: Pod, name: string, sandbox: PodSandboxConfig): Promise<string> {
-    const { images, credentials } = this.#options;
+  async #withCredentials(
+    name: string,
+    known: readonly ImageAuth[],
+    options: { sandbox: PodSandboxConfig; signal: AbortSignal },
+  ): Promise<void> {
     if (!this.#bucket.tryTake()) throw new Error('pull QPS exceeded');
-    const known = await credentials(pod, name);
-    const attempts: (ImageAuth | undefined)[] = known.length === 0 ? [undefined] : [...known];
     let failure: unknown;
-    for (const auth of attempts) {
+    for (const auth of known.length === 0 ? [undefined] : known) {
       try {
-        return await images.pullImage(name, auth, sandbox);
+        await this.#options.images.pullImage(name, auth === undefined ? options : { ...options, auth });
+        return;
       } catch (error) {
+        if (options.signal.aborted) throw error;
         failure = error;
       }
     }

@@ -1,6 +1,7 @@
 /** Starts containers: image, configuration, create, start, hook; each failure with its own reason. */
 
 import { join } from 'node:path';
+import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Image, PodSandboxConfig, RuntimeService } from '#nodeagent/cri/cri.js';
@@ -96,15 +97,8 @@ export class ContainerStarter {
   async #ensureImage({ pod, start, sandbox, signal }: StartOptions): Promise<Image> {
     const { puller, events } = this.#options;
     const { container } = start;
-    let onAbort = () => {};
-    const aborted = new Promise<never>((_, reject) => {
-      onAbort = () => reject(signal.reason as Error);
-      if (signal.aborted) onAbort();
-      else signal.addEventListener('abort', onAbort, { once: true });
-    });
-    aborted.catch(() => undefined);
     try {
-      return await Promise.race([puller.ensure(pod, container, sandbox), aborted]);
+      return await unlessAborted(puller.ensure({ pod, container, sandbox, signal }), signal);
     } catch (error) {
       if (!(error instanceof ImageError)) throw error;
       // A BackOff event has been made for this one already.
@@ -112,8 +106,6 @@ export class ContainerStarter {
         events.container(pod, container, 'Warning', 'Failed', `Error: ${error.reason}`);
       }
       throw new StartError(error.reason, error.message, error.retryAt, { cause: error });
-    } finally {
-      signal.removeEventListener('abort', onAbort);
     }
   }
 

@@ -5,7 +5,9 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import type { IntOrString } from '#apimachinery/intstr.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
 import { isCRIError } from '#nodeagent/cri/errors.js';
-import { type CheckResult, checkGRPC, checkHTTP, checkTCP } from '#nodeagent/probes/network.js';
+import type { CheckResult } from '#nodeagent/probes/check-result.js';
+import { checkHTTP } from '#nodeagent/probes/http-check.js';
+import { checkGRPC, checkTCP } from '#nodeagent/probes/network.js';
 
 export interface CheckTarget {
   readonly pod: Pod;

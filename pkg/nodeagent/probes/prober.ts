@@ -195,12 +195,15 @@ export class Prober {
     const { pod, container, id: containerId, podIP } = probed;
     const target = { pod, container, containerId, podIP };
     const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;
-    const { success, output } = await this.#options.checker.check(probe, target, timeoutMs);
+    const { success, isWarning = false, output } = await this.#options.checker.check(probe, target, timeoutMs);
     if (probed.stopped || probed.series.get(series.type) !== series) return;
     this.#count(probed, series.type, success);
     if (!success) {
       const message = `${titles[series.type]} probe failed: ${output}`;
       this.#options.events.container(pod, container, 'Warning', 'Unhealthy', message);
+    } else if (isWarning) {
+      const message = `${titles[series.type]} probe warning: ${output}`;
+      this.#options.events.container(pod, container, 'Warning', 'ProbeWarning', message);
     }
     series.run = series.last === success ? series.run + 1 : 1;
     series.last = success;

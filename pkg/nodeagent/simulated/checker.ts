@@ -1,7 +1,7 @@
 /** Checks of simulated containers: their addresses answer nobody, so that the annotations decide. */
 import type { LifecycleHandler, ProbeHandler } from '#api/core/v1/types.gen.js';
+import type { CheckResult } from '#nodeagent/probes/check-result.js';
 import { type Checker, type CheckTarget, RuntimeChecker } from '#nodeagent/probes/checker.js';
-import type { CheckResult } from '#nodeagent/probes/network.js';
 import type { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
 
 export class SimulatedChecker implements Checker {

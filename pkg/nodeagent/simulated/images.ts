@@ -1,7 +1,7 @@
 /** The images of a simulated node: every reference can be pulled unless the pod's annotations say otherwise. */
 import { createHash } from 'node:crypto';
 import type { Clock } from '#apimachinery/clock.js';
-import type { FilesystemUsage, Image, ImageAuth, ImageService, PodSandboxConfig } from '#nodeagent/cri/cri.js';
+import type { FilesystemUsage, Image, ImageService, PullOptions } from '#nodeagent/cri/cri.js';
 import { CRIError } from '#nodeagent/cri/errors.js';
 import { Behaviour } from '#nodeagent/simulated/behaviour.js';
 
@@ -45,10 +45,11 @@ export class SimulatedImages implements ImageService {
     return Promise.resolve(this.#find(reference));
   }
 
-  async pullImage(name: string, _auth?: ImageAuth, sandbox?: PodSandboxConfig): Promise<string> {
+  async pullImage(name: string, { sandbox, signal }: PullOptions = {}): Promise<string> {
     const behaviour = new Behaviour(sandbox?.annotations ?? {}, this.#labelDomain);
     const latency = behaviour.duration('pull-latency') ?? 0;
-    if (latency > 0) await this.#clock.sleep(latency);
+    if (latency > 0) await this.#clock.sleep(latency, signal);
+    if (signal?.aborted === true) throw new CRIError('Cancelled', 'the pull was cancelled');
     const failure = behaviour.text('pull-failure');
     if (failure !== undefined) throw new CRIError('Unknown', failure);
     return this.#find(name)?.id ?? this.#add(name).id;

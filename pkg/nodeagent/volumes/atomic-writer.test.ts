@@ -6,6 +6,7 @@ import t from 'tap';
 import { noSmallDisks, smallDisk } from '#nodeagent/testing/small-disk.js';
 import { writeAtomically } from '#nodeagent/volumes/atomic-writer.js';
 import { checkHostPath } from '#nodeagent/volumes/host-path.js';
+import type { PayloadFile } from '#nodeagent/volumes/payload.js';
 
 const noRoot = process.getuid?.() === 0 ? false : 'only root gives files away';
 const file = (text: string, mode = 0o644) => ({ data: Buffer.from(text), mode });
@@ -101,7 +102,7 @@ t.test('what was put in the way of the links goes', async (t) => {
 
 t.test("a file has its owner's mode, and the pod's group reads all of them", { skip: noRoot }, async (t) => {
   const dir = await directory(t);
-  const files = new Map([
+  const files = new Map<string, PayloadFile>([
     ['own', { ...file('1', 0o600), user: 1234 }],
     ['sub/other', file('2', 0o200)],
   ]);

@@ -106,16 +106,19 @@ export class GrpcChannel {
   /**
    * One unary call. `method` as in `runtime.v1.RuntimeService/Version`.
    * @param timeoutMs Deadline; 0 for none.
+   * @param signal Cancels it.
    */
-  call(method: string, request: Message, timeoutMs = this.#timeoutMs): Promise<Message> {
+  call(method: string, request: Message, timeoutMs = this.#timeoutMs, signal?: AbortSignal): Promise<Message> {
     const [serviceName = '', methodName = ''] = method.split('/');
     const declared = this.#root.lookupService(serviceName).methods[methodName];
     if (declared === undefined) throw new RangeError(`no method ${method} in the descriptor`);
     const prefix = serviceName.slice(0, serviceName.lastIndexOf('.'));
     const input = this.#type(`${prefix}.${declared.requestType}`);
     const output = this.#type(`${prefix}.${declared.responseType}`);
+    if (signal?.aborted === true) return Promise.reject(new CRIError('Cancelled', 'the call was cancelled'));
     return new Promise((resolve, reject) => {
-      this.#client.makeUnaryRequest(
+      const cancel = () => call.cancel();
+      const call = this.#client.makeUnaryRequest(
         `/${method}`,
         this.#serialize(input),
         this.#deserialize(output),
@@ -123,10 +126,12 @@ export class GrpcChannel {
         new Metadata(),
         timeoutMs > 0 ? { deadline: Date.now() + timeoutMs } : {},
         (error, value) => {
+          signal?.removeEventListener('abort', cancel);
           if (error) reject(translate(error));
           else resolve(value ?? {});
         },
       );
+      signal?.addEventListener('abort', cancel, { once: true });
     });
   }
 

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
@@ -55,6 +57,24 @@ t.test('containerd', { skip }, async (t) => {
       t.teardown(() => client.close());
       return { cri: client, image: images.busybox, logFiles: new DiskLogFiles(), logDirectory: join(dir, 'logs') };
     });
+  });
+
+  await t.test('a pull from a registry that says nothing ends when it is told to', async (t) => {
+    const client = await cri();
+    t.teardown(() => client.close());
+    const stop = new AbortController();
+    const registry = createServer((socket) => {
+      // The runtime leaves without a word.
+      socket.on('error', () => undefined);
+      stop.abort();
+    });
+    registry.listen(0, '127.0.0.1');
+    await once(registry, 'listening');
+    t.teardown(() => registry.close());
+    const { port } = registry.address() as AddressInfo;
+    const pull = client.pullImage(`127.0.0.1:${port}/test/app:1`, { signal: stop.signal });
+    await t.rejects(pull, { code: 'Cancelled' });
+    await t.rejects(client.pullImage('any', { signal: stop.signal }), { code: 'Cancelled' });
   });
 
   t.test('the description of the interface has every field that is sent or received', async (t) => {

@@ -14,12 +14,12 @@ import type {
   ExecSyncResult,
   FilesystemUsage,
   Image,
-  ImageAuth,
   LinuxContainerResources,
   PodSandbox,
   PodSandboxConfig,
   PodSandboxFilter,
   PodSandboxStatus,
+  PullOptions,
   RuntimeCondition,
   RuntimeEventHandler,
   RuntimeVersion,
@@ -226,11 +226,11 @@ export class GrpcCRI implements CRI {
     return m['image'] === null || m['image'] === undefined ? undefined : decodeImage(m['image'] as Message);
   }
 
-  async pullImage(image: string, auth?: ImageAuth, sandbox?: PodSandboxConfig): Promise<string> {
+  async pullImage(image: string, { auth, sandbox, signal }: PullOptions = {}): Promise<string> {
     const request: Message = { image: { image } };
     if (auth !== undefined) request['auth'] = auth;
     if (sandbox !== undefined) request['sandboxConfig'] = encodeSandboxConfig(sandbox);
-    return String((await this.#images.call(`${images}/PullImage`, request, 0))['imageRef']);
+    return String((await this.#images.call(`${images}/PullImage`, request, 0, signal))['imageRef']);
   }
 
   async removeImage(image: string): Promise<void> {

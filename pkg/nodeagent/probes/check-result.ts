@@ -1,0 +1,10 @@
+/** What came of a probe or a lifecycle hook. */
+export interface CheckResult {
+  readonly success: boolean;
+  /** Succeeded, but somebody should know. */
+  readonly isWarning?: boolean;
+  /** For events; at most a few hundred characters matter. */
+  readonly output: string;
+}
+
+export const failure = (output: string): CheckResult => ({ success: false, output });

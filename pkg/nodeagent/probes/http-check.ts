@@ -1,0 +1,110 @@
+/** HTTP checks of a pod's ports, as lenient towards servers as those of release 1.24 (probe/http). */
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { type CheckResult, failure } from '#nodeagent/probes/check-result.js';
+
+export interface HTTPCheck {
+  readonly scheme: 'http' | 'https';
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+  /** Of all of it, redirects too. */
+  readonly timeoutMs: number;
+}
+
+const maxBodyBytes = 10 * 1024;
+/** A server that says more before it answers is not listened to. */
+const maxHeaderBytes = 2 ** 20;
+const maxRedirects = 10;
+const redirects = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * Success is any status from 200 to 399; redirects to the same host are followed, and one to another is a success with a
+ * warning: what is there says nothing of the pod. Never rejects. @param agent Of the User-Agent header.
+ */
+export async function checkHTTP(check: HTTPCheck, agent: string): Promise<CheckResult> {
+  const first = `${check.scheme}://${check.host.includes(':') ? `[${check.host}]` : check.host}:${check.port}${check.path}`;
+  const signal = AbortSignal.timeout(check.timeoutMs);
+  let headers = headersOf(check, agent);
+  let url = first;
+  try {
+    const { hostname } = new URL(first);
+    for (let followed = 0; ; followed++) {
+      const response = await send(url, headers, signal);
+      const { location = '' } = response.headers;
+      const isRedirect = redirects.has(response.statusCode ?? 0) && location !== '';
+      const next = isRedirect ? new URL(location, url) : undefined;
+      if (next === undefined || next.hostname !== hostname) return await judged(response);
+      response.destroy();
+      if (followed + 1 === maxRedirects) return failure(`Get "${next.href}": stopped after ${maxRedirects} redirects`);
+      // Another name was asked for than that of the pod; where the server names one, that is meant.
+      if (/^[a-z][a-z0-9+.-]*:|^\/\//i.test(location)) headers = without(headers, 'host');
+      url = next.href;
+    }
+  } catch (error) {
+    const text = signal.aborted
+      ? 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
+      : (error as Error).message;
+    return failure(`Get "${url}": ${text}`);
+  }
+}
+
+type Headers = Readonly<Record<string, string | string[]>>;
+
+/** What the probe says replaces what is said otherwise; a header may come several times. */
+function headersOf({ headers }: HTTPCheck, agent: string): Headers {
+  const given: Record<string, string[]> = {};
+  for (const { name, value } of headers) {
+    const key = name.toLowerCase();
+    given[key] = [...(given[key] ?? []), value];
+  }
+  const { host, ...others } = given;
+  // Only one host can be asked for.
+  return {
+    'user-agent': agent,
+    accept: '*/*',
+    connection: 'close',
+    ...others,
+    ...(host?.[0] ? { host: host[0] } : {}),
+  };
+}
+
+function without(headers: Headers, name: string): Headers {
+  return Object.fromEntries(Object.entries(headers).filter(([key]) => key !== name));
+}
+
+function send(url: string, headers: Headers, signal: AbortSignal): Promise<IncomingMessage> {
+  const request = url.startsWith('https:') ? httpsRequest : httpRequest;
+  return new Promise((resolve, reject) => {
+    const options = {
+      ...{ agent: false, headers, signal, maxHeaderSize: maxHeaderBytes },
+      // Containers' certificates are their own business, and so are line feeds without a carriage return.
+      ...{ rejectUnauthorized: false, insecureHTTPParser: true },
+    };
+    const call = request(url, options as Parameters<typeof request>[1]);
+    call.once('response', resolve);
+    call.on('error', reject);
+    call.end();
+  });
+}
+
+/** By the status and the beginning of the body: one without end is no reason to wait for it. */
+async function judged(response: IncomingMessage): Promise<CheckResult> {
+  const { statusCode = 0 } = response;
+  const body = await beginning(response);
+  if (statusCode < 200 || statusCode >= 400) return failure(`HTTP probe failed with statuscode: ${statusCode}`);
+  if (statusCode < 300) return { success: true, output: body };
+  return { success: true, isWarning: true, output: `Probe terminated redirects, Response body: ${body}` };
+}
+
+async function beginning(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length >= maxBodyBytes) break;
+  }
+  return Buffer.concat(chunks).subarray(0, maxBodyBytes).toString();
+}
