@@ -39,8 +39,8 @@ import {
 } from '#nodeagent/cri/grpc/decode.js';
 import { encodeContainerConfig, encodeFilter, encodeSandboxConfig } from '#nodeagent/cri/grpc/encode.js';
 import { containerdEventsDescriptor, subscribeContainerd } from '#nodeagent/cri/grpc/events.js';
-import { runtimeV1Descriptor } from '#nodeagent/cri/grpc/runtime-v1.gen.js';
 import { connectPortForward, runSession } from '#nodeagent/cri/grpc/streaming.js';
+import { runtimeV1 } from '#nodeagent/protocols/runtime-v1.gen.js';
 
 export interface GrpcCRIOptions {
   /** Path, or `unix://` address. */
@@ -71,7 +71,7 @@ export class GrpcCRI implements CRI {
   readonly #timeoutMs: number;
 
   constructor(options: GrpcCRIOptions) {
-    const root = protobuf.Root.fromJSON(runtimeV1Descriptor);
+    const root = protobuf.Root.fromJSON(runtimeV1);
     protobuf.Root.fromJSON(containerdEventsDescriptor, root);
     this.#timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
     this.#clock = options.clock;
