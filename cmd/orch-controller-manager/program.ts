@@ -8,6 +8,7 @@ import {
   signingAuthorities,
   textOf,
 } from '#cmd/orch-controller-manager/key-material.js';
+import { recyclerTemplates } from '#cmd/orch-controller-manager/recycler-templates.js';
 import { createControlLoop, type Loop, type LoopDependencies } from '#control-loop/control-loop.js';
 import type { Leadership } from '#control-loop/leader-loop.js';
 import { controllerPages } from '#controllers/debug-pages.js';
@@ -55,6 +56,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   const rootCA = await rootCertificates(values['root-ca-file']);
   const tokenKey = await serviceAccountKey(values['service-account-private-key-file']);
   const authorities = await signingAuthorities(values);
+  const recyclers = await recyclerTemplates(values);
   const migration = await leaderMigration(context);
   if (values['use-service-account-credentials'] && tokenKey === undefined) {
     log.warn('--use-service-account-credentials was given without --service-account-private-key-file');
@@ -82,6 +84,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
           ...(rootCA === undefined ? {} : { rootCA }),
           ...(tokenKey === undefined ? {} : { tokenKey }),
           authorities,
+          recyclers,
         });
       if (migration !== undefined) return migrating(context, migration, dependencies, make);
       const manager = make(dependencies);
@@ -174,7 +177,7 @@ function after(first: Promise<void>, leadership: Leadership): Leadership {
 }
 
 /** Undefined when no controller moves. Throws OptionsError. */
-async function leaderMigration({ values, dialect, log }: Context): Promise<LeaderMigration | undefined> {
+async function leaderMigration({ values, log }: Context): Promise<LeaderMigration | undefined> {
   const path = values['leader-migration-config'] ?? '';
   if (!values['enable-leader-migration'] || !values['leader-elect']) {
     if (values['enable-leader-migration']) {
@@ -183,9 +186,7 @@ async function leaderMigration({ values, dialect, log }: Context): Promise<Leade
     return undefined;
   }
   const migration =
-    path === ''
-      ? defaultLeaderMigration(dialect)
-      : parseLeaderMigration(await textOf('leader-migration-config', path), path);
+    path === '' ? defaultLeaderMigration : parseLeaderMigration(await textOf('leader-migration-config', path), path);
   if (migration.resourceLock === 'etcdleases' && values['etcd-servers'].length === 0) {
     throw new OptionsError([`${path}: resourceLock etcdleases requires --etcd-servers`]);
   }

@@ -22,7 +22,7 @@ import {
   selectControllers,
 } from '#controllers/options/names.js';
 import type { ControllerManagerValues } from '#controllers/options/options.js';
-import { controllerFactories } from '#controllers/registry.js';
+import { type ControllerInputs, controllerFactories } from '#controllers/registry.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
@@ -56,6 +56,7 @@ export interface ControllerManagerDependencies {
   readonly authorities?: SigningAuthorities;
   /** Signs tokens of service accounts; absent: no secrets of tokens are filled in. */
   readonly tokenKey?: JwtSigningKey;
+  readonly recyclers?: ControllerInputs['recyclers'];
 }
 
 type ControllerState = 'waiting' | 'running' | 'stopped' | 'failed';
@@ -221,8 +222,17 @@ export class ControllerManager implements Daemon {
   }
 
   #makeControllers(context: CommonContext): Controller[] {
-    const { owns = () => true, clientFor, events, rootCA, authorities = {}, tokenKey } = this.#dependencies;
+    const {
+      owns = () => true,
+      clientFor,
+      events,
+      rootCA,
+      authorities = {},
+      tokenKey,
+      recyclers = {},
+    } = this.#dependencies;
     const { log } = context;
+    const inputs: ControllerInputs = { values: this.#values, rootCA, authorities, tokenKey, recyclers };
     const controllers: Controller[] = [];
     for (const controller of [...Object.keys(controllerNames), ...this.#gated].filter(owns)) {
       if (!this.#selection.selected.includes(controller)) {
@@ -236,7 +246,7 @@ export class ControllerManager implements Daemon {
         eventsFrom: (component) => events(component, controller),
         onLoop: (loop) => this.#loops.set(controller, [...(this.#loops.get(controller) ?? []), loop]),
       };
-      const made = controllerFactories[controller]?.(own, { values: this.#values, rootCA, authorities, tokenKey });
+      const made = controllerFactories[controller]?.(own, inputs);
       if (made === undefined || typeof made === 'string') {
         const reason = made ?? 'the options leave it nothing to do';
         this.#reasons.set(controller, reason);

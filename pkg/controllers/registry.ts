@@ -23,6 +23,7 @@ import { nodeRanges, serviceRanges } from '#controllers/nodeipam/ranges.js';
 import { NodeLifecycleController } from '#controllers/nodelifecycle/controller.js';
 import type { ControllerManagerValues } from '#controllers/options/options.js';
 import { PersistentVolumeBinder } from '#controllers/persistentvolumebinder/controller.js';
+import type { Recyclers, RecyclerTemplate } from '#controllers/persistentvolumebinder/recycling.js';
 import { PersistentVolumeExpander } from '#controllers/persistentvolumeexpander/controller.js';
 import { PodGCController } from '#controllers/podgc/controller.js';
 import { PVCProtectionController } from '#controllers/pvcprotection/controller.js';
@@ -50,6 +51,8 @@ export interface ControllerInputs {
   readonly authorities: SigningAuthorities;
   /** Signs tokens of service accounts; without it, no secrets of tokens are filled in. */
   readonly tokenKey: JwtSigningKey | undefined;
+  /** Templates of the pods that empty volumes; absent: the standard one. */
+  readonly recyclers: Readonly<Partial<Record<keyof Recyclers, RecyclerTemplate>>>;
 }
 
 /** Makes the controller, or says why the options leave it nothing to do. */
@@ -162,11 +165,23 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
       taintManager: values['enable-taint-manager'],
       podEvictionTimeoutMs: values['pod-eviction-timeout'],
     }),
-  'persistentvolume-binder': (context, { values }) =>
+  'persistentvolume-binder': (context, { values, recyclers }) =>
     new PersistentVolumeBinder(context, {
       syncPeriodMs: values['pvclaimbinder-sync-period'],
       provisioning: values['enable-dynamic-provisioning'],
       honorPolicy: new FeatureGates(values['feature-gates']).enabled('HonorPVReclaimPolicy'),
+      recyclers: {
+        nfs: {
+          minimumSeconds: values['pv-recycler-minimum-timeout-nfs'],
+          secondsPerGi: values['pv-recycler-increment-timeout-nfs'],
+          ...(recyclers.nfs === undefined ? {} : { template: recyclers.nfs }),
+        },
+        hostPath: {
+          minimumSeconds: values['pv-recycler-minimum-timeout-hostpath'],
+          secondsPerGi: values['pv-recycler-timeout-increment-hostpath'],
+          ...(recyclers.hostPath === undefined ? {} : { template: recyclers.hostPath }),
+        },
+      },
     }),
   'persistentvolume-expander': (context) => new PersistentVolumeExpander(context),
   podgc: (context, { values }) =>

@@ -58,9 +58,9 @@ other: 1
 
 t.test('without a file the controllers of the cloud move', (t) => {
   for (const dialect of [orchDialect, kubernetesDialect]) {
-    const migration = defaultLeaderMigration(dialect);
+    const migration = defaultLeaderMigration;
     t.equal(placementOf(migration, dialect.components.controllerManager, 'service'), 'migrated');
-    t.equal(placementOf(migration, 'cloud-controller-manager', 'service'), 'elsewhere');
+    t.equal(placementOf(migration, 'cloud-controller-manager', 'service'), 'migrated');
     t.equal(placementOf(migration, 'cloud-controller-manager', 'job'), 'main');
   }
   t.end();

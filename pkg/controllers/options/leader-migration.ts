@@ -2,7 +2,7 @@
  * Leader migration: controllers that move from one manager to another run under a lock of their own, so that at no moment
  * both managers run them. The file of `--leader-migration-config`, as in release 1.24.
  */
-import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { decodeFields, type FieldTable, isPlain, parseConfigText } from '#daemon/options/config-decode.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { resourceLocks } from '#daemon/options/groups/leader-election.js';
@@ -36,15 +36,12 @@ const fields: FieldTable = {
   controllerLeaders: { listOf: { fields: { name: 'string', component: 'string' } } },
 };
 
-/** Without a file: what moves when the cloud's controllers leave this manager. */
-export function defaultLeaderMigration(dialect: Dialect): LeaderMigration {
-  const component = dialect.components.controllerManager;
-  return {
-    leaderName: 'cloud-provider-extraction-migration',
-    resourceLock: 'leases',
-    controllerLeaders: ['route', 'service', 'cloud-node-lifecycle'].map((name) => ({ name, component })),
-  };
-}
+/** Without a file: what moves when the cloud's controllers leave this manager, to whichever holds the lock. */
+export const defaultLeaderMigration: LeaderMigration = {
+  leaderName: 'cloud-provider-extraction-migration',
+  resourceLock: 'leases',
+  controllerLeaders: ['route', 'service', 'cloud-node-lifecycle'].map((name) => ({ name, component: '*' })),
+};
 
 /** Throws OptionsError with everything that is wrong, the file's name in front. */
 export function parseLeaderMigration(text: string, source: string): LeaderMigration {

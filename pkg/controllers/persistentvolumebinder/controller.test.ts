@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
 import { persistentvolumeclaims, persistentvolumes, pods } from '#api/core/v1/resources.gen.js';
-import type { PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec } from '#api/core/v1/types.gen.js';
+import type { PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, Pod } from '#api/core/v1/types.gen.js';
 import { storageclasses } from '#api/storage/v1/resources.gen.js';
 import type { StorageClass } from '#api/storage/v1/types.gen.js';
 import { controllerMetrics } from '#controllers/framework/metrics.js';
@@ -9,6 +9,10 @@ import { Harness } from '#controllers/framework/testing/harness.js';
 import { PersistentVolumeBinder } from '#controllers/persistentvolumebinder/controller.js';
 
 const claimKey = 'default/data';
+const recyclers = {
+  hostPath: { minimumSeconds: 60, secondsPerGi: 30 },
+  nfs: { minimumSeconds: 300, secondsPerGi: 30 },
+};
 
 function setUp(t: Test) {
   const harness = new Harness(t, [persistentvolumes, persistentvolumeclaims, pods, storageclasses]);
@@ -35,7 +39,7 @@ function setUp(t: Test) {
     harness.start(
       new PersistentVolumeBinder(
         { ...harness.context, metrics: controllerMetrics(registry) },
-        { syncPeriodMs: 15_000, provisioning: true, honorPolicy: false },
+        { syncPeriodMs: 15_000, provisioning: true, honorPolicy: false, recyclers },
       ),
     );
   const claim = (name = 'data') => api.get(persistentvolumeclaims, `default/${name}`);
@@ -185,4 +189,76 @@ t.test('a claim that the cache does not show releases nothing', async (t) => {
   thaw();
   await harness.advance(60_000);
   t.equal(volume('v')?.status?.phase, 'Bound');
+});
+
+t.test('a volume that is recycled is emptied by a pod, and is there for others then', async (t) => {
+  const { harness, api, addVolume, addClaim, start, claim, volume } = setUp(t);
+  const podKey = 'default/recycler-for-disk';
+  const pod = () => api.get(pods, podKey);
+  const end = (phase: string) =>
+    api.change<Pod>(pods, podKey, (object) => {
+      object.status = { phase };
+    });
+  const policy = { persistentVolumeReclaimPolicy: 'Recycle', hostPath: { path: '/data' } };
+  addVolume('disk', '9Gi', policy);
+  addClaim();
+  await start();
+  t.equal(claim()?.spec.volumeName, 'disk');
+  api.seed<Pod>(pods, {
+    metadata: { name: 'user', namespace: 'default' },
+    spec: { containers: [], volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }] },
+  });
+  api.remove(persistentvolumeclaims, claimKey);
+  await harness.settled();
+  t.notOk(pod());
+  t.ok(harness.events.includes('Normal VolumeFailedRecycle disk: Volume is used by pods: default/user'));
+  api.remove(pods, 'default/user');
+  await harness.advance(15_000);
+  t.match(pod()?.spec, {
+    activeDeadlineSeconds: 270,
+    volumes: [{ name: 'vol', hostPath: { path: '/data' } }],
+    restartPolicy: 'Never',
+  });
+  t.equal(volume('disk')?.status?.phase, 'Released');
+  end('Failed');
+  await harness.settled();
+  t.match(volume('disk')?.status, {
+    phase: 'Failed',
+    message: 'Recycle failed: failed to recycle volume: pod failed, pod.Status.Message unknown',
+  });
+  await harness.advance(15_000);
+  end('Succeeded');
+  await harness.settled();
+  t.notOk(pod(), 'taken away');
+  t.equal(volume('disk')?.status?.phase, 'Available');
+  t.equal(volume('disk')?.spec.claimRef, undefined);
+  t.ok(harness.events.includes('Normal VolumeRecycled disk: Volume recycled'));
+});
+
+t.test('pods that were there before, volumes that go, and volumes that nothing can empty', async (t) => {
+  const { harness, api, addVolume, start, volume } = setUp(t);
+  const claimRef = { name: 'data', namespace: 'default', uid: 'gone' };
+  const persistentVolumeReclaimPolicy = 'Recycle';
+  addVolume('nothing', '1Gi', { persistentVolumeReclaimPolicy, claimRef });
+  addVolume('share', '1Gi', { persistentVolumeReclaimPolicy, claimRef, nfs: { server: 's', path: '/p' } });
+  const old = api.seed<Pod>(pods, {
+    metadata: { name: 'recycler-for-share', namespace: 'default' },
+    spec: { containers: [] },
+    status: { phase: 'Succeeded' },
+  });
+  await start();
+  t.ok(harness.events.includes('Warning VolumeFailedRecycle nothing: No recycler plugin found for the volume!'));
+  t.ok(
+    harness.events.includes(
+      'Warning VolumeFailedRecycle share: Recycle failed: old recycler pod found, will retry later',
+    ),
+  );
+  await harness.advance(15_000);
+  t.equal(volume('share')?.status?.phase, 'Failed');
+  const pod = api.get(pods, 'default/recycler-for-share');
+  t.not(pod?.metadata.uid, old.metadata.uid);
+  t.match(pod?.spec, { activeDeadlineSeconds: 300, volumes: [{ name: 'vol', nfs: { server: 's', path: '/p' } }] });
+  api.remove(persistentvolumes, 'share');
+  await harness.settled();
+  t.notOk(api.get(pods, 'default/recycler-for-share'));
 });

@@ -9,6 +9,8 @@ import { ReconcileLoop } from '#controllers/framework/loop.js';
 import { ClaimSync } from '#controllers/persistentvolumebinder/claims.js';
 import { OperationTimes, registerCounts } from '#controllers/persistentvolumebinder/metrics.js';
 import { BoundObjects, claimKeyOf } from '#controllers/persistentvolumebinder/objects.js';
+import { Recycler } from '#controllers/persistentvolumebinder/recycler.js';
+import type { Recyclers } from '#controllers/persistentvolumebinder/recycling.js';
 import { VolumeSync } from '#controllers/persistentvolumebinder/volumes.js';
 
 /** Claims and volumes worked on at once, of each as many as in 1.24: two claims would try for the same volume. */
@@ -21,6 +23,7 @@ export interface PersistentVolumeBinderOptions {
   readonly provisioning: boolean;
   /** The gate HonorPVReclaimPolicy. */
   readonly honorPolicy: boolean;
+  readonly recyclers: Recyclers;
 }
 
 export class PersistentVolumeBinder implements Controller {
@@ -29,6 +32,7 @@ export class PersistentVolumeBinder implements Controller {
   readonly #syncPeriodMs: number;
   readonly #objects: BoundObjects;
   readonly #times: OperationTimes;
+  readonly #recycler: Recycler;
   readonly #claims: ReconcileLoop;
   readonly #volumes: ReconcileLoop;
 
@@ -42,10 +46,12 @@ export class PersistentVolumeBinder implements Controller {
     indexByClaim(pods);
     const classes = sharedInformer(informers, storageclasses);
     const claims = new ClaimSync({ context, objects, classes, pods, times, provisioning: options.provisioning });
+    this.#recycler = new Recycler({ client: context.client, pods, recyclers: options.recyclers });
     const volumes = new VolumeSync({
       context,
       objects,
       times,
+      recycler: this.#recycler,
       honorPolicy: options.honorPolicy,
       syncClaim: (key) => this.#claims.queue.add(key),
     });
@@ -60,7 +66,8 @@ export class PersistentVolumeBinder implements Controller {
     });
     this.#volumes = loop('volumes', async (key) => {
       const volume = objects.volume(key);
-      if (volume !== undefined) await volumes.sync(volume);
+      if (volume === undefined) await this.#recycler.abandon(key);
+      else await volumes.sync(volume);
       return done;
     });
   }
@@ -89,11 +96,13 @@ export class PersistentVolumeBinder implements Controller {
           onUpdate: (volume) => addVolume(keyOf(volume)),
           onDelete: (volume) => {
             this.#times.done(keyOf(volume));
+            addVolume(keyOf(volume));
             if (volume.spec.claimRef !== undefined) addClaim(claimKeyOf(volume));
           },
         },
         resync,
       ),
+      this.#recycler.watch(addVolume),
       registerCounts(metrics, { volumes: volumeCache, claims: claimCache }, dialect),
     ];
     await Promise.all([this.#claims.run(signal, watches), this.#volumes.run(signal)]);

@@ -18,7 +18,13 @@ import { silentLogger } from '#daemon/log/logger.js';
 const seeds = Array.from({ length: 20 }, (_, i) => 9000 + i);
 t.setTimeout(300_000);
 
-const options = { syncPeriodMs: 15_000, provisioning: true, honorPolicy: false };
+const recycler = { minimumSeconds: 60, secondsPerGi: 30 };
+const options = {
+  syncPeriodMs: 15_000,
+  provisioning: true,
+  honorPolicy: false,
+  recyclers: { hostPath: recycler, nfs: recycler },
+};
 
 for (const seed of seeds) {
   t.test(`seed ${seed}`, async (t) => {

@@ -55,9 +55,9 @@ export function reclaimFailure(volume: PersistentVolume, dialect: Dialect, honor
   const { metadata, spec } = volume;
   switch (spec.persistentVolumeReclaimPolicy) {
     case 'Retain':
-      return undefined;
+    // Pods empty it.
     case 'Recycle':
-      return warning('VolumeFailedRecycle', 'No recycler plugin found for the volume!');
+      return undefined;
     case 'Delete': {
       if (metadata.deletionTimestamp !== undefined && !honorPolicy) return undefined;
       const deleter = metadata.annotations?.[dialect.annotations.provisionedBy] ?? '';

@@ -1,17 +1,21 @@
 /** One pass over a volume: observes, plans and does it. */
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { pluginLabel } from '#controllers/framework/volume-plugins.js';
 import { unboundVolume, volumeInPhase } from '#controllers/persistentvolumebinder/binding.js';
 import type { OperationTimes } from '#controllers/persistentvolumebinder/metrics.js';
+import { type Notice, warning } from '#controllers/persistentvolumebinder/notice.js';
 import { type BoundObjects, claimKeyOf } from '#controllers/persistentvolumebinder/objects.js';
 import { planVolume, reclaimFailure } from '#controllers/persistentvolumebinder/plan-volume.js';
+import type { Recycler } from '#controllers/persistentvolumebinder/recycler.js';
 
 export interface VolumeSyncOptions {
   readonly context: ControllerContext;
   readonly objects: BoundObjects;
   readonly times: OperationTimes;
+  readonly recycler: Recycler;
   /** The gate HonorPVReclaimPolicy. */
   readonly honorPolicy: boolean;
   /** Has a claim seen to. */
@@ -43,11 +47,8 @@ export class VolumeSync {
         return;
       case 'release':
         return this.#release(volume);
-      case 'unbind': {
-        const unbound = await objects.saveVolume(volume, unboundVolume(volume, dialect));
-        await objects.saveVolumeStatus(unbound, volumeInPhase(unbound, 'Available'));
-        return;
-      }
+      case 'unbind':
+        return this.#unbind(volume, dialect);
       default:
         plan satisfies never;
     }
@@ -68,11 +69,12 @@ export class VolumeSync {
 
   async #release(volume: PersistentVolume): Promise<void> {
     const { context, objects, times, honorPolicy } = this.#options;
-    const { dialect, events } = context;
+    const { dialect } = context;
     const { name = '' } = volume.metadata;
     const released = isReleased(volume)
       ? volume
       : await objects.saveVolumeStatus(volume, volumeInPhase(volume, 'Released'));
+    if (released.spec.persistentVolumeReclaimPolicy === 'Recycle') return this.#recycle(released);
     if (released.spec.persistentVolumeReclaimPolicy === 'Delete') {
       const provisioner = released.metadata.annotations?.[dialect.annotations.provisionedBy];
       times.begin(name, provisioner ?? pluginLabel(released.spec, dialect), 'delete');
@@ -80,8 +82,41 @@ export class VolumeSync {
     const failure = reclaimFailure(released, dialect, honorPolicy);
     if (failure === undefined || released.status?.phase === 'Failed') return;
     times.failed(name);
-    await objects.saveVolumeStatus(released, volumeInPhase(released, 'Failed', failure.message));
-    events.record(released, failure.type, failure.reason, failure.message);
+    await this.#fail(released, failure);
+  }
+
+  async #recycle(volume: PersistentVolume): Promise<void> {
+    const { context, objects, recycler } = this.#options;
+    const { dialect, events } = context;
+    const recycling = await recycler.recycle(volume, objects.claim(claimKeyOf(volume)) !== undefined);
+    switch (recycling.kind) {
+      case 'running':
+        return;
+      case 'used':
+        events.record(volume, 'Normal', 'VolumeFailedRecycle', `Volume is used by pods: ${recycling.pods.join(',')}`);
+        return;
+      case 'failed':
+        if (volume.status?.phase !== 'Failed')
+          await this.#fail(volume, warning('VolumeFailedRecycle', recycling.message));
+        return;
+      case 'done':
+        events.record(volume, 'Normal', 'VolumeRecycled', 'Volume recycled');
+        return this.#unbind(volume, dialect);
+      default:
+        recycling satisfies never;
+    }
+  }
+
+  async #unbind(volume: PersistentVolume, dialect: Dialect): Promise<void> {
+    const { objects } = this.#options;
+    const unbound = await objects.saveVolume(volume, unboundVolume(volume, dialect));
+    await objects.saveVolumeStatus(unbound, volumeInPhase(unbound, 'Available'));
+  }
+
+  async #fail(volume: PersistentVolume, failure: Notice): Promise<void> {
+    const { context, objects } = this.#options;
+    await objects.saveVolumeStatus(volume, volumeInPhase(volume, 'Failed', failure.message));
+    context.events.record(volume, failure.type, failure.reason, failure.message);
   }
 }
 
