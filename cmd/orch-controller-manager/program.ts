@@ -2,6 +2,7 @@
 
 import { deferred } from '#apimachinery/async/deferred.js';
 import { controllerClients } from '#cmd/orch-controller-manager/controller-clients.js';
+import { hostDirectories } from '#cmd/orch-controller-manager/host-directories.js';
 import {
   rootCertificates,
   serviceAccountKey,
@@ -85,6 +86,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
           ...(tokenKey === undefined ? {} : { tokenKey }),
           authorities,
           recyclers,
+          hostDirectories,
         });
       if (migration !== undefined) return migrating(context, migration, dependencies, make);
       const manager = make(dependencies);

@@ -57,6 +57,8 @@ export interface ControllerManagerDependencies {
   /** Signs tokens of service accounts; absent: no secrets of tokens are filled in. */
   readonly tokenKey?: JwtSigningKey;
   readonly recyclers?: ControllerInputs['recyclers'];
+  /** Absent: directories of this machine cannot be volumes. */
+  readonly hostDirectories?: ControllerInputs['hostDirectories'];
 }
 
 type ControllerState = 'waiting' | 'running' | 'stopped' | 'failed';
@@ -222,17 +224,10 @@ export class ControllerManager implements Daemon {
   }
 
   #makeControllers(context: CommonContext): Controller[] {
-    const {
-      owns = () => true,
-      clientFor,
-      events,
-      rootCA,
-      authorities = {},
-      tokenKey,
-      recyclers = {},
-    } = this.#dependencies;
+    const { owns = () => true, clientFor, events, rootCA, authorities = {}, tokenKey } = this.#dependencies;
+    const { recyclers = {}, hostDirectories } = this.#dependencies;
     const { log } = context;
-    const inputs: ControllerInputs = { values: this.#values, rootCA, authorities, tokenKey, recyclers };
+    const inputs = { values: this.#values, rootCA, authorities, tokenKey, recyclers, hostDirectories };
     const controllers: Controller[] = [];
     for (const controller of [...Object.keys(controllerNames), ...this.#gated].filter(owns)) {
       if (!this.#selection.selected.includes(controller)) {

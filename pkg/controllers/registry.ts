@@ -23,6 +23,7 @@ import { nodeRanges, serviceRanges } from '#controllers/nodeipam/ranges.js';
 import { NodeLifecycleController } from '#controllers/nodelifecycle/controller.js';
 import type { ControllerManagerValues } from '#controllers/options/options.js';
 import { PersistentVolumeBinder } from '#controllers/persistentvolumebinder/controller.js';
+import type { HostDirectories } from '#controllers/persistentvolumebinder/host-path.js';
 import type { Recyclers, RecyclerTemplate } from '#controllers/persistentvolumebinder/recycling.js';
 import { PersistentVolumeExpander } from '#controllers/persistentvolumeexpander/controller.js';
 import { PodGCController } from '#controllers/podgc/controller.js';
@@ -51,6 +52,8 @@ export interface ControllerInputs {
   readonly authorities: SigningAuthorities;
   /** Signs tokens of service accounts; without it, no secrets of tokens are filled in. */
   readonly tokenKey: JwtSigningKey | undefined;
+  /** Of the machine; absent: none of them can be volumes. */
+  readonly hostDirectories: HostDirectories | undefined;
   /** Templates of the pods that empty volumes; absent: the standard one. */
   readonly recyclers: Readonly<Partial<Record<keyof Recyclers, RecyclerTemplate>>>;
 }
@@ -165,11 +168,12 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
       taintManager: values['enable-taint-manager'],
       podEvictionTimeoutMs: values['pod-eviction-timeout'],
     }),
-  'persistentvolume-binder': (context, { values, recyclers }) =>
+  'persistentvolume-binder': (context, { values, recyclers, hostDirectories }) =>
     new PersistentVolumeBinder(context, {
       syncPeriodMs: values['pvclaimbinder-sync-period'],
       provisioning: values['enable-dynamic-provisioning'],
       honorPolicy: new FeatureGates(values['feature-gates']).enabled('HonorPVReclaimPolicy'),
+      ...(values['enable-hostpath-provisioner'] && hostDirectories !== undefined ? { hostDirectories } : {}),
       recyclers: {
         nfs: {
           minimumSeconds: values['pv-recycler-minimum-timeout-nfs'],

@@ -47,9 +47,8 @@ export const volumeOptions = {
   },
   'enable-hostpath-provisioner': {
     type: 'bool',
-    inert: noPlugins,
     section: volumes,
-    meaning: 'Make volumes from host directories; for tests on one node only.',
+    meaning: "Make volumes from directories of the manager's machine; for tests on one node only.",
   },
   'external-cloud-volume-plugin': {
     type: 'string',

@@ -3,6 +3,8 @@ import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
 import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
 import type { StorageClass } from '#api/storage/v1/types.gen.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import { isConflict } from '#apimachinery/errors/status.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { ApiObject } from '#client/client.js';
 import type { Informer } from '#client/informer/informer.js';
@@ -16,8 +18,9 @@ import {
   provisioningClaim,
   volumeInPhase,
 } from '#controllers/persistentvolumebinder/binding.js';
+import { type HostPathVolumes, hostPathPlugin, hostPathVolume } from '#controllers/persistentvolumebinder/host-path.js';
 import type { OperationTimes } from '#controllers/persistentvolumebinder/metrics.js';
-import type { Notice } from '#controllers/persistentvolumebinder/notice.js';
+import { type Notice, normal, warning } from '#controllers/persistentvolumebinder/notice.js';
 import type { BoundObjects } from '#controllers/persistentvolumebinder/objects.js';
 import { type ClaimObservation, type ClaimPlan, planClaim } from '#controllers/persistentvolumebinder/plan-claim.js';
 
@@ -30,6 +33,8 @@ export interface ClaimSyncOptions {
   readonly times: OperationTimes;
   /** Whether volumes are made for claims. */
   readonly provisioning: boolean;
+  /** Absent: no directories are made. */
+  readonly hostPaths: HostPathVolumes | undefined;
 }
 
 export class ClaimSync {
@@ -40,7 +45,7 @@ export class ClaimSync {
   }
 
   async sync(claim: PersistentVolumeClaim): Promise<void> {
-    const { context, objects, classes, provisioning } = this.#options;
+    const { context, objects, classes, provisioning, hostPaths } = this.#options;
     const { dialect } = context;
     const observed: ClaimObservation = {
       dialect,
@@ -50,6 +55,7 @@ export class ClaimSync {
       storageClass: classes.get(storageClassOf(claim, dialect)),
       waitingPods: this.#waitingPods(claim),
       provisioning,
+      hostPaths: hostPaths !== undefined,
     };
     const plan = await this.#plan(observed);
     switch (plan.step) {
@@ -61,6 +67,8 @@ export class ClaimSync {
         return;
       case 'provision':
         return this.#provision(claim, plan.provisioner, plan.notice);
+      case 'make':
+        return this.#make(claim, plan.storageClass);
       case 'stuck':
         this.#tell(claim, plan.notice);
         return;
@@ -121,6 +129,25 @@ export class ClaimSync {
       throw error;
     }
     this.#tell(claim, notice);
+  }
+
+  async #make(claim: PersistentVolumeClaim, storageClass: StorageClass): Promise<void> {
+    const { objects, context, times, hostPaths } = this.#options;
+    const { dialect } = context;
+    const plugin = hostPathPlugin(dialect);
+    times.begin(keyOf(claim), plugin, 'provision');
+    try {
+      const told = await objects.saveClaim(claim, provisioningClaim(claim, plugin, dialect));
+      const volume = hostPathVolume(told, storageClass, dialect);
+      await hostPaths?.make(volume);
+      const message = `Successfully provisioned volume ${volume.metadata.name} using ${plugin}`;
+      this.#tell(claim, normal('ProvisioningSucceeded', message));
+    } catch (error) {
+      times.failed(keyOf(claim));
+      const which = `Failed to provision volume with StorageClass "${storageClass.metadata.name}"`;
+      if (!isConflict(error)) this.#tell(claim, warning('ProvisioningFailed', `${which}: ${messageOf(error)}`));
+      throw error;
+    }
   }
 
   #tell(object: ApiObject, notice: Notice | undefined): void {

@@ -7,6 +7,7 @@ import type { StorageClass } from '#api/storage/v1/types.gen.js';
 import { controllerMetrics } from '#controllers/framework/metrics.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { PersistentVolumeBinder } from '#controllers/persistentvolumebinder/controller.js';
+import type { HostDirectories } from '#controllers/persistentvolumebinder/host-path.js';
 
 const claimKey = 'default/data';
 const recyclers = {
@@ -35,11 +36,17 @@ function setUp(t: Test) {
     });
   const addClass = (provisioner: string, volumeBindingMode = 'Immediate') =>
     api.seed<StorageClass>(storageclasses, { metadata: { name: 'gold' }, provisioner, volumeBindingMode });
-  const start = () =>
+  const start = (hostDirectories?: HostDirectories) =>
     harness.start(
       new PersistentVolumeBinder(
         { ...harness.context, metrics: controllerMetrics(registry) },
-        { syncPeriodMs: 15_000, provisioning: true, honorPolicy: false, recyclers },
+        {
+          syncPeriodMs: 15_000,
+          provisioning: true,
+          honorPolicy: false,
+          recyclers,
+          ...(hostDirectories && { hostDirectories }),
+        },
       ),
     );
   const claim = (name = 'data') => api.get(persistentvolumeclaims, `default/${name}`);
@@ -261,4 +268,41 @@ t.test('pods that were there before, volumes that go, and volumes that nothing c
   api.remove(persistentvolumes, 'share');
   await harness.settled();
   t.notOk(api.get(pods, 'default/recycler-for-share'));
+});
+
+t.test('directories of the machine are volumes where that is asked for', async (t) => {
+  const { harness, addVolume, addClaim, addClass, api, start, claim, volume } = setUp(t);
+  const done: string[] = [];
+  addClass('orch.io/host-path');
+  addClaim({ storageClassName: 'gold' });
+  await start({
+    make: async (path) => void done.push(`make ${path}`),
+    remove: async (path) => void done.push(`remove ${path}`),
+  });
+  await harness.advance(1000);
+  const { uid = '' } = claim()?.metadata ?? {};
+  const name = `pvc-${uid}`;
+  const path = `/tmp/hostpath_pv/${uid}`;
+  t.match(claim(), { spec: { volumeName: name }, status: { phase: 'Bound' } });
+  t.match(volume(name), {
+    metadata: { annotations: { 'pv.orch.io/provisioned-by': 'orch.io/host-path' } },
+    spec: { hostPath: { path }, capacity: { storage: '1Gi' }, storageClassName: 'gold' },
+  });
+  t.ok(
+    harness.events.includes(
+      `Normal ProvisioningSucceeded data: Successfully provisioned volume ${name} using orch.io/host-path`,
+    ),
+  );
+  const claimRef = { name: 'data', namespace: 'default', uid: 'gone' };
+  const foreign = {
+    persistentVolumeReclaimPolicy: 'Delete',
+    hostPath: { path: '/tmp/hostpath_pv/../../etc' },
+    claimRef,
+  };
+  addVolume('foreign', '1Gi', foreign, { 'pv.orch.io/provisioned-by': 'orch.io/host-path' });
+  api.remove(persistentvolumeclaims, claimKey);
+  await harness.advance(1000);
+  t.notOk(volume(name));
+  t.same(done, [`make ${path}`, `remove ${path}`], 'and nothing else');
+  t.match(volume('foreign')?.status, { phase: 'Failed', message: /^host_path deleter only supports/ });
 });

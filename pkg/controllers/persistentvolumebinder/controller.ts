@@ -7,6 +7,7 @@ import type { Controller, ControllerContext } from '#controllers/framework/conte
 import { indexByClaim, sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 import { ClaimSync } from '#controllers/persistentvolumebinder/claims.js';
+import { type HostDirectories, HostPathVolumes } from '#controllers/persistentvolumebinder/host-path.js';
 import { OperationTimes, registerCounts } from '#controllers/persistentvolumebinder/metrics.js';
 import { BoundObjects, claimKeyOf } from '#controllers/persistentvolumebinder/objects.js';
 import { Recycler } from '#controllers/persistentvolumebinder/recycler.js';
@@ -24,6 +25,8 @@ export interface PersistentVolumeBinderOptions {
   /** The gate HonorPVReclaimPolicy. */
   readonly honorPolicy: boolean;
   readonly recyclers: Recyclers;
+  /** With `--enable-hostpath-provisioner`. */
+  readonly hostDirectories?: HostDirectories;
 }
 
 export class PersistentVolumeBinder implements Controller {
@@ -45,13 +48,16 @@ export class PersistentVolumeBinder implements Controller {
     const pods = sharedInformer(informers, podType);
     indexByClaim(pods);
     const classes = sharedInformer(informers, storageclasses);
-    const claims = new ClaimSync({ context, objects, classes, pods, times, provisioning: options.provisioning });
+    const { provisioning, hostDirectories } = options;
+    const hostPaths = hostDirectories && new HostPathVolumes(context.client, hostDirectories);
+    const claims = new ClaimSync({ context, objects, classes, pods, times, provisioning, hostPaths });
     this.#recycler = new Recycler({ client: context.client, pods, recyclers: options.recyclers });
     const volumes = new VolumeSync({
       context,
       objects,
       times,
       recycler: this.#recycler,
+      hostPaths,
       honorPolicy: options.honorPolicy,
       syncClaim: (key) => this.#claims.queue.add(key),
     });

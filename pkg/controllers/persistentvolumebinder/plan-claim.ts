@@ -4,6 +4,7 @@ import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
 import type { StorageClass } from '#api/storage/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { keyOf } from '#apimachinery/object-key.js';
+import { hostPathPlugin } from '#controllers/persistentvolumebinder/host-path.js';
 import { bestMatch, isBoundTo, mismatch } from '#controllers/persistentvolumebinder/match.js';
 import { type Notice, normal, warning } from '#controllers/persistentvolumebinder/notice.js';
 
@@ -20,6 +21,8 @@ export interface ClaimObservation {
   readonly waitingPods: readonly string[];
   /** Whether volumes are made for claims at all. */
   readonly provisioning: boolean;
+  /** Whether directories of the manager's machine may be volumes. */
+  readonly hostPaths: boolean;
 }
 
 export type ClaimPlan =
@@ -28,6 +31,8 @@ export type ClaimPlan =
   | { readonly step: 'pending'; readonly notice?: Notice }
   /** Somebody else makes a volume: it is told so by annotations. */
   | { readonly step: 'provision'; readonly provisioner: string; readonly notice: Notice }
+  /** The manager itself makes a volume. */
+  | { readonly step: 'make'; readonly storageClass: StorageClass }
   /** Nobody can make a volume. */
   | { readonly step: 'stuck'; readonly notice?: Notice }
   /** Its volume is gone for good; told once. */
@@ -64,7 +69,7 @@ function waiting(pods: readonly string[]): Notice {
   return normal('WaitForPodScheduled', `waiting for ${which} to be scheduled`);
 }
 
-function planProvisioning({ claim, storageClass, provisioning, dialect }: ClaimObservation): ClaimPlan {
+function planProvisioning({ claim, storageClass, provisioning, hostPaths, dialect }: ClaimObservation): ClaimPlan {
   if (!provisioning) return { step: 'stuck' };
   if (storageClass === undefined) {
     const kind = `storageclass.${dialect.groupName('storage')}`;
@@ -72,7 +77,8 @@ function planProvisioning({ claim, storageClass, provisioning, dialect }: ClaimO
     return { step: 'stuck', notice: warning('ProvisioningFailed', message) };
   }
   const { provisioner } = storageClass;
-  // Names with the product's domain are those of plugins within the manager, of which there are none.
+  if (hostPaths && provisioner === hostPathPlugin(dialect)) return { step: 'make', storageClass };
+  // Names with the product's domain are those of plugins within the manager, of which there is no other.
   if (provisioner.startsWith(`${dialect.labelDomain}/`)) {
     const message = `no volume plugin matched name: ${provisioner}`;
     return { step: 'stuck', notice: warning('ProvisioningFailed', message) };

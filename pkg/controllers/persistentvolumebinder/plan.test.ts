@@ -209,6 +209,7 @@ t.test('what is done about a claim', (t) => {
       storageClass: undefined,
       waitingPods: [],
       provisioning: true,
+      hostPaths: false,
       ...observed,
     });
     t.equal(plan.step, want.step, name);

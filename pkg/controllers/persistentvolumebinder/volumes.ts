@@ -1,10 +1,12 @@
 /** One pass over a volume: observes, plans and does it. */
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { pluginLabel } from '#controllers/framework/volume-plugins.js';
 import { unboundVolume, volumeInPhase } from '#controllers/persistentvolumebinder/binding.js';
+import { type HostPathVolumes, hostPathPlugin } from '#controllers/persistentvolumebinder/host-path.js';
 import type { OperationTimes } from '#controllers/persistentvolumebinder/metrics.js';
 import { type Notice, warning } from '#controllers/persistentvolumebinder/notice.js';
 import { type BoundObjects, claimKeyOf } from '#controllers/persistentvolumebinder/objects.js';
@@ -16,6 +18,8 @@ export interface VolumeSyncOptions {
   readonly objects: BoundObjects;
   readonly times: OperationTimes;
   readonly recycler: Recycler;
+  /** Absent: no directories are deleted. */
+  readonly hostPaths: HostPathVolumes | undefined;
   /** The gate HonorPVReclaimPolicy. */
   readonly honorPolicy: boolean;
   /** Has a claim seen to. */
@@ -68,7 +72,7 @@ export class VolumeSync {
   }
 
   async #release(volume: PersistentVolume): Promise<void> {
-    const { context, objects, times, honorPolicy } = this.#options;
+    const { context, objects, times, honorPolicy, hostPaths } = this.#options;
     const { dialect } = context;
     const { name = '' } = volume.metadata;
     const released = isReleased(volume)
@@ -78,11 +82,24 @@ export class VolumeSync {
     if (released.spec.persistentVolumeReclaimPolicy === 'Delete') {
       const provisioner = released.metadata.annotations?.[dialect.annotations.provisionedBy];
       times.begin(name, provisioner ?? pluginLabel(released.spec, dialect), 'delete');
+      const leaves = released.metadata.deletionTimestamp === undefined || honorPolicy;
+      if (hostPaths !== undefined && provisioner === hostPathPlugin(dialect) && leaves) {
+        return this.#delete(released, hostPaths);
+      }
     }
     const failure = reclaimFailure(released, dialect, honorPolicy);
     if (failure === undefined || released.status?.phase === 'Failed') return;
     times.failed(name);
     await this.#fail(released, failure);
+  }
+
+  async #delete(volume: PersistentVolume, hostPaths: HostPathVolumes): Promise<void> {
+    try {
+      await hostPaths.delete(volume);
+    } catch (error) {
+      this.#options.times.failed(volume.metadata.name ?? '');
+      if (volume.status?.phase !== 'Failed') await this.#fail(volume, warning('VolumeFailedDelete', messageOf(error)));
+    }
   }
 
   async #recycle(volume: PersistentVolume): Promise<void> {
