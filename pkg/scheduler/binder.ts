@@ -2,17 +2,21 @@ import { pods } from '#api/core/v1/resources.gen.js';
 import type { Binding, Pod } from '#api/core/v1/types.gen.js';
 import type { Client } from '#client/client.js';
 
+export interface UnschedulableReport {
+  readonly reason: 'Unschedulable' | 'SchedulerError';
+  readonly message: string;
+  /** RFC 3339. */
+  readonly now: string;
+  /** The node where room is being made; empty: none any more; absent: as before. */
+  readonly nominatedNode?: string;
+}
+
 /** Writes decisions to the API. */
 export interface Binder {
   /** Binds the pod, only if it is still the same object. Rejects with the API's Status. */
   bind(pod: Pod, node: string): Promise<void>;
   /** Tells the pod why it is not scheduled. */
-  reportUnschedulable(
-    pod: Pod,
-    reason: 'Unschedulable' | 'SchedulerError',
-    message: string,
-    now: string,
-  ): Promise<void>;
+  reportUnschedulable(pod: Pod, report: UnschedulableReport): Promise<void>;
 }
 
 export function apiBinder(client: Client): Binder {
@@ -28,13 +32,15 @@ export function apiBinder(client: Client): Binder {
       };
       await api.createSubresource(name, 'binding', binding, { namespace });
     },
-    async reportUnschedulable(pod, reason, message, now) {
+    async reportUnschedulable(pod, { message, nominatedNode, now, reason }) {
       const before = pod.status?.conditions?.find((condition) => condition.type === 'PodScheduled');
-      if (before?.status === 'False' && before.reason === reason && before.message === message) return;
+      const sameNode = (nominatedNode ?? pod.status?.nominatedNodeName ?? '') === (pod.status?.nominatedNodeName ?? '');
+      if (sameNode && before?.status === 'False' && before.reason === reason && before.message === message) return;
       const { name = '', namespace = '', uid } = pod.metadata;
       const lastTransitionTime = before?.status === 'False' ? (before.lastTransitionTime ?? now) : now;
       const condition = { type: 'PodScheduled', status: 'False', reason, message, lastTransitionTime };
-      const patch = { metadata: { uid }, status: { conditions: [condition] } };
+      const status = { conditions: [condition], ...(sameNode ? {} : { nominatedNodeName: nominatedNode }) };
+      const patch = { metadata: { uid }, status };
       await api.patch(name, patch, { namespace, subresource: 'status', type: 'strategic' });
     },
   };

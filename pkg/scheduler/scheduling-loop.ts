@@ -26,6 +26,9 @@ import { FitError } from '#scheduler/framework/fit-error.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 import type { PluginStatus, SchedulerMetrics, SchedulerState } from '#scheduler/metrics/metrics.js';
 import { defaultProfile } from '#scheduler/plugins/default-profile.js';
+import { Evictions } from '#scheduler/preemption/evictions.js';
+import { Preemption } from '#scheduler/preemption/preemption.js';
+import { Nominator } from '#scheduler/queue/nominator.js';
 import { type QueuedPod, SchedulingQueue } from '#scheduler/queue/scheduling-queue.js';
 
 export interface SchedulingLoopOptions {
@@ -58,11 +61,15 @@ export class SchedulingLoop {
   readonly #objects: LiveObjects;
   readonly #queue: SchedulingQueue;
   readonly #algorithm: Algorithm;
+  readonly #nominator = new Nominator();
+  readonly #preemption: Preemption;
+  readonly #evictions: Evictions;
+  /** Bindings, evictions and reports under way. */
+  readonly #writes = new Set<Promise<void>>();
   readonly #binder: Binder;
   readonly #informers: InformerFactory;
   readonly #pods: Informer<Pod>;
   readonly #nodes: Informer<Node>;
-  readonly #bindings = new Set<Promise<void>>();
 
   constructor(options: SchedulingLoopOptions) {
     this.#options = options;
@@ -91,11 +98,14 @@ export class SchedulingLoop {
     this.#cluster = new Cluster(options.dialect, this.#objects);
     this.#algorithm = new Algorithm({
       cluster: this.#cluster,
+      nominator: this.#nominator,
       random,
       percentageOfNodesToScore: options.percentageOfNodesToScore ?? 0,
       clock,
       times: options.metrics,
     });
+    this.#preemption = new Preemption({ cluster: this.#cluster, nominator: this.#nominator, random });
+    this.#evictions = new Evictions({ client, recorder: options.recorder, nominator: this.#nominator, log });
     this.#pods = this.#informers.informer(pods);
     this.#nodes = this.#informers.informer(nodes);
   }
@@ -112,7 +122,7 @@ export class SchedulingLoop {
       onUpdate: (pod, old) => this.#podSeen(pod, old),
       onDelete: (pod) => this.#podDeleted(pod),
     });
-    const removeNamespaces = this.#objects.onNamespaceLabels(() => {
+    const removeObjects = this.#objects.follow(() => {
       this.#cluster.epoch++;
     });
     const { metrics } = this.#options;
@@ -136,9 +146,9 @@ export class SchedulingLoop {
       metrics.observe(undefined);
       removePods();
       removeNodes();
-      removeNamespaces();
+      removeObjects();
       onStop();
-      await Promise.all(this.#bindings);
+      await Promise.all(this.#writes);
       stop.removeEventListener('abort', onStop);
       ended.abort();
       await informing;
@@ -155,10 +165,11 @@ export class SchedulingLoop {
       const { node } = this.#algorithm.schedule(queued.info, profile);
       metrics.decided(clock.monotonic() - started);
       this.#cluster.assume(queued.info, node.name);
-      await this.#startBinding(queued, node.name, started);
+      this.#nominator.remove(queued.info.uid);
+      await this.#start(queued, this.#bind(queued, node.name, started));
     } catch (error) {
       if (error instanceof FitError) {
-        await this.#unschedulable(queued, profile, error);
+        await this.#start(queued, this.#unschedulable(queued, profile, error));
         metrics.attempt('unschedulable', profile.schedulerName, clock.monotonic() - started);
       } else {
         log.error({ err: error, namespace: pod.metadata.namespace, name: pod.metadata.name }, 'scheduling failed');
@@ -183,20 +194,20 @@ export class SchedulingLoop {
       pending: this.#queue.sizes,
       unschedulable: [...rejected.values()],
       cache: this.#cluster.sizes,
-      bindings: this.#bindings.size,
+      bindings: this.#writes.size,
     };
   }
 
-  /** Starts the binding and waits only when too many are under way. */
-  async #startBinding(queued: QueuedPod, node: string, started: number): Promise<void> {
-    const binding = this.#bind(queued, node, started)
+  /** Goes on beside the work, and waits only when too much is under way. */
+  async #start(queued: QueuedPod, work: Promise<void>): Promise<void> {
+    const write = work
       .catch((error: unknown) => {
         const { namespace, name } = queued.info.pod.metadata;
-        this.#options.log.error({ err: error, namespace, name, node }, 'binding ended unexpectedly');
+        this.#options.log.error({ err: error, namespace, name }, 'a write of the scheduler ended unexpectedly');
       })
-      .finally(() => this.#bindings.delete(binding));
-    this.#bindings.add(binding);
-    if (this.#bindings.size >= (this.#options.maxBindings ?? 64)) await Promise.race(this.#bindings);
+      .finally(() => this.#writes.delete(write));
+    this.#writes.add(write);
+    if (this.#writes.size >= (this.#options.maxBindings ?? 64)) await Promise.race(this.#writes);
   }
 
   async #bind(queued: QueuedPod, node: string, started: number): Promise<void> {
@@ -234,16 +245,39 @@ export class SchedulingLoop {
     for (const plugin of profile.plugins) {
       if (error.plugins.has(plugin.name)) for (const event of plugin.events ?? []) events.add(event);
     }
-    this.#queue.reject(queued, events, this.#current(queued), error.plugins);
-    recorder.record(pod, 'Warning', 'FailedScheduling', error.message);
+    const { info } = queued;
+    const current = this.#current(queued);
+    const room = current === undefined || error.nodeCount === 0 ? undefined : this.#makeRoom(info, profile);
+    this.#queue.reject(queued, events, current, error.plugins);
+    const message = room?.message === undefined ? error.message : `${error.message} preemption: ${room.message}`;
+    recorder.record(pod, 'Warning', 'FailedScheduling', message);
+    const now = formatTime(clock.now());
+    const node = room?.node === undefined ? {} : { nominatedNode: room.node };
     try {
-      await this.#binder.reportUnschedulable(pod, 'Unschedulable', error.message, formatTime(clock.now()));
+      await this.#binder.reportUnschedulable(pod, { reason: 'Unschedulable', message, now, ...node });
     } catch (failure) {
       // The condition is information only; the pod stays queued, and the next try reports again.
       if (!isNotFound(failure)) {
         log.warn({ err: failure, namespace: pod.metadata.namespace, name: pod.metadata.name }, 'condition not written');
       }
     }
+    await room?.made;
+  }
+
+  /** `node`: where room is being made, empty: nowhere any more, absent: as before; `message`: why not. */
+  #makeRoom(info: PodInfo, profile: Profile): { node?: string; message?: string; made?: Promise<void> } {
+    const { metrics } = this.#options;
+    metrics.preempting();
+    const found = this.#preemption.find(info, this.#algorithm.plan(info, profile).filters);
+    if ('message' in found) {
+      if (!found.final) return { message: found.message };
+      this.#nominator.remove(info.uid);
+      return { node: '', message: found.message };
+    }
+    metrics.preempted(found.victims.pods.length);
+    const displaced = this.#preemption.displaced(info, found.node.name);
+    this.#nominator.add(info, found.node.name);
+    return { node: found.node.name, made: this.#evictions.carryOut(info, found, displaced) };
   }
 
   /** The pod as the API shows it now, undefined when there is nothing left to schedule. */
@@ -269,13 +303,18 @@ export class SchedulingLoop {
       if (old !== undefined && (old.spec.nodeName ?? '') === '') this.#queue.remove(pod);
       return this.#boundPod(pod, old);
     }
-    if (!this.#waits(pod)) return this.#queue.remove(pod);
+    if (!this.#waits(pod)) {
+      this.#nominator.remove(pod.metadata.uid ?? '');
+      return this.#queue.remove(pod);
+    }
+    this.#nominated(pod, old);
     if (this.#cluster.isAssumed(pod.metadata.uid ?? '')) return;
     if (old === undefined || !this.#waits(old)) this.#queue.add(pod);
     else this.#queue.update(pod, JSON.stringify(pod.spec) !== JSON.stringify(old.spec));
   }
 
   #boundPod(pod: Pod, old: Pod | undefined): void {
+    this.#nominator.remove(pod.metadata.uid ?? '');
     if (!isFinished(pod)) {
       this.#cluster.setPod(pod);
       const news = (old?.spec.nodeName ?? '') === '' || differ(pod.metadata.labels, old?.metadata.labels);
@@ -284,6 +323,14 @@ export class SchedulingLoop {
     }
     this.#cluster.removePod(pod.metadata.uid ?? '');
     this.#queue.notify(['AssignedPodDelete']);
+  }
+
+  /** Nominations outlive the scheduler in the pods' statuses. */
+  #nominated(pod: Pod, old: Pod | undefined): void {
+    const node = pod.status?.nominatedNodeName ?? '';
+    if (node === (old?.status?.nominatedNodeName ?? '')) return;
+    if (node === '') this.#nominator.remove(pod.metadata.uid ?? '');
+    else this.#nominator.add(podInfo(pod), node);
   }
 
   /** Helps those whose required affinity is about such a pod. */
@@ -295,6 +342,7 @@ export class SchedulingLoop {
   }
 
   #podDeleted(pod: Pod): void {
+    this.#nominator.remove(pod.metadata.uid ?? '');
     this.#queue.remove(pod);
     this.#cluster.removePod(pod.metadata.uid ?? '');
     if ((pod.spec.nodeName ?? '') !== '') this.#queue.notify(['AssignedPodDelete']);

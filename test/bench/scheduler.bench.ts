@@ -9,9 +9,12 @@ import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { Cluster } from '#scheduler/cluster/cluster.js';
 import { noObjects } from '#scheduler/cluster/objects.js';
-import { podInfo } from '#scheduler/cluster/pod-info.js';
+import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';
 import { Algorithm } from '#scheduler/decision/algorithm.js';
+import { FitError } from '#scheduler/framework/fit-error.js';
 import { defaultProfile } from '#scheduler/plugins/default-profile.js';
+import { Preemption } from '#scheduler/preemption/preemption.js';
+import { Nominator } from '#scheduler/queue/nominator.js';
 import { figure, machineLine } from '#test/bench/report.js';
 
 const { values } = parseArgs({
@@ -62,6 +65,8 @@ interface Row {
   readonly groups: number;
   readonly spec: (app: string) => Partial<PodSpec>;
   readonly tainted?: true;
+  /** The nodes are full of pods of low priority, so many on each. */
+  readonly full?: number;
 }
 
 const rows: Readonly<Record<string, Row>> = {
@@ -109,15 +114,44 @@ const rows: Readonly<Record<string, Row>> = {
       },
     }),
   },
+  preemption: {
+    name: 'preemption, 4 pods on each node',
+    limit: 600,
+    groups: 1,
+    spec: () => ({
+      priority: 1000,
+      containers: [{ name: 'c', image: 'web', resources: { requests: { cpu: '8', memory: '1Gi' } } }],
+    }),
+    full: 4,
+  },
   taints: { name: 'half of the nodes tainted, 10 kinds', limit: 1500, groups: 10, spec: () => ({}), tainted: true },
 };
 
 function measure(row: Row, nodes: number, pods: number): { perSecond: number; p99Ms: number } {
   const cluster = new Cluster(dialect, noObjects);
   const times = { extensionPoint: () => undefined, pluginRecorder: () => undefined };
-  const algorithm = new Algorithm({ cluster, random: seededRandom(1), clock: realClock, times });
+  const nominator = new Nominator();
+  const algorithm = new Algorithm({ cluster, nominator, random: seededRandom(1), clock: realClock, times });
   const profile = defaultProfile(dialect);
+  const preemption = new Preemption({ cluster, nominator, random: seededRandom(2) });
   for (let i = 0; i < nodes; i++) cluster.setNode(node(i, row.tainted === true));
+  for (let i = 0; i < nodes * (row.full ?? 0); i++) {
+    const requests = { cpu: `${32 / (row.full ?? 1)}`, memory: '1Gi' };
+    const low = pod(i, 'low', { containers: [{ name: 'c', image: 'web', resources: { requests } }] });
+    const { metadata, spec } = low;
+    cluster.setPod({ metadata: { ...metadata, uid: `low-${i}` }, spec: { ...spec, nodeName: `node-${i % nodes}` } });
+  }
+  const place = (info: PodInfo): string => {
+    try {
+      return algorithm.schedule(info, profile).node.name;
+    } catch (error) {
+      if (!(error instanceof FitError)) throw error;
+      const found = preemption.find(info, algorithm.plan(info, profile).filters);
+      if ('message' in found) throw new Error(found.message);
+      for (const { uid } of found.victims.pods) cluster.removePod(uid);
+      return found.node.name;
+    }
+  };
   const infos = Array.from({ length: pods }, (_, i) => {
     const app = `app-${i % row.groups}`;
     return podInfo(pod(i, app, row.spec(app)));
@@ -126,7 +160,7 @@ function measure(row: Row, nodes: number, pods: number): { perSecond: number; p9
   const started = process.cpuUsage();
   for (const info of infos) {
     const before = performance.now();
-    cluster.assume(info, algorithm.schedule(info, profile).node.name);
+    cluster.assume(info, place(info));
     durations.push(performance.now() - before);
   }
   const { user, system } = process.cpuUsage(started);

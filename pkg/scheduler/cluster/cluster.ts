@@ -184,10 +184,10 @@ export class Cluster {
 
   #place(pod: PodInfo, name: string): void {
     const node = this.#info(name);
-    // A newer version of the pod may have other labels: what the old one counted for goes with it.
+    // Requests and ports of a placed pod do not change in 1.24; what selectors see of it may.
     const old = this.#placed.get(pod.uid);
     const before = old?.pods.get(pod.uid);
-    if (old === node && before !== undefined && countsAlike(before, pod)) {
+    if (old === node && before !== undefined && before.labelKey === pod.labelKey) {
       node.pods.set(pod.uid, pod);
       return;
     }
@@ -252,11 +252,3 @@ export class Cluster {
 }
 
 const hasNode = ({ node }: NodeInfo): boolean => node !== undefined;
-
-/** Whether two versions of a pod count for the same. Requests and ports of a placed pod do not change in 1.24. */
-function countsAlike(a: PodInfo, b: PodInfo): boolean {
-  return (
-    (a.pod.metadata.deletionTimestamp === undefined) === (b.pod.metadata.deletionTimestamp === undefined) &&
-    (a.labels === b.labels || JSON.stringify(a.labels) === JSON.stringify(b.labels))
-  );
-}

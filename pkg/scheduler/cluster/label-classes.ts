@@ -54,11 +54,10 @@ export class LabelClasses {
     if (group.pods.total === 0) this.#groups.delete(group.key);
   }
 
-  #group({ pod, namespace, labels }: PodInfo): Group {
-    const terminating = pod.metadata.deletionTimestamp !== undefined;
-    const key = JSON.stringify([namespace, terminating, labels]);
+  #group({ pod, namespace, labels, labelKey: key }: PodInfo): Group {
     let group = this.#groups.get(key);
     if (group === undefined) {
+      const terminating = pod.metadata.deletionTimestamp !== undefined;
       group = { key, namespace, labels, terminating, pods: new NodeCounts(), counters: new Set() };
       for (const counter of this.#counters) if (counter.matches(group)) group.counters.add(counter);
       this.#groups.set(key, group);

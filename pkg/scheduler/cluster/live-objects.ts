@@ -2,11 +2,14 @@ import { replicasets, statefulsets } from '#api/apps/v1/resources.gen.js';
 import type { ReplicaSet, StatefulSet } from '#api/apps/v1/types.gen.js';
 import { namespaces, replicationcontrollers, services } from '#api/core/v1/resources.gen.js';
 import type { Namespace, Pod, ReplicationController, Service } from '#api/core/v1/types.gen.js';
+import { poddisruptionbudgets } from '#api/policy/v1/resources.gen.js';
+import type { PodDisruptionBudget } from '#api/policy/v1/types.gen.js';
 import { keyFor } from '#apimachinery/object-key.js';
 import { compileSelector, LabelSelector, selectorFromLabels } from '#apimachinery/selectors/labels.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
 import { differ } from '#scheduler/cluster/events.js';
-import type { ClusterObjects } from '#scheduler/cluster/objects.js';
+import type { Budget, ClusterObjects } from '#scheduler/cluster/objects.js';
+import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 
 /** What plugins read of other objects, from informers. */
 export class LiveObjects implements ClusterObjects {
@@ -15,6 +18,8 @@ export class LiveObjects implements ClusterObjects {
   readonly #replicationControllers: Informer<ReplicationController>;
   readonly #replicaSets: Informer<ReplicaSet>;
   readonly #statefulSets: Informer<StatefulSet>;
+  readonly #budgets: Informer<PodDisruptionBudget>;
+  #known: readonly Budget[] | undefined;
 
   constructor(informers: InformerFactory) {
     this.#namespaces = informers.informer(namespaces);
@@ -22,17 +27,47 @@ export class LiveObjects implements ClusterObjects {
     this.#replicationControllers = informers.informer(replicationcontrollers);
     this.#replicaSets = informers.informer(replicasets);
     this.#statefulSets = informers.informer(statefulsets);
+    this.#budgets = informers.informer(poddisruptionbudgets);
     this.#services.addIndexers({ schedulerNamespace: ({ metadata }) => [metadata.namespace ?? ''] });
   }
 
-  /** Calls when a namespace gets other labels, until the function that it returns. */
-  onNamespaceLabels(changed: () => void): () => void {
-    return this.#namespaces.addHandler({
-      onUpdate: ({ metadata }, old) => {
-        if (differ(metadata.labels, old.metadata.labels)) changed();
-      },
-      onAdd: () => changed(),
+  budgets(): readonly Budget[] {
+    this.#known ??= this.#list();
+    return this.#known;
+  }
+
+  #list(): Budget[] {
+    return this.#budgets.list().flatMap(({ metadata, spec, status }) => {
+      const selector = compileSelector(spec?.selector);
+      if (selector === undefined || selector.isEverything) return [];
+      return [
+        {
+          allowed: status?.disruptionsAllowed ?? 0,
+          covers: ({ labels, namespace, pod }: PodInfo) =>
+            namespace === metadata.namespace &&
+            selector.matches(labels) &&
+            status?.disruptedPods?.[pod.metadata.name ?? ''] === undefined,
+        },
+      ];
     });
+  }
+
+  /** Follows changes until the function that it returns; `newLabels` hears of namespaces that have other labels. */
+  follow(newLabels: () => void): () => void {
+    const forget = () => {
+      this.#known = undefined;
+    };
+    const budgets = this.#budgets.addHandler({ onAdd: forget, onUpdate: forget, onDelete: forget });
+    const namespaces = this.#namespaces.addHandler({
+      onUpdate: ({ metadata }, old) => {
+        if (differ(metadata.labels, old.metadata.labels)) newLabels();
+      },
+      onAdd: () => newLabels(),
+    });
+    return () => {
+      budgets();
+      namespaces();
+    };
   }
 
   namespaceLabels = (namespace: string): Readonly<Record<string, string>> | undefined =>

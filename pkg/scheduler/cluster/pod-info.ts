@@ -16,6 +16,8 @@ export interface PodInfo {
   readonly key: string;
   readonly namespace: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** Equal for pods that selectors see alike. */
+  readonly labelKey: string;
   readonly priority: number;
   readonly requests: Resources;
   readonly nonZero: { readonly milliCpu: number; readonly memory: number };
@@ -32,6 +34,11 @@ export function podInfo(pod: Pod): PodInfo {
     key: podKey(pod),
     namespace: pod.metadata.namespace ?? '',
     labels: pod.metadata.labels ?? noLabels,
+    labelKey: JSON.stringify([
+      pod.metadata.namespace,
+      pod.metadata.deletionTimestamp !== undefined,
+      pod.metadata.labels,
+    ]),
     priority: pod.spec.priority ?? 0,
     requests: podRequests(pod),
     nonZero: nonZeroRequests(pod),

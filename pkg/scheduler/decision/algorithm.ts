@@ -3,6 +3,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Cluster } from '#scheduler/cluster/cluster.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
+import { checkWithNominated } from '#scheduler/decision/nominated.js';
 import { type Plan, Plans } from '#scheduler/decision/plans.js';
 import type { PodFilters } from '#scheduler/decision/pod-filters.js';
 import type { MeasureFilter, Refusal } from '#scheduler/decision/prepared-filter.js';
@@ -10,6 +11,7 @@ import { FitError } from '#scheduler/framework/fit-error.js';
 import type { Rejection } from '#scheduler/framework/plugin.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 import type { ExtensionPoint, PluginRecorder, PluginStatus } from '#scheduler/metrics/metrics.js';
+import type { Nominator } from '#scheduler/queue/nominator.js';
 
 /** Clusters up to this size are always looked at whole. */
 const minFeasibleNodes = 100;
@@ -41,6 +43,7 @@ export interface DecisionTimes {
 
 export interface AlgorithmOptions {
   readonly cluster: Cluster;
+  readonly nominator: Nominator;
   readonly random: () => number;
   /** 0 or absent leaves it to the size of the cluster. */
   readonly percentageOfNodesToScore?: number;
@@ -59,18 +62,23 @@ export class Algorithm {
     this.#plans = new Plans(options.cluster);
   }
 
+  /** What the plugins have worked out for the pod. */
+  plan(pod: PodInfo, profile: Profile): Plan {
+    return this.#plans.of(pod, profile);
+  }
+
   /** Picks the node; throws a FitError when none fits. */
   schedule(pod: PodInfo, profile: Profile): Decision {
     const { clock, times } = this.#options;
     const recorder = times.pluginRecorder();
-    const plan = this.#plans.of(pod, profile);
+    const plan = this.plan(pod, profile);
     let started = clock.monotonic();
     const took = (point: ExtensionPoint, status: PluginStatus) => {
       const now = clock.monotonic();
       times.extensionPoint(point, status, profile.schedulerName, now - started);
       started = now;
     };
-    const { feasible, evaluated, refusals } = this.#filter(plan.filters, recorder);
+    const { feasible, evaluated, refusals } = this.#filter(pod, plan.filters, recorder);
     took('Filter', feasible.length === 0 ? 'Unschedulable' : 'Success');
     if (feasible.length === 0) throw new FitError(this.#options.cluster.nodes().length, refusals);
     let best = 0;
@@ -83,8 +91,8 @@ export class Algorithm {
     return { node, evaluatedNodes: evaluated, feasibleNodes: feasible.length };
   }
 
-  #filter(filters: PodFilters, recorder: PluginRecorder | undefined) {
-    const { cluster, percentageOfNodesToScore } = this.#options;
+  #filter(pod: PodInfo, filters: PodFilters, recorder: PluginRecorder | undefined) {
+    const { cluster, nominator, percentageOfNodesToScore } = this.#options;
     const nodes = filters.nodeNames === undefined ? cluster.nodes() : named(cluster, filters.nodeNames);
     const refusals = new Map<Refusal, number>();
     const feasible: NodeInfo[] = [];
@@ -94,13 +102,20 @@ export class Algorithm {
       return { feasible, evaluated, refusals };
     }
     const measure = recorder === undefined ? undefined : this.#measure(recorder);
+    const check = (node: NodeInfo) =>
+      checkWithNominated(cluster, nominator, filters, pod, node, () => filters.check(node, measure));
+    // Room was made for the pod there: if it fits, there is no more to look at.
+    const nominated = cluster.node(nominator.nodeOf(pod.uid) ?? '');
+    if (nominated !== undefined && check(nominated) === undefined) {
+      return { feasible: [nominated], evaluated: 1, refusals };
+    }
     const enough = feasibleNodesToFind(nodes.length, percentageOfNodesToScore);
     const start = nodes.length === 0 ? 0 : this.#next % nodes.length;
     while (evaluated < nodes.length && feasible.length < enough) {
       const index = start + evaluated++;
       const node = nodes[index < nodes.length ? index : index - nodes.length];
       if (node === undefined) continue;
-      const refusal = filters.check(node, measure);
+      const refusal = check(node);
       if (refusal === undefined) feasible.push(node);
       else refusals.set(refusal, (refusals.get(refusal) ?? 0) + 1);
     }

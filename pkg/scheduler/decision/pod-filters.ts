@@ -31,6 +31,11 @@ export class PodFilters {
     return this.#local.checkTentative(node) ?? run(this.#others, node, undefined);
   }
 
+  /** What a node would say now depends on nothing but that node with its pods. */
+  isLocal(): boolean {
+    return this.#others.every(({ node }) => node.isIdle?.() === true);
+  }
+
   close(): void {
     for (const { node } of this.#others) node.close?.();
   }

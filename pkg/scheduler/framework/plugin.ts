@@ -23,6 +23,8 @@ export interface NodeFilter {
   readonly nodeNames?: ReadonlySet<string>;
   /** Undefined when the node can take the pod. */
   filter(node: NodeInfo): Rejection | undefined;
+  /** True as long as every node suits, whatever pods come or go: so for filters that are not local only. */
+  isIdle?(): boolean;
   /** Gives back what keeps it current. */
   close?(): void;
 }

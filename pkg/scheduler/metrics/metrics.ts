@@ -30,6 +30,10 @@ export interface SchedulerMetrics {
   decided(durationMs: number): void;
   /** A pod was bound at its nth try, so long (ms) after it was first seen. */
   bound(attempts: number, sinceFirstSeenMs: number): void;
+  /** Room is looked for by evicting others. */
+  preempting(): void;
+  /** So many pods are evicted for one. */
+  preempted(victims: number): void;
   extensionPoint(point: ExtensionPoint, status: PluginStatus, profile: string, durationMs: number): void;
   /** Undefined for the cycles that are not measured: nine of ten. */
   pluginRecorder(): PluginRecorder | undefined;
@@ -90,6 +94,15 @@ export function schedulerMetrics(registry: Registry): SchedulerMetrics {
     help: '[STABLE] Number of pods added to scheduling queues by event and queue type.',
     labelNames: ['queue', 'event'],
   });
+  const preemptions = new PlainCounter(registry, {
+    name: 'scheduler_preemption_attempts_total',
+    help: '[STABLE] Total preemption attempts in the cluster till now',
+  }).labels();
+  const victims = new PlainHistogram(registry, {
+    name: 'scheduler_preemption_victims',
+    help: '[STABLE] Number of selected preemption victims',
+    buckets: exponentialBuckets(1, 2, 7),
+  }).labels();
   const recorder = new Plugins(registry);
   let cycles = 0;
   return {
@@ -104,6 +117,8 @@ export function schedulerMetrics(registry: Registry): SchedulerMetrics {
       podSeconds.labels(label).observe(sinceFirstSeenMs / 1000);
       podAttempts.observe(tries);
     },
+    preempting: () => preemptions.inc(),
+    preempted: (count) => victims.observe(count),
     extensionPoint: (point, status, profile, durationMs) =>
       pointSeconds.labels(point, status, profile).observe(durationMs / 1000),
     pluginRecorder: () => (cycles++ % sampledCycle === 0 ? recorder : undefined),

@@ -86,6 +86,10 @@ class AffinityFilter implements NodeFilter {
     this.close = () => counted.close();
   }
 
+  isIdle(): boolean {
+    return this.#affinity.length === 0 && this.#antiAffinity.length === 0 && this.#others.now().length === 0;
+  }
+
   filter(node: NodeInfo): Rejection | undefined {
     if (this.#affinity.length > 0 && !this.#affinityMet(node)) return affinityNotMet;
     for (const sums of this.#antiAffinity) if (sums.of(node) > 0) return antiAffinityNotMet;

@@ -81,7 +81,8 @@ export class RandomCluster {
         labels,
         ...(node !== undefined && this.chance(0.1) ? { deletionTimestamp: '2022-05-03T00:00:00Z' } : {}),
       },
-      spec: { ...this.#spec(), ...(node === undefined ? {} : { nodeName: node }) },
+      spec: { ...this.#spec(), priority: this.pick(0, 0, 10, 100), ...(node === undefined ? {} : { nodeName: node }) },
+      status: this.chance(0.8) ? { startTime: `2022-05-03T00:00:0${this.pick(1, 2, 3, 4)}Z` } : {},
     };
   }
 

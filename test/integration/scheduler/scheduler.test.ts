@@ -4,6 +4,7 @@ import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
 import { events as eventsResource, nodes, pods } from '#api/core/v1/resources.gen.js';
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
+import { poddisruptionbudgets } from '#api/policy/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import type { Client } from '#client/client.js';
@@ -101,7 +102,11 @@ t.test('what does not fit says why, and is bound when there is room', async (t) 
   await c.pod('more', cpu('1'));
   const waiting = await c.when('more', (pod) => condition(pod)?.status === 'False');
   t.equal(condition(waiting)?.reason, 'Unschedulable');
-  t.equal(condition(waiting)?.message, '0/1 nodes are available: 1 Insufficient cpu.');
+  t.equal(
+    condition(waiting)?.message,
+    '0/1 nodes are available: 1 Insufficient cpu. ' +
+      'preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
+  );
   const failed = async () =>
     (await c.client.resource(eventsResource).list({ namespace: 'default' })).items.find(
       (e) => e.reason === 'FailedScheduling',
@@ -139,10 +144,47 @@ t.test('selector, affinity, taints, host ports and cordons', async (t) => {
   t.equal(
     condition(stuck)?.message,
     '0/4 nodes are available: 1 node(s) had untolerated taint {only: gpu}, 1 node(s) were unschedulable, ' +
-      "2 node(s) didn't have free ports for the requested pod ports.",
+      "2 node(s) didn't have free ports for the requested pod ports. preemption: 0/4 nodes are available: " +
+      '2 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling.',
   );
   await c.client.resource(nodes).patch('cordoned', { spec: { unschedulable: false } }, { type: 'merge' });
   t.equal((await c.when(stuck.metadata.name ?? '', isBound)).spec.nodeName, 'cordoned');
+});
+
+t.test('important pods take the place of others, those that nothing protects first', async (t) => {
+  const c = await cluster(t);
+  await c.node('n1');
+  await c.node('n2');
+  const api = c.client.resource(pods);
+  const low = (name: string, amount: string, node: string, labels = {}) =>
+    api.create({
+      metadata: { name, namespace: 'default', labels },
+      spec: { ...cpu(amount), nodeName: node, priority: 1 },
+    });
+  await low('protected', '2', 'n1', { keep: 'me' });
+  await low('free', '1500m', 'n2');
+  const budget = {
+    metadata: { name: 'keep', namespace: 'default' },
+    spec: { minAvailable: 1, selector: { matchLabels: { keep: 'me' } } },
+  };
+  await c.client.resource(poddisruptionbudgets).create(budget);
+  await c.pod('important', { ...cpu('1'), priority: 1000 });
+  const nominated = await c.when('important', (pod) => (pod.status?.nominatedNodeName ?? '') !== '');
+  t.equal(nominated.status?.nominatedNodeName, 'n2');
+  t.equal(condition(nominated)?.message, '0/2 nodes are available: 2 Insufficient cpu.');
+  await c.when('free', ({ metadata }) => metadata.deletionTimestamp !== undefined);
+  // As its node agent does when it has ended.
+  await api.delete('free', { namespace: 'default', gracePeriodSeconds: 0 });
+  t.equal((await c.when('important', isBound)).spec.nodeName, 'n2');
+  const kept = await api.get('protected', { namespace: 'default' });
+  t.equal(kept.metadata.deletionTimestamp, undefined);
+  const preempted = async () =>
+    (await c.client.resource(eventsResource).list({ namespace: 'default' })).items.find(
+      (e) => e.reason === 'Preempted',
+    );
+  while ((await preempted()) === undefined) await clock.sleep(20);
+  t.equal((await preempted())?.message, 'Preempted by default/important on node n2');
+  t.match(await c.metrics(), /^scheduler_preemption_victims_sum 1$/m);
 });
 
 t.test('many pods at once, none twice, none over what a node has', async (t) => {

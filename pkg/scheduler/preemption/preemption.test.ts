@@ -1,0 +1,71 @@
+import t from 'tap';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
+import { podInfo } from '#scheduler/cluster/pod-info.js';
+import { defaultProfile } from '#scheduler/plugins/default-profile.js';
+import { Preemption } from '#scheduler/preemption/preemption.js';
+import { Nominator } from '#scheduler/queue/nominator.js';
+import { best, choices } from '#scheduler/testing/reference/preemption.js';
+import { refusal } from '#scheduler/testing/reference/rules.js';
+import { Twins } from '#scheduler/testing/twins.js';
+
+const clusters = 10_000;
+const profile = defaultProfile(dialect);
+const important = (pod: Pod, priority: number): Pod => ({ ...pod, spec: { ...pod.spec, priority } });
+
+interface Met {
+  found: number;
+  protected: number;
+  none: number;
+}
+
+/** Undefined when both say the same, or when the pod fits; else what they say. */
+function difference(twins: Twins, preemption: Preemption, pod: Pod, met: Met): unknown {
+  if (twins.nodes.some((node) => refusal(twins, pod, node, dialect) === undefined)) return undefined;
+  const info = podInfo(pod);
+  const generations = twins.cluster.nodes().map(({ generation }) => generation);
+  const found = preemption.find(info, twins.plans.of(info, profile).filters);
+  const show = (names: readonly (string | undefined)[]) => [...names].sort().join();
+  const wanted = best(choices(twins, pod, twins.budgets, dialect)).map(
+    ({ node, victims }) => `${node}: ${show(victims.map(({ metadata }) => metadata.name))}`,
+  );
+  if (!twins.cluster.nodes().every(({ generation }, i) => generation === generations[i])) return 'not undone';
+  if ('message' in found) {
+    met.none++;
+    return wanted.length === 0 ? undefined : { found, wanted };
+  }
+  met.found++;
+  if (found.victims.violations > 0) met.protected++;
+  const chosen = `${found.node.name}: ${show(found.victims.pods.map((victim) => victim.pod.metadata.name))}`;
+  return wanted.includes(chosen) ? undefined : { chosen, wanted };
+}
+
+t.test(`${clusters} random clusters: victims and nodes are as the rules say`, { timeout: 300_000 }, (t) => {
+  const first = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+  const met = { found: 0, protected: 0, none: 0 };
+  for (let seed = first; seed < first + clusters; seed++) {
+    const random = seededRandom(seed);
+    const twins = new Twins(random, dialect);
+    for (let step = 0; step < 20; step++) twins.step();
+    twins.budgets = ['one', 'two'].map((namespace) => ({
+      namespace,
+      labels: { app: twins.make.pick('web', 'db') },
+      allowed: twins.make.pick(0, 1, 2),
+    }));
+    const pod = important(twins.make.pod(), twins.make.pick(50, 1000));
+    const preemption = new Preemption({ cluster: twins.cluster, nominator: new Nominator(), random });
+    // Once more after a change, so that what was remembered is used.
+    let wrong = difference(twins, preemption, pod, met);
+    if (wrong === undefined) {
+      twins.step();
+      wrong = difference(twins, preemption, pod, met);
+    }
+    if (wrong === undefined) continue;
+    t.fail(`seed ${seed}`, { wrong, pod, pods: twins.pods, nodes: twins.nodes });
+    break;
+  }
+  t.comment(`from seed ${first}: ${JSON.stringify(met)}`);
+  t.ok(met.found > 500 && met.protected > 50 && met.none > 500, 'every case was met');
+  t.end();
+});

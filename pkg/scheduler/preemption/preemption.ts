@@ -1,0 +1,128 @@
+/** Makes room for a pod that fits nowhere by evicting less important ones. Rules of release 1.24 (DefaultPreemption). */
+import type { Cluster } from '#scheduler/cluster/cluster.js';
+import type { NodeInfo } from '#scheduler/cluster/node-info.js';
+import type { Budget } from '#scheduler/cluster/objects.js';
+import type { PodInfo } from '#scheduler/cluster/pod-info.js';
+import { checkWithNominated } from '#scheduler/decision/nominated.js';
+import type { PodFilters } from '#scheduler/decision/pod-filters.js';
+import type { Refusal } from '#scheduler/decision/prepared-filter.js';
+import { FitError } from '#scheduler/framework/fit-error.js';
+import type { Rejection } from '#scheduler/framework/plugin.js';
+import { type Candidate, leastMissed } from '#scheduler/preemption/choice.js';
+import { Trials } from '#scheduler/preemption/trials.js';
+import { selectVictims, type Victims } from '#scheduler/preemption/victims.js';
+import type { Nominator } from '#scheduler/queue/nominator.js';
+
+export interface PreemptionArgs {
+  /** Of the nodes where preemption could help, so many percent are tried, */
+  readonly minCandidateNodesPercentage: number;
+  /** but no fewer than these. */
+  readonly minCandidateNodesAbsolute: number;
+}
+
+const defaultArgs: PreemptionArgs = { minCandidateNodesPercentage: 10, minCandidateNodesAbsolute: 100 };
+
+export interface PreemptionOptions {
+  readonly cluster: Cluster;
+  readonly nominator: Nominator;
+  readonly random: () => number;
+  readonly args?: PreemptionArgs;
+}
+
+/** A node to wait for, once its victims are gone; or why there is none. `final`: nor is an earlier one left. */
+export type Preempted = Candidate | { readonly message: string; readonly final: boolean };
+
+const name = 'DefaultPreemption';
+const notHelpful: Refusal = {
+  plugin: name,
+  rejection: { reasons: ['Preemption is not helpful for scheduling'], unresolvable: true },
+};
+
+export class Preemption {
+  readonly #options: PreemptionOptions;
+  readonly #trials = new WeakMap<PodFilters, Trials>();
+
+  constructor(options: PreemptionOptions) {
+    this.#options = options;
+  }
+
+  /** For a pod that no node can take as they are. */
+  find(pod: PodInfo, filters: PodFilters): Preempted {
+    const { args = defaultArgs, cluster, random } = this.#options;
+    const ineligible = this.#ineligible(pod, filters);
+    if (ineligible !== undefined) return { message: ineligible, final: false };
+    const nodes = cluster.nodes();
+    const helpful = nodes.filter((node) => canHelp(node, filters));
+    const refusals = new Map<Refusal, number>();
+    if (nodes.length > helpful.length) refusals.set(notHelpful, nodes.length - helpful.length);
+    const wanted = Math.max(
+      args.minCandidateNodesAbsolute,
+      Math.floor((helpful.length * args.minCandidateNodesPercentage) / 100),
+    );
+    const budgets = cluster.objects.budgets();
+    const trials = this.#trialsOf(pod, filters, budgets);
+    const candidates: Candidate[] = [];
+    const offset = Math.floor(random() * helpful.length);
+    let withoutViolation = false;
+    for (let i = 0; i < helpful.length && !(withoutViolation && candidates.length >= wanted); i++) {
+      const node = helpful[(offset + i) % helpful.length];
+      if (node === undefined) continue;
+      const result = trials?.get(node) ?? this.#tryOn(node, pod, filters, budgets);
+      trials?.set(node, result);
+      if ('reasons' in result) count(refusals, result);
+      else {
+        candidates.push({ node, victims: result });
+        withoutViolation ||= result.violations === 0;
+      }
+    }
+    return leastMissed(candidates) ?? { message: new FitError(nodes.length, refusals).message, final: true };
+  }
+
+  /** Remembered results, as long as they depend on single nodes. */
+  #trialsOf({ priority }: PodInfo, filters: PodFilters, budgets: readonly Budget[]): Trials | undefined {
+    if (!filters.isLocal()) return undefined;
+    const kept = this.#trials.get(filters);
+    if (kept?.budgets === budgets && kept.priority === priority) return kept;
+    const trials = new Trials(priority, budgets, this.#options.nominator);
+    this.#trials.set(filters, trials);
+    return trials;
+  }
+
+  /** Waiting pods that must look for another node, since a more important one gets theirs. */
+  displaced(pod: PodInfo, node: string): readonly PodInfo[] {
+    return this.#options.nominator.on(node).filter(({ priority }) => priority < pod.priority);
+  }
+
+  #ineligible({ pod, priority }: PodInfo, filters: PodFilters): string | undefined {
+    if (pod.spec.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.';
+    const nominated = this.#options.cluster.node(pod.status?.nominatedNodeName ?? '');
+    if (nominated === undefined || filters.check(nominated)?.rejection.unresolvable === true) return undefined;
+    const leaving = [...nominated.pods.values()].some(
+      (other) => other.pod.metadata.deletionTimestamp !== undefined && other.priority < priority,
+    );
+    return leaving ? 'not eligible due to a terminating pod on the nominated node.' : undefined;
+  }
+
+  #tryOn(node: NodeInfo, pod: PodInfo, filters: PodFilters, budgets: readonly Budget[]): Victims | Rejection {
+    const { cluster, nominator } = this.#options;
+    return cluster.tentatively(node, (change) => {
+      const check = () =>
+        checkWithNominated(cluster, nominator, filters, pod, node, () => filters.checkTentative(node));
+      return selectVictims(pod, node, { ...change, check }, budgets);
+    });
+  }
+}
+
+/** Not when the node refuses the pod for a reason that no eviction changes. */
+function canHelp(node: NodeInfo, filters: PodFilters): boolean {
+  return filters.refusal?.rejection.unresolvable !== true && filters.check(node)?.rejection.unresolvable !== true;
+}
+
+function count(refusals: Map<Refusal, number>, rejection: Rejection): void {
+  for (const [refusal, nodes] of refusals) {
+    if (refusal.rejection !== rejection) continue;
+    refusals.set(refusal, nodes + 1);
+    return;
+  }
+  refusals.set({ plugin: name, rejection }, 1);
+}

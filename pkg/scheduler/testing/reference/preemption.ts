@@ -1,0 +1,95 @@
+import type { Node, Pod } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { selectorFromLabels } from '#apimachinery/selectors/labels.js';
+import { labelsOf, type Model, nameOf, podsOn } from '#scheduler/testing/reference/model.js';
+import { refusal } from '#scheduler/testing/reference/rules.js';
+
+export interface ModelBudget {
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly allowed: number;
+}
+
+export interface Choice {
+  readonly node: string;
+  readonly victims: readonly Pod[];
+  readonly violations: number;
+}
+
+const priority = (pod: Pod): number => pod.spec.priority ?? 0;
+const start = (pod: Pod): string => pod.status?.startTime ?? '9999';
+const key = (pod: Pod): string => `${start(pod)} ${pod.metadata.uid}`;
+const without = (model: Model, gone: readonly Pod[]): Model => ({
+  ...model,
+  spreadSelector: (pod) => model.spreadSelector(pod),
+  pods: model.pods.filter((pod) => !gone.includes(pod)),
+});
+
+/** Reasons that no eviction changes. */
+const forGood = [
+  'node(s) were unschedulable',
+  'node(s) had untolerated taint',
+  "node(s) didn't match Pod's node affinity",
+  "node(s) didn't match pod affinity rules",
+  'missing required label',
+];
+
+/** The choice for each node where eviction helps. */
+export function choices(model: Model, pod: Pod, budgets: readonly ModelBudget[], dialect: Dialect): Choice[] {
+  return model.nodes.flatMap((node) => {
+    const why = refusal(model, pod, node, dialect)?.reasons.join() ?? '';
+    if (forGood.some((reason) => why.includes(reason))) return [];
+    return choice(model, pod, node, budgets, dialect) ?? [];
+  });
+}
+
+function choice(
+  model: Model,
+  pod: Pod,
+  node: Node,
+  budgets: readonly ModelBudget[],
+  dialect: Dialect,
+): Choice | undefined {
+  const lower = podsOn(model, node)
+    .filter((other) => priority(other) < priority(pod))
+    .sort((a, b) => priority(b) - priority(a) || (key(a) < key(b) ? -1 : 1));
+  if (lower.length === 0 || refusal(without(model, lower), pod, node, dialect) !== undefined) return undefined;
+  const used = new Map<ModelBudget, number>();
+  const violating = lower.filter((other) => {
+    let violates = false;
+    for (const budget of budgets) {
+      const covers =
+        budget.namespace === other.metadata.namespace && selectorFromLabels(budget.labels).matches(labelsOf(other));
+      if (!covers) continue;
+      used.set(budget, (used.get(budget) ?? 0) + 1);
+      violates ||= (used.get(budget) ?? 0) > budget.allowed;
+    }
+    return violates;
+  });
+  let gone = lower;
+  for (const other of [...violating, ...lower.filter((each) => !violating.includes(each))]) {
+    const fewer = gone.filter((each) => each !== other);
+    if (refusal(without(model, fewer), pod, node, dialect) === undefined) gone = fewer;
+  }
+  return { node: nameOf(node), victims: gone, violations: gone.filter((each) => violating.includes(each)).length };
+}
+
+/** Those that are left when each question is asked in turn; any of them is right. */
+export function best(all: readonly Choice[]): Choice[] {
+  const least = (left: readonly Choice[], of: (choice: Choice) => number) => {
+    const min = Math.min(...left.map(of));
+    return left.filter((choice) => of(choice) === min);
+  };
+  const highest = ({ victims }: Choice) => Math.max(...victims.map(priority));
+  let left = least(all, ({ violations }) => violations);
+  left = least(left, highest);
+  left = least(left, ({ victims }) => victims.reduce((sum, victim) => sum + priority(victim) + 2 ** 31, 0));
+  left = least(left, ({ victims }) => victims.length);
+  const first = (choice: Choice) =>
+    choice.victims
+      .filter((victim) => priority(victim) === highest(choice))
+      .map(start)
+      .sort()[0] ?? '';
+  const latest = left.map(first).sort().at(-1);
+  return left.filter((choice) => first(choice) === latest);
+}
