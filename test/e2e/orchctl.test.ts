@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import type { StatefulSet } from '#api/apps/v1/types.gen.js';
 import { whyNoContainers } from '#cmd/orch/preflight.js';
 import { eventually, httpBody, Running, root, startTestCluster, type TestCluster } from '#test/e2e/harness.js';
 
@@ -64,6 +65,71 @@ t.test('rollouts', async (t) => {
   t.match(failed.stderr, /unable to find specified revision 99/);
   const large = await cluster.ctl('rollout', 'undo', 'deployment/web', '--to-revision', '9007199254740993');
   t.match(large.stderr, /unable to find specified revision 9007199254740993/);
+  t.match(await ok('rollout', 'history', 'deployment/web', '--revision', '2'), /revision #2\nPod Template:\n +Labels:/);
+  t.match(await ok('rollout', 'pause', 'deployment/web'), /paused/);
+  for (const [action, message] of [
+    ['pause', /already paused/],
+    ['restart', /can't restart paused deployment/],
+    ['undo', /cannot rollback a paused deployment/],
+  ] as const) {
+    t.match((await cluster.ctl('rollout', action, 'deployment/web')).stderr, message);
+  }
+  t.match(await ok('rollout', 'resume', 'deployment/web'), /resumed/);
+  t.match((await cluster.ctl('rollout', 'resume', 'deployment/web')).stderr, /not paused/);
+});
+
+t.test('rollouts of sets', async (t) => {
+  const file = join(cluster.dataDir, 'sets.json');
+  const sets = ['statefulset.apps/db', 'daemonset.apps/agent'] as const;
+  const apply = async (word: string) => {
+    const items = sets.map((set) => {
+      const [type = '', name = ''] = set.split('/');
+      const labels = { app: name };
+      const containers = [{ name: 'main', image: 'orch/web:1.0', env: [{ name: 'WORD', value: word }] }];
+      const template = { metadata: { labels }, spec: { terminationGracePeriodSeconds: 1, containers } };
+      const kind = type.startsWith('s') ? 'StatefulSet' : 'DaemonSet';
+      const more = kind === 'StatefulSet' ? { serviceName: name } : {};
+      return {
+        apiVersion: 'apps/v1',
+        kind,
+        metadata: { name },
+        spec: { selector: { matchLabels: labels }, template, ...more },
+      };
+    });
+    writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+    await ok('apply', '-f', file);
+  };
+  const ends = {
+    [sets[0]]: /statefulset rolling update complete 1 pods at revision db-\w+\.\.\.\n$/,
+    [sets[1]]: /daemon set "agent" successfully rolled out\n$/,
+  };
+  const rolledOut = async (set: (typeof sets)[number]) =>
+    t.match(await ok('rollout', 'status', set, '--timeout', '120s'), ends[set]);
+  const word = async (set: string) => {
+    const { spec } = JSON.parse(await ok('get', set, '-o', 'json')) as StatefulSet;
+    return spec.template.spec?.containers[0]?.env?.[0]?.value;
+  };
+  await apply('first');
+  for (const set of sets) await rolledOut(set);
+  await apply('second');
+  for (const set of sets) {
+    await rolledOut(set);
+    t.match(await ok('rollout', 'history', set), /REVISION +CHANGE-CAUSE\n1 .*\n2 /);
+    const first = await ok('rollout', 'history', set, '--revision', '1');
+    t.match(first, new RegExp(`^${set} with revision #1\nPod Template:\n[\\s\\S]*first`));
+    t.match(await ok('rollout', 'undo', set), `${set} rolled back\n`);
+    await rolledOut(set);
+    t.equal(await word(set), 'first');
+    t.match(await ok('rollout', 'undo', set, '--to-revision', '3'), /skipped rollback \(current template already/);
+    t.match(await ok('rollout', 'undo', set, '--to-revision', '2'), /rolled back/);
+    t.match(await ok('rollout', 'restart', set), `${set} restarted\n`);
+    await rolledOut(set);
+    t.equal(await word(set), 'second');
+    const paused = await cluster.ctl('rollout', 'pause', set);
+    t.equal(paused.code, 1);
+    t.match(paused.stderr, /pausing is not supported/);
+  }
+  await ok('delete', ...sets, '--timeout', '60s');
 });
 
 t.test('logs and exec', async (t) => {

@@ -2,6 +2,7 @@
  * Any object as readable text: names as titles, nesting as indentation, conditions as a table. Works for every kind,
  * also those that the client has never heard of.
  */
+import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import type { ApiObject } from '#client/client.js';
 import { ageOf } from '#cmd/orchctl/print/age.js';
@@ -47,6 +48,12 @@ export function descriptionOf(object: ApiObject, nowMs: number): string {
     }
   }
   return `${lines.join('\n')}\n`;
+}
+
+/** A pod template alone. */
+export function describedTemplate({ metadata, spec }: PodTemplateSpec): string {
+  const fields = { labels: metadata?.labels, annotations: metadata?.annotations, ...spec };
+  return `${entry('Pod Template', fields, 0).join('\n')}\n`;
 }
 
 /** Without what the client itself noted of the last apply: it repeats the object. */
