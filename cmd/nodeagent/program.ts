@@ -33,9 +33,6 @@ import {
 import { standardServer } from '#nodeagent/server/standard-server.js';
 import { simulatedDependencies, simulatedEndpoint } from '#nodeagent/simulated/node.js';
 
-/** Addresses of simulated pods where nothing else is said. */
-const defaultPodCIDR = '10.244.0.0/24';
-
 /** Rates for options that are zero, as of every client. */
 const defaultQps = 5;
 const defaultBurst = 10;
@@ -142,7 +139,7 @@ function surroundingsOf(
 ): Pick<NodeAgentDependencies, 'cri' | 'machine' | 'checker' | 'logFiles' | 'writeFiles'> {
   const endpoint = values['container-runtime-endpoint'] ?? '';
   if (endpoint === simulatedEndpoint) {
-    return simulatedDependencies({ dialect, clock, podCIDR: values['pod-cidr'] ?? defaultPodCIDR });
+    return simulatedDependencies({ dialect, clock, podCIDR: values['pod-cidr'] });
   }
   const imageEndpoint = values['image-service-endpoint'] ?? '';
   const cri = new GrpcCRI({

@@ -95,6 +95,9 @@ export function schedulerArguments(options: LoopArguments): string[] {
 
 export function controllerManagerArguments(
   options: LoopArguments & {
+    /** Of all pods: one range, or one of each family. */
+    readonly podRange: string;
+    readonly serviceRange: string;
     /** Where its keys are; undefined in one process. */
     readonly files: Pick<ClusterPki, 'authority' | 'serviceAccount'> | undefined;
   },
@@ -102,6 +105,9 @@ export function controllerManagerArguments(
   const { files } = options;
   return commandLine({
     ...loopArguments(options),
+    'allocate-node-cidrs': true,
+    'cluster-cidr': options.podRange,
+    'service-cluster-ip-range': options.serviceRange,
     'root-ca-file': files?.authority.certificateFile,
     'service-account-private-key-file': files?.serviceAccount.privateKeyFile,
     'cluster-signing-cert-file': files?.authority.certificateFile,
@@ -133,7 +139,6 @@ export interface NodeAgentArguments {
   readonly podLogsDir: string;
   readonly runtimeEndpoint: string | undefined;
   readonly pauseImage: string | undefined;
-  readonly podRange: string;
   readonly files: {
     readonly ca: string | undefined;
     readonly certificate: string | undefined;
@@ -153,7 +158,6 @@ export function nodeAgentArguments(options: NodeAgentArguments): string[] {
     'pod-logs-dir': options.podLogsDir,
     'container-runtime-endpoint': options.runtimeEndpoint,
     'pod-infra-container-image': options.pauseImage,
-    'pod-cidr': options.podRange,
     // Several agents share this machine: each takes a free port and reports it.
     address: options.nodeIPs[0],
     port: 0,

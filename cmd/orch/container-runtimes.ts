@@ -3,11 +3,12 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClusterContext } from '#cmd/orch/cluster-context.js';
 import { removeDeadBridges } from '#cmd/orch/dead-bridges.js';
-import { nodeRange } from '#cmd/orch/network.js';
+import { primaryRange } from '#cmd/orch/network.js';
 import { stopRuntime } from '#cmd/orch/process/runtime.js';
 import { RuntimeKeeper } from '#cmd/orch/process/runtime-keeper.js';
 import { step } from '#cmd/orch/progress.js';
 import { serviceAddressOf } from '#cmd/orch/service-address.js';
+import { forgetPodCIDR } from '#containerd/pod-cidr.js';
 import { buildImageArchive } from '#nodeagent/images/busybox.js';
 import { loadImageArchive } from '#nodeagent/images/load.js';
 
@@ -30,18 +31,19 @@ export async function startContainerRuntimes(context: ClusterContext): Promise<C
   if (start.foreignRuntime !== undefined) return { endpoints: [start.foreignRuntime], pauseImage: images.pause };
   const endpoints = await step(progress, 'container runtime', () =>
     Promise.all(
-      settings.nodes.map(async (name, index) => {
+      settings.nodes.map(async (name) => {
         const dir = layout.runtime(name);
         mkdirSync(dir, { recursive: true });
-        const podCIDR = nodeRange(settings.podRange, index);
-        const removed = await removeDeadBridges(dir, podCIDR);
+        // The nodes of a store that forgets get other ranges than they had.
+        if (settings.store === 'memory') await forgetPodCIDR(dir);
+        const removed = await removeDeadBridges(dir, primaryRange(settings.podRange));
         if (removed.length > 0) {
           const note = `removed ${removed.join(', ')}, which a run that was killed had left in the network of the pods`;
           log.warn({ node: name, bridges: removed }, 'Removed bridges that a run that was killed had left');
           progress({ step: 'pod network', state: 'done', note });
         }
         const keeper = new RuntimeKeeper({
-          containerd: { dir, podCIDR, sandboxImage: images.pause, clock },
+          containerd: { dir, sandboxImage: images.pause, clock },
           clock,
           log,
         });

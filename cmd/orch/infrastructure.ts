@@ -7,14 +7,16 @@ import type { Closable } from '#cmd/orch/closable.js';
 import type { ClusterContext } from '#cmd/orch/cluster-context.js';
 import type { ContainerRuntimes } from '#cmd/orch/container-runtimes.js';
 import type { Layout } from '#cmd/orch/layout.js';
-import { firstServiceAddress, hostAddresses, nodeRange } from '#cmd/orch/network.js';
+import { firstServiceAddress, hostAddresses, nodeRange, primaryRange } from '#cmd/orch/network.js';
 import { type ClusterPki, ensureClusterPki, ensureNodePki, type NodePki } from '#cmd/orch/pki/cluster-pki.js';
 import { type EtcdPki, ensureEtcdPki } from '#cmd/orch/pki/etcd-pki.js';
 import { etcdChild, etcdEndpoint } from '#cmd/orch/process/etcd.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
 import { step } from '#cmd/orch/progress.js';
+import type { ClusterSettings } from '#cmd/orch/settings.js';
 import type { ForeignEtcd } from '#cmd/orch/start-options.js';
 import { PartGroup } from '#cmd/orch/stop-parts.js';
+import { lastPodCIDR } from '#containerd/pod-cidr.js';
 import { findNodeAddresses } from '#nodeagent/node/address.js';
 import { hostNetwork } from '#nodeagent/node/host-network.js';
 import type { StoredKeyCertificate } from '#pki/ensure.js';
@@ -24,7 +26,6 @@ export interface NodeInfrastructure {
   readonly pki: NodePki;
   /** Socket of the runtime; undefined for a simulated one. */
   readonly runtimeEndpoint: string | undefined;
-  readonly podRange: string;
   /** The pause image of sandboxes; undefined where nothing is real. */
   readonly pauseImage: string | undefined;
 }
@@ -59,7 +60,6 @@ export async function startInfrastructure(context: ClusterContext): Promise<Infr
         name,
         pki,
         runtimeEndpoint: endpoints[index],
-        podRange: nodeRange(settings.podRange, index),
         pauseImage,
       };
     }),
@@ -103,8 +103,10 @@ async function makeCertificates(
   const bound = start.bindAddress === '0.0.0.0' || start.bindAddress === '::' ? [] : [start.bindAddress];
   const ips = [firstServiceAddress(settings.serviceRange), ...addresses, ...bound];
   if (settings.runtime === 'containerd') {
-    // Pods reach the API server at the gateways of their bridges.
-    ips.push(...settings.nodes.map((_, index) => firstServiceAddress(nodeRange(settings.podRange, index))));
+    // Pods reach the API server at the gateways of their bridges; a node that is made anew gets another range.
+    ips.push(...settings.nodes.map((_, index) => gateway(settings, index)));
+    const last = await Promise.all(settings.nodes.map((name) => lastPodCIDR(layout.runtime(name))));
+    ips.push(...last.flatMap((range) => (range === undefined ? [] : firstServiceAddress(range))));
   }
   const [pki, etcd] = await Promise.all([
     ensureClusterPki(layout.pki, { dialect, names: [], ips, now }),
@@ -181,10 +183,15 @@ async function startRuntimes(context: ClusterContext): Promise<ContainerRuntimes
   return startContainerRuntimes(context);
 }
 
-/** Where pods find the API server: the gateway of the first node's bridge; undefined where there are no real pods. */
+/** Of the node that is the first but `index` to get its range. Throws RangeError when there is no room for so many. */
+function gateway({ podRange }: ClusterSettings, index: number): string {
+  return firstServiceAddress(nodeRange(primaryRange(podRange), index));
+}
+
+/** Where pods find the API server: the gateway of the first range of a node; undefined where there are no real pods. */
 export function advertisedAddress({ settings, start }: ClusterContext): string | undefined {
   if (settings.runtime !== 'containerd' || start.foreignRuntime !== undefined) return undefined;
-  return firstServiceAddress(nodeRange(settings.podRange, 0));
+  return gateway(settings, 0);
 }
 
 /** Log files of one node's containers. */

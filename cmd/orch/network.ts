@@ -49,6 +49,11 @@ export function firstServiceAddress(range: string): string {
   return formatIPv4(parseIPv4Range(range).base + 1);
 }
 
+/** The IPv4 range of one range, or of one of each family with a comma between. */
+export function primaryRange(ranges: string): string {
+  return ranges.split(',').find((range) => !range.includes(':')) ?? ranges;
+}
+
 /** The /24 of the node at that place: `10.244.3.0/24`. Throws RangeError when the range has no room for it. */
 export function nodeRange(range: string, index: number): string {
   const { base, bits } = parseIPv4Range(range);

@@ -90,7 +90,7 @@ export const upOptions = {
     default: '10.244.0.0/16',
     section: 'Network',
     meaning:
-      'Addresses of pods, a /24 for each node; fixed when the cluster is created. The default makes way for addresses that this machine has; a range that overlaps one of its networks is refused.',
+      'Addresses of pods, a /24 for each node, and a /64 of a range of IPv6 that may follow after a comma; fixed when the cluster is created. The default makes way for addresses that this machine has; a range that overlaps one of its networks is refused.',
   },
   example: { type: 'bool', section: 'Start', meaning: 'Run the example of examples/web.yaml and wait for it.' },
   v: { type: 'int', default: 0, section: 'Logging', meaning: 'Verbosity of the log.' },

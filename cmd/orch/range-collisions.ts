@@ -1,6 +1,15 @@
 /** Ranges that a user gives to a new cluster and that this machine has in use already. */
 import { SetupError } from '#cmd/orch/dispatch.js';
-import { freeRange, type HostNetwork, overlaps } from '#cmd/orch/network.js';
+import { freeRange, type HostNetwork, nodeRange, overlaps, primaryRange } from '#cmd/orch/network.js';
+import { rangeErrors } from '#controllers/nodeipam/ranges.js';
+
+/** What the cluster's controller manager is not told, it takes as this. */
+const nodeRangeSizes = {
+  'cidr-allocator-type': 'RangeAllocator',
+  'node-cidr-mask-size': 0,
+  'node-cidr-mask-size-ipv4': 24,
+  'node-cidr-mask-size-ipv6': 64,
+};
 
 /**
  * Throws a SetupError for the first option whose range is none, or overlaps a network of this machine: the packets of one
@@ -17,6 +26,18 @@ export function refuseCollisions(given: ReadonlyMap<string, string>, networks: r
     throw new SetupError(
       `--${option} ${range} overlaps the network of interface ${link} of this machine (${address}/${bits}); ${advice}, or remove the interface`,
     );
+  }
+}
+
+/** Throws a SetupError for what nodes cannot be given ranges of: one of IPv4, with one of IPv6 after a comma or without. */
+export function refusePodRange(range: string, nodes: number): void {
+  const [problem] = rangeErrors({ ...nodeRangeSizes, 'cluster-cidr': range }, new Set());
+  if (problem !== undefined) throw new SetupError(problem);
+  try {
+    nodeRange(primaryRange(range), nodes - 1);
+  } catch (error) {
+    if (error instanceof RangeError) throw new SetupError(error.message);
+    throw error;
   }
 }
 

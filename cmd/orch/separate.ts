@@ -76,6 +76,8 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
   const manager = child(context, 'orch-controller-manager', controllerManager, async () =>
     controllerManagerArguments({
       ...(await loop('controller-manager', managerPort)),
+      podRange: settings.podRange,
+      serviceRange: settings.serviceRange,
       files: pki,
     }),
   );
@@ -97,7 +99,6 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
         podLogsDir: podLogsDir(layout, node.name),
         runtimeEndpoint: node.runtimeEndpoint ?? simulatedEndpoint,
         pauseImage: node.pauseImage,
-        podRange: node.podRange,
         verbosity,
         files: {
           ca: pki.authority.certificateFile,

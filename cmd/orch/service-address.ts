@@ -1,10 +1,11 @@
 /**
  * Makes the API's own Service reachable from the pods of this machine. There is no service proxy in the cluster, so
- * its address is translated to the API server's port by one rule in the kernel, kept while the cluster runs.
+ * its address is translated to the API server's port at the gateway of the pod that asks, by one rule in the kernel, kept
+ * while the cluster runs.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { firstServiceAddress, nodeRange } from '#cmd/orch/network.js';
+import { firstServiceAddress, primaryRange } from '#cmd/orch/network.js';
 import type { ClusterSettings } from '#cmd/orch/settings.js';
 import type { Logger } from '#daemon/log/logger.js';
 
@@ -18,8 +19,6 @@ const maxAttempts = 10;
 export interface ServiceAddressOptions {
   /** The Service's address: `10.96.0.1`. */
   readonly serviceIp: string;
-  /** An address of this machine on which the API server listens. */
-  readonly targetIp: string;
   readonly targetPort: number;
   /** Pods of this machine. */
   readonly podRange: string;
@@ -29,9 +28,8 @@ export interface ServiceAddressOptions {
 export function serviceAddressOf({ serviceRange, podRange, apiPort }: ClusterSettings): ServiceAddress {
   return new ServiceAddress({
     serviceIp: firstServiceAddress(serviceRange),
-    targetIp: firstServiceAddress(nodeRange(podRange, 0)),
     targetPort: apiPort,
-    podRange,
+    podRange: primaryRange(podRange),
   });
 }
 
@@ -78,7 +76,7 @@ class ServiceAddress {
   }
 
   async #iptables(action: string): Promise<void> {
-    const { serviceIp, targetIp, targetPort, podRange } = this.#options;
+    const { serviceIp, targetPort, podRange } = this.#options;
     await run('iptables', [
       '--wait',
       '--table',
@@ -94,9 +92,9 @@ class ServiceAddress {
       '--dport',
       '443',
       '--jump',
-      'DNAT',
-      '--to-destination',
-      `${targetIp}:${targetPort}`,
+      'REDIRECT',
+      '--to-ports',
+      String(targetPort),
     ]);
   }
 }

@@ -17,7 +17,7 @@ export interface ClusterSettings {
   readonly etcdClientPort: number;
   readonly etcdPeerPort: number;
   readonly serviceRange: string;
-  /** Each node gets one /24 of it. */
+  /** Each node gets one /24 of it. A range of IPv6 may follow after a comma, of which each gets a /64. */
   readonly podRange: string;
 }
 

@@ -25,7 +25,6 @@ import {
   nodeAgentArguments,
 } from '#cmd/orch/arguments.js';
 import { ClusterProcess } from '#cmd/orch/cluster.js';
-import { nodeRange } from '#cmd/orch/network.js';
 import { untilPodsAreAdmitted } from '#cmd/orch/nodes-ready.js';
 import { ensureClusterPki, ensureNodePki } from '#cmd/orch/pki/cluster-pki.js';
 import { freePort } from '#cmd/orch/settings.js';
@@ -61,7 +60,8 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-const podRange = '10.0.0.0/8';
+/** Room for 4096 nodes. */
+const podRange = '10.0.0.0/12';
 const nodesReadyMs = 30_000;
 const serviceRange = '172.20.0.0/16';
 
@@ -99,6 +99,8 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
         port: 0,
         certDir: undefined,
         leaderElect: false,
+        podRange,
+        serviceRange,
         verbosity: 0,
         files: undefined,
       }),
@@ -120,7 +122,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
         certificate: serving.certificateFile,
         key: serving.privateKeyFile,
       };
-      await Promise.all(names.map((name, index) => startNode(process, { dialect, clock, name, index, folder, files })));
+      await Promise.all(names.map((name) => startNode(process, { dialect, clock, name, folder, files })));
       const patience = AbortSignal.timeout(nodesReadyMs);
       await process.untilScheduled(names, patience);
       await untilPodsAreAdmitted(process.api.client, patience);
@@ -159,16 +161,14 @@ async function startNode(
     dialect: Dialect;
     clock: Clock;
     name: string;
-    index: number;
     folder: string;
     files: NodeAgentArguments['files'];
   },
 ): Promise<void> {
   const { dialect, clock, name, folder, files } = node;
-  const podCIDR = nodeRange(podRange, node.index);
   await process.startNode({
     name,
-    dependencies: simulatedDependencies({ dialect, clock, podCIDR }),
+    dependencies: simulatedDependencies({ dialect, clock }),
     arguments: nodeAgentArguments({
       dialect,
       nodeName: name,
@@ -178,7 +178,6 @@ async function startNode(
       podLogsDir: join(folder, name, 'logs'),
       runtimeEndpoint: undefined,
       pauseImage: undefined,
-      podRange: podCIDR,
       verbosity: 0,
       files,
     }),

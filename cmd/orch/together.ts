@@ -48,6 +48,8 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
       port: 0,
       certDir: undefined,
       leaderElect: false,
+      podRange: settings.podRange,
+      serviceRange: settings.serviceRange,
       verbosity: start.verbosity,
       files: undefined,
     }),
@@ -72,10 +74,10 @@ async function nodeOptions(
   node: NodeInfrastructure,
 ): Promise<NodeOptions> {
   const { dialect, clock, layout, start } = context;
-  const { name, runtimeEndpoint, podRange } = node;
+  const { name, runtimeEndpoint } = node;
   const dependencies =
     runtimeEndpoint === undefined
-      ? simulatedDependencies({ dialect, clock, podCIDR: podRange })
+      ? simulatedDependencies({ dialect, clock })
       : { cri: await connectRuntime(runtimeEndpoint, clock) };
   return {
     name,
@@ -89,7 +91,6 @@ async function nodeOptions(
       podLogsDir: podLogsDir(layout, name),
       runtimeEndpoint,
       pauseImage: node.pauseImage,
-      podRange,
       verbosity: start.verbosity,
       files: {
         ca: infrastructure.pki.authority.certificateFile,

@@ -6,12 +6,12 @@ import { join, resolve } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
 import { SetupError } from '#cmd/orch/dispatch.js';
 import { type Layout, layoutOf } from '#cmd/orch/layout.js';
-import { type HostNetwork, hostNetworks, unusedRange } from '#cmd/orch/network.js';
+import { type HostNetwork, hostNetworks, primaryRange, unusedRange } from '#cmd/orch/network.js';
 import { upOptions } from '#cmd/orch/options.js';
 import { whyNoContainers, whyNoEtcd } from '#cmd/orch/preflight.js';
 import { readIdentity, runningProcesses } from '#cmd/orch/process/identity.js';
 import { type ProgressSink, progressPrinter, type ServeMessage } from '#cmd/orch/progress.js';
-import { refuseCollisions } from '#cmd/orch/range-collisions.js';
+import { refuseCollisions, refusePodRange } from '#cmd/orch/range-collisions.js';
 import {
   type ClusterSettings,
   choosePort,
@@ -115,6 +115,7 @@ async function newSettings(options: UpOptions, given: ReadonlySet<string>): Prom
   }
   const networks = await hostNetworks();
   if (runtime === 'containerd') refuseCollisions(givenRanges(options, given), await withoutDeadBridges(networks));
+  refusePodRange(options['cluster-cidr'], count);
   return {
     dialect: options.dialect === 'kubernetes' ? 'kubernetes' : 'orch',
     runtime,
@@ -140,7 +141,7 @@ function givenRanges(options: UpOptions, given: ReadonlySet<string>): Map<string
   const ranges = new Map<string, string>();
   for (const name of ['service-cluster-ip-range', 'cluster-cidr'] as const) {
     const foreign = name === 'cluster-cidr' && options['container-runtime-endpoint'] !== undefined;
-    if (given.has(name) && !foreign) ranges.set(name, options[name]);
+    if (given.has(name) && !foreign) ranges.set(name, primaryRange(options[name]));
   }
   return ranges;
 }

@@ -13,6 +13,11 @@ export interface ContainerdConfigInput {
   readonly systemdCgroup: boolean;
 }
 
+/** Below the directory: from what containerd makes the network's configuration when it is told the addresses of pods. */
+export const cniTemplateFile = 'cni-template.conflist';
+/** Below the directory: the network's configuration, in the file that containerd writes. */
+export const cniConfigFile = 'cni/10-containerd-net.conflist';
+
 const quote = (text: string): string => JSON.stringify(text);
 
 /** `config.toml`, version 2. */
@@ -42,6 +47,7 @@ oom_score = 0
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = ${quote(input.cniBinDir)}
     conf_dir = ${quote(`${input.dir}/cni`)}
+    conf_template = ${quote(`${input.dir}/${cniTemplateFile}`)}
 
   [plugins."io.containerd.grpc.v1.cri".containerd]
     snapshotter = "overlayfs"
@@ -59,11 +65,15 @@ export interface CNIConfigInput {
   /** Network name: also the chain names of its address ranges. */
   readonly name: string;
   readonly bridge: string;
-  /** Pod CIDR, such as `10.88.0.0/24`. */
-  readonly subnet: string;
+  /** Pod CIDR, such as `10.88.0.0/24`; absent: the template for any, of one or both families. */
+  readonly subnet?: string | undefined;
   /** Where host-local keeps its leases. */
   readonly ipamDir: string;
 }
+
+/** Texts that stand in the template where JSON lists come, in the language of containerd's templates. */
+const rangesOfPods = '{{range $i, $range := .PodCIDRRanges}}{{if $i}}, {{end}}[{"subnet": "{{$range}}"}]{{end}}';
+const routesOfPods = '{{range $i, $route := .Routes}}{{if $i}}, {{end}}{"dst": "{{$route}}"}{{end}}';
 
 /** A bridge network with addresses out of the pod CIDR, masquerading to the outside, and host ports. */
 export function cniConfig(input: CNIConfigInput): string {
@@ -79,13 +89,15 @@ export function cniConfig(input: CNIConfigInput): string {
         hairpinMode: true,
         ipam: {
           type: 'host-local',
-          ranges: [[{ subnet: input.subnet }]],
-          routes: [{ dst: '0.0.0.0/0' }],
+          ranges: input.subnet === undefined ? ['RANGES'] : [[{ subnet: input.subnet }]],
+          routes: input.subnet === undefined ? ['ROUTES'] : [{ dst: '0.0.0.0/0' }],
           dataDir: input.ipamDir,
         },
       },
       { type: 'portmap', capabilities: { portMappings: true }, snat: true },
     ],
   };
-  return `${JSON.stringify(list, null, 2)}\n`;
+  const text = `${JSON.stringify(list, null, 2)}\n`;
+  if (input.subnet !== undefined) return text;
+  return text.replace('"RANGES"', rangesOfPods).replace('"ROUTES"', routesOfPods);
 }

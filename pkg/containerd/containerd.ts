@@ -5,7 +5,8 @@ import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type Clock, realClock } from '#apimachinery/clock.js';
-import { cniConfig, containerdConfig } from '#containerd/config.js';
+import { cniConfig, cniConfigFile, cniTemplateFile, containerdConfig } from '#containerd/config.js';
+import { lastPodCIDR } from '#containerd/pod-cidr.js';
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
 import { findCNIPlugins, findProgram, oomScoreAdjRestricted } from '#nodeagent/node/prerequisites.js';
 import { writeFileAtomic } from '#pki/file-store.js';
@@ -13,8 +14,8 @@ import { writeFileAtomic } from '#pki/file-store.js';
 export interface ContainerdOptions {
   /** Absolute; made if missing. Several containerds need several directories, bridges and subnets. */
   readonly dir: string;
-  /** Pod CIDR of this node. */
-  readonly podCIDR: string;
+  /** Pod CIDR of this node; absent: what the node agent tells, and until it does there is no network. */
+  readonly podCIDR?: string;
   /** At most 15 characters; default derived from `dir`. */
   readonly bridge?: string;
   /** Reference of the pause image, loaded separately. */
@@ -120,13 +121,12 @@ async function writeConfiguration(options: ContainerdOptions, paths: ContainerdP
     systemdCgroup: false,
   });
   await writeFileAtomic(join(dir, 'config.toml'), config, 0o644);
-  const network = cniConfig({
-    name: paths.bridge,
-    bridge: paths.bridge,
-    subnet: options.podCIDR,
-    ipamDir: join(dir, 'ipam'),
-  });
-  await writeFileAtomic(join(dir, 'cni', '10-bridge.conflist'), network, 0o644);
+  const network = { name: paths.bridge, bridge: paths.bridge, ipamDir: join(dir, 'ipam') };
+  await writeFileAtomic(join(dir, cniTemplateFile), cniConfig(network), 0o644);
+  // Of releases that gave nodes their ranges without asking a controller; it would win.
+  await rm(join(dir, 'cni', '10-bridge.conflist'), { force: true });
+  const { podCIDR: subnet } = options;
+  if (subnet !== undefined) await writeFileAtomic(join(dir, cniConfigFile), cniConfig({ ...network, subnet }), 0o644);
 }
 
 /** Starts the process and keeps its pid; its output goes to a file, so that it can outlive the starter. */
@@ -176,7 +176,8 @@ export async function startContainerd(options: ContainerdOptions): Promise<Conta
   const found = pid;
   const stop = () => stopContainerd(options.dir, clock);
   try {
-    await waitUntilReady(paths, found, { clock, deadline, signal: options.signal });
+    const network = (await lastPodCIDR(options.dir)) !== undefined;
+    await waitUntilReady(paths, found, { clock, deadline, signal: options.signal, network });
   } catch (error) {
     await stop();
     throw error;
@@ -193,17 +194,19 @@ export async function resumeContainerd(dir: string, clock: Clock = realClock): P
   const paths = containerdPaths(dir);
   await rm(paths.socket, { force: true });
   const pid = await launch({ dir, detached: true }, paths);
-  await waitUntilReady(paths, pid, { clock, deadline: clock.monotonic() + defaultStartTimeoutMs, signal: undefined });
+  const deadline = clock.monotonic() + defaultStartTimeoutMs;
+  const network = (await lastPodCIDR(dir)) !== undefined;
+  await waitUntilReady(paths, pid, { clock, deadline, signal: undefined, network });
 }
 
 async function waitUntilReady(
   paths: ContainerdPaths,
   pid: number,
-  wait: { clock: Clock; deadline: number; signal: AbortSignal | undefined },
+  wait: { clock: Clock; deadline: number; signal: AbortSignal | undefined; network: boolean },
 ): Promise<void> {
   for (;;) {
     wait.signal?.throwIfAborted();
-    if ((await socketAnswers(paths.socket)) && (await criAnswers(paths.socket, wait.clock))) return;
+    if ((await socketAnswers(paths.socket)) && (await criAnswers(paths.socket, wait))) return;
     if (!(await processAlive(pid)) || wait.clock.monotonic() > wait.deadline) {
       const log = await readFile(paths.logFile, 'utf8').catch(() => '');
       throw new Error(`containerd did not become ready: ${log.trim().split('\n').slice(-5).join('\n')}`);
@@ -212,11 +215,11 @@ async function waitUntilReady(
   }
 }
 
-async function criAnswers(socket: string, clock: Clock): Promise<boolean> {
+async function criAnswers(socket: string, { clock, network }: { clock: Clock; network: boolean }): Promise<boolean> {
   const cri = new GrpcCRI({ endpoint: socket, clock, timeoutMs: 5000 });
   try {
     // The network is ready once the CNI configuration has been read.
-    return (await cri.status()).every((condition) => condition.status);
+    return (await cri.status()).every(({ type, status }) => status || (type === 'NetworkReady' && !network));
   } catch {
     return false;
   } finally {

@@ -3,6 +3,7 @@ import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { NodeLease } from '#nodeagent/node/lease.js';
 import type { Machine } from '#nodeagent/node/machine.js';
 import { NodeRegistrar } from '#nodeagent/node/registrar.js';
+import { RuntimeNetwork } from '#nodeagent/node/runtime-network.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { parseEvictionThresholds } from '#nodeagent/options/eviction-thresholds.js';
 import { parseTaint } from '#nodeagent/options/taint.js';
@@ -40,13 +41,7 @@ export function newRegistrar(
     reportFrequencyMs: values['node-status-report-frequency'],
     serverPort,
     notReady: () => (observer.failing ? ['container runtime is down'] : []),
-    onNode: (node) => {
-      const cidr = node.spec.podCIDR ?? values['pod-cidr'] ?? '';
-      if (cidr === '') return;
-      cri
-        .updateRuntimeConfig(cidr)
-        .catch((error: unknown) => log.warn({ err: error }, 'telling the runtime the pod CIDR failed'));
-    },
+    network: new RuntimeNetwork({ cri, log, podCIDR: values['pod-cidr'] ?? '' }),
   });
 }
 

@@ -189,8 +189,9 @@ function newAdmission(
   });
 }
 
-function nodeFacts(nodeName: string, { hostIPs, resources, facts }: NodeRegistrar) {
-  return { nodeName, hostIPs, allocatable: resources.allocatable, memoryCapacityBytes: facts.memoryBytes };
+function nodeFacts(nodeName: string, { hostIPs, resources, facts, networkProblem }: NodeRegistrar) {
+  const memoryCapacityBytes = facts.memoryBytes;
+  return { nodeName, hostIPs, allocatable: resources.allocatable, memoryCapacityBytes, networkProblem };
 }
 
 function cpuQuota(values: NodeAgentOptions) {

@@ -12,6 +12,7 @@ import type { Client, ResourceClient } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { CRI, Image } from '#nodeagent/cri/cri.js';
 import type { Machine, MachineFacts } from '#nodeagent/node/machine.js';
+import type { RuntimeNetwork } from '#nodeagent/node/runtime-network.js';
 import { nodeResources, nodeStatus, type Reservations, type Resources } from '#nodeagent/node/status.js';
 
 export interface NodeRegistrarOptions {
@@ -39,12 +40,16 @@ export interface NodeRegistrarOptions {
   readonly serverPort: () => number;
   /** Reasons of the agent itself against being ready. */
   readonly notReady: () => readonly string[];
-  /** Told each time the node was seen, with what the API says of it. */
-  readonly onNode?: (node: Node) => void;
+  readonly network: RuntimeNetwork;
 }
 
 const retryMs = 500;
 const maxRetryMs = 7000;
+
+/** How often a runtime is asked whose network is not ready: at first, at most (as 1.24 asks always). */
+const networkMs = { initialMs: 50, maxMs: 5000 };
+/** After so many of these it is told the pods' addresses once more. */
+const networkLooks = 4;
 
 export class NodeRegistrar {
   readonly #options: NodeRegistrarOptions;
@@ -60,6 +65,11 @@ export class NodeRegistrar {
   #node: Node | undefined;
   #reportedAt = Number.NEGATIVE_INFINITY;
   #wake: (() => void) | undefined;
+  #poked = false;
+  /** The runtime is being told the addresses of pods. */
+  #configuring: Promise<void> = Promise.resolve();
+  readonly #networkLooks = new Backoff(networkMs);
+  #networkProblem: string | undefined;
 
   constructor(options: NodeRegistrarOptions) {
     this.#options = options;
@@ -120,6 +130,11 @@ export class NodeRegistrar {
     return this.#node;
   }
 
+  /** Why pods get no network, by the last word of the runtime. */
+  get networkProblem(): string | undefined {
+    return this.#networkProblem;
+  }
+
   /** The node as last seen, or as it will be registered. Its own resources are always what this agent has found. */
   get knownNode(): Node {
     const { nodeName: name, taints } = this.#options;
@@ -178,6 +193,7 @@ export class NodeRegistrar {
     }
     let registered = false;
     while (!signal.aborted) {
+      this.#poked = false;
       try {
         await this.#report();
         if (!registered) onRegistered();
@@ -190,19 +206,31 @@ export class NodeRegistrar {
       const woken = new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
-      await Promise.race([clock.sleep(registered ? updateFrequencyMs : retryMs, signal), woken]);
+      if (this.#poked) continue;
+      const waitMs = this.#networkProblem === undefined ? updateFrequencyMs : this.#networkLooks.nextMs();
+      await Promise.race([clock.sleep(registered ? Math.min(waitMs, updateFrequencyMs) : retryMs, signal), woken]);
     }
   }
 
   /** Something that the status says has changed. */
   poke(): void {
+    this.#poked = true;
     this.#wake?.();
   }
 
   #seen(node: Node): void {
     if (this.#node !== undefined && this.#node.metadata.uid === node.metadata.uid && isNewer(this.#node, node)) return;
     this.#node = node;
-    this.#options.onNode?.(node);
+    this.#configure(node);
+  }
+
+  #configure(node: Node, again = false): void {
+    const told = this.#configuring.then(() => this.#options.network.tell(node, again));
+    this.#configuring = told.then((isNew) => {
+      if (!isNew || again) return;
+      this.#networkLooks.reset();
+      this.poke();
+    });
   }
 
   async #reregister(): Promise<void> {
@@ -260,13 +288,18 @@ export class NodeRegistrar {
     const { client, clock, cri, machine, nodeName, maxImages, serverPort, notReady, reservations } = this.#options;
     const reasons = [...notReady()];
     let images: Image[] = [];
+    let networkProblem: string | undefined;
     try {
       for (const condition of await cri.status()) {
         if (condition.status) continue;
-        const what =
-          condition.type === 'NetworkReady' ? 'container runtime network not ready' : 'container runtime not ready';
-        reasons.push(`${what}: ${condition.type}=false reason:${condition.reason} message:${condition.message}`);
+        const ofNetwork = condition.type === 'NetworkReady';
+        const what = ofNetwork ? 'container runtime network not ready' : 'container runtime not ready';
+        const text = `${what}: ${condition.type}=false reason:${condition.reason} message:${condition.message}`;
+        if (ofNetwork) networkProblem = text;
+        reasons.push(text);
       }
+      this.#networkProblem = networkProblem;
+      if (networkProblem === undefined) this.#networkLooks.reset();
       images = await cri.listImages();
     } catch (error) {
       reasons.push(`container runtime is down: ${messageOf(error)}`);
@@ -295,6 +328,8 @@ export class NodeRegistrar {
     const { clock, nodeName, reportFrequencyMs } = this.#options;
     const old = this.#node?.status;
     this.#refreshAddresses();
+    if (this.#node !== undefined && this.#networkLooks.failures >= networkLooks) this.#configure(this.#node, true);
+    await this.#configuring;
     const status = await this.#status(old);
     const due = clock.monotonic() - this.#reportedAt >= reportFrequencyMs;
     if (!due && sameStatus(old, status)) return;

@@ -9,6 +9,8 @@ export interface NodeFacts {
   readonly hostIPs: readonly string[];
   readonly allocatable: Readonly<Record<string, string>>;
   readonly memoryCapacityBytes: number;
+  /** Why pods get no network now. */
+  readonly networkProblem: string | undefined;
 }
 
 /** What a pod is told of itself and its node. */

@@ -41,6 +41,8 @@ export interface SyncServices {
   readonly hashAnnotation: string;
 }
 
+/** As 1.24 asks again after errors that pass by themselves. */
+const networkRetryMs = 1000;
 const never = Number.POSITIVE_INFINITY;
 const nothing: PodPlan = { type: 'run', kill: [], start: [], remove: [], removeSandboxes: [] };
 const deadlineExceeded = {
@@ -161,9 +163,14 @@ export class PodSync {
   }
 
   async createSandbox(attempt: number): Promise<Input> {
-    const { clock, cri, events, sandboxes } = this.#services;
+    const { clock, cri, events, sandboxes, node } = this.#services;
     const until = this.#backoff.sandboxNotBefore();
     if (until > clock.monotonic()) return { type: 'done', acted: false, wakeAt: until };
+    const { networkProblem } = node();
+    if (networkProblem !== undefined && this.#pod().spec.hostNetwork !== true) {
+      events.pod(this.#pod(), 'Warning', 'NetworkNotReady', `network is not ready: ${networkProblem}`);
+      return { type: 'done', acted: false, wakeAt: clock.monotonic() + networkRetryMs };
+    }
     for (const sandbox of this.#runtime().sandboxes) {
       if (sandbox.state === 'SANDBOX_READY') await cri.stopPodSandbox(sandbox.id);
     }

@@ -1,29 +1,41 @@
-/** Pod addresses of a simulated node: handed out in order, the longest unused first. */
-import { formatIPv4, ipv4Number, parseIPv4Range } from '#apimachinery/net/ipv4-range.js';
+/** Pod addresses of a simulated node, of one family: handed out in order, the longest unused first. */
+import { addressBytes, blockContains, formatAddress, type IPBlock, parseCIDR } from '#apimachinery/net/ip.js';
+
+/** More than any node has pods; a range of IPv6 has no end. */
+const maxAddresses = 65_536;
 
 export class AddressPool {
-  readonly #base: number;
+  readonly #block: IPBlock;
+  readonly #base: bigint;
   readonly #size: number;
   readonly #free: number[] = [];
   #next = 2;
 
-  /** @param cidr IPv4, such as `10.244.3.0/24`; throws RangeError for anything else. */
+  /** @param cidr Such as `10.244.3.0/24`; throws RangeError for anything else, and for one without room. */
   constructor(cidr: string) {
-    const { base, bits, size } = parseIPv4Range(cidr);
-    if (bits > 30) throw new RangeError(`"${cidr}" has no room for pods`);
-    this.#base = base;
-    this.#size = size;
+    const block = parseCIDR(cidr);
+    const hostBits = (block?.family === 4 ? 32 : 128) - (block?.prefix ?? 128);
+    if (block === undefined || hostBits < 2) throw new RangeError(`"${cidr}" has no room for pods`);
+    this.#block = block;
+    this.#base = numberOf(block.family === 4 ? block.base.subarray(12) : block.base);
+    this.#size = Math.min(2 ** hostBits, maxAddresses);
   }
 
   /** Undefined when all are taken. */
   take(): string | undefined {
     // Address 0 is the network, 1 the gateway, the last the broadcast.
     const offset = this.#next < this.#size - 1 ? this.#next++ : this.#free.shift();
-    return offset === undefined ? undefined : formatIPv4(this.#base + offset);
+    if (offset === undefined) return undefined;
+    const digits = (this.#base + BigInt(offset)).toString(16);
+    return formatAddress(Buffer.from(digits.padStart(this.#block.family === 4 ? 8 : 32, '0'), 'hex'));
   }
 
+  /** What is not of the pool is left alone: it may be of a range that the node had before. */
   release(ip: string): void {
-    const number = ipv4Number(ip);
-    if (number !== undefined) this.#free.push(number - this.#base);
+    if (blockContains(this.#block, ip)) this.#free.push(Number(numberOf(addressBytes(ip) ?? []) - this.#base));
   }
+}
+
+function numberOf(bytes: Uint8Array | number[]): bigint {
+  return BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
 }

@@ -18,17 +18,17 @@ export interface SimulatedDependencies {
 /** Value of `--container-runtime-endpoint` that asks for it. */
 export const simulatedEndpoint = 'simulated';
 
-/** What a node agent needs of its surroundings, in memory. `podCIDR`: the addresses of its pods. */
+/** What a node agent needs of its surroundings, in memory. `podCIDR`: addresses of its pods before the agent tells any. */
 export function simulatedDependencies(options: {
   dialect: Dialect;
   clock: Clock;
-  podCIDR: string;
+  podCIDR?: string | undefined;
 }): SimulatedDependencies {
   const { dialect, clock, podCIDR } = options;
   const runtime = new SimulatedRuntime({
     clock,
     labelDomain: dialect.labelDomain,
-    podCIDR,
+    ...(podCIDR === undefined ? {} : { podCIDR }),
     newID: () => randomBytes(32).toString('hex'),
   });
   return {

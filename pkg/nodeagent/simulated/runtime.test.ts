@@ -12,6 +12,7 @@ criContract(t, async () => {
     labelDomain: 'orch.io',
     newID: () => randomBytes(32).toString('hex'),
     images: [image],
+    podCIDR: '10.244.0.0/24',
   });
   return { cri, image, logFiles: cri.logFiles, logDirectory: '/logs' };
 });

@@ -36,7 +36,7 @@ export interface SimulatedRuntimeOptions {
   readonly clock: Clock;
   /** Of the dialect: domain of the annotations in `behaviour.ts`. */
   readonly labelDomain: string;
-  /** Pod addresses until `updateRuntimeConfig` gives another range; default `10.244.0.0/24`. */
+  /** Pod addresses until `updateRuntimeConfig` gives others; absent: there is no network until then. */
   readonly podCIDR?: string;
   /** 64 hexadecimal digits, never the same twice. */
   readonly newID: () => string;
@@ -63,15 +63,15 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
   readonly #sandboxes = new Map<string, Sandbox>();
   readonly #containers = new Map<string, SimulatedContainer>();
   readonly #subscribers = new Set<RuntimeEventHandler>();
-  #addresses: AddressPool;
-  #podCIDR: string;
+  /** One of each family. */
+  #addresses: readonly AddressPool[] = [];
+  #podCIDR = '';
 
   constructor(options: SimulatedRuntimeOptions) {
     super({ clock: options.clock, labelDomain: options.labelDomain, images: options.images ?? [] });
     this.#options = options;
     this.#clock = options.clock;
-    this.#podCIDR = options.podCIDR ?? '10.244.0.0/24';
-    this.#addresses = new AddressPool(this.#podCIDR);
+    this.#configure(options.podCIDR ?? '');
   }
 
   version(): Promise<RuntimeVersion> {
@@ -80,15 +80,27 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
 
   status(): Promise<RuntimeCondition[]> {
     const ready = (type: string): RuntimeCondition => ({ type, status: true, reason: '', message: '' });
-    return Promise.resolve([ready('RuntimeReady'), ready('NetworkReady')]);
+    const network =
+      this.#podCIDR === ''
+        ? {
+            type: 'NetworkReady',
+            status: false,
+            reason: 'NetworkPluginNotReady',
+            message: 'pods have no addresses yet',
+          }
+        : ready('NetworkReady');
+    return Promise.resolve([ready('RuntimeReady'), network]);
   }
 
-  updateRuntimeConfig(podCIDR: string): Promise<void> {
-    if (podCIDR !== this.#podCIDR && podCIDR !== '') {
-      this.#podCIDR = podCIDR;
-      this.#addresses = new AddressPool(podCIDR);
-    }
-    return Promise.resolve();
+  async updateRuntimeConfig(podCIDR: string): Promise<void> {
+    this.#configure(podCIDR);
+  }
+
+  /** Throws RangeError for what is no range, or has no room for pods. */
+  #configure(podCIDR: string): void {
+    if (podCIDR === this.#podCIDR || podCIDR === '') return;
+    this.#addresses = podCIDR.split(',').map((cidr) => new AddressPool(cidr));
+    this.#podCIDR = podCIDR;
   }
 
   async runPodSandbox(config: PodSandboxConfig): Promise<string> {
@@ -100,13 +112,25 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
     const id = this.#options.newID();
     const ips: string[] = [];
     if (config.linux.securityContext.namespaceOptions.network !== 'NODE') {
-      const ip = this.#addresses.take();
-      if (ip === undefined) throw new CRIError('Unknown', `no addresses left in ${this.#podCIDR}`);
-      ips.push(ip);
+      if (this.#addresses.length === 0) throw new CRIError('Unknown', 'pods have no addresses yet');
+      ips.push(...this.#takeAddresses());
     }
     this.#sandboxes.set(id, { id, config, behaviour, ips, state: 'SANDBOX_READY', createdAt: this.#clock.now() });
     this.#notify(id, config.metadata.uid);
     return id;
+  }
+
+  #takeAddresses(): string[] {
+    const taken: string[] = [];
+    for (const pool of this.#addresses) {
+      const ip = pool.take();
+      if (ip === undefined) {
+        for (const each of taken) for (const other of this.#addresses) other.release(each);
+        throw new CRIError('Unknown', `no addresses left in ${this.#podCIDR}`);
+      }
+      taken.push(ip);
+    }
+    return taken;
   }
 
   stopPodSandbox(id: string): Promise<void> {
@@ -115,7 +139,7 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
     for (const container of this.#containersOf(id)) container.kill();
     if (sandbox.state === 'SANDBOX_READY') {
       sandbox.state = 'SANDBOX_NOTREADY';
-      for (const ip of sandbox.ips.splice(0)) this.#addresses.release(ip);
+      for (const ip of sandbox.ips.splice(0)) for (const pool of this.#addresses) pool.release(ip);
       this.#notify(id, sandbox.config.metadata.uid);
     }
     return Promise.resolve();

@@ -47,6 +47,7 @@ export function newSimulatedRuntime(clock: Clock = realClock, dialect = orchDial
   return new SimulatedRuntime({
     clock,
     labelDomain: dialect.labelDomain,
+    podCIDR: '10.244.0.0/24',
     newID: () => (ids++).toString(16).padStart(64, '0'),
   });
 }
