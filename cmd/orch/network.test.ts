@@ -5,13 +5,27 @@ import {
   nodeRange,
   overlaps,
   parseHostNetworks,
+  primaryRange,
   unusedRange,
 } from '#cmd/orch/network.js';
-import { refuseCollisions } from '#cmd/orch/range-collisions.js';
+import { refuseCollisions, refusePodRange } from '#cmd/orch/range-collisions.js';
 
 t.equal(firstServiceAddress('10.96.0.0/16'), '10.96.0.1');
 t.equal(firstServiceAddress('10.96.3.7/16'), '10.96.0.1', 'the range counts, not the address in it');
 t.equal(firstServiceAddress('200.0.0.0/24'), '200.0.0.1');
+t.equal(primaryRange('10.244.0.0/16'), '10.244.0.0/16');
+t.equal(primaryRange('fd00::/48,10.244.0.0/16'), '10.244.0.0/16');
+for (const [range, problem] of [
+  ['10.244.0.0/16', undefined],
+  ['10.244.0.0/16,fd00::/48', undefined],
+  ['10.244.0.0/24', /no room for a \/24 for node 3/],
+  ['10.244.0.0/25', /no room for a node's \/24/],
+  ['fd00::/48', /.*/],
+  ['10.0.0.0/16,10.1.0.0/16', /different families/],
+] as const) {
+  if (problem === undefined) t.doesNotThrow(() => refusePodRange(range, 3), range);
+  else t.throws(() => refusePodRange(range, 3), { name: 'SetupError', message: problem }, range);
+}
 t.equal(nodeRange('10.244.0.0/16', 0), '10.244.0.0/24');
 t.equal(nodeRange('10.244.0.0/16', 255), '10.244.255.0/24');
 t.equal(nodeRange('10.0.0.0/8', 256), '10.1.0.0/24');

@@ -7,6 +7,7 @@ import { parse } from 'yaml';
 import { deployments } from '#api/apps/v1/resources.gen.js';
 import type { Deployment } from '#api/apps/v1/types.gen.js';
 import { namespaces, nodes, pods } from '#api/core/v1/resources.gen.js';
+import { blockContains, parseCIDR } from '#apimachinery/net/ip.js';
 import { type Cluster, startCluster } from '#cmd/orch/start-cluster.js';
 
 function deployment(name: string, replicas: number): Deployment {
@@ -32,7 +33,10 @@ async function untilAvailable(cluster: Cluster, name: string, replicas: number):
 t.test('a deployment runs on simulated nodes, and goes away', async (t) => {
   const cluster = await startCluster({ nodes: 3 });
   t.teardown(() => cluster.close());
-  t.equal((await cluster.client.resource(nodes).list()).items.length, 3);
+  const ranges = new Map(
+    (await cluster.client.resource(nodes).list()).items.map(({ metadata, spec }) => [metadata.name, spec.podCIDR]),
+  );
+  t.equal(new Set(ranges.values()).size, 3, 'each node has a range of its own');
   await cluster.client.resource(deployments).create(deployment('web', 6));
   await untilAvailable(cluster, 'web', 6);
   const { items } = await cluster.client.resource(pods).list({ namespace: 'default', labelSelector: 'app=web' });
@@ -41,6 +45,10 @@ t.test('a deployment runs on simulated nodes, and goes away', async (t) => {
     Array(6).fill('Running'),
   );
   t.equal(new Set(items.map((pod) => pod.spec.nodeName)).size, 3, 'spread over the nodes');
+  for (const { spec, status } of items) {
+    const range = parseCIDR(ranges.get(spec.nodeName) ?? '');
+    t.ok(range && blockContains(range, status?.podIP ?? ''), `${status?.podIP} is of its node`);
+  }
   await cluster.client.resource(deployments).delete('web', { namespace: 'default' });
   const gone = { namespace: 'default', signal: AbortSignal.timeout(60_000) };
   for (;;) {

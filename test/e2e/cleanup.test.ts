@@ -1,7 +1,7 @@
 /** What stays: a cluster's pods over down and up. What does not: anything of deleted pods, anything running when down. */
 import t, { type Test } from 'tap';
 import { deployments } from '#api/apps/v1/resources.gen.js';
-import { configmaps, pods, secrets } from '#api/core/v1/resources.gen.js';
+import { configmaps, nodes, pods, secrets } from '#api/core/v1/resources.gen.js';
 import type { Pod, Volume } from '#api/core/v1/types.gen.js';
 import type { Client } from '#client/client.js';
 import { whyNoContainers } from '#cmd/orch/preflight.js';
@@ -52,6 +52,7 @@ async function leaveNothing(t: Test, { separate, crash }: Trial): Promise<void> 
   await createWorkloads(client);
   await untilSettled(client);
   const before = (await client.resource(pods).list()).items;
+  const nodeRange = await rangeOfNode(client);
   const uids = new Set(before.map((found) => found.metadata.uid ?? ''));
   t.ok((await podCgroups(uids)).length > 0, 'pods have control groups');
   t.ok((await podMounts(cluster.dataDir)).length > 0, 'pods have mounts');
@@ -73,6 +74,7 @@ async function leaveNothing(t: Test, { separate, crash }: Trial): Promise<void> 
   client = await adminClient(cluster);
   t.teardown(() => client.close());
   await sameAgain(t, client, before);
+  t.equal(await rangeOfNode(client), nodeRange, 'the node has the range that it had');
 
   await deleteAll(client);
   const cri = openRuntime(cluster.dataDir);
@@ -169,6 +171,11 @@ async function untilWebReady(client: Client): Promise<Pod[]> {
     const { items } = await client.resource(pods).list({ namespace, labelSelector: 'app=web' });
     return items.length === 2 && items.every(isReady) && items;
   });
+}
+
+/** Of the pods of the cluster's node. */
+async function rangeOfNode(client: Client): Promise<string | undefined> {
+  return (await client.resource(nodes).list()).items[0]?.spec.podCIDR;
 }
 
 /** After down and up the same pods run again, and the others are what they were. */

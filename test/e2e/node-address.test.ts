@@ -58,6 +58,11 @@ t.test('nodes have the address of the default route', { skip }, async (t) => {
   );
   const ports = new Set(items.map(({ status }) => status?.daemonEndpoints?.kubeletEndpoint?.Port));
   t.equal(ports.size, 2, 'each agent has a port of its own');
+  t.equal(new Set(items.map(({ spec }) => spec.podCIDR ?? '')).size, 2, 'and each node a range of its own');
+  t.ok(
+    items.every(({ spec }) => /^10\.244\.\d+\.0\/24$/.test(spec.podCIDR ?? '')),
+    'of the range of the cluster',
+  );
 
   const created = await inside('orchctl', 'apply', '-f', join(root, 'test', 'e2e', 'testdata', 'host-network.yaml'));
   t.equal(created.code, 0, created.stderr);

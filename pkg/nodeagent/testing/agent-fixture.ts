@@ -43,11 +43,16 @@ export const testResources = [
 
 let ids = 0;
 
-export function newSimulatedRuntime(clock: Clock = realClock, dialect = orchDialect): SimulatedRuntime {
+/** @param podCIDR Empty: there is no network until the agent tells the addresses of pods. */
+export function newSimulatedRuntime(
+  clock: Clock = realClock,
+  dialect = orchDialect,
+  podCIDR = '10.244.0.0/24',
+): SimulatedRuntime {
   return new SimulatedRuntime({
     clock,
     labelDomain: dialect.labelDomain,
-    podCIDR: '10.244.0.0/24',
+    podCIDR,
     newID: () => (ids++).toString(16).padStart(64, '0'),
   });
 }

@@ -15,11 +15,11 @@ import {
 /** Started and registered, with shorthands for what a pod looks like. */
 export async function virtualAgent(
   t: { teardown(fn: () => unknown): void },
-  options: Pick<AgentFixtureOptions, 'args' | 'dependencies'> = {},
+  { podCIDR, ...options }: Pick<AgentFixtureOptions, 'args' | 'dependencies'> & { readonly podCIDR?: string } = {},
 ) {
   const clock = new VirtualClock();
   const api = new FakeApi({ dialect: orchDialect, clock, resources: testResources });
-  const runtime = newSimulatedRuntime(clock);
+  const runtime = newSimulatedRuntime(clock, orchDialect, podCIDR);
   const fixture = startAgent({ clock, api, runtime, ...options });
   t.teardown(() => fixture.stop());
   await clock.advanceUntil(() => api.list(leases).length > 0 && api.list(nodes)[0]?.status !== undefined);

@@ -2,7 +2,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { configmaps, pods, secrets, services } from '#api/core/v1/resources.gen.js';
+import { configmaps, nodes, pods, secrets, services } from '#api/core/v1/resources.gen.js';
+import { blockContains, parseCIDR } from '#apimachinery/net/ip.js';
 import { eventually, run } from '#test/e2e/harness.js';
 import { type Bench, create, exec } from '#test/e2e/lifecycle/bench.js';
 import { namespace, pod, shell, sleeper, statusOf, untilPodReady } from '#test/e2e/pods.js';
@@ -45,6 +46,12 @@ export async function variables(t: Test, bench: Bench): Promise<void> {
     t.ok(lines.includes(line), line, { lines });
   }
   t.notOk(lines.some((line) => line.startsWith('MISSING=')));
+  const { podCIDRs } = (await client.resource(nodes).get(found.spec.nodeName ?? '')).spec;
+  const range = parseCIDR(podCIDRs?.[0] ?? '');
+  t.ok(range && blockContains(range, found.status?.podIP ?? ''), 'the address is of the range of the node', {
+    podCIDRs,
+    podIP: found.status?.podIP,
+  });
 }
 
 export async function volumeUpdates(t: Test, bench: Bench): Promise<void> {
