@@ -212,6 +212,12 @@ const work: Work = {
       return Number(status?.used?.['configmaps']) > 0;
     });
   },
+  async 'ranges and patience of nodes'({ client }) {
+    await until('both', async () => {
+      const { metadata, spec } = await client.resource(nodes).get('n1');
+      return spec.podCIDR !== undefined && metadata.annotations?.[dialect.annotations.nodeTTL] !== undefined;
+    });
+  },
   async 'nodes that fail'({ client }) {
     const toleration = { operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 0 };
     const spec = { nodeName: 'n2', containers: [{ name: 'c', image: 'i' }], tolerations: [toleration] };
@@ -302,6 +308,8 @@ async function startManager(test: DaemonTest) {
     `--service-account-private-key-file=${join(test.folder, 'sa.key')}`,
     `--cluster-signing-cert-file=${await file('ca.crt', authority.certificate)}`,
     `--cluster-signing-key-file=${await file('ca.key', authority.privateKey)}`,
+    '--allocate-node-cidrs',
+    '--cluster-cidr=10.244.0.0/16',
     // Nodes say when they fail.
     '--node-monitor-grace-period=1h',
     '--node-startup-grace-period=1h',
