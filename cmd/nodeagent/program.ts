@@ -105,6 +105,8 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     }),
     // The node must not be taken for dead because its agent is busy.
     heartbeatClient: connection.client('heartbeat', { qps: 0, burst: 1 }),
+    statusClient: connection.client('status'),
+    tokenClient: connection.client('tokens'),
     ...surroundings,
     server: standardServer({ client, dialect, clock, log, nodeName, metrics, debug: debugEndpoints(context, values) }),
   });

@@ -172,6 +172,9 @@ export function nodeAgentArguments(options: NodeAgentArguments): string[] {
     'fail-swap-on': false,
     // Nobody else's registry has to be spared by a cluster on one machine.
     'registry-qps': 0,
+    // The API server is this machine's, too: pods need not wait for the rate that spares a distant one.
+    'orch-api-qps': 50,
+    'orch-api-burst': 100,
     v: options.verbosity,
   });
 }

@@ -70,15 +70,17 @@ export async function composePods(
 ): Promise<PodParts> {
   const { clock, random, log, cri } = deps;
   const { client } = deps.informers;
+  const { statusClient = client, tokenClient = client } = deps;
   const { dialect } = client;
   const { informers, metrics, labels, observer } = input;
   const files = await filesOf(values, deps);
   const events = new PodEvents(input.recorder);
   const objects = deps.objects ?? new ReferencedObjects({ client, clock, random, log });
   const checker = deps.checker ?? new RuntimeChecker(cri, `${dialect.product}-probe/1.24`);
-  const statuses = new StatusManager({ client, clock, log, getPod: (uid) => informers.pods.byIndex('uid', uid)[0] });
+  const getPod = (uid: string) => informers.pods.byIndex('uid', uid)[0];
+  const statuses = new StatusManager({ client: statusClient, clock, log, getPod });
   const prober = new Prober({ clock, events, checker, onChange: (uid) => manager.poke(uid) });
-  const volumes = new PodVolumes({ objects, tokens: new TokenManager({ client, clock }), ...files });
+  const volumes = new PodVolumes({ objects, tokens: new TokenManager({ client: tokenClient, clock }), ...files });
   const remains = new PodRemains({ cri, observer, volumes, ...files });
   const node = () => nodeFacts(deps.nodeName, input.registrar);
   const starters = newStarters(values, deps, { ...input, ...files, objects, events, checker, node });

@@ -32,9 +32,14 @@ export interface NodeAgentDependencies {
   readonly writeFiles?: boolean;
   /** Default: an own one. Sharing it among the agents of a process shares the watches of ConfigMaps and Secrets. */
   readonly objects?: ReferencedObjects;
-  /** For events and for the heartbeat, each with a rate of its own. Default: the client of `informers`. */
+  /**
+   * For events, the heartbeat, the statuses of pods and their tokens, each with a rate of its own: many pods that start
+   * at once need many of each. Default: the client of `informers`.
+   */
   readonly eventClient?: Client;
   readonly heartbeatClient?: Client;
+  readonly statusClient?: Client;
+  readonly tokenClient?: Client;
   /** Default: events to the API. */
   readonly recorder?: EventRecorder;
   /** Takes the agent's series; one agent per registry. */

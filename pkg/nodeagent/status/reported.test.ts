@@ -1,5 +1,8 @@
 import t from 'tap';
 import { pods } from '#api/core/v1/resources.gen.js';
+import type { ResourceType } from '#apimachinery/schema/schema.js';
+import type { ApiObject } from '#client/client.js';
+import type { FakeApi } from '#client/testing/fake-api.js';
 import { testPod } from '#nodeagent/testing/agent-fixture.js';
 import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
 
@@ -33,6 +36,25 @@ t.test("a readiness gate is somebody else's condition, and decides all the same"
   );
   set('False');
   await until(() => !isTrue('web', 'Ready'));
+});
+
+t.test('statuses go by a client of their own', async (t) => {
+  const asked: string[] = [];
+  const dependencies = ({ client }: FakeApi) => ({
+    statusClient: {
+      dialect: client.dialect,
+      resource<T extends ApiObject>(type: ResourceType<T>) {
+        asked.push(type.resource);
+        return client.resource(type);
+      },
+      request: () => Promise.reject(new Error('not asked for')),
+      close: () => Promise.resolve(),
+    },
+  });
+  const { api, isTrue, until } = await virtualAgent(t, { dependencies });
+  api.seed(pods, testPod('web'));
+  await until(() => isTrue('web', 'Ready'));
+  t.same(asked, ['pods']);
 });
 
 t.test('a crashing container of a pod that goes ends as it ended last', async (t) => {

@@ -5,22 +5,27 @@ import type { ContainerStatus } from '#api/core/v1/types.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { FakeApi } from '#client/testing/fake-api.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
-import {
-  type AgentFixtureOptions,
-  newSimulatedRuntime,
-  startAgent,
-  testResources,
-} from '#nodeagent/testing/agent-fixture.js';
+import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
+import { newSimulatedRuntime, startAgent, testResources } from '#nodeagent/testing/agent-fixture.js';
+
+export interface VirtualAgentOptions {
+  readonly args?: readonly string[];
+  readonly dependencies?: Dependencies | ((api: FakeApi) => Dependencies);
+  readonly podCIDR?: string;
+}
+
+type Dependencies = Partial<NodeAgentDependencies>;
 
 /** Started and registered, with shorthands for what a pod looks like. */
 export async function virtualAgent(
   t: { teardown(fn: () => unknown): void },
-  { podCIDR, ...options }: Pick<AgentFixtureOptions, 'args' | 'dependencies'> & { readonly podCIDR?: string } = {},
+  { args = [], dependencies = {}, podCIDR }: VirtualAgentOptions = {},
 ) {
   const clock = new VirtualClock();
   const api = new FakeApi({ dialect: orchDialect, clock, resources: testResources });
+  const given = typeof dependencies === 'function' ? dependencies(api) : dependencies;
   const runtime = newSimulatedRuntime(clock, orchDialect, podCIDR);
-  const fixture = startAgent({ clock, api, runtime, ...options });
+  const fixture = startAgent({ clock, api, runtime, args, dependencies: given });
   t.teardown(() => fixture.stop());
   await clock.advanceUntil(() => api.list(leases).length > 0 && api.list(nodes)[0]?.status !== undefined);
   const status = (name: string) => api.get(pods, `default/${name}`)?.status;
