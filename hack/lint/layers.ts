@@ -9,13 +9,14 @@ const below: Readonly<Record<string, readonly string[]>> = {
   pki: ['apimachinery'],
   quota: ['api', 'apimachinery'],
   daemon: ['pki', 'api', 'apimachinery'],
+  cloud: ['daemon', 'api', 'apimachinery'],
   client: ['daemon', 'pki', 'api', 'apimachinery'],
   'control-loop': ['client', 'daemon', 'api', 'apimachinery'],
   storage: ['daemon', 'api', 'apimachinery'],
   apiserver: ['storage', 'client', 'daemon', 'quota', 'pki', 'api', 'apimachinery'],
-  controllers: ['control-loop', 'client', 'daemon', 'quota', 'pki', 'api', 'apimachinery'],
+  controllers: ['control-loop', 'client', 'cloud', 'daemon', 'quota', 'pki', 'api', 'apimachinery'],
   scheduler: ['control-loop', 'client', 'daemon', 'api', 'apimachinery'],
-  nodeagent: ['client', 'daemon', 'api', 'apimachinery'],
+  nodeagent: ['client', 'cloud', 'daemon', 'api', 'apimachinery'],
   containerd: ['nodeagent', 'client', 'pki', 'api', 'apimachinery'],
 };
 

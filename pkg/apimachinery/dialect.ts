@@ -231,6 +231,12 @@ function makeDialect(w: Words) {
       /** Of claims: who is to make a volume. */
       storageProvisioner: `volume.${w.label}/storage-provisioner`,
       betaStorageProvisioner: `volume.beta.${w.label}/storage-provisioner`,
+      /** Of services: the pool that a bare-metal load balancer's addresses are to be from. */
+      loadBalancerPool: `bare-metal.${w.label}/pool`,
+      /** Of services: those of a namespace that say the same here may share an address. */
+      loadBalancerSharing: `bare-metal.${w.label}/sharing-key`,
+      /** Of services: the addresses that are set aside for them, before their status shows them. */
+      loadBalancerAddresses: `bare-metal.${w.label}/addresses`,
       /** Of claims that wait for a pod: the node that the scheduler chose for it. */
       selectedNode: `volume.${w.label}/selected-node`,
     },
@@ -242,10 +248,13 @@ function makeDialect(w: Words) {
       diskPressure: `node.${w.label}/disk-pressure`,
       pidPressure: `node.${w.label}/pid-pressure`,
       networkUnavailable: `node.${w.label}/network-unavailable`,
+      /** The provider says that the machine is shut down. */
+      shutdown: `node.cloudprovider.${w.label}/shutdown`,
     },
     finalizers: {
       pvProtection: `${w.label}/pv-protection`,
       pvcProtection: `${w.label}/pvc-protection`,
+      loadBalancerCleanup: `service.${w.label}/load-balancer-cleanup`,
       orphan: 'orphan',
       foreground: 'foregroundDeletion',
     },

@@ -59,6 +59,24 @@ export function addressBytes(value: string): Uint8Array | undefined {
   return ipFamily(value) === 4 ? ipBytes(value)?.subarray(12) : ipBytes(value);
 }
 
+/** An address as a number. Throws RangeError for what is none. */
+export function addressToNumber(value: string): bigint {
+  const bytes = addressBytes(value);
+  if (bytes === undefined) throw new RangeError(`"${value}" is no IP address`);
+  return BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
+}
+
+/** The address of that number in a family. */
+export function numberToAddress(value: bigint, family: 4 | 6): string {
+  return formatAddress(Buffer.from(value.toString(16).padStart(family === 4 ? 8 : 32, '0'), 'hex'));
+}
+
+/** The one form of an address by which it can be compared. Undefined when it is none. */
+export function canonicalAddress(value: string): string | undefined {
+  const bytes = addressBytes(value);
+  return bytes === undefined ? undefined : formatAddress(bytes);
+}
+
 export interface IPBlock {
   readonly family: 4 | 6;
   /** The network's first address, sixteen bytes. */

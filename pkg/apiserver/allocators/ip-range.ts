@@ -1,5 +1,5 @@
 /** A range of IP addresses given as a CIDR, as numbers. */
-import { addressBytes, formatAddress, ipFamily } from '#apimachinery/net/ip.js';
+import { addressToNumber, ipFamily, numberToAddress } from '#apimachinery/net/ip.js';
 
 /** Addresses beyond this many are not handed out: a bitmap of 64 Ki addresses is 8 kB. */
 const maxAddresses = 65_536;
@@ -21,8 +21,8 @@ export class IpRange {
     if (bits - length < 2) throw new RangeError(`"${cidr}" has no room for addresses`);
     this.family = version === 4 ? 'IPv4' : 'IPv6';
     this.#total = 1n << BigInt(bits - length);
-    this.#base = (number(address) / this.#total) * this.#total;
-    this.cidr = `${text(this.#base, this.family)}/${length}`;
+    this.#base = (addressToNumber(address) / this.#total) * this.#total;
+    this.cidr = `${this.#text(this.#base)}/${length}`;
   }
 
   /** Addresses that can be handed out: without the network's own and, in IPv4, the broadcast address. */
@@ -33,21 +33,17 @@ export class IpRange {
 
   /** The address at an offset; 0 is the first that can be handed out. */
   at(offset: number): string {
-    return text(this.#base + 1n + BigInt(offset), this.family);
+    return this.#text(this.#base + 1n + BigInt(offset));
   }
 
   /** The offset of an address, undefined outside of what can be handed out. Throws nothing. */
   offsetOf(address: string): number | undefined {
     if (ipFamily(address) !== (this.family === 'IPv4' ? 4 : 6)) return undefined;
-    const offset = number(address) - this.#base - 1n;
+    const offset = addressToNumber(address) - this.#base - 1n;
     return offset >= 0n && offset < BigInt(this.size) ? Number(offset) : undefined;
   }
-}
 
-function number(address: string): bigint {
-  return BigInt(`0x${Buffer.from(addressBytes(address) ?? []).toString('hex')}`);
-}
-
-function text(value: bigint, family: 'IPv4' | 'IPv6'): string {
-  return formatAddress(Buffer.from(value.toString(16).padStart(family === 'IPv4' ? 8 : 32, '0'), 'hex'));
+  #text(value: bigint): string {
+    return numberToAddress(value, this.family === 'IPv4' ? 4 : 6);
+  }
 }

@@ -104,7 +104,7 @@ export class Harness {
     return undefined;
   }
 
-  /** Real servers take annotations from an update of the status. */
+  /** Real servers take annotations and finalizers from an update of the status. */
   #statusWithAnnotations(call: FakeCall, resources: readonly ResourceDeclaration[]): object | undefined {
     if (call.verb !== 'update' || call.subresource !== 'status') return undefined;
     const type = resources.find((each) => each.resource === call.resource) as ResourceType<ApiObject> | undefined;
@@ -117,7 +117,9 @@ export class Harness {
     }
     return this.api.change<ApiObject & { status?: unknown }>(type, key, (object) => {
       object.status = given.status;
-      if (given.metadata.annotations !== undefined) object.metadata.annotations = given.metadata.annotations;
+      for (const field of ['annotations', 'finalizers'] as const) {
+        if (given.metadata[field] !== undefined) Object.assign(object.metadata, { [field]: given.metadata[field] });
+      }
     });
   }
 }

@@ -1,0 +1,48 @@
+/** The providers that `--cloud-provider` knows. */
+import type { Dialect } from '#apimachinery/dialect.js';
+import { bareMetal, bareMetalConfig, bareMetalProvider, type ReadConfig } from '#cloud/baremetal/provider.js';
+import type { CloudProvider } from '#cloud/provider.js';
+import { OptionsError } from '#daemon/options/errors.js';
+
+/** The value for a provider whose controllers another program runs. */
+export const external = 'external';
+
+export interface CloudOptions {
+  /** `--cloud-provider`: empty for none. */
+  readonly provider: string;
+  /** `--cloud-config`: a path. */
+  readonly configFile: string;
+  readonly dialect: Dialect;
+  /** The text of a file. */
+  readonly read: (path: string) => Promise<string>;
+  /** `DisableCloudProviders`: none that is built in may be used. */
+  readonly disabled: boolean;
+}
+
+const makers: Readonly<Record<string, (dialect: Dialect, read: ReadConfig, source: string) => Promise<CloudProvider>>> =
+  {
+    [bareMetal]: (dialect, read, source) => bareMetalProvider(dialect, bareMetalConfig(read, source)),
+  };
+
+/** The providers that are built in. */
+export const cloudProviderNames = Object.keys(makers);
+
+/** Undefined for none and for external ones. Throws OptionsError. */
+export async function cloudProvider(options: CloudOptions): Promise<CloudProvider | undefined> {
+  const { provider, configFile, dialect, read, disabled } = options;
+  if (provider === '' || provider === external) return undefined;
+  const make = Object.hasOwn(makers, provider) ? makers[provider] : undefined;
+  if (make === undefined) throw new OptionsError([unknownProvider(provider)]);
+  if (disabled) {
+    throw new OptionsError([
+      `cloud provider "${provider}" was specified, but built-in cloud providers are disabled. Please set --cloud-provider=external and migrate to an external cloud provider`,
+    ]);
+  }
+  if (configFile === '') throw new OptionsError([`--cloud-provider=${provider} requires --cloud-config`]);
+  return make(dialect, () => read(configFile), configFile);
+}
+
+/** What 1.24 says. */
+export function unknownProvider(provider: string): string {
+  return `unknown cloud provider "${provider}"`;
+}

@@ -1,0 +1,204 @@
+/**
+ * Bare-metal addresses under random faults: whatever is refused, lost, late or shown late, with managers that follow each
+ * other or work at the same time, no address is ever two services', and in the end each service that can have one has one.
+ */
+import t from 'tap';
+import { nodes, services } from '#api/core/v1/resources.gen.js';
+import type { Service } from '#api/core/v1/types.gen.js';
+import { formatTime } from '#apimachinery/clock.js';
+import { conflict, internalError, type StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
+import type { ResourceType } from '#apimachinery/schema/schema.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
+import type { ApiObject, Client } from '#client/client.js';
+import { SharedInformerFactory } from '#client/informer/factory.js';
+import { bareMetalConfig, bareMetalProvider } from '#cloud/baremetal/provider.js';
+import type { Controller } from '#controllers/framework/context.js';
+import { Harness } from '#controllers/framework/testing/harness.js';
+import { losingAnswers } from '#controllers/framework/testing/lost-answers.js';
+import { ServiceController } from '#controllers/service/controller.js';
+import { silentLogger } from '#daemon/log/logger.js';
+
+const seeds = Array.from({ length: 25 }, (_, i) => 9080 + i);
+const names = Array.from({ length: 8 }, (_, i) => `s${i}`);
+const config = `
+apiVersion: baremetal.config.orch.io/v1alpha1
+kind: BareMetalConfiguration
+pools:
+- {name: a, addresses: [192.0.2.1-192.0.2.5]}
+- {name: b, addresses: [192.0.2.10], autoAssign: false}
+`;
+const sharing = 'bare-metal.orch.io/sharing-key';
+
+const addressesOf = (service: Service) => (service.status?.loadBalancer?.ingress ?? []).map(({ ip = '' }) => ip);
+
+/** Addresses that two services have which do not share. */
+function twice(all: readonly Service[]): string[] {
+  const seen = new Map<string, Service>();
+  return all.flatMap((service) =>
+    addressesOf(service).filter((address) => {
+      const other = seen.get(address);
+      seen.set(address, service);
+      const key = service.metadata.annotations?.[sharing];
+      return other !== undefined && (key === undefined || key !== other.metadata.annotations?.[sharing]);
+    }),
+  );
+}
+
+/** A client whose writes may be on their way for a long time. */
+function delaying(client: Client, delay: () => Promise<void>): Client {
+  return {
+    dialect: client.dialect,
+    resource: <T extends ApiObject>(type: ResourceType<T>) =>
+      new Proxy(client.resource(type), {
+        get(inner, verb: 'updateStatus') {
+          const call = inner[verb].bind(inner);
+          if (verb !== 'updateStatus') return call;
+          return async (...given: Parameters<typeof call>) => {
+            await delay();
+            return call(...given);
+          };
+        },
+      }),
+    request: (...given) => client.request(...given),
+    close: () => client.close(),
+  };
+}
+
+for (const seed of seeds) {
+  t.test(`seed ${seed}`, async (t) => {
+    const random = seededRandom(seed);
+    const harness = new Harness(t, [services, nodes]);
+    const { api, clock, dialect } = harness;
+    let isFaulty = true;
+    const late = delaying(harness.context.client, async () => {
+      if (isFaulty && random() < 0.1) await clock.sleep(Math.floor(random() * 90_000));
+    });
+    const client = losingAnswers(late, () => isFaulty && random() < 0.08);
+    const read = bareMetalConfig(async () => config, 'config');
+    const { loadBalancers } = await bareMetalProvider(dialect, read);
+    if (loadBalancers === undefined) throw new TypeError('no load balancers');
+
+    // Managers come and go, two at a time for a while, each with caches of its own.
+    const running: { stop: AbortController; work: Promise<unknown>[] }[] = [];
+    const boot = () => {
+      const stop = new AbortController();
+      const informers = new SharedInformerFactory({ client: api.client, clock, random, log: silentLogger });
+      const context = { ...harness.context, client, informers };
+      const controller: Controller = new ServiceController(context, {
+        balancers: loadBalancers,
+        cluster: 'c',
+        concurrency: 3,
+      });
+      running.push({ stop, work: [informers.start(stop.signal), controller.run(stop.signal)] });
+    };
+    const shift = () => {
+      const oldest = running.shift();
+      oldest?.stop.abort();
+      return oldest?.work ?? [];
+    };
+    const ended: Promise<unknown>[] = [];
+    t.teardown(async () => {
+      while (running.length > 0) ended.push(...shift());
+      for (let i = 0; i < 4; i += 1) await harness.advance(100_000);
+      await Promise.all(ended);
+    });
+    const problems: string[] = [];
+    const check = () => {
+      problems.push(...twice(api.list(services)));
+    };
+    boot();
+    await harness.start();
+    const heal = api.intercept((call): StatusError | undefined => {
+      check();
+      const dice = random();
+      if (!isFaulty) return undefined;
+      if (dice < 0.05) return internalError(new Error('fault'));
+      if (dice < 0.1) return conflict({ group: '', resource: call.resource }, call.name ?? '', 'fault');
+      return dice < 0.12 ? tooManyRequests('fault', 1) : undefined;
+    });
+
+    let generation = 0;
+    const make = (name: string) => {
+      generation += 1;
+      const dice = random();
+      api.seed<Service>(services, {
+        metadata: {
+          name,
+          namespace: 'n',
+          uid: `${name}-${generation}`,
+          creationTimestamp: formatTime(clock.now()),
+          ...(dice < 0.15 ? { annotations: { [sharing]: 'k' } } : {}),
+        },
+        spec: {
+          type: 'LoadBalancer',
+          ports: [{ port: 1000 + generation, targetPort: 80 }],
+          ...(dice > 0.7 ? { loadBalancerIP: random() < 0.5 ? '192.0.2.2' : '192.0.2.10' } : {}),
+        },
+      });
+    };
+    const edit = (name: string, change: (service: Service) => void) => {
+      if (api.get(services, `n/${name}`) !== undefined) api.change<Service>(services, `n/${name}`, change);
+    };
+    const remove = (name: string) => {
+      const { finalizers = [] } = api.get(services, `n/${name}`)?.metadata ?? {};
+      if (finalizers.length === 0) api.remove(services, `n/${name}`);
+      else {
+        edit(name, ({ metadata }) => {
+          metadata.deletionTimestamp = formatTime(clock.now());
+        });
+      }
+    };
+    const thaw: (() => void)[] = [];
+    const act = () => {
+      const name = names[Math.floor(random() * names.length)] ?? '';
+      const dice = random();
+      if (dice < 0.06) api.dropWatches();
+      else if (dice < 0.14) thaw.push(harness.freeze('services'));
+      else if (dice < 0.3) thaw.pop()?.();
+      else if (dice < 0.34) api.compact();
+      else if (dice < 0.42) boot();
+      else if (dice < 0.5) ended.push(...(running.length > 1 ? shift() : []));
+      else if (api.get(services, `n/${name}`) === undefined) make(name);
+      else if (dice < 0.7) remove(name);
+      else if (dice < 0.75) {
+        edit(name, ({ spec }) => {
+          spec.type = spec.type === 'LoadBalancer' ? 'ClusterIP' : 'LoadBalancer';
+        });
+      } else if (dice < 0.8) {
+        // Users can write what they like.
+        edit(name, ({ metadata }) => {
+          metadata.annotations = { ...metadata.annotations, 'bare-metal.orch.io/addresses': '192.0.2.3,10.0.0.1,::1' };
+        });
+      } else if (dice < 0.85) {
+        edit(name, ({ spec }) => {
+          spec.loadBalancerIP = '192.0.2.4';
+        });
+      }
+    };
+    for (let i = 0; i < 60; i += 1) {
+      act();
+      await harness.advance(Math.floor(random() * 5000));
+      check();
+    }
+    isFaulty = false;
+    for (const undo of thaw) undo();
+    for (let i = 0; i < 20; i += 1) await harness.advance(60_000);
+    check();
+    heal();
+    t.same(problems, [], 'no address is two services’');
+    const left = api.list(services);
+    const balanced = left.filter(({ spec }) => spec.type === 'LoadBalancer');
+    for (const service of left) {
+      t.equal(service.metadata.deletionTimestamp, undefined, 'what was deleted is gone');
+      if (!balanced.includes(service)) t.same(addressesOf(service), [], 'what needs no load balancer has none');
+    }
+    const taken = new Set(balanced.flatMap(addressesOf));
+    for (const service of balanced) {
+      const { loadBalancerIP } = service.spec;
+      const [address] = addressesOf(service);
+      if (address === undefined) {
+        t.ok(loadBalancerIP === undefined ? taken.size >= 5 : taken.has(loadBalancerIP), 'only what is taken is missed');
+      } else if (loadBalancerIP !== undefined && !taken.has(loadBalancerIP)) t.fail(`${loadBalancerIP} is free`);
+    }
+  });
+}
