@@ -1,6 +1,7 @@
 /** The controller manager as a program of its own. */
 
 import { deferred } from '#apimachinery/async/deferred.js';
+import { cloudProvider } from '#cloud/registry.js';
 import { controllerClients } from '#cmd/orch-controller-manager/controller-clients.js';
 import { hostDirectories } from '#cmd/orch-controller-manager/host-directories.js';
 import {
@@ -33,6 +34,7 @@ import { DaemonGroup } from '#daemon/daemon-group.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { OptionsError } from '#daemon/options/errors.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
 import { openLeaderLock } from '#storage/etcd/open-leader-lock.js';
 
@@ -58,6 +60,13 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   const tokenKey = await serviceAccountKey(values['service-account-private-key-file']);
   const authorities = await signingAuthorities(values);
   const recyclers = await recyclerTemplates(values);
+  const cloud = await cloudProvider({
+    provider: values['cloud-provider'],
+    configFile: values['cloud-config'],
+    dialect,
+    read: (path) => textOf('cloud-config', path),
+    disabled: new FeatureGates(values['feature-gates']).enabled('DisableCloudProviders'),
+  });
   const migration = await leaderMigration(context);
   if (values['use-service-account-credentials'] && tokenKey === undefined) {
     log.warn('--use-service-account-credentials was given without --service-account-private-key-file');
@@ -84,6 +93,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
           ...(owns === undefined ? {} : { owns }),
           ...(rootCA === undefined ? {} : { rootCA }),
           ...(tokenKey === undefined ? {} : { tokenKey }),
+          ...(cloud === undefined ? {} : { cloud }),
           authorities,
           recyclers,
           hostDirectories,

@@ -9,8 +9,10 @@ import type { Client } from '#client/client.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import type { InformerFactory } from '#client/informer/informer.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
+import type { CloudProvider } from '#cloud/provider.js';
 import type { Leadership } from '#control-loop/leader-loop.js';
 import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';
+import type { ControllerInputs } from '#controllers/factory.js';
 import type { Controller, ControllerContext, EventSink } from '#controllers/framework/context.js';
 import { type LoopReport, type Reporting, withoutSecrets } from '#controllers/framework/loop-report.js';
 import { type ControllerMetrics, controllerMetrics } from '#controllers/framework/metrics.js';
@@ -22,7 +24,7 @@ import {
   selectControllers,
 } from '#controllers/options/names.js';
 import type { ControllerManagerValues } from '#controllers/options/options.js';
-import { type ControllerInputs, controllerFactories } from '#controllers/registry.js';
+import { controllerFactories } from '#controllers/registry.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
@@ -59,6 +61,8 @@ export interface ControllerManagerDependencies {
   readonly recyclers?: ControllerInputs['recyclers'];
   /** Absent: directories of this machine cannot be volumes. */
   readonly hostDirectories?: ControllerInputs['hostDirectories'];
+  /** Of `--cloud-provider`; absent: the controllers that need one are not started. */
+  readonly cloud?: CloudProvider;
 }
 
 type ControllerState = 'waiting' | 'running' | 'stopped' | 'failed';
@@ -225,9 +229,9 @@ export class ControllerManager implements Daemon {
 
   #makeControllers(context: CommonContext): Controller[] {
     const { owns = () => true, clientFor, events, rootCA, authorities = {}, tokenKey } = this.#dependencies;
-    const { recyclers = {}, hostDirectories } = this.#dependencies;
+    const { recyclers = {}, hostDirectories, cloud } = this.#dependencies;
     const { log } = context;
-    const inputs = { values: this.#values, rootCA, authorities, tokenKey, recyclers, hostDirectories };
+    const inputs = { values: this.#values, rootCA, authorities, tokenKey, recyclers, hostDirectories, cloud };
     const controllers: Controller[] = [];
     for (const controller of [...Object.keys(controllerNames), ...this.#gated].filter(owns)) {
       if (!this.#selection.selected.includes(controller)) {

@@ -2,11 +2,12 @@
 
 import { AttachDetachController } from '#controllers/attachdetach/controller.js';
 import { BootstrapSignerController } from '#controllers/bootstrapsigner/controller.js';
+import { cloudControllerFactories } from '#controllers/cloud-factories.js';
 import { ClusterRoleAggregationController } from '#controllers/clusterroleaggregation/controller.js';
 import { CronJobController } from '#controllers/cronjob/controller.js';
 import { CSRApprovingController } from '#controllers/csrapproving/controller.js';
 import { CSRCleanerController } from '#controllers/csrcleaner/controller.js';
-import { CSRSigningController, type SigningAuthorities } from '#controllers/csrsigning/controller.js';
+import { CSRSigningController } from '#controllers/csrsigning/controller.js';
 import { DaemonSetController } from '#controllers/daemonset/controller.js';
 import { DeploymentController } from '#controllers/deployment/controller.js';
 import { DisruptionController } from '#controllers/disruption/controller.js';
@@ -14,17 +15,14 @@ import { EndpointController } from '#controllers/endpoint/controller.js';
 import { EndpointSliceController } from '#controllers/endpointslice/controller.js';
 import { EndpointSliceMirroringController } from '#controllers/endpointslicemirroring/controller.js';
 import { EphemeralVolumeController } from '#controllers/ephemeralvolume/controller.js';
-import type { Controller, ControllerContext } from '#controllers/framework/context.js';
+import type { ControllerFactory } from '#controllers/factory.js';
 import { GarbageCollector } from '#controllers/garbagecollector/controller.js';
 import { JobController } from '#controllers/job/controller.js';
 import { NamespaceController } from '#controllers/namespace/controller.js';
 import { NodeIPAMController } from '#controllers/nodeipam/controller.js';
 import { nodeRanges, serviceRanges } from '#controllers/nodeipam/ranges.js';
 import { NodeLifecycleController } from '#controllers/nodelifecycle/controller.js';
-import type { ControllerManagerValues } from '#controllers/options/options.js';
 import { PersistentVolumeBinder } from '#controllers/persistentvolumebinder/controller.js';
-import type { HostDirectories } from '#controllers/persistentvolumebinder/host-path.js';
-import type { Recyclers, RecyclerTemplate } from '#controllers/persistentvolumebinder/recycling.js';
 import { PersistentVolumeExpander } from '#controllers/persistentvolumeexpander/controller.js';
 import { PodGCController } from '#controllers/podgc/controller.js';
 import { PVCProtectionController } from '#controllers/pvcprotection/controller.js';
@@ -42,33 +40,13 @@ import { TTLController } from '#controllers/ttl/controller.js';
 import { TTLAfterFinishedController } from '#controllers/ttlafterfinished/controller.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
-import type { JwtSigningKey } from '#pki/jwt.js';
-
-export interface ControllerInputs {
-  readonly values: ControllerManagerValues;
-  /** PEM bundle that verifies the API server; without it, it is not published. */
-  readonly rootCA: string | undefined;
-  /** Of the signers of certificates; none: nothing is signed. */
-  readonly authorities: SigningAuthorities;
-  /** Signs tokens of service accounts; without it, no secrets of tokens are filled in. */
-  readonly tokenKey: JwtSigningKey | undefined;
-  /** Of the machine; absent: none of them can be volumes. */
-  readonly hostDirectories: HostDirectories | undefined;
-  /** Templates of the pods that empty volumes; absent: the standard one. */
-  readonly recyclers: Readonly<Partial<Record<keyof Recyclers, RecyclerTemplate>>>;
-}
-
-/** Makes the controller, or says why the options leave it nothing to do. */
-export type ControllerFactory = (
-  context: ControllerContext,
-  inputs: ControllerInputs,
-) => Controller | string | undefined;
 
 /** Feature gates that controllers ask for. */
 export const controllerGates: readonly FeatureGateName[] = [
   'APIServerIdentity',
   'CronJobTimeZone',
   'DaemonSetUpdateSurge',
+  'DisableCloudProviders',
   'HonorPVReclaimPolicy',
   'JobReadyPods',
   'JobTrackingWithFinalizers',
@@ -87,6 +65,7 @@ const unspecifiedConcurrency = 5;
 
 /** By name of `--controllers`. Names of 1.24 that are not here are not written yet. */
 export const controllerFactories: Readonly<Record<string, ControllerFactory>> = {
+  ...cloudControllerFactories,
   attachdetach: (context, { values }) =>
     new AttachDetachController(context, {
       syncPeriodMs: values['disable-attach-detach-reconcile-sync'] ? 0 : values['attach-detach-reconcile-sync-period'],

@@ -43,7 +43,6 @@ export function clusterNameOptions(dialect: Dialect) {
     'cluster-name': {
       type: 'string',
       default: dialect.product,
-      inert: true,
       section,
       meaning: "Prefix of the cluster's instances.",
     },
@@ -56,10 +55,6 @@ function syncs<const D extends number>(defaultValue: D, what: string) {
   return { type: 'int', default: defaultValue, section: concurrency, meaning: `${what} worked on at once.` } as const;
 }
 
-function inertSyncs<const D extends number>(defaultValue: D, what: string) {
-  return { ...syncs(defaultValue, what), inert: true } as const;
-}
-
 export const concurrencyOptions = {
   'concurrent-deployment-syncs': syncs(5, 'Deployments'),
   'concurrent-endpoint-syncs': syncs(5, 'Services whose endpoints are'),
@@ -70,7 +65,7 @@ export const concurrencyOptions = {
   'concurrent-replicaset-syncs': syncs(5, 'Replica sets'),
   'concurrent-resource-quota-syncs': syncs(5, 'Resource quotas'),
   'concurrent-service-endpoint-syncs': syncs(5, 'Services whose endpoint slices are'),
-  'concurrent-service-syncs': inertSyncs(1, 'Services'),
+  'concurrent-service-syncs': syncs(1, 'Services'),
   'concurrent-serviceaccount-token-syncs': syncs(5, 'Service account tokens'),
   'concurrent-statefulset-syncs': syncs(5, 'Stateful sets'),
   'concurrent-ttl-after-finished-syncs': syncs(5, 'Finished jobs'),

@@ -1,0 +1,199 @@
+import t from 'tap';
+import type { Service } from '#api/core/v1/types.gen.js';
+import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { heldBy } from '#cloud/baremetal/held.js';
+import { planAddresses } from '#cloud/baremetal/plan.js';
+import { type Pool, parseRange } from '#cloud/baremetal/pools.js';
+
+const pool = (name: string, ranges: string[], rest: Partial<Pool> = {}): Pool => ({
+  name,
+  ranges: ranges.flatMap((range) => parseRange(range) ?? []),
+  autoAssign: true,
+  ...rest,
+});
+const pools = [
+  pool('four', ['10.0.0.1-10.0.0.2']),
+  pool('six', ['fd00::1-fd00::9']),
+  pool('byName', ['10.1.0.1'], { autoAssign: false }),
+  pool('team', ['10.2.0.1'], { autoAssign: false, namespaces: new Set(['team']) }),
+];
+
+interface Given {
+  readonly name?: string;
+  readonly claim?: string;
+  readonly at?: string[];
+  readonly pool?: string;
+  readonly share?: string;
+  readonly spec?: Partial<Service['spec']>;
+  readonly namespace?: string;
+  readonly age?: string;
+}
+
+function service({ name = 'x', claim, at = [], pool: of, share, spec, namespace = 'n', age = '5' }: Given): Service {
+  const annotations = {
+    ...(claim === undefined ? {} : { 'bare-metal.orch.io/addresses': claim }),
+    ...(of === undefined ? {} : { 'bare-metal.orch.io/pool': of }),
+    ...(share === undefined ? {} : { 'bare-metal.orch.io/sharing-key': share }),
+  };
+  return {
+    metadata: { name, namespace, uid: name, creationTimestamp: `2022-05-03T12:00:0${age}Z`, annotations },
+    spec: { type: 'LoadBalancer', ports: [{ port: 80, targetPort: 80 }], ...spec },
+    status: { loadBalancer: { ingress: at.map((ip) => ({ ip })) } },
+  };
+}
+
+const dual = { ipFamilies: ['IPv6', 'IPv4'] };
+const claim = (...addresses: string[]) => ({ kind: 'claim', addresses });
+const publish = (...addresses: string[]) => ({ kind: 'publish', addresses });
+const refuse = (message: string) => ({ kind: 'refuse', message });
+
+const rows: [string, Given, Given[], object][] = [
+  ['the first free address', {}, [], claim('10.0.0.1')],
+  ['a claim that is seen', { claim: '10.0.0.1' }, [], publish('10.0.0.1')],
+  ['published addresses are taken', {}, [{ name: 'o', at: ['10.0.0.1'] }], claim('10.0.0.2')],
+  ['claimed ones too', {}, [{ name: 'o', claim: '10.0.0.1' }], claim('10.0.0.2')],
+  ['whoever shows them', {}, [{ name: 'o', at: ['10.0.0.1'], spec: { type: 'ClusterIP' } }], claim('10.0.0.2')],
+  ['but not what others cannot get', {}, [{ name: 'o', claim: '10.0.0.1', pool: 'team' }], claim('10.0.0.1')],
+  ['nor what they need not', {}, [{ name: 'o', claim: '10.0.0.1', spec: { type: 'ClusterIP' } }], claim('10.0.0.1')],
+  [
+    'full pools',
+    {},
+    [
+      { name: 'o', at: ['10.0.0.1'] },
+      { name: 'p', at: ['10.0.0.2'] },
+    ],
+    refuse('no pool for it has a free IPv4 address'),
+  ],
+  [
+    'two claims: the older waits',
+    { claim: '10.0.0.1', age: '1' },
+    [{ name: 'o', claim: '10.0.0.1' }],
+    refuse('another service claims the address 10.0.0.1, too, and is to give way'),
+  ],
+  [
+    'two claims: the younger goes',
+    { claim: '10.0.0.1' },
+    [{ name: 'o', claim: '10.0.0.1', age: '1' }],
+    claim('10.0.0.2'),
+  ],
+  [
+    'who is published stays',
+    { at: ['10.0.0.1'], claim: '10.0.0.1' },
+    [{ name: 'o', claim: '10.0.0.1', age: '1' }],
+    publish('10.0.0.1'),
+  ],
+  ['a claim that somebody took away', { at: ['10.0.0.2'] }, [], claim('10.0.0.2')],
+  [
+    'twice published: the younger goes',
+    { at: ['10.0.0.1'], claim: '10.0.0.1' },
+    [{ name: 'o', at: ['10.0.0.1'], age: '1' }],
+    claim('10.0.0.2'),
+  ],
+  [
+    'twice published: the older stays',
+    { at: ['10.0.0.1'], claim: '10.0.0.1', age: '1' },
+    [{ name: 'o', at: ['10.0.0.1'] }],
+    publish('10.0.0.1'),
+  ],
+  ['a pool by name', { pool: 'byName' }, [], claim('10.1.0.1')],
+  ['another pool by name', { pool: 'byName', at: ['10.0.0.1'], claim: '10.0.0.1' }, [], claim('10.1.0.1')],
+  ['a pool that is not there', { pool: 'z' }, [], refuse('there is no pool "z"')],
+  ['a pool of others', { pool: 'team' }, [], refuse('the pool "team" is not for the namespace "n"')],
+  ['a pool of the namespace', { pool: 'team', namespace: 'team' }, [], claim('10.2.0.1')],
+  [
+    'a full pool',
+    { pool: 'byName' },
+    [{ name: 'o', at: ['10.1.0.1'] }],
+    refuse('the pool "byName" has not a free IPv4 address'),
+  ],
+  ['what was lost is not kept from others', { claim: '10.1.0.1', pool: 'team' }, [], claim()],
+  ['an address by name', { spec: { loadBalancerIP: '10.1.0.1' } }, [], claim('10.1.0.1')],
+  ['an address in another form', { spec: { loadBalancerIP: 'FD00:0::2', ipFamilies: ['IPv6'] } }, [], claim('fd00::2')],
+  [
+    'an address of others',
+    { spec: { loadBalancerIP: '10.2.0.1' } },
+    [],
+    refuse('loadBalancerIP "10.2.0.1" is in no pool that the service may use'),
+  ],
+  [
+    'an address in use',
+    { spec: { loadBalancerIP: '10.0.0.1' } },
+    [{ name: 'o', at: ['10.0.0.1'] }],
+    refuse('loadBalancerIP "10.0.0.1" is in use'),
+  ],
+  [
+    'an address of no family',
+    { spec: { loadBalancerIP: 'fd00::1' } },
+    [],
+    refuse('loadBalancerIP "fd00::1" is no address of a family of the service'),
+  ],
+  [
+    'another address by name',
+    { at: ['10.0.0.1'], claim: '10.0.0.1', spec: { loadBalancerIP: '10.0.0.2' } },
+    [],
+    claim('10.0.0.2'),
+  ],
+  ['both families', { spec: { ...dual, ipFamilyPolicy: 'RequireDualStack' } }, [], claim('fd00::1', '10.0.0.1')],
+  [
+    'one of two is enough',
+    { pool: 'byName', spec: { ...dual, ipFamilyPolicy: 'PreferDualStack' } },
+    [],
+    claim('10.1.0.1'),
+  ],
+  [
+    'one of two is not enough',
+    { pool: 'byName', spec: { ...dual, ipFamilyPolicy: 'RequireDualStack' } },
+    [],
+    refuse('the pool "byName" has not a free IPv6 address'),
+  ],
+  [
+    'a family that went',
+    { claim: 'fd00::1,10.0.0.1', at: ['fd00::1', '10.0.0.1'], spec: { ipFamilies: ['IPv6'] } },
+    [],
+    claim('fd00::1'),
+  ],
+  ['a pool that went', { at: ['10.9.0.1'], claim: '10.9.0.1' }, [], publish('10.9.0.1')],
+  ['more than its part', { claim: '10.0.0.1,10.0.0.2' }, [], publish('10.0.0.1')],
+  ['nonsense', { claim: 'a,,10.0.0.300' }, [], claim('10.0.0.1')],
+  [
+    'shared',
+    { share: 'k' },
+    [{ name: 'o', share: 'k', at: ['10.0.0.2'], spec: { ports: [{ port: 81 }] } }],
+    claim('10.0.0.2'),
+  ],
+  ['not on the same port', { share: 'k' }, [{ name: 'o', share: 'k', at: ['10.0.0.1'] }], claim('10.0.0.2')],
+  [
+    'not across namespaces',
+    { share: 'k' },
+    [{ name: 'o', share: 'k', namespace: 'm', at: ['10.0.0.1'], spec: { ports: [{ port: 81 }] } }],
+    claim('10.0.0.2'),
+  ],
+  [
+    'not with local endpoints',
+    { share: 'k', spec: { externalTrafficPolicy: 'Local' } },
+    [{ name: 'o', share: 'k', at: ['10.0.0.1'], spec: { ports: [{ port: 81 }] } }],
+    claim('10.0.0.2'),
+  ],
+];
+
+for (const [name, given, others, want] of rows) {
+  t.test(name, async (t) => {
+    const own = service(given);
+    const all = [own, ...others.map(service)];
+    const plan = planAddresses(own, {
+      dialect,
+      pools,
+      holders: (address) =>
+        all.filter((each) => {
+          const { claimed, published } = heldBy(dialect, each);
+          return [...claimed, ...published].includes(address);
+        }),
+      sharers: (namespace, key) =>
+        all.filter(
+          ({ metadata }) =>
+            metadata.namespace === namespace && metadata.annotations?.['bare-metal.orch.io/sharing-key'] === key,
+        ),
+    });
+    t.same(plan, want);
+  });
+}
