@@ -1,7 +1,7 @@
 /** The providers that `--cloud-provider` knows. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { bareMetal, bareMetalConfig, bareMetalProvider, type ReadConfig } from '#cloud/baremetal/provider.js';
-import type { CloudProvider } from '#cloud/provider.js';
+import type { CloudProvider } from '#cloud/provider/provider.js';
 import { OptionsError } from '#daemon/options/errors.js';
 
 /** The value for a provider whose controllers another program runs. */
@@ -24,15 +24,12 @@ const makers: Readonly<Record<string, (dialect: Dialect, read: ReadConfig, sourc
     [bareMetal]: (dialect, read, source) => bareMetalProvider(dialect, bareMetalConfig(read, source)),
   };
 
-/** The providers that are built in. */
-export const cloudProviderNames = Object.keys(makers);
-
 /** Undefined for none and for external ones. Throws OptionsError. */
 export async function cloudProvider(options: CloudOptions): Promise<CloudProvider | undefined> {
   const { provider, configFile, dialect, read, disabled } = options;
   if (provider === '' || provider === external) return undefined;
   const make = Object.hasOwn(makers, provider) ? makers[provider] : undefined;
-  if (make === undefined) throw new OptionsError([unknownProvider(provider)]);
+  if (make === undefined) throw new OptionsError([`unknown cloud provider "${provider}"`]);
   if (disabled) {
     throw new OptionsError([
       `cloud provider "${provider}" was specified, but built-in cloud providers are disabled. Please set --cloud-provider=external and migrate to an external cloud provider`,
@@ -40,9 +37,4 @@ export async function cloudProvider(options: CloudOptions): Promise<CloudProvide
   }
   if (configFile === '') throw new OptionsError([`--cloud-provider=${provider} requires --cloud-config`]);
   return make(dialect, () => read(configFile), configFile);
-}
-
-/** What 1.24 says. */
-export function unknownProvider(provider: string): string {
-  return `unknown cloud provider "${provider}"`;
 }

@@ -1,5 +1,5 @@
 /** What controllers are made from. */
-import type { CloudProvider } from '#cloud/provider.js';
+import type { CloudProvider } from '#cloud/provider/provider.js';
 import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import type { ControllerManagerValues } from '#controllers/options/options.js';

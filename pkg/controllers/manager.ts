@@ -9,7 +9,7 @@ import type { Client } from '#client/client.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import type { InformerFactory } from '#client/informer/informer.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
-import type { CloudProvider } from '#cloud/provider.js';
+import type { CloudProvider } from '#cloud/provider/provider.js';
 import type { Leadership } from '#control-loop/leader-loop.js';
 import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';
 import type { ControllerInputs } from '#controllers/factory.js';

@@ -2,7 +2,7 @@
 import type { Service } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { canonicalAddress, ipFamily } from '#apimachinery/net/ip.js';
-import { wantsLoadBalancer } from '#cloud/balanced.js';
+import { wantsLoadBalancer } from '#cloud/provider/balanced.js';
 
 export interface Held {
   /** Set aside for it, at most one of each family: what its annotation says. */

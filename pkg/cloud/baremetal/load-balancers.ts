@@ -4,7 +4,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { BareMetalConfig } from '#cloud/baremetal/config.js';
 import { heldBy } from '#cloud/baremetal/held.js';
 import { planAddresses } from '#cloud/baremetal/plan.js';
-import type { Annotations, Ensured, LoadBalancers, ServiceCache } from '#cloud/provider.js';
+import type { Annotations, Ensured, LoadBalancers, ServiceCache } from '#cloud/provider/provider.js';
 
 const addressIndex = 'loadBalancerAddress';
 const sharingIndex = 'loadBalancerSharing';

@@ -3,7 +3,7 @@ import type { Node } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { type BareMetalConfig, type Machine, parseBareMetalConfig } from '#cloud/baremetal/config.js';
 import { BareMetalLoadBalancers } from '#cloud/baremetal/load-balancers.js';
-import type { CloudProvider, InstanceMetadata, Instances } from '#cloud/provider.js';
+import type { CloudProvider, InstanceMetadata, Instances } from '#cloud/provider/provider.js';
 
 export const bareMetal = 'bare-metal';
 

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node } from '#api/core/v1/types.gen.js';
 import { forbidden } from '#apimachinery/errors/status.js';
-import type { Instances } from '#cloud/provider.js';
+import type { Instances } from '#cloud/provider/provider.js';
 import { CloudNodeLifecycleController } from '#controllers/cloudnodelifecycle/controller.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 

@@ -5,7 +5,7 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
-import type { Instances } from '#cloud/provider.js';
+import type { Instances } from '#cloud/provider/provider.js';
 import { isInDoubt, taintsFor } from '#controllers/cloudnodelifecycle/plan.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { sharedInformer } from '#controllers/framework/informers.js';

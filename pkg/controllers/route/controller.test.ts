@@ -3,7 +3,7 @@ import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node } from '#api/core/v1/types.gen.js';
 import { conflict } from '#apimachinery/errors/status.js';
 import { parseCIDR } from '#apimachinery/net/ip.js';
-import type { Route, Routes } from '#cloud/provider.js';
+import type { Route, Routes } from '#cloud/provider/provider.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { RouteController } from '#controllers/route/controller.js';
 import { planRoutes } from '#controllers/route/plan.js';

@@ -7,7 +7,7 @@ import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import type { IPBlock } from '#apimachinery/net/ip.js';
 import type { Informer } from '#client/informer/informer.js';
 import { type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
-import type { Route, Routes } from '#cloud/provider.js';
+import type { Route, Routes } from '#cloud/provider/provider.js';
 import { allWithin } from '#controllers/framework/bounded.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { sharedInformer } from '#controllers/framework/informers.js';

@@ -3,7 +3,7 @@ import { getNodeCondition } from '#api/core/v1/node/conditions.js';
 import type { Node, NodeCondition } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
 import { blockHolds, type IPBlock, parseCIDR } from '#apimachinery/net/ip.js';
-import type { Route } from '#cloud/provider.js';
+import type { Route } from '#cloud/provider/provider.js';
 
 export interface WantedRoute {
   readonly node: Node;

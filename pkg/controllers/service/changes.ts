@@ -1,7 +1,7 @@
 /** Which changes of a service are the load balancer's business, and what 1.24 tells of them. Pure. */
 import type { Service, ServicePort } from '#api/core/v1/types.gen.js';
 import { semanticEqual } from '#apimachinery/equality.js';
-import { wantsLoadBalancer } from '#cloud/balanced.js';
+import { wantsLoadBalancer } from '#cloud/provider/balanced.js';
 
 export interface ServiceChange {
   /** Reason and message of the event; absent: none is told. */

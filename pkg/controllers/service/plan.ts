@@ -3,7 +3,7 @@
 import { getNodeCondition } from '#api/core/v1/node/conditions.js';
 import type { LoadBalancerStatus, Node, Service } from '#api/core/v1/types.gen.js';
 import { semanticEqual } from '#apimachinery/equality.js';
-import type { Annotations } from '#cloud/provider.js';
+import type { Annotations } from '#cloud/provider/provider.js';
 
 /** The finalizer says that there may be a load balancer, and nobody wants it any more. */
 export function needsCleanup({ metadata, spec }: Service, finalizer: string): boolean {
