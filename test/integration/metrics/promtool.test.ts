@@ -61,6 +61,7 @@ t.test('promtool accepts the metrics of every daemon', { skip: missingTool() }, 
   start('nodeagent', [
     `--kubeconfig=${config}`,
     `--container-runtime-endpoint=${simulatedEndpoint}`,
+    '--pod-cidr=10.244.0.0/24',
     '--address=127.0.0.1',
     `--port=${agentPort}`,
     '--healthz-port=0',

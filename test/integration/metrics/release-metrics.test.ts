@@ -80,13 +80,14 @@ t.test('the metrics of every daemon', async (t) => {
     dialect,
     args: ['--disable-admission-plugins=ServiceAccount'],
   });
-  const loop = async (name: string) => {
+  const loop = async (name: string, ...more: string[]) => {
     const port = await freePort();
     start(name, [
       `--orchconfig=${config}`,
       '--bind-address=127.0.0.1',
       `--secure-port=${port}`,
       '--authorization-always-allow-paths=/metrics',
+      ...more,
     ]);
     return port;
   };
@@ -103,7 +104,7 @@ t.test('the metrics of every daemon', async (t) => {
     `--cert-dir=${join(folder, 'node-pki')}`,
     '--authorization-mode=AlwaysAllow',
   ]);
-  const managerPort = await loop('orch-controller-manager');
+  const managerPort = await loop('orch-controller-manager', '--allocate-node-cidrs', '--cluster-cidr=10.244.0.0/16');
   const schedulerPort = await loop('orch-scheduler');
   await until('a pod runs', async () => {
     const namespace = 'default';
