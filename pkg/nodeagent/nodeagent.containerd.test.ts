@@ -6,7 +6,9 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
-import { configmaps, pods, secrets } from '#api/core/v1/resources.gen.js';
+import { configmaps, events, pods, secrets } from '#api/core/v1/resources.gen.js';
+import type { PodSpec } from '#api/core/v1/types.gen.js';
+import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { containerdFixture, skipWithoutContainers } from '#containerd/testing/containerd-fixture.js';
 import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
@@ -153,6 +155,52 @@ t.test('an agent on containerd', { skip }, async (t) => {
     t.match(await said(), /^# Orch-managed hosts file \(host network\)\.$/m);
     t.equal((await cri.listPodSandbox({ labelSelector: { [new RuntimeLabels(orchDialect).podUID]: uid } })).length, 1);
     await fixture.remove('host');
+  });
+
+  await t.test('what the node has is given, and what it has not is refused with its reason', async (t) => {
+    const main = (script: string) => ({ name: 'main', image: images.busybox, command: ['sh', '-c', script] });
+    const set = (name: string) => ({ securityContext: { sysctls: [{ name, value: '777' }] } });
+    const run = (name: string, spec: Partial<PodSpec>) =>
+      api.seed(pods, testPod(name, { restartPolicy: 'Never', ...spec }));
+    const container = (name: string) => status(name)?.containerStatuses?.[0];
+    const stop = api.intercept(({ subresource, body }) =>
+      subresource === 'token' ? { ...(body as object), status: { token: 'secret' } } : undefined,
+    );
+    t.teardown(stop);
+    api.seed(runtimeclasses, { metadata: { name: 'odd' }, handler: 'odd' });
+    const show = 'cat /proc/sys/net/core/somaxconn > /dev/termination-log';
+    run('tuned', { ...set('net.core.somaxconn'), containers: [main(show)] });
+    run('forbidden', { ...set('kernel.msgmax'), containers: [main('true')] });
+    run('odd', { runtimeClassName: 'odd', containers: [main('true')] });
+    run('reader', {
+      securityContext: { runAsUser: 1234 },
+      volumes: [
+        { name: 'v', projected: { sources: [{ serviceAccountToken: { path: 'token' } }], defaultMode: 0o644 } },
+      ],
+      containers: [
+        {
+          ...main('(cat /v/token; echo; ls -lnL /v/token) > /dev/termination-log'),
+          volumeMounts: [{ name: 'v', mountPath: '/v' }],
+        },
+      ],
+    });
+    const ended = (name: string) => container(name)?.state?.terminated !== undefined;
+    await eventually(() => ended('tuned') && ended('reader'), 'they have run');
+    t.equal(container('tuned')?.state?.terminated?.message, '777\n');
+    t.match(container('reader')?.state?.terminated?.message, /^secret\n-rw-------\s+1 1234 /);
+    await eventually(() => status('forbidden')?.phase === 'Failed', 'it is refused');
+    t.match(status('forbidden'), { reason: 'SysctlForbidden', message: /"kernel.msgmax" not allowlisted$/ });
+    const told = () => {
+      const ofPod = api.list(events).filter(({ involvedObject }) => involvedObject.name === 'odd');
+      return ofPod.find(({ reason }) => reason === 'FailedCreatePodSandBox')?.message ?? '';
+    };
+    await eventually(() => told() !== '', 'the runtime has refused it');
+    t.match(told(), /no runtime for "odd" is configured/);
+    // It is told for ten seconds, until the next try.
+    run('broken', { restartPolicy: 'Always', containers: [{ ...main(''), command: ['/nowhere'] }] });
+    await eventually(() => container('broken')?.state?.waiting?.reason === 'RunContainerError', 'it cannot run');
+    t.match(container('broken')?.state?.waiting?.message, /\/nowhere.*no such file/);
+    for (const name of ['tuned', 'forbidden', 'odd', 'broken', 'reader']) await fixture.remove(name, 1);
   });
 
   await t.test('a crash is seen at once and waits longer each time', async (t) => {

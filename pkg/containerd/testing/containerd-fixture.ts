@@ -84,6 +84,7 @@ export async function containerdFixture(t: Test, dialect: Dialect = orchDialect)
         `--root-dir=${dir}/agent`,
         `--pod-logs-dir=${dir}/logs`,
         '--node-ip=127.0.0.1',
+        '--allowed-unsafe-sysctls=net.core.*',
       ],
       dependencies: {
         cri,
