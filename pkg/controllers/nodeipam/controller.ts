@@ -34,17 +34,17 @@ const lagMs = 10_000;
 
 const usage = {
   name: 'node_ipam_controller_cidrset_usage_cidrs',
-  help: 'Gauge measuring percentage of allocated CIDRs.',
+  help: '[ALPHA] Part of the ranges for nodes that are in use, 0 to 1',
   labelNames: ['clusterCIDR'],
 };
 const tries = {
   name: 'node_ipam_controller_cidrset_allocation_tries_per_request',
-  help: 'Number of places that were looked at for one range',
+  help: '[ALPHA] Number of places that were looked at for one range',
   buckets: [1, 5, 25, 125, 625],
 };
 const help = {
-  allocations: 'Counter measuring total number of CIDR allocations.',
-  releases: 'Counter measuring total number of CIDR releases.',
+  allocations: '[ALPHA] Number of ranges for nodes that came into use',
+  releases: '[ALPHA] Number of ranges for nodes that became free',
 };
 
 export class NodeIPAMController implements Controller {
