@@ -35,7 +35,7 @@ export async function rolloutsOfSets(t: Test, kubectl: Kubectl): Promise<void> {
   t.match(stateful, /db-0 orch\/web:1.0\ndb-1 orch\/web:1.0\n/, 'pods have names of their own');
   t.match(await rollout(t, kubectl, 'daemonset/agent'), /agent-\S+ orch\/web:1.0\n/);
   t.match(await kubectl(['get', 'statefulset', 'db']), /db +2\/2/);
-  t.match(await kubectl(['get', 'daemonset', 'agent']), /agent +1 +1 +1 +1 +1 +<none>/);
+  t.match(await kubectl(['get', 'daemonset', 'agent']), /agent +2 +2 +2 +2 +2 +<none>/);
   t.match(
     await kubectl(['describe', 'statefulset', 'db']),
     /SuccessfulCreate.*create Pod db-0 in StatefulSet db successful/,
