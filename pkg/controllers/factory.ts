@@ -24,7 +24,4 @@ export interface ControllerInputs {
 }
 
 /** Makes the controller, or says why the options leave it nothing to do. */
-export type ControllerFactory = (
-  context: ControllerContext,
-  inputs: ControllerInputs,
-) => Controller | string | undefined;
+export type ControllerFactory = (context: ControllerContext, inputs: ControllerInputs) => Controller | string;

@@ -247,7 +247,7 @@ export class ControllerManager implements Daemon {
       };
       const made = controllerFactories[controller]?.(own, inputs);
       if (made === undefined || typeof made === 'string') {
-        const reason = made ?? 'the options leave it nothing to do';
+        const reason = made ?? 'this manager does not have it';
         this.#reasons.set(controller, reason);
         log.warn({ controller, reason }, 'Skipping controller');
         continue;

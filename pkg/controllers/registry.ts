@@ -129,7 +129,7 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
       resyncMs: values['namespace-sync-period'],
     }),
   nodeipam: (context, { values }) => {
-    if (!values['allocate-node-cidrs']) return undefined;
+    if (!values['allocate-node-cidrs']) return '--allocate-node-cidrs is off';
     const { ranges, unknown } = serviceRanges(values);
     for (const range of unknown) context.log.warn({ range }, '--service-cluster-ip-range: this is no CIDR; left aside');
     return new NodeIPAMController(context, { ranges: nodeRanges(values), serviceRanges: ranges });

@@ -18,7 +18,8 @@ function setUp(t: Test) {
     if ((body.spec.finalizers ?? []).length === 0) api.remove(namespaces, 'a');
     return body as ApiObject;
   });
-  const start = () => harness.start(new NamespaceController(harness.context, { concurrency: 2, resyncMs: 300_000 }));
+  const start = (resyncMs = 300_000) =>
+    harness.start(new NamespaceController(harness.context, { concurrency: 2, resyncMs }));
   const remove = () =>
     api.change<Namespace>(namespaces, 'a', (object) => {
       object.metadata.deletionTimestamp = '2022-05-03T00:00:00Z';
@@ -96,4 +97,20 @@ t.test('a resource that cannot be emptied is told and does not stop the others',
 t.test('looks become rarer, up to a limit', (t) => {
   t.same([0, 1, 2, 5, 50].map(nextLookMs), [500, 1000, 2000, 15_000, 15_000]);
   t.end();
+});
+
+t.test('namespaces that end are looked at as often as asked for', async (t) => {
+  const looksIn = async (resyncMs: number) => {
+    const { harness, api, start, remove } = setUp(t);
+    api.seed(configmaps, { metadata: { name: 'x', namespace: 'a', finalizers: ['test.io/hold'] } });
+    await start(resyncMs);
+    remove();
+    await harness.advance(600_000);
+    const before = api.calls.length;
+    await harness.advance(60_000);
+    return api.calls.slice(before).filter(({ verb, resource }) => verb === 'list' && resource === 'configmaps').length;
+  };
+  const seldom = await looksIn(0);
+  t.ok(seldom > 0, 'beside that');
+  t.ok((await looksIn(2000)) > 3 * seldom);
 });

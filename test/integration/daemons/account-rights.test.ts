@@ -39,6 +39,13 @@ const where = { namespace };
 const system = dialect.namespaces.system;
 const gates = '--feature-gates=APIServerIdentity=true,StorageVersionAPI=true';
 
+const cloud = {
+  apiVersion: `baremetal.config.${dialect.apiDomain}/v1alpha1`,
+  kind: 'BareMetalConfiguration',
+  pools: [{ name: 'open', addresses: ['192.0.2.0/24'] }],
+  machines: [{ name: 'n1' }, { name: 'n2' }, { name: 'off', shutdown: true }],
+};
+
 type Work = Readonly<Record<string, (test: DaemonTest) => Promise<void>>>;
 
 const template = (app: string, spec: object = {}) => ({
@@ -157,6 +164,22 @@ const work: Work = {
     await until('endpoints', async () => (await client.resource(endpoints).get('own', where)) !== undefined);
     await client.resource(services).delete('own', where);
     await until('their end', () => isGone(client.resource(endpoints).get('own', where)));
+  },
+  async 'load balancers, and machines'({ client }) {
+    const spec = { type: 'LoadBalancer', selector: { app: 'x' }, ports: [{ port: 80 }] };
+    await client.resource(services).create({ metadata: { name: 'public', ...where }, spec });
+    await until('an address', async () => {
+      const { status } = await client.resource(services).get('public', where);
+      return status?.loadBalancer?.ingress?.[0]?.ip !== undefined;
+    });
+    for (const name of ['off', 'lost']) await client.resource(nodes).create({ metadata: { name }, spec: {} });
+    await until('the machine is known to be off', async () => {
+      const { spec: now } = await client.resource(nodes).get('off');
+      return now.taints?.some(({ key }) => key.includes('shutdown')) === true;
+    });
+    await until('a node without a machine goes', () => isGone(client.resource(nodes).get('lost')));
+    await client.resource(services).delete('public', where);
+    await until('its load balancer, too', () => isGone(client.resource(services).get('public', where)));
   },
   async 'claims and volumes'(test) {
     const { client } = test;
@@ -308,6 +331,8 @@ async function startManager(test: DaemonTest) {
     `--service-account-private-key-file=${join(test.folder, 'sa.key')}`,
     `--cluster-signing-cert-file=${await file('ca.crt', authority.certificate)}`,
     `--cluster-signing-key-file=${await file('ca.key', authority.privateKey)}`,
+    '--cloud-provider=bare-metal',
+    `--cloud-config=${await file('cloud.yaml', JSON.stringify(cloud))}`,
     '--allocate-node-cidrs',
     '--cluster-cidr=10.244.0.0/16',
     // Nodes say when they fail.
