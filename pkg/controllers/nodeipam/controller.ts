@@ -96,13 +96,8 @@ export class NodeIPAMController implements Controller {
       this.#observe(node);
       add(node);
     };
-    const unwatch = this.#nodes.addHandler({ onAdd: seen, onUpdate: seen, onDelete: add });
-    try {
-      await this.#loop.work(signal);
-    } finally {
-      unwatch();
-      endUsage();
-    }
+    const endNodes = this.#nodes.addHandler({ onAdd: seen, onUpdate: seen, onDelete: add });
+    await this.#loop.run(signal, [endNodes, endUsage]);
   }
 
   /** What nodes have by the word of the store itself; false when `signal` aborted before. */

@@ -44,12 +44,7 @@ export class TTLController implements Controller {
       measure();
       add(node);
     };
-    const unwatch = this.#nodes.addHandler({ onAdd, onUpdate: add, onDelete: measure });
-    try {
-      await this.#loop.run(signal);
-    } finally {
-      unwatch();
-    }
+    await this.#loop.run(signal, [this.#nodes.addHandler({ onAdd, onUpdate: add, onDelete: measure })]);
   }
 
   async #reconcile(key: string): Promise<Outcome> {

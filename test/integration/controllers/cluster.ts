@@ -5,7 +5,7 @@ import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { formatTime, realClock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
+import { isConflict, isNotFound, statusOf } from '#apimachinery/errors/status.js';
 import type { Client } from '#client/client.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
@@ -87,6 +87,12 @@ export async function runManager(t: Test, options: ManagerOptions): Promise<() =
   return end;
 }
 
+/** A server on a busy machine may give up: whoever asks again gets on. */
+export function isBusy(error: unknown): boolean {
+  const code = statusOf(error)?.code ?? 0;
+  return code >= 500 || code === 429;
+}
+
 /** Asks until the answer is as wanted. */
 export async function until<T>(what: string, ask: () => Promise<T>, wanted: (answer: T) => boolean): Promise<T> {
   let last: unknown;
@@ -96,7 +102,7 @@ export async function until<T>(what: string, ask: () => Promise<T>, wanted: (ans
       if (wanted(answer)) return answer;
       last = answer;
     } catch (error) {
-      if (!isNotFound(error)) throw error;
+      if (!isNotFound(error) && !isBusy(error)) throw error;
       last = error;
     }
     await clock.sleep(20);
@@ -159,10 +165,17 @@ export function runPods(t: Test, client: Client, { startMs = 0 }: { readonly sta
   const watching = (async () => {
     for await (const { type, object } of client.resource(pods).watch({ signal: stop.signal })) {
       if (type === 'DELETED' || type === 'BOOKMARK') continue;
-      // Deleted or changed since the event: the next event says what there is to do.
-      await attend(object).catch((error: unknown) => {
-        if (!isNotFound(error) && !isConflict(error)) t.error(error, `attending to pod ${object.metadata.name}`);
-      });
+      for (let again = true; again; ) {
+        again = await attend(object).then(
+          () => false,
+          (error: unknown) => {
+            if (isBusy(error)) return true;
+            // Deleted or changed since the event: the next event says what there is to do.
+            if (!isNotFound(error) && !isConflict(error)) t.error(error, `attending to pod ${object.metadata.name}`);
+            return false;
+          },
+        );
+      }
     }
   })();
   t.teardown(async () => {
