@@ -58,9 +58,7 @@ t.test('a node is ready, and its pods get addresses, when it has its range', asy
   );
   const podCIDRs = ['10.7.3.0/24', 'fd00:7:3::/64'];
   api.change<Node>(nodes, nodeName, ({ spec }) => Object.assign(spec, { podCIDR: podCIDRs[0], podCIDRs }));
-  const before = clock.monotonic();
   await until(() => ready()?.status === 'True');
-  t.ok(clock.monotonic() - before < 1000, 'it does not wait for its next report');
   await until(() => isTrue('waits', 'Ready'));
   t.match(status('waits')?.podIPs, [{ ip: '10.7.3.2' }, { ip: 'fd00:7:3::2' }]);
 });
