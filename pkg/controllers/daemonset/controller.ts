@@ -14,6 +14,7 @@ import { done, type Outcome, requeueAfter, retry } from '#client/workqueue/outco
 import type { DaemonDeletion } from '#controllers/daemonset/observation.js';
 import { daemonTemplate, placementOn, templateForNode } from '#controllers/daemonset/placement.js';
 import { type DaemonSetPlan, excessRevisions, isNewStatus, planDaemonSet } from '#controllers/daemonset/plan.js';
+import { failuresWithin, writesAtOnce } from '#controllers/framework/bounded.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
@@ -154,9 +155,9 @@ export class DaemonSetController implements Controller {
     const template = this.#podTemplate(set, hash);
     const waiting = creates.values();
     const creating = slowStart(creates.length, () => this.#create(set, template, waiting.next().value ?? ''));
-    const deleting = Promise.allSettled(deletes.map((deletion) => this.#delete(set, deletion)));
-    const [{ error }, results] = await Promise.all([creating, deleting]);
-    return error ?? results.find((result) => result.status === 'rejected')?.reason;
+    const deleting = failuresWithin(deletes, writesAtOnce, (deletion) => this.#delete(set, deletion));
+    const [{ error }, [failure]] = await Promise.all([creating, deleting]);
+    return error ?? failure;
   }
 
   #podTemplate(set: DaemonSet, hash: string): PodTemplateSpec {

@@ -39,8 +39,8 @@ t.test('slow start', async (t) => {
     ['nothing to do', 0, 99, { succeeded: 0, skipped: 0 }, 0],
     ['all succeed', 10, 99, { succeeded: 10, skipped: 0 }, 10],
     ['the first fails', 10, 0, { succeeded: 0, skipped: 9 }, 1],
-    ['one of the second batch fails', 10, 2, { succeeded: 2, skipped: 7 }, 3],
-    ['the last batch fails in part', 10, 8, { succeeded: 8, skipped: 0 }, 10],
+    ['the third fails while two more are under way', 10, 2, { succeeded: 2, skipped: 5 }, 5],
+    ['the last ones fail', 10, 8, { succeeded: 8, skipped: 0 }, 10],
   ];
   for (const [name, count, good, want, calls] of rows) {
     let called = 0;

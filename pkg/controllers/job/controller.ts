@@ -8,7 +8,7 @@ import { keyOf } from '#apimachinery/object-key.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter, retry } from '#client/workqueue/outcome.js';
-import { allWithin } from '#controllers/framework/bounded.js';
+import { allWithin, writesAtOnce } from '#controllers/framework/bounded.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { isNamespaceTerminating } from '#controllers/framework/errors.js';
 import { ownedBy, sharedInformer } from '#controllers/framework/informers.js';
@@ -48,9 +48,6 @@ export interface JobOptions {
   /** Feature gate JobReadyPods. */
   readonly readyPods: boolean;
 }
-
-/** Pods written at once for one job. */
-const podWrites = 50;
 
 /** What a pass did, and what went wrong on the way. */
 interface Executed extends PodOutcome {
@@ -202,7 +199,7 @@ export class JobController implements Controller {
   async #execute(job: Job, action: PodAction, tracked: boolean): Promise<Executed> {
     const { dialect } = this.#context;
     if (action.kind === 'delete') {
-      const results = await allWithin(action.pods, podWrites, (pod) => this.#delete(job, pod, action.uncounted));
+      const results = await allWithin(action.pods, writesAtOnce, (pod) => this.#delete(job, pod, action.uncounted));
       const failures = results.filter((result) => result !== undefined);
       const deleted = results.length - failures.length;
       return { action: 'pods_deleted', created: 0, deleted, error: failures[0] };
@@ -232,7 +229,7 @@ export class JobController implements Controller {
     const { dialect, clock } = this.#context;
     await allWithin(
       pods.filter((pod) => isTrackedPod(dialect, pod)),
-      podWrites,
+      writesAtOnce,
       (pod) => this.#untrack(job, pod),
     );
     const { uncountedTerminatedPods: _, ...counted } = next.status;
@@ -251,7 +248,7 @@ export class JobController implements Controller {
       current = await this.#writeStatus(job, status);
       this.#announce(current, { ...next, end: undefined });
     }
-    const failures = await allWithin(release, podWrites, (pod) => this.#released(job, pod));
+    const failures = await allWithin(release, writesAtOnce, (pod) => this.#released(job, pod));
     const kept = new Set(release.filter((_, i) => failures[i] !== undefined).map(uidOf));
     const tracked = pods.filter(
       (pod) => isTrackedPod(dialect, pod) && (!release.includes(pod) || kept.has(uidOf(pod))),

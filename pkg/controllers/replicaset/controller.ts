@@ -8,6 +8,7 @@ import { isNotFound } from '#apimachinery/errors/status.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter, retry } from '#client/workqueue/outcome.js';
+import { failuresWithin, writesAtOnce } from '#controllers/framework/bounded.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { isNamespaceTerminating } from '#controllers/framework/errors.js';
 import { indexByController, ownedBy, sharedInformer } from '#controllers/framework/informers.js';
@@ -116,8 +117,8 @@ export class ReplicaSetController<T extends Replicated> implements Controller {
 
   /** Deletes all and returns the first failure. */
   async #deleteAll(set: T, pods: readonly Pod[]): Promise<unknown> {
-    const results = await Promise.allSettled(pods.map((pod) => this.#podControl.delete(set, pod)));
-    return results.find((result) => result.status === 'rejected')?.reason;
+    const [failure] = await failuresWithin(pods, writesAtOnce, (pod) => this.#podControl.delete(set, pod));
+    return failure;
   }
 
   async #writeStatus(set: T, pods: readonly Pod[], managed: boolean, failure?: ReplicaFailure): Promise<void> {

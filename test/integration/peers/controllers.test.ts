@@ -3,7 +3,7 @@
  * implementation's controllers with ours: skipped unless their programs are given by path.
  */
 import t from 'tap';
-import { type Command, own, startDaemons } from '#test/integration/peers/implementations.js';
+import { type Command, own, startApiServer } from '#test/integration/peers/implementations.js';
 import { controllersWork } from '#test/integration/peers/scenario.js';
 
 t.setTimeout(300_000);
@@ -35,7 +35,8 @@ for (const [name, { server, controllers, variable }] of Object.entries({
   const skip = server === undefined || controllers === undefined ? `no path in ${variable}` : false;
   t.test(name, { skip }, async (t) => {
     if (server === undefined || controllers === undefined) return;
-    const { client, log } = await startDaemons(t, server, controllers);
+    const { client, startManager, log } = await startApiServer(t, server);
+    startManager(controllers, '--node-monitor-period=1s', '--node-monitor-grace-period=8s');
     await controllersWork(t, client);
     if (!t.passing()) t.comment(log());
   });

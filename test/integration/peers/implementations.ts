@@ -27,15 +27,23 @@ export function own(daemon: 'orch-apiserver' | 'orch-controller-manager'): Comma
   return [process.execPath, main, `--dialect=${dialect.name}`];
 }
 
-export interface Cluster {
+export interface RunningApiServer {
+  readonly pid: number;
+  /** Of its etcd. */
+  readonly etcd: string;
   /** Of the administrator. */
   readonly client: RestClient;
-  /** The last of what both daemons have said. */
+  /** Starts a controller manager. */
+  startManager(command: Command, ...more: string[]): ChildProcess;
+  /** The last of what the daemons have said. */
   log(): string;
 }
 
-/** Both daemons over a real etcd, for as long as the test; resolves when the API server is ready. */
-export async function startDaemons(t: Test, apiServer: Command, manager: Command): Promise<Cluster> {
+/** Takes what is to be done in the end, the last first. */
+export type Lifetime = Pick<Test, 'teardown'>;
+
+/** Over a real etcd, until the end of `lifetime`; resolves when it is ready. */
+export async function startApiServer(lifetime: Lifetime, command: Command): Promise<RunningApiServer> {
   const folder = await mkdtemp(join(tmpdir(), 'peers-'));
   const etcd = await startEtcd();
   const pki = await ensureClusterPki(folder, { dialect, names: [], ips: [], now: clock.now() });
@@ -47,8 +55,9 @@ export async function startDaemons(t: Test, apiServer: Command, manager: Command
       log = (log + part.toString()).slice(-200_000);
     });
     children.unshift(child);
+    return child;
   };
-  t.teardown(async () => {
+  lifetime.teardown(async () => {
     for (const child of children) {
       child.kill('SIGKILL');
       await ended(child);
@@ -58,23 +67,28 @@ export async function startDaemons(t: Test, apiServer: Command, manager: Command
   });
 
   const port = await freePort();
-  start(apiServer, apiServerOptions(pki, { folder, etcd: etcd.endpoint, port }));
+  const server = start(command, apiServerOptions(pki, { folder, etcd: etcd.endpoint, port }));
   const config = async (userName: string, { certificate, privateKey }: KeyCertificate) => {
-    const server = `https://127.0.0.1:${port}`;
     const user = { userName, clientCertificate: certificate, clientKey: privateKey };
     const path = join(folder, `${userName}.conf`);
-    const ca = pki.authority.certificate;
-    await writeFile(path, formatKubeconfig(singleContext({ server, clusterName: 'test', ca, ...user })));
+    const where = { server: `https://127.0.0.1:${port}`, clusterName: 'test', ca: pki.authority.certificate };
+    await writeFile(path, formatKubeconfig(singleContext({ ...where, ...user })));
     await chmod(path, 0o600);
     return path;
   };
   const admin = await loadKubeconfig(await config('admin', pki.admin), { clock });
+  const manager = managerOptions(pki, await config('manager', pki.controllerManager));
   const connection = new Connection(admin, { dialect, clock, program: 'test', qps: 0, burst: 1 });
-  t.teardown(() => connection.close());
+  lifetime.teardown(() => connection.close());
   const client = connection.client('test');
   await answering(client, () => log);
-  start(manager, managerOptions(pki, await config('manager', pki.controllerManager)));
-  return { client, log: () => log };
+  return {
+    pid: server.pid ?? 0,
+    etcd: etcd.endpoint,
+    client,
+    startManager: (program, ...more) => start(program, [...manager, ...more]),
+    log: () => log,
+  };
 }
 
 function apiServerOptions(
@@ -111,8 +125,6 @@ function managerOptions({ authority, serviceAccount }: ClusterPki, config: strin
     `--cluster-signing-key-file=${authority.privateKeyFile}`,
     '--kube-api-qps=1000',
     '--kube-api-burst=1000',
-    '--node-monitor-period=1s',
-    '--node-monitor-grace-period=8s',
   ];
 }
 
