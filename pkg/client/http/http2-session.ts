@@ -112,7 +112,9 @@ export class Http2Session {
           body: stream,
           isComplete: () => !stream.aborted && (stream.rstCode ?? 0) === constants.NGHTTP2_NO_ERROR,
           cancel: () => {
-            if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
+            // What has come to its end closes by itself: servers end a connection on which many streams are reset.
+            const ended = stream.readableEnded && stream.writableFinished;
+            if (!stream.closed && !ended) stream.close(constants.NGHTTP2_CANCEL);
           },
         });
       });

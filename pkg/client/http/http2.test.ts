@@ -209,6 +209,21 @@ t.test('an answer that breaks off is no answer', async (t) => {
   t.ok(isTransportError(await rejection(ask(transportTo(t, url))), 'ConnectionReset'));
 });
 
+t.test('who has read an answer to its end resets nothing, however many there are', async (t) => {
+  const { server, sessions, url } = await setUp(t);
+  server.on('stream', async (stream) => {
+    for await (const _ of stream);
+    stream.respond({ ':status': 200 });
+    stream.end('x'.repeat(100));
+  });
+  const transport = transportTo(t, url);
+  // Node.js takes a thousand resets at once, and then ends the connection.
+  for (let round = 0; round < 40; round += 1) {
+    await Promise.all(Array.from({ length: 40 }, () => ask(transport, '/', 'PUT', 'y')));
+  }
+  t.equal(sessions.length, 1);
+});
+
 t.test('giving a stream up tells the server', async (t) => {
   const { server, url } = await setUp(t);
   const closed: Promise<unknown>[] = [];
