@@ -104,6 +104,12 @@ function makeDialect(w: Words) {
     },
     /** API version of the files that configure the API server. */
     apiServerConfigVersion: `apiserver.config.${w.api}/v1`,
+    /** Groups that servers of metrics bring: `metrics.k8s.io`. */
+    metricsGroups: {
+      resource: `metrics.${w.api}`,
+      custom: `custom.metrics.${w.api}`,
+      external: `external.metrics.${w.api}`,
+    },
     /** What encrypted values in the store begin with: `k8s:enc:`. */
     encryptedPrefix: `${w.api.split('.')[0]}:enc:`,
     apiDomain: w.api,

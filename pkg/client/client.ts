@@ -86,15 +86,17 @@ export interface ResourceClient<T extends ApiObject> {
   createSubresource<B, R = B>(name: string, subresource: string, body: B, options?: WriteOptions): Promise<R>;
 }
 
+export interface RequestOptions {
+  signal?: AbortSignal;
+  contentType?: string;
+  /** A longer answer is refused with a TransportError: for answers of servers that are not ours. Absent: any length. */
+  maxBytes?: number;
+}
+
 export interface Client {
   readonly dialect: Dialect;
   resource<T extends ApiObject>(type: ResourceType<T>): ResourceClient<T>;
   /** Any request: discovery, health, other resources. JSON in, JSON out. */
-  request<R>(
-    method: string,
-    path: string,
-    body?: unknown,
-    options?: { signal?: AbortSignal; contentType?: string },
-  ): Promise<R>;
+  request<R>(method: string, path: string, body?: unknown, options?: RequestOptions): Promise<R>;
   close(): Promise<void>;
 }

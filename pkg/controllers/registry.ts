@@ -17,6 +17,7 @@ import { EndpointSliceMirroringController } from '#controllers/endpointslicemirr
 import { EphemeralVolumeController } from '#controllers/ephemeralvolume/controller.js';
 import type { ControllerFactory } from '#controllers/factory.js';
 import { GarbageCollector } from '#controllers/garbagecollector/controller.js';
+import { HorizontalPodAutoscalerController } from '#controllers/horizontalpodautoscaling/controller.js';
 import { JobController } from '#controllers/job/controller.js';
 import { NamespaceController } from '#controllers/namespace/controller.js';
 import { NodeIPAMController } from '#controllers/nodeipam/controller.js';
@@ -115,6 +116,14 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
     values['enable-garbage-collector']
       ? new GarbageCollector(context, { concurrency: values['concurrent-gc-syncs'] })
       : '--enable-garbage-collector is off',
+  horizontalpodautoscaling: (context, { values }) =>
+    new HorizontalPodAutoscalerController(context, {
+      syncPeriodMs: values['horizontal-pod-autoscaler-sync-period'],
+      downscaleStabilizationMs: values['horizontal-pod-autoscaler-downscale-stabilization'],
+      tolerance: values['horizontal-pod-autoscaler-tolerance'],
+      cpuInitializationMs: values['horizontal-pod-autoscaler-cpu-initialization-period'],
+      initialReadinessMs: values['horizontal-pod-autoscaler-initial-readiness-delay'],
+    }),
   job: (context, { values }) => {
     const gates = new FeatureGates(values['feature-gates']);
     return new JobController(context, {

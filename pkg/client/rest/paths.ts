@@ -16,17 +16,18 @@ export function resourcePath(dialect: Dialect, type: ResourceDeclaration, target
   const group = dialect.groupName(type.group);
   let path = group === '' ? `/api/${type.version}` : `/apis/${group}/${type.version}`;
   if (type.namespaced && target.namespace !== undefined && target.namespace !== '') {
-    path += `/namespaces/${segment(target.namespace)}`;
+    path += `/namespaces/${pathSegment(target.namespace)}`;
   } else if (type.namespaced && target.name !== undefined) {
     throw badRequest('an empty namespace may not be set when a resource name is provided');
   }
   path += `/${type.resource}`;
-  if (target.name !== undefined) path += `/${segment(target.name)}`;
-  if (target.subresource !== undefined) path += `/${target.subresource.split('/').map(segment).join('/')}`;
+  if (target.name !== undefined) path += `/${pathSegment(target.name)}`;
+  if (target.subresource !== undefined) path += `/${target.subresource.split('/').map(pathSegment).join('/')}`;
   return path;
 }
 
-function segment(text: string): string {
+/** The text as one segment of a path. Throws BadRequest for one that cannot be one. */
+export function pathSegment(text: string): string {
   if (text === '' || text === '.' || text === '..' || text.includes('/') || text.includes('%')) {
     throw badRequest(`invalid resource name ${JSON.stringify(text)}`);
   }

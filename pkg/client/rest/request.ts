@@ -14,6 +14,8 @@ export interface ClientRequest {
   /** Accept header; JSON unless told. */
   readonly accept?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Longest answer that `value` reads. */
+  readonly maxBytes?: number | undefined;
 }
 
 /** Sends requests until an answer stands. Both methods throw StatusError and TransportError. */

@@ -4,10 +4,15 @@ import { type Status, StatusError, type StatusReason } from '#apimachinery/error
 import { TransportError } from '#client/http/transport-error.js';
 import type { TransportResponse } from '#client/rest/transport.js';
 
-/** The whole body. */
-export async function readAll(body: AsyncIterable<Buffer>): Promise<Buffer> {
+/** The whole body. Throws TransportError, and reads no further, where it is longer than `maxBytes`. */
+export async function readAll(body: AsyncIterable<Buffer>, maxBytes = Number.POSITIVE_INFINITY): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for await (const chunk of body) chunks.push(chunk);
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > maxBytes) throw new TransportError('Protocol', `the answer is longer than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
   const [only] = chunks;
   return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks);
 }

@@ -2,7 +2,7 @@
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
-import type { ApiObject, Client, ResourceClient } from '#client/client.js';
+import type { ApiObject, Client, RequestOptions, ResourceClient } from '#client/client.js';
 import { isTransportError, TransportError } from '#client/http/transport-error.js';
 import { noRequestMetrics, type RequestMetrics } from '#client/rest/metrics.js';
 import { JsonEncoding, jsonMediaType, type ObjectEncoding } from '#client/rest/object-encoding.js';
@@ -64,18 +64,14 @@ export class RestClient implements Client, RequestSender {
     return new RestResourceClient<T>(this, type);
   }
 
-  async request<R>(
-    method: string,
-    path: string,
-    body?: unknown,
-    options: { signal?: AbortSignal; contentType?: string } = {},
-  ): Promise<R> {
+  async request<R>(method: string, path: string, body?: unknown, options: RequestOptions = {}): Promise<R> {
     return (await this.value({
       method,
       path,
       body: body === undefined ? undefined : JSON.stringify(body),
       contentType: options.contentType,
       signal: options.signal,
+      maxBytes: options.maxBytes,
     })) as R;
   }
 
@@ -86,7 +82,7 @@ export class RestClient implements Client, RequestSender {
   /** Sends the request and reads its answer. Throws StatusError and TransportError. */
   async value(request: ClientRequest): Promise<unknown> {
     const response = await this.open(request);
-    return this.encoding.decode(response.headers['content-type'], await readAll(response.body));
+    return this.encoding.decode(response.headers['content-type'], await readAll(response.body, request.maxBytes));
   }
 
   /**
@@ -104,9 +100,9 @@ export class RestClient implements Client, RequestSender {
       if (waitMs === undefined) {
         if (attempt.kind === 'failure') throw attempt.error;
         if (attempt.response.status < 400) return attempt.response;
-        throw errorFrom(attempt.response, await readAll(attempt.response.body), this.encoding);
+        throw errorFrom(attempt.response, await readAll(attempt.response.body, request.maxBytes), this.encoding);
       }
-      if (attempt.kind === 'answer') await readAll(attempt.response.body);
+      if (attempt.kind === 'answer') await readAll(attempt.response.body, request.maxBytes);
       await this.#clock.sleep(waitMs, request.signal);
       throwIfAborted(request);
     }

@@ -4,8 +4,7 @@ import type { Deployment, ReplicaSet, StatefulSet } from '#api/apps/v1/types.gen
 import type { Scale } from '#api/autoscaling/v1/types.gen.js';
 import { replicationcontrollers } from '#api/core/v1/resources.gen.js';
 import type { Pod, ReplicationController } from '#api/core/v1/types.gen.js';
-import type { APIResourceList, OwnerReference } from '#api/meta/v1/types.gen.js';
-import { LruCache } from '#apimachinery/collections/lru-cache.js';
+import type { OwnerReference } from '#api/meta/v1/types.gen.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import { keyFor } from '#apimachinery/object-key.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
@@ -14,6 +13,7 @@ import type { Informer } from '#client/informer/informer.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { controllerOf } from '#controllers/framework/owners.js';
+import { basePath, ServedKinds } from '#controllers/framework/served-kinds.js';
 
 export interface ExpectedScale {
   /** Sum over all managers. */
@@ -27,23 +27,17 @@ interface Managed {
   readonly replicas: number;
 }
 
-/** What is known of a group version is asked for again after this time: kinds come and go. */
-const discoveryMs = 30_000;
-/** Group versions are named by the owner references of pods, which anybody may write. */
-const maxGroupVersions = 64;
-
 export class Scales {
   readonly #context: ControllerContext;
   readonly #deployments: Informer<Deployment>;
   readonly #replicaSets: Informer<ReplicaSet>;
   readonly #statefulSets: Informer<StatefulSet>;
   readonly #replicationControllers: Informer<ReplicationController>;
-  readonly #discovered: LruCache<string, APIResourceList>;
+  readonly #kinds: ServedKinds;
 
   constructor(context: ControllerContext) {
     this.#context = context;
-    const { clock } = context;
-    this.#discovered = new LruCache({ limit: maxGroupVersions, age: { clock, ttlMs: () => discoveryMs } });
+    this.#kinds = new ServedKinds(context);
     this.#deployments = sharedInformer(context.informers, deployments);
     this.#replicaSets = sharedInformer(context.informers, replicasets);
     this.#statefulSets = sharedInformer(context.informers, statefulsets);
@@ -101,9 +95,7 @@ export class Scales {
   /** Of every other kind, through its `scale`. Undefined when the object is gone. */
   async #live(reference: OwnerReference, namespace: string): Promise<Managed | undefined> {
     const { apiVersion, kind, name, uid } = reference;
-    const root = apiVersion.split('/').map(encodeURIComponent).join('/');
-    const base = apiVersion.includes('/') ? `/apis/${root}` : `/api/${root}`;
-    const { resources } = await this.#discover(apiVersion, base);
+    const resources = await this.#kinds.resources(apiVersion);
     const resource = resources.find((each) => each.kind === kind && !each.name.includes('/'))?.name;
     if (resource === undefined) throw new Error(`no matches for kind "${kind}" in version "${apiVersion}"`);
     if (!resources.some((each) => each.name === `${resource}/scale`)) {
@@ -111,7 +103,7 @@ export class Scales {
       const full = apiVersion.includes('/') ? `${resource}.${group}` : resource;
       throw new Error(`${full} does not implement the scale subresource`);
     }
-    const path = `${base}/namespaces/${encodeURIComponent(namespace)}/${resource}/${encodeURIComponent(name)}/scale`;
+    const path = `${basePath(apiVersion)}/namespaces/${encodeURIComponent(namespace)}/${resource}/${encodeURIComponent(name)}/scale`;
     try {
       const scale = await this.#context.client.request<Scale>('GET', path);
       return scale.metadata?.uid === uid ? { uid, replicas: scale.spec?.replicas ?? 0 } : undefined;
@@ -119,13 +111,5 @@ export class Scales {
       if (isNotFound(error)) return undefined;
       throw error;
     }
-  }
-
-  async #discover(apiVersion: string, base: string): Promise<APIResourceList> {
-    const known = this.#discovered.get(apiVersion);
-    if (known !== undefined) return known;
-    const list = await this.#context.client.request<APIResourceList>('GET', base);
-    this.#discovered.set(apiVersion, list);
-    return list;
   }
 }

@@ -110,7 +110,7 @@ export const volumeOptions = {
 } as const satisfies OptionTable;
 
 function period<const D extends number>(defaultMs: D, meaning: string) {
-  return { type: 'duration', min: 0, default: defaultMs, inert: true, section: autoscaler, meaning } as const;
+  return { type: 'duration', min: 0, default: defaultMs, section: autoscaler, meaning } as const;
 }
 
 export const autoscalerOptions = {
@@ -131,7 +131,6 @@ export const autoscalerOptions = {
     type: 'float',
     min: 0,
     default: 0.1,
-    inert: true,
     section: autoscaler,
     meaning: 'Smallest distance from 1 of the ratio of wanted to actual load that changes the size.',
   },

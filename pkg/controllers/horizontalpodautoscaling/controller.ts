@@ -1,0 +1,227 @@
+/** Changes the size of workloads with their load. */
+import { horizontalpodautoscalers } from '#api/autoscaling/v2/resources.gen.js';
+import type { HorizontalPodAutoscaler, HorizontalPodAutoscalerStatus } from '#api/autoscaling/v2/types.gen.js';
+import { pods as podType } from '#api/core/v1/resources.gen.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import { keyOf } from '#apimachinery/object-key.js';
+import { parseLabelSelector } from '#apimachinery/selectors/label-parser.js';
+import type { LabelSelector } from '#apimachinery/selectors/labels.js';
+import type { Informer } from '#client/informer/informer.js';
+import { done, type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
+import type { RateLimiter } from '#client/workqueue/rate-limiter.js';
+import type { Controller, ControllerContext } from '#controllers/framework/context.js';
+import { sharedInformer } from '#controllers/framework/informers.js';
+import { ReconcileLoop } from '#controllers/framework/loop.js';
+import { ServedKinds } from '#controllers/framework/served-kinds.js';
+import type { History } from '#controllers/horizontalpodautoscaling/history.js';
+import { MetricsClient } from '#controllers/horizontalpodautoscaling/metrics-client.js';
+import { observe } from '#controllers/horizontalpodautoscaling/observe.js';
+import {
+  type Decision,
+  decide,
+  occasionOf,
+  remembered,
+  withoutSelector,
+  withRescale,
+} from '#controllers/horizontalpodautoscaling/plan.js';
+import type { StartupOptions } from '#controllers/horizontalpodautoscaling/pods.js';
+import {
+  finished,
+  type Moment,
+  notRescaled,
+  unfinished,
+  unscalable,
+} from '#controllers/horizontalpodautoscaling/status.js';
+import { type ScaleTarget, ScaleTargets, TargetError } from '#controllers/horizontalpodautoscaling/target.js';
+
+export interface AutoscalerOptions extends StartupOptions {
+  /** Between two looks at an autoscaler. */
+  readonly syncPeriodMs: number;
+  readonly downscaleStabilizationMs: number;
+  readonly tolerance: number;
+}
+
+/** Autoscalers worked on at once, as in 1.24. */
+const concurrency = 1;
+
+export class HorizontalPodAutoscalerController implements Controller {
+  readonly name = 'horizontalpodautoscaling';
+  readonly #context: ControllerContext;
+  readonly #options: AutoscalerOptions;
+  readonly #scalers: Informer<HorizontalPodAutoscaler>;
+  readonly #pods: Informer<Pod>;
+  readonly #loop: ReconcileLoop;
+  readonly #targets: ScaleTargets;
+  readonly #metrics: MetricsClient;
+  /** By key. */
+  readonly #histories = new Map<string, History>();
+
+  constructor(context: ControllerContext, options: AutoscalerOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#scalers = sharedInformer(context.informers, horizontalpodautoscalers);
+    this.#pods = sharedInformer(context.informers, podType);
+    const kinds = new ServedKinds(context);
+    this.#targets = new ScaleTargets(context.client, kinds);
+    this.#metrics = new MetricsClient(context, kinds);
+    this.#loop = new ReconcileLoop(context, {
+      name: this.name,
+      queueName: 'horizontalpodautoscaler',
+      concurrency,
+      rateLimiter: everyMs(options.syncPeriodMs),
+      reconcile: (key, signal) => this.#reconcile(key, signal),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    // Each is looked at once in a period, however often it changes. Deleted ones are found to be gone.
+    const add = (scaler: HorizontalPodAutoscaler) => this.#loop.queue.addRateLimited(keyOf(scaler));
+    const unwatch = this.#scalers.addHandler({ onAdd: add, onUpdate: add });
+    try {
+      await this.#loop.run(signal);
+    } finally {
+      unwatch();
+    }
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
+    const scaler = this.#scalers.get(key);
+    if (scaler === undefined) {
+      this.#histories.delete(key);
+      return done;
+    }
+    await this.#sync(key, scaler, signal);
+    return requeueAfter(everyMs(this.#options.syncPeriodMs).whenMs(key));
+  }
+
+  /** Throws why nothing could be done, when it stands in the status. */
+  async #sync(key: string, scaler: HorizontalPodAutoscaler, signal: AbortSignal): Promise<void> {
+    const { kind, name } = scaler.spec.scaleTargetRef;
+    const reference = `${kind}/${scaler.metadata.namespace}/${name}`;
+    const target = await this.#findTarget(key, scaler);
+    const decision = await this.#decide(key, scaler, target, signal);
+    this.#histories.set(key, decision.history);
+    for (const { type, reason, message } of decision.events) this.#record(scaler, type, reason, message);
+    if (decision.failure !== undefined) {
+      this.#record(scaler, 'Warning', 'FailedComputeMetricsReplicas', decision.failure);
+      await this.#writeStatus(key, scaler, unfinished(scaler, target.size, decision.conditions));
+      const what = `failed to compute desired number of replicas based on listed metrics for ${reference}`;
+      throw new Error(`${what}: ${decision.failure}`);
+    }
+    if (decision.rescale !== undefined) await this.#rescale(key, scaler, target, decision, decision.rescale);
+    await this.#writeStatus(key, scaler, finished(scaler, target.size, decision, this.#moment()));
+  }
+
+  async #findTarget(key: string, scaler: HorizontalPodAutoscaler): Promise<ScaleTarget> {
+    try {
+      return await this.#targets.get(scaler.metadata.namespace ?? '', scaler.spec.scaleTargetRef);
+    } catch (error) {
+      if (!(error instanceof TargetError)) throw error;
+      this.#record(scaler, 'Warning', 'FailedGetScale', error.message);
+      await this.#writeStatus(key, scaler, unscalable(scaler, error.message, this.#moment()));
+      throw new Error(error.summary, { cause: error });
+    }
+  }
+
+  async #decide(
+    key: string,
+    scaler: HorizontalPodAutoscaler,
+    { size }: ScaleTarget,
+    signal: AbortSignal,
+  ): Promise<Decision> {
+    const moment = this.#moment();
+    const history = remembered(this.#histories.get(key), scaler, size, moment.nowMs);
+    const { tolerance, downscaleStabilizationMs } = this.#options;
+    const { replicas: specReplicas, statusReplicas } = size;
+    const common = { ...this.#options, specReplicas, statusReplicas, tolerance, now: moment.now };
+    if (occasionOf(scaler, size).kind !== 'metrics') {
+      const observed = { samples: [], target: { ...common, pods: [] }, downscaleStabilizationMs };
+      return decide(scaler, size, observed, history, moment);
+    }
+    const selector = selectorOf(size.selector);
+    if ('reason' in selector) return withoutSelector(scaler, history, moment, selector);
+    const { namespace = '' } = scaler.metadata;
+    const scope = { namespace, selector, signal };
+    const samples = [];
+    // One after the other: an autoscaler may name as many metrics as it likes.
+    for (const metric of scaler.spec.metrics ?? []) samples.push(await observe(this.#metrics, metric, scope));
+    // What failed because the work ends says nothing about the metrics.
+    signal.throwIfAborted();
+    const pods = this.#pods.list(namespace).filter(({ metadata }) => selector.matches(metadata.labels));
+    const asked = this.#moment();
+    const target = { ...common, now: asked.now, pods };
+    return decide(scaler, size, { samples, target, downscaleStabilizationMs }, history, asked);
+  }
+
+  async #rescale(
+    key: string,
+    scaler: HorizontalPodAutoscaler,
+    target: ScaleTarget,
+    decision: Decision,
+    { replicas, reason }: { readonly replicas: number; readonly reason: string },
+  ): Promise<void> {
+    const change = { from: target.size.replicas, to: replicas, atMs: this.#context.clock.monotonic() };
+    const remember = (answered: boolean) =>
+      this.#histories.set(key, withRescale(decision.history, scaler, change, answered));
+    try {
+      await this.#targets.resize(target, replicas);
+    } catch (error) {
+      remember(false);
+      const message = messageOf(error);
+      const what = `New size: ${replicas}; reason: ${reason}; error: ${message}`;
+      this.#record(scaler, 'Warning', 'FailedRescale', what);
+      const conditions = notRescaled(decision.conditions, message, this.#moment());
+      await this.#writeStatus(key, scaler, unfinished(scaler, target.size, conditions));
+      const { kind, name } = scaler.spec.scaleTargetRef;
+      throw new Error(`failed to rescale ${kind}/${scaler.metadata.namespace}/${name}: ${message}`, { cause: error });
+    }
+    remember(true);
+    this.#record(scaler, 'Normal', 'SuccessfulRescale', `New size: ${replicas}; reason: ${reason}`);
+  }
+
+  /** Throws where it could not be written, another's change since included: the next pass writes it. */
+  async #writeStatus(
+    key: string,
+    scaler: HorizontalPodAutoscaler,
+    status: HorizontalPodAutoscalerStatus,
+  ): Promise<void> {
+    if (semanticEqual(scaler.status, status)) return;
+    try {
+      const written = await this.#context.client.resource(horizontalpodautoscalers).updateStatus({ ...scaler, status });
+      this.#loop.written.wrote(key, this.#scalers, written);
+    } catch (error) {
+      this.#record(scaler, 'Warning', 'FailedUpdateStatus', messageOf(error));
+      throw error;
+    }
+  }
+
+  #record(scaler: HorizontalPodAutoscaler, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    this.#context.events.record(scaler, type, reason, message);
+  }
+
+  #moment(): Moment {
+    const { clock } = this.#context;
+    return { now: clock.now(), nowMs: clock.monotonic() };
+  }
+}
+
+/** Every pass waits for the next period, whether it failed or not. No period is no pause at all: then a millisecond. */
+function everyMs(periodMs: number): RateLimiter<string> {
+  return { whenMs: () => Math.max(1, periodMs), forget() {}, requeues: () => 1 };
+}
+
+/** The selector of a size, or what is wrong with it. */
+function selectorOf(text: string): LabelSelector | { reason: string; event: string; condition: string } {
+  if (text === '') {
+    const condition = "the HPA target's scale is missing a selector";
+    return { reason: 'SelectorRequired', event: 'selector is required', condition };
+  }
+  try {
+    return parseLabelSelector(text);
+  } catch (error) {
+    const event = `couldn't convert selector into a corresponding internal selector object: ${messageOf(error)}`;
+    return { reason: 'InvalidSelector', event, condition: event };
+  }
+}
