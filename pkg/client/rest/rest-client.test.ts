@@ -250,3 +250,14 @@ t.test('metrics', async (t) => {
   t.match(text, 'rest_client_requests_total{code="<error>",host="host:1",method="GET"} 1');
   t.match(text, 'rest_client_request_duration_seconds_count{host="host:1",verb="LIST"} 1');
 });
+
+t.test('an answer is read only as far as it may be long', async (t) => {
+  const long = { items: 'x'.repeat(100) };
+  const { client } = scripted([json(long), json(long), json(long, 404)]);
+  t.same(await client.request('GET', '/a', undefined, { maxBytes: 200 }), long);
+  for (const _ of ['an answer', 'a failure']) {
+    const error = await rejection(client.request('GET', '/a', undefined, { maxBytes: 100 }));
+    t.ok(isTransportError(error, 'Protocol'));
+    t.match(error, { message: 'the answer is longer than 100 bytes' });
+  }
+});
