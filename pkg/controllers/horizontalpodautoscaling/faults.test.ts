@@ -13,7 +13,7 @@ import { Chaos } from '#controllers/framework/testing/chaos.js';
 import { losingAnswers } from '#controllers/framework/testing/lost-answers.js';
 import { FakeServers } from '#controllers/horizontalpodautoscaling/testing/fake-servers.js';
 
-const seeds = Array.from({ length: 20 }, (_, i) => 9000 + i);
+const seeds = Array.from({ length: 12 }, (_, i) => 9000 + i);
 const bounds = { minReplicas: 2, maxReplicas: 40 };
 const syncPeriodMs = 15_000;
 const q = { group: 'apps', resource: 'deployments' };

@@ -58,7 +58,8 @@ export function unfinished(
     lastScaleTime: status?.lastScaleTime,
     currentReplicas: replicas,
     desiredReplicas: status?.desiredReplicas ?? 0,
-    currentMetrics: status?.currentMetrics,
+    // Servers write null where there are none.
+    currentMetrics: status?.currentMetrics ?? undefined,
     conditions,
   });
 }

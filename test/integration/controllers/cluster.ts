@@ -52,6 +52,8 @@ export async function startCluster(t: Test, options: ClusterOptions): Promise<Cl
 
 export interface ManagerOptions extends Pick<ClusterOptions, 'dialect' | 'gates' | 'controllers' | 'values'> {
   readonly client: Client;
+  /** Of a controller; `client` unless told. */
+  readonly clientFor?: (controller: string) => Client;
 }
 
 /**
@@ -59,12 +61,13 @@ export interface ManagerOptions extends Pick<ClusterOptions, 'dialect' | 'gates'
  * that ends it before.
  */
 export async function runManager(t: Test, options: ManagerOptions): Promise<() => Promise<void>> {
-  const { client, dialect, gates = {}, controllers = ['*'], values = {} } = options;
+  const { client, clientFor, dialect, gates = {}, controllers = ['*'], values = {} } = options;
   const recorder = new ApiEventRecorder({ client, source: { component: 'test' }, clock, random, log });
   const manager = new ControllerManager(
     controllerManagerValues(dialect, { 'leader-elect': false, 'feature-gates': gates, controllers, ...values }),
     {
       client,
+      ...(clientFor === undefined ? {} : { clientFor }),
       dialect,
       clock,
       random,
@@ -154,6 +157,7 @@ export function runPods(t: Test, client: Client, { startMs = 0 }: { readonly sta
       {
         status: {
           phase: 'Running',
+          startTime: lastTransitionTime,
           podIP,
           podIPs: [{ ip: podIP }],
           conditions: [{ type: 'Ready', status: 'True', lastTransitionTime }],
