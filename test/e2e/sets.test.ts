@@ -1,6 +1,7 @@
 /** Workloads through every kubectl on the PATH, on simulated nodes, in both dialects. */
 import t from 'tap';
 import { eventually, kubectls, minorVersion, Running, startTestCluster } from '#test/e2e/harness.js';
+import { autoscale } from '#test/e2e/kubectl/autoscale.js';
 import { drains } from '#test/e2e/kubectl/drain.js';
 import { rolloutsOfDeployments } from '#test/e2e/kubectl/rollouts.js';
 import { rolloutsOfSets } from '#test/e2e/kubectl/sets.js';
@@ -17,13 +18,18 @@ for (const dialect of ['orch', 'kubernetes'] as const) {
   t.test(`${dialect} dialect`, { timeout: 600_000 }, async (t) => {
     const cluster = await startTestCluster({ dialect, runtime: 'simulated', nodes: 2 });
     t.teardown(() => cluster.destroy());
+    const clientOf = (minor: number) => async (args: readonly string[], input?: string) => {
+      const program = programs.get(minor) ?? '';
+      const result = await cluster.client(program, args, input === undefined ? {} : { input });
+      t.equal(result.code, 0, `kubectl ${args.join(' ')}`, { stderr: result.stderr });
+      return result.stdout;
+    };
+    // Autoscalers are looked at every fifteen seconds: there is time for something else.
+    const lookAgain: (() => Promise<void>)[] = [];
+    for (const minor of minors) lookAgain.push(await autoscale(t, clientOf(minor), `busy-${minor}`));
     for (const minor of minors) {
       const program = programs.get(minor) ?? '';
-      const kubectl = async (args: readonly string[], input?: string) => {
-        const result = await cluster.client(program, args, input === undefined ? {} : { input });
-        t.equal(result.code, 0, `kubectl ${args.join(' ')}`, { stderr: result.stderr });
-        return result.stdout;
-      };
+      const kubectl = clientOf(minor);
       await eventually('the namespace has its account', async () => {
         const { code } = await cluster.client(program, ['get', 'serviceaccount', 'default']);
         return code === 0;
@@ -40,5 +46,6 @@ for (const dialect of ['orch', 'kubernetes'] as const) {
         await t.test('drains', (t) => drains(t, { kubectl, start }));
       });
     }
+    for (const look of lookAgain) await look();
   });
 }

@@ -3,6 +3,7 @@ import { horizontalpodautoscalers } from '#api/autoscaling/v2/resources.gen.js';
 import type {
   HorizontalPodAutoscaler,
   HorizontalPodAutoscalerSpec,
+  HorizontalPodAutoscalerStatus,
   MetricSpec,
 } from '#api/autoscaling/v2/types.gen.js';
 import { pods as podType } from '#api/core/v1/resources.gen.js';
@@ -87,6 +88,8 @@ export class FakeServers {
         metrics: [processor(50)],
         ...spec,
       },
+      // As servers write one that nobody has looked at.
+      status: { desiredReplicas: 0, currentMetrics: null } as unknown as HorizontalPodAutoscalerStatus,
     });
   }
 
