@@ -81,7 +81,6 @@ for (const seed of seeds) {
           { ...servers.context, client: losing },
         );
       },
-      loseCreations: false,
     });
     await chaos.start();
     for (let i = 0; i < 60; i += 1) {
