@@ -6,6 +6,7 @@ import { SharedInformerFactory } from '#client/informer/factory.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { Connection } from '#client/rest/connection.js';
+import { cloudDependencies } from '#cmd/nodeagent/cloud.js';
 import { NodeAgentProcess } from '#cmd/nodeagent/process.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
@@ -90,7 +91,9 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   });
   const client = connection.client('node');
   const informers = new SharedInformerFactory({ client, clock, random, log, metrics, transform: dropManagedFields });
-  const surroundings = surroundingsOf(context, values);
+  const cloud = await cloudDependencies(values);
+  if (simulated && cloud.links !== undefined) log.warn('a simulated node announces no addresses');
+  const surroundings = { ...surroundingsOf(context, values), ...(simulated ? {} : cloud) };
   const { cri } = surroundings;
   const agent = new NodeAgent(values, {
     informers,

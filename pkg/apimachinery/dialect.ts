@@ -254,6 +254,8 @@ function makeDialect(w: Words) {
       diskPressure: `node.${w.label}/disk-pressure`,
       pidPressure: `node.${w.label}/pid-pressure`,
       networkUnavailable: `node.${w.label}/network-unavailable`,
+      /** An external cloud provider has not yet seen the node. */
+      uninitialized: `node.cloudprovider.${w.label}/uninitialized`,
       /** The provider says that the machine is shut down. */
       shutdown: `node.cloudprovider.${w.label}/shutdown`,
     },

@@ -1,4 +1,6 @@
 /** Puts together what stands for the node in the API: its object and its lease. */
+import type { Taint } from '#api/core/v1/types.gen.js';
+import { external } from '#cloud/registry.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { NodeLease } from '#nodeagent/node/lease.js';
 import type { Machine } from '#nodeagent/node/machine.js';
@@ -16,6 +18,10 @@ export function newRegistrar(
   { machine, observer, serverPort }: { machine: Machine; observer: RuntimeObserver; serverPort: () => number },
 ): NodeRegistrar {
   const { informers, heartbeatClient = informers.client, clock, log, cri, nodeName } = deps;
+  // Pods wait until the provider's controllers have seen the node; they take the taint away.
+  const { taints } = informers.client.dialect;
+  const uninitialized: Taint[] =
+    values['cloud-provider'] === external ? [{ key: taints.uninitialized, value: 'true', effect: 'NoSchedule' }] : [];
   return new NodeRegistrar({
     client: heartbeatClient,
     clock,
@@ -25,7 +31,7 @@ export function newRegistrar(
     nodeName,
     register: values['register-node'],
     labels: values['node-labels'],
-    taints: values['register-with-taints'].flatMap((text) => parseTaint(text) ?? []),
+    taints: [...values['register-with-taints'].flatMap((text) => parseTaint(text) ?? []), ...uninitialized],
     unschedulable: !values['register-schedulable'],
     providerID: values['provider-id'] ?? '',
     nodeIPs: values['node-ip'],

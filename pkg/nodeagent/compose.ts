@@ -5,6 +5,7 @@ import type { Node, Pod, Service } from '#api/core/v1/types.gen.js';
 import { value } from '#apimachinery/quantity.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import type { Informer } from '#client/informer/informer.js';
+import { Announcer } from '#nodeagent/announce/announcer.js';
 import { newLease, newRegistrar } from '#nodeagent/compose-node.js';
 import { composePods } from '#nodeagent/compose-pods.js';
 import { MeasuredCRI } from '#nodeagent/cri/measured-cri.js';
@@ -36,6 +37,8 @@ export interface AgentParts {
   readonly manager: PodManager;
   /** Absent where there are no files. */
   readonly rotator?: LogRotator;
+  /** Absent where no addresses are announced. */
+  readonly announcer?: Announcer;
   /** Starts the server; undefined where there is to be none. */
   serve(): Promise<AgentServer | undefined>;
   /** Ends probes and watches. */
@@ -85,6 +88,9 @@ export async function composeAgent(
     ...{ informers, registrar, observer, statuses, manager },
     lease: newLease(values, deps, registrar),
     ...(deps.writeFiles === false ? {} : { rotator }),
+    ...(deps.links === undefined
+      ? {}
+      : { announcer: new Announcer({ informers: factory, clock, log, nodeName, links: deps.links }) }),
     async serve() {
       if (deps.server === undefined || !values['enable-server']) return undefined;
       return deps.server({ node, pods: manager, options: values, machine });

@@ -5,6 +5,7 @@ import type { Client } from '#client/client.js';
 import type { EventRecorder } from '#client/events/recorder.js';
 import type { InformerFactory } from '#client/informer/informer.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { AnnouncerLinks } from '#nodeagent/announce/announcer.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
 import type { Machine } from '#nodeagent/node/machine.js';
@@ -44,6 +45,8 @@ export interface NodeAgentDependencies {
   readonly recorder?: EventRecorder;
   /** Takes the agent's series; one agent per registry. */
   readonly metrics?: Registry;
+  /** Where addresses of load balancers are put; absent: none is announced. */
+  readonly links?: AnnouncerLinks;
   /** Makes the server of logs and sessions; absent: there is none, and the node reports port 0. */
   readonly server?: AgentServerFactory;
 }

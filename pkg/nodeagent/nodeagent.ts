@@ -83,7 +83,7 @@ export class NodeAgent implements Daemon {
 
   /** Resolves when the agent is to stop; rejects with the failure of what runs until then. */
   async #runParts(
-    { registrar, lease, statuses, observer, manager, rotator, informers }: AgentParts,
+    { registrar, lease, statuses, observer, manager, rotator, announcer, informers }: AgentParts,
     background: { run(work: Promise<void>): void; failed: Promise<void> },
     signal: AbortSignal,
   ): Promise<void> {
@@ -103,6 +103,7 @@ export class NodeAgent implements Daemon {
     await waitForSync([informers.pods, informers.services], clock, signal);
     if (!signal.aborted) await manager.start();
     if (rotator !== undefined) background.run(rotator.run(signal));
+    if (announcer !== undefined) background.run(announcer.run(signal));
     await Promise.race([registered.promise, background.failed, aborted(signal)]);
     if (!signal.aborted) this.#ready.resolve();
     await Promise.race([background.failed, aborted(signal)]);

@@ -51,6 +51,7 @@ export class BareMetalLoadBalancers implements LoadBalancers {
       sharers: (namespace, key) => this.#services.byIndex(sharingIndex, `${namespace}/${key}`),
     });
     if (plan.kind === 'refuse') throw new Error(plan.message);
+    if (plan.kind === 'wait') return { kind: 'wait' };
     if (plan.kind === 'publish') return { kind: 'ready', status: { ingress: plan.addresses.map((ip) => ({ ip })) } };
     return { kind: 'note', annotations: this.#claim(plan.addresses) };
   }

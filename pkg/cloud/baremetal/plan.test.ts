@@ -68,7 +68,7 @@ const rows: [string, Given, Given[], object][] = [
     'two claims: the older waits',
     { claim: '10.0.0.1', age: '1' },
     [{ name: 'o', claim: '10.0.0.1' }],
-    refuse('another service claims the address 10.0.0.1, too, and is to give way'),
+    { kind: 'wait' },
   ],
   [
     'two claims: the younger goes',

@@ -21,6 +21,8 @@ export type AddressPlan =
   /** Its annotation is to name these, empty for none; then it is asked again. */
   | { readonly kind: 'claim'; readonly addresses: readonly string[] }
   | { readonly kind: 'publish'; readonly addresses: readonly string[] }
+  /** Another service claims the same address, and is to give way. */
+  | { readonly kind: 'wait' }
   | { readonly kind: 'refuse'; readonly message: string };
 
 export interface Surroundings {
@@ -52,12 +54,7 @@ export function planAddresses(service: Service, around: Surroundings): AddressPl
   }
   const addresses = chosen.map(({ address }) => address);
   if (addresses.join() !== held.claimed.join()) return { kind: 'claim', addresses };
-  const contested = chosen.find(({ rivalry }) => rivalry === 'contested');
-  if (contested === undefined) return { kind: 'publish', addresses };
-  return {
-    kind: 'refuse',
-    message: `another service claims the address ${contested.address}, too, and is to give way`,
-  };
+  return chosen.some(({ rivalry }) => rivalry === 'contested') ? { kind: 'wait' } : { kind: 'publish', addresses };
 }
 
 function familiesOf({ spec }: Service): (4 | 6)[] {

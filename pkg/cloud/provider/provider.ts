@@ -27,7 +27,9 @@ export type Ensured =
   /** It is there, at these addresses. Holds only for the version of the service that was asked about. */
   | { readonly kind: 'ready'; readonly status: LoadBalancerStatus }
   /** The service must bear these annotations first; the provider is asked again when the caches show them. */
-  | { readonly kind: 'note'; readonly annotations: Annotations };
+  | { readonly kind: 'note'; readonly annotations: Annotations }
+  /** Something else must happen first, which will before long; the provider is asked again. */
+  | { readonly kind: 'wait' };
 
 /** All throw what went wrong; the controller tries again. A service is never worked on twice at the same time. */
 export interface LoadBalancers {

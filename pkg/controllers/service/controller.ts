@@ -20,8 +20,8 @@ import { edited, isHostChange, needsCleanup, type ServiceEdit } from '#controlle
 const retryMs = { first: 5000, longest: 300_000 };
 const resyncMs = 30_000;
 
-/** Somebody else was faster: the cache shows it before long. */
-const conflictMs = 100;
+/** After somebody else was faster: the cache shows it before long. */
+const pauseMs = 100;
 
 export interface ServiceControllerOptions {
   readonly balancers: (services: ServiceCache) => LoadBalancers;
@@ -112,7 +112,7 @@ export class ServiceController implements Controller {
       await this.#remove(key, service);
       return done;
     } catch (error) {
-      if (isConflict(error)) return { kind: 'wait', ms: conflictMs };
+      if (isConflict(error)) return { kind: 'wait', ms: pauseMs };
       if (isNotFound(error)) return done;
       this.#begun.delete(key);
       this.#warn(service, 'SyncLoadBalancerFailed', `Error syncing load balancer: ${messageOf(error)}`);
@@ -137,6 +137,7 @@ export class ServiceController implements Controller {
     const service = await failingAs('failed to add load balancer cleanup finalizer', add);
     const make = () => this.#balancers.ensure(this.#cluster, service, hosts);
     const ensured = await failingAs('failed to ensure load balancer', make);
+    if (ensured.kind === 'wait') return { kind: 'wait', ms: pauseMs };
     if (ensured.kind === 'note') {
       const note = () => this.#write(key, service, { annotations: ensured.annotations });
       await failingAs('failed to ensure load balancer', note);

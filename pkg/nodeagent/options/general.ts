@@ -75,15 +75,14 @@ export const generalOptions = {
     type: 'string',
     section: 'General',
     deprecated: 'will be removed in 1.24 or later',
-    inert: true,
-    meaning: 'Provider of the cloud.',
+    meaning:
+      'Cloud provider: bare-metal announces addresses of load balancers, external awaits a provider’s controllers; empty for none.',
   },
   'cloud-config': {
     type: 'string',
     section: 'General',
     deprecated: 'will be removed in 1.24 or later',
-    inert: true,
-    meaning: 'Configuration of the cloud provider.',
+    meaning: 'Configuration file of the cloud provider; of bare-metal the interface of addresses.',
   },
   'vendor-container-registry-config': {
     type: 'string',

@@ -1,0 +1,108 @@
+/** Addresses on the machine's network interfaces, by the `ip` program of iproute2. */
+import { messageOf } from '#apimachinery/errors/message.js';
+import { canonicalAddress, ipFamily } from '#apimachinery/net/ip.js';
+
+/** Runs a program; resolves with what it writes, rejects with what it says when it fails. */
+export type RunProgram = (program: string, args: readonly string[]) => Promise<string>;
+
+/** Writes a setting of the kernel, by its path below `/proc/sys`. */
+export type WriteSetting = (path: string, value: string) => Promise<void>;
+
+export interface LinksOptions {
+  readonly run: RunProgram;
+  readonly set: WriteSetting;
+  /** Absent: of each address the one that the machine reaches it by. */
+  readonly interface?: string;
+}
+
+interface Link {
+  readonly ifname?: string;
+  readonly address?: string;
+  readonly addr_info?: readonly {
+    readonly local?: string;
+    readonly prefixlen?: number;
+    readonly valid_life_time?: number;
+  }[];
+}
+
+export class Links {
+  readonly #options: LinksOptions;
+
+  constructor(options: LinksOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Puts the address on an interface for so many seconds, or prolongs its time there. The kernel takes it away by itself
+   * when nobody does. True when it was not there before. It is no source of the machine's own traffic.
+   */
+  async lend(address: string, seconds: number): Promise<boolean> {
+    const present = await this.#interfaceWith(address);
+    const name = present ?? this.#options.interface ?? (await this.#interfaceTo(address));
+    await this.#ip(['address', 'replace', hostPrefix(address), 'dev', name, ...lifetime(seconds), ...flags(address)]);
+    return present === undefined;
+  }
+
+  /** Takes it off. Nothing when it is not there. */
+  async withdraw(address: string): Promise<void> {
+    const name = await this.#interfaceWith(address);
+    if (name !== undefined) await this.#ip(['address', 'del', hostPrefix(address), 'dev', name]);
+  }
+
+  /**
+   * Tells the neighbours on the links of these addresses that they are here now: gratuitous ARP and unsolicited
+   * neighbour advertisements. The kernel sends them for all addresses of an interface when its hardware address is set,
+   * also to what it is; that needs neither a raw socket nor another program.
+   */
+  async tellNeighbours(addresses: readonly string[]): Promise<void> {
+    const names = new Set<string>();
+    for (const address of addresses) {
+      const name = await this.#interfaceWith(address);
+      if (name !== undefined) names.add(name);
+    }
+    for (const name of names) {
+      await this.#options.set(`net/ipv4/conf/${name}/arp_notify`, '1');
+      await this.#setWhereThere(`net/ipv6/conf/${name}/ndisc_notify`);
+      const [link] = await this.#links(['link', 'show', 'dev', name]);
+      const hardware = link?.address;
+      if (hardware !== undefined) await this.#ip(['link', 'set', 'dev', name, 'address', hardware]);
+    }
+  }
+
+  /** Kernels may be without IPv6. */
+  async #setWhereThere(path: string): Promise<void> {
+    try {
+      await this.#options.set(path, '1');
+    } catch (error) {
+      if (!messageOf(error).includes('ENOENT')) throw error;
+    }
+  }
+
+  async #interfaceWith(address: string): Promise<string | undefined> {
+    const links = await this.#links(['address', 'show', 'to', hostPrefix(address)]);
+    const isIt = ({ local = '' }: { local?: string }) => canonicalAddress(local) === address;
+    return links.find(({ addr_info = [] }) => addr_info.some(isIt))?.ifname;
+  }
+
+  async #interfaceTo(address: string): Promise<string> {
+    const [route] = JSON.parse(await this.#ip(['-j', 'route', 'get', address])) as { dev?: string }[];
+    if (route?.dev === undefined || route.dev === 'lo') throw new Error(`no interface leads to ${address}`);
+    return route.dev;
+  }
+
+  async #links(args: readonly string[]): Promise<Link[]> {
+    const text = await this.#ip(['-j', ...args]);
+    return text.trim() === '' ? [] : (JSON.parse(text) as Link[]);
+  }
+
+  #ip(args: readonly string[]): Promise<string> {
+    return this.#options.run('ip', args);
+  }
+}
+
+const hostPrefix = (address: string): string => `${address}/${ipFamily(address) === 4 ? 32 : 128}`;
+
+const lifetime = (seconds: number): string[] => ['valid_lft', String(seconds), 'preferred_lft', '0'];
+
+/** Whether somebody else has it is the cluster's to know: the node before may not have noticed yet that it has gone. */
+const flags = (address: string): string[] => (ipFamily(address) === 4 ? ['noprefixroute'] : ['noprefixroute', 'nodad']);
