@@ -44,7 +44,9 @@ class Agents {
   readonly #running: Promise<void>;
 
   constructor(client: Client) {
-    this.#running = this.#run(client);
+    this.#running = this.#run(client).catch((error: unknown) => {
+      process.stderr.write(`no more renewals: ${String(error)}\n`);
+    });
   }
 
   async stop(): Promise<void> {
