@@ -8,6 +8,7 @@ import {
   controllerManagerValues,
 } from '#controllers/options/options.js';
 import { specifiedOptions } from '#controllers/options/testing/specified-options.js';
+import { controllerFactories } from '#controllers/registry.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { OptionDeclaration, OptionTable } from '#daemon/options/option.js';
@@ -40,6 +41,22 @@ t.test('the table is that of the specification', (t) => {
   const other: OptionTable = controllerManagerOptions(kubernetesDialect);
   t.equal(other['leader-elect-resource-namespace']?.default, 'kube-system');
   t.equal(other['cluster-name']?.default, 'kubernetes');
+  t.end();
+});
+
+t.test('every option acts, or says why it never can', (t) => {
+  const table: OptionTable = controllerManagerOptions(orchDialect);
+  const yet = Object.entries(table).filter(([, { inert }]) => inert === true);
+  t.same(
+    yet.map(([name]) => name),
+    [],
+  );
+  const factories = Object.keys(controllerFactories);
+  t.same(
+    Object.keys(controllerNames).filter((name) => !factories.includes(name)),
+    [],
+    'every controller is there',
+  );
   t.end();
 });
 
