@@ -20,9 +20,11 @@ import { apiBinder, type Binder } from '#scheduler/binder.js';
 import { Cluster } from '#scheduler/cluster/cluster.js';
 import { type ClusterEvent, differ } from '#scheduler/cluster/events.js';
 import { LiveObjects } from '#scheduler/cluster/live-objects.js';
+import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';
 import { Algorithm } from '#scheduler/decision/algorithm.js';
 import { FitError } from '#scheduler/framework/fit-error.js';
+import type { Reservation } from '#scheduler/framework/plugin.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 import type { PluginStatus, SchedulerMetrics, SchedulerState } from '#scheduler/metrics/metrics.js';
 import { defaultProfile } from '#scheduler/plugins/default-profile.js';
@@ -66,6 +68,9 @@ export class SchedulingLoop {
   readonly #evictions: Evictions;
   /** Bindings, evictions and reports under way. */
   readonly #writes = new Set<Promise<void>>();
+  /** Bindings that wait for volumes. */
+  readonly #waiting = new Set<Promise<void>>();
+  readonly #stopped = new AbortController();
   readonly #binder: Binder;
   readonly #informers: InformerFactory;
   readonly #pods: Informer<Pod>;
@@ -94,7 +99,7 @@ export class SchedulingLoop {
         transform: dropManagedFields,
         ...(options.registry === undefined ? {} : { metrics: options.registry }),
       });
-    this.#objects = new LiveObjects(this.#informers);
+    this.#objects = new LiveObjects(this.#informers, options.dialect);
     this.#cluster = new Cluster(options.dialect, this.#objects);
     this.#algorithm = new Algorithm({
       cluster: this.#cluster,
@@ -122,6 +127,7 @@ export class SchedulingLoop {
       onUpdate: (pod, old) => this.#podSeen(pod, old),
       onDelete: (pod) => this.#podDeleted(pod),
     });
+    const removeStorage = this.#objects.storage.follow((event) => this.#queue.notify([event]));
     const removeObjects = this.#objects.follow(() => {
       this.#cluster.epoch++;
     });
@@ -147,8 +153,10 @@ export class SchedulingLoop {
       removePods();
       removeNodes();
       removeObjects();
+      removeStorage();
       onStop();
-      await Promise.all(this.#writes);
+      this.#stopped.abort();
+      await Promise.all([...this.#writes, ...this.#waiting]);
       stop.removeEventListener('abort', onStop);
       ended.abort();
       await informing;
@@ -164,9 +172,12 @@ export class SchedulingLoop {
     try {
       const { node } = this.#algorithm.schedule(queued.info, profile);
       metrics.decided(clock.monotonic() - started);
+      const reservations = this.#reserve(queued.info, node, profile);
       this.#cluster.assume(queued.info, node.name);
       this.#nominator.remove(queued.info.uid);
-      await this.#start(queued, this.#bind(queued, node.name, started));
+      const bind = () => this.#bind(queued, node.name, started, reservations);
+      if (reservations.length === 0) await this.#start(queued, bind());
+      else this.#bindWhenReady(queued, reservations, bind);
     } catch (error) {
       if (error instanceof FitError) {
         await this.#start(queued, this.#unschedulable(queued, profile, error));
@@ -210,7 +221,57 @@ export class SchedulingLoop {
     if (this.#writes.size >= (this.#options.maxBindings ?? 64)) await Promise.race(this.#writes);
   }
 
-  async #bind(queued: QueuedPod, node: string, started: number): Promise<void> {
+  /** What plugins need before the binding; all of it or nothing. */
+  #reserve(info: PodInfo, node: NodeInfo, profile: Profile): Reservation[] {
+    const { client, clock } = this.#options;
+    const handle = { client, clock, cluster: this.#cluster };
+    const reservations: Reservation[] = [];
+    try {
+      for (const plugin of profile.plugins) {
+        const reservation = plugin.reserve?.(info, node, handle);
+        if (reservation !== undefined) reservations.push(reservation);
+      }
+    } catch (error) {
+      for (const reservation of reservations) reservation.release();
+      throw error;
+    }
+    return reservations;
+  }
+
+  /** Pods that wait for what was reserved do not count among the writes under way: that may take minutes. */
+  #bindWhenReady(queued: QueuedPod, reservations: readonly Reservation[], bind: () => Promise<void>): void {
+    const ready = async () => {
+      for (const reservation of reservations) {
+        try {
+          await reservation.preBind(this.#stopped.signal);
+        } catch (error) {
+          throw new Error(`running PreBind plugin "${reservation.plugin}": ${messageOf(error)}`, { cause: error });
+        }
+      }
+    };
+    const waiting = ready()
+      .then(bind, (error: unknown) => this.#notReady(queued, reservations, error))
+      .catch((error: unknown) =>
+        this.#options.log.error({ err: error, pod: queued.info.key }, 'binding ended unexpectedly'),
+      )
+      .finally(() => this.#waiting.delete(waiting));
+    this.#waiting.add(waiting);
+  }
+
+  #notReady(queued: QueuedPod, reservations: readonly Reservation[], error: unknown): void {
+    const { log, metrics, recorder } = this.#options;
+    for (const reservation of reservations) reservation.release();
+    this.#cluster.forget(queued.info.uid);
+    this.#queue.reject(queued, new Set(), this.#current(queued));
+    this.#queue.notify(['AssignedPodDelete']);
+    if (this.#stopped.signal.aborted) return;
+    const { pod } = queued.info;
+    metrics.attempt('error', pod.spec.schedulerName ?? '', 0);
+    log.warn({ err: error, pod: queued.info.key }, 'pod is not ready to be bound');
+    recorder.record(pod, 'Warning', 'FailedScheduling', messageOf(error));
+  }
+
+  async #bind(queued: QueuedPod, node: string, started: number, reservations: readonly Reservation[]): Promise<void> {
     const { clock, log, metrics, recorder } = this.#options;
     const { pod } = queued.info;
     const { namespace, name } = pod.metadata;
@@ -227,6 +288,7 @@ export class SchedulingLoop {
       recorder.record(pod, 'Normal', 'Scheduled', `Successfully assigned ${namespace}/${name} to ${node}`);
     } catch (error) {
       bindEnded('Error');
+      for (const reservation of reservations) reservation.release();
       this.#cluster.forget(queued.info.uid);
       this.#queue.reject(queued, new Set(), this.#current(queued));
       this.#queue.notify(['AssignedPodDelete']);

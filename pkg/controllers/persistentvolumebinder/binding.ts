@@ -2,7 +2,7 @@
  * A claim and a volume as they are when bound to each other. Each function gives back the very object that it was given
  * where nothing is to change. Pure.
  */
-import { persistentvolumeclaims } from '#api/core/v1/resources.gen.js';
+import { annotate } from '#api/core/v1/persistentvolume/binding.js';
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
@@ -12,26 +12,8 @@ import type {
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { compareQuantities } from '#apimachinery/quantity.js';
-import type { ApiObject } from '#client/client.js';
-import { isBoundTo } from '#controllers/persistentvolumebinder/match.js';
 
 const yes = 'yes';
-
-/** The volume with a reference to the claim. */
-export function boundVolume(
-  volume: PersistentVolume,
-  { metadata }: PersistentVolumeClaim,
-  dialect: Dialect,
-): PersistentVolume {
-  const { claimRef } = volume.spec;
-  const { name = '', namespace = '', uid = '', resourceVersion = '' } = metadata;
-  if (claimRef?.name === name && claimRef.namespace === namespace && claimRef.uid === uid) return volume;
-  const byUser = isBoundTo(volume, { metadata, spec: {} });
-  const annotated = byUser ? volume : annotate(volume, { [dialect.annotations.boundByController]: yes });
-  const apiVersion = dialect.apiVersion(persistentvolumeclaims.group, persistentvolumeclaims.version);
-  const reference = { kind: persistentvolumeclaims.kind, apiVersion, namespace, name, uid, resourceVersion };
-  return { ...annotated, spec: { ...volume.spec, claimRef: reference } };
-}
 
 /** The volume without the claim's UID, and without the claim where the controller had chosen it. */
 export function unboundVolume(volume: PersistentVolume, dialect: Dialect): PersistentVolume {
@@ -68,12 +50,6 @@ export function provisioningClaim(
     [annotations.betaStorageProvisioner]: provisioner,
     [annotations.storageProvisioner]: provisioner,
   });
-}
-
-function annotate<T extends ApiObject>(object: T, annotations: Readonly<Record<string, string>>): T {
-  const old = object.metadata.annotations ?? {};
-  if (Object.entries(annotations).every(([key, value]) => old[key] === value)) return object;
-  return { ...object, metadata: { ...object.metadata, annotations: { ...old, ...annotations } } };
 }
 
 /** The claim in a phase other than `Bound`, in which it has no volume. */

@@ -1,4 +1,5 @@
 /** One pass over a claim: observes, plans and does it. */
+import { boundVolume } from '#api/core/v1/persistentvolume/binding.js';
 import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
 import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
@@ -12,7 +13,6 @@ import type { ControllerContext } from '#controllers/framework/context.js';
 import { podsOfClaim } from '#controllers/framework/informers.js';
 import {
   boundClaim,
-  boundVolume,
   claimBoundTo,
   claimInPhase,
   provisioningClaim,

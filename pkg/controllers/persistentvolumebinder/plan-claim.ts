@@ -1,11 +1,12 @@
 /** What is to be done about a claim. The decisions of release 1.24 (pkg/controller/volume/persistentvolume). Pure. */
+
+import { bestMatch, isBoundTo, mismatch } from '#api/core/v1/persistentvolume/match.js';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
 import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
 import type { StorageClass } from '#api/storage/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import { hostPathPlugin } from '#controllers/persistentvolumebinder/host-path.js';
-import { bestMatch, isBoundTo, mismatch } from '#controllers/persistentvolumebinder/match.js';
 import { type Notice, normal, warning } from '#controllers/persistentvolumebinder/notice.js';
 
 export interface ClaimObservation {

@@ -1,7 +1,8 @@
 /** What is to be done about a volume. The decisions of release 1.24 (pkg/controller/volume/persistentvolume). Pure. */
+
+import { hasMode } from '#api/core/v1/persistentvolume/match.js';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { hasMode } from '#controllers/persistentvolumebinder/match.js';
 import { type Notice, warning } from '#controllers/persistentvolumebinder/notice.js';
 
 export interface VolumeObservation {

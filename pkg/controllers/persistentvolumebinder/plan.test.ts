@@ -1,8 +1,9 @@
 import t from 'tap';
+import { boundVolume } from '#api/core/v1/persistentvolume/binding.js';
 import type { PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec } from '#api/core/v1/types.gen.js';
 import type { StorageClass } from '#api/storage/v1/types.gen.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
-import { boundClaim, boundVolume, claimBoundTo, unboundVolume } from '#controllers/persistentvolumebinder/binding.js';
+import { boundClaim, claimBoundTo, unboundVolume } from '#controllers/persistentvolumebinder/binding.js';
 import { type ClaimObservation, type ClaimPlan, planClaim } from '#controllers/persistentvolumebinder/plan-claim.js';
 import { planVolume, reclaimFailure, type VolumePlan } from '#controllers/persistentvolumebinder/plan-volume.js';
 

@@ -6,6 +6,16 @@ export type ClusterEvent =
   | 'NodeAllocatable'
   | 'NodeLabels'
   | 'NodeTaints'
+  | 'PvAdd'
+  | 'PvUpdate'
+  | 'PvcAdd'
+  | 'PvcUpdate'
+  | 'StorageClassAdd'
+  | 'StorageClassUpdate'
+  | 'CSIDriverAdd'
+  | 'CSIDriverUpdate'
+  | 'CSIStorageCapacityAdd'
+  | 'CSIStorageCapacityUpdate'
   /** A pod was assigned or changed its labels: it may satisfy an affinity. */
   | 'AssignedPodAdd'
   /** An assigned pod went away or gave resources back. */

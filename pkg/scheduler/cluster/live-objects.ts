@@ -4,10 +4,12 @@ import { namespaces, replicationcontrollers, services } from '#api/core/v1/resou
 import type { Namespace, Pod, ReplicationController, Service } from '#api/core/v1/types.gen.js';
 import { poddisruptionbudgets } from '#api/policy/v1/resources.gen.js';
 import type { PodDisruptionBudget } from '#api/policy/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import { keyFor } from '#apimachinery/object-key.js';
 import { compileSelector, LabelSelector, selectorFromLabels } from '#apimachinery/selectors/labels.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
 import { differ } from '#scheduler/cluster/events.js';
+import { LiveStorage } from '#scheduler/cluster/live-storage.js';
 import type { Budget, ClusterObjects } from '#scheduler/cluster/objects.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 
@@ -21,7 +23,10 @@ export class LiveObjects implements ClusterObjects {
   readonly #budgets: Informer<PodDisruptionBudget>;
   #known: readonly Budget[] | undefined;
 
-  constructor(informers: InformerFactory) {
+  readonly storage: LiveStorage;
+
+  constructor(informers: InformerFactory, dialect: Dialect) {
+    this.storage = new LiveStorage(informers, dialect);
     this.#namespaces = informers.informer(namespaces);
     this.#services = informers.informer(services);
     this.#replicationControllers = informers.informer(replicationcontrollers);

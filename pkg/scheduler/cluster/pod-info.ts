@@ -1,3 +1,4 @@
+import { claimNamesOf } from '#api/core/v1/pod/claims.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { type PodTerms, podTerms } from '#scheduler/cluster/affinity-term.js';
 import { nonZeroRequests, podRequests, type Resources } from '#scheduler/cluster/resources.js';
@@ -59,8 +60,8 @@ export function schedulingKeys({ pod }: PodInfo): { readonly spec: string; reado
   const { metadata, spec } = pod;
   const owner = metadata.ownerReferences?.find((each) => each.controller === true);
   const keyOfSpec = JSON.stringify([
-    // Claims are of a namespace.
-    spec.volumes === undefined ? undefined : metadata.namespace,
+    // Claims are of a namespace, and of a pod.
+    spec.volumes === undefined ? undefined : [metadata.namespace, ...claimNamesOf(pod)],
     spec.nodeName,
     spec.nodeSelector,
     spec.affinity,

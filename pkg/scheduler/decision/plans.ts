@@ -36,7 +36,14 @@ export class Plans {
     this.#cluster = cluster;
   }
 
+  /** For a decision that begins now. */
   of(info: PodInfo, profile: Profile): Plan {
+    const plan = this.#of(info, profile);
+    plan.filters.begin();
+    return plan;
+  }
+
+  #of(info: PodInfo, profile: Profile): Plan {
     const { epoch, objects } = this.#cluster;
     const { pod, spec } = schedulingKeys(info);
     const key = `${profile.schedulerName} ${objects.spreadSelector(info.pod)} ${pod}`;

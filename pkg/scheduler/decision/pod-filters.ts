@@ -4,8 +4,8 @@ import { type MeasureFilter, type PreparedFilter, type Refusal, run } from '#sch
 
 /** The filters of a profile for pods that scheduling cannot tell apart. */
 export class PodFilters {
-  /** No node can take the pods. */
-  readonly refusal: Refusal | undefined;
+  /** No node can take the pods; as it was when asked last. */
+  refusal: Refusal | undefined;
   /** Only these nodes can; absent: any. */
   readonly nodeNames: ReadonlySet<string> | undefined;
   readonly #local: LocalFilters;
@@ -15,9 +15,19 @@ export class PodFilters {
   constructor(local: LocalFilters, others: readonly PreparedFilter[]) {
     this.#local = local;
     this.#others = others;
-    for (const { node, plugin } of [...local.prepared, ...others]) {
-      if (node.rejection !== undefined) this.refusal ??= { plugin, rejection: node.rejection };
+    for (const { node } of [...local.prepared, ...others]) {
       this.nodeNames = both(this.nodeNames, node.nodeNames);
+    }
+  }
+
+  /** A decision begins. */
+  begin(): void {
+    this.refusal = undefined;
+    for (const filters of [this.#local.prepared, this.#others]) {
+      for (const { node, plugin } of filters) {
+        const rejection = node.begin?.();
+        if (rejection !== undefined) this.refusal ??= { plugin, rejection };
+      }
     }
   }
 

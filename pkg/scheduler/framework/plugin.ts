@@ -3,6 +3,8 @@
  * know (`prepare`); that is shared by all pods that scheduling cannot tell apart and is kept current by the cluster's
  * changes. Then it is asked node by node. Plugins decide from the pod, the node and the cluster alone: no I/O here.
  */
+import type { Clock } from '#apimachinery/clock.js';
+import type { Client } from '#client/client.js';
 import type { Cluster } from '#scheduler/cluster/cluster.js';
 import type { ClusterEvent } from '#scheduler/cluster/events.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
@@ -17,8 +19,8 @@ export interface Rejection {
 
 /** What a filter has worked out for a pod. */
 export interface NodeFilter {
-  /** No node at all can take the pod. */
-  readonly rejection?: Rejection;
+  /** Called once per decision, before all else; what it returns is why no node at all can take the pod. */
+  begin?(): Rejection | undefined;
   /** Only these nodes can; absent: any. */
   readonly nodeNames?: ReadonlySet<string>;
   /** Undefined when the node can take the pod. */
@@ -58,12 +60,31 @@ export interface ScorePoint {
   prepare(pod: PodInfo, cluster: Cluster): NodeScore | undefined;
 }
 
+/** What a plugin may use to make its part of a decision true. */
+export interface Handle {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly cluster: Cluster;
+}
+
+/** A plugin's part of a decision that must be made true before the pod is bound. */
+export interface Reservation {
+  /** The plugin's name. */
+  readonly plugin: string;
+  /** Makes it true. Rejects when that is not possible (now): the pod is tried again. */
+  preBind(stop: AbortSignal): Promise<void>;
+  /** The pod is not bound after all. */
+  release(): void;
+}
+
 export interface Plugin {
   readonly name: string;
   /** Events after which a pod that its filter rejected is worth another try. */
   readonly events?: readonly ClusterEvent[];
   readonly filter?: FilterPoint;
   readonly score?: ScorePoint;
+  /** Takes what the pod needs on the node, so that the next decision knows; undefined: nothing. */
+  reserve?(pod: PodInfo, node: NodeInfo, handle: Handle): Reservation | undefined;
 }
 
 /** Scales scores so that the largest becomes the maximum; `reverse` makes few good. */

@@ -10,6 +10,7 @@ import { nodeResourcesFit } from '#scheduler/plugins/node-resources/fit.js';
 import { nodeUnschedulable } from '#scheduler/plugins/node-unschedulable.js';
 import { podTopologySpread } from '#scheduler/plugins/pod-topology-spread/plugin.js';
 import { taintToleration } from '#scheduler/plugins/taint-toleration.js';
+import { volumeBinding } from '#scheduler/plugins/volume-binding/plugin.js';
 
 /** The plugins that release 1.24 enables by default, as far as they exist here, in its order and with its weights. */
 const defaultPlugins = (dialect: Dialect): EnabledPlugin[] => [
@@ -19,6 +20,7 @@ const defaultPlugins = (dialect: Dialect): EnabledPlugin[] => [
   { plugin: nodeAffinity(), weight: 2 },
   { plugin: nodePorts },
   { plugin: nodeResourcesFit() },
+  { plugin: volumeBinding(dialect) },
   { plugin: podTopologySpread(dialect), weight: 2 },
   { plugin: interPodAffinity(), weight: 2 },
   { plugin: balancedAllocation() },

@@ -37,7 +37,7 @@ export function nodeAffinity({ addedAffinity }: NodeAffinityArgs = {}): Plugin {
           },
         };
         if (nodeNames === undefined) return filter;
-        return nodeNames.size === 0 ? { ...filter, rejection: conflict } : { ...filter, nodeNames };
+        return nodeNames.size === 0 ? { ...filter, begin: () => conflict } : { ...filter, nodeNames };
       },
     },
     score: {

@@ -39,14 +39,11 @@ export interface QueueOptions {
 
 const nothing: ReadonlySet<string> = new Set();
 
-/** What the events are called in the metrics of 1.24. */
-const eventNames: Readonly<Record<ClusterEvent, string>> = {
-  NodeAdd: 'NodeAdd',
+/** What the events are called in the metrics of 1.24, where that is not their name. */
+const eventNames: Readonly<Partial<Record<ClusterEvent, string>>> = {
   NodeAllocatable: 'NodeAllocatableChange',
   NodeLabels: 'NodeLabelChange',
   NodeTaints: 'NodeTaintChange',
-  AssignedPodAdd: 'AssignedPodAdd',
-  AssignedPodDelete: 'AssignedPodDelete',
 };
 
 export class SchedulingQueue {
@@ -176,7 +173,7 @@ export class SchedulingQueue {
         const pod = this.#unschedulable.get(key);
         if (pod === undefined || !helps(pod.info)) continue;
         this.#leave(pod);
-        this.#retry(pod, eventNames[event]);
+        this.#retry(pod, eventNames[event] ?? event);
       }
     }
   }

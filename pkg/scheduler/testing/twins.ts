@@ -2,7 +2,7 @@ import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { everything, type LabelSelector, selectorFromLabels } from '#apimachinery/selectors/labels.js';
 import { Cluster } from '#scheduler/cluster/cluster.js';
-import type { Budget } from '#scheduler/cluster/objects.js';
+import { type Budget, noObjects } from '#scheduler/cluster/objects.js';
 import { Plans } from '#scheduler/decision/plans.js';
 import { RandomCluster } from '#scheduler/testing/random-cluster.js';
 import type { Model } from '#scheduler/testing/reference/model.js';
@@ -30,6 +30,7 @@ export class Twins implements Model {
     this.cluster = new Cluster(dialect, {
       namespaceLabels: (namespace) => this.namespaces[namespace],
       spreadSelector: (pod) => this.spreadSelector(pod),
+      storage: noObjects.storage,
       budgets: () => this.budgets.map(budgetOf),
     });
     this.plans = new Plans(this.cluster);

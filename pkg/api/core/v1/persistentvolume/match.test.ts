@@ -1,4 +1,5 @@
 import t from 'tap';
+import { bestMatch, isBoundTo, mismatch } from '#api/core/v1/persistentvolume/match.js';
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
@@ -7,7 +8,6 @@ import type {
 } from '#api/core/v1/types.gen.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
-import { bestMatch, isBoundTo, mismatch } from '#controllers/persistentvolumebinder/match.js';
 
 function volume(name: string, size: string, spec: Partial<PersistentVolumeSpec> = {}, metadata: ObjectMeta = {}) {
   const object: PersistentVolume = {

@@ -1,0 +1,78 @@
+import { persistentvolumeclaims, persistentvolumes } from '#api/core/v1/resources.gen.js';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
+import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
+import { csidrivers, csistoragecapacities, storageclasses } from '#api/storage/v1/resources.gen.js';
+import type { CSIDriver, CSIStorageCapacity, StorageClass } from '#api/storage/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { keyFor, keyOf } from '#apimachinery/object-key.js';
+import type { ApiObject } from '#client/client.js';
+import type { Informer, InformerFactory } from '#client/informer/informer.js';
+import type { ClusterEvent } from '#scheduler/cluster/events.js';
+import type { StorageObjects } from '#scheduler/cluster/objects.js';
+
+const byClass = 'schedulerUnclaimedOfClass';
+const byClaim = 'schedulerClaim';
+const capacityByClass = 'schedulerStorageClass';
+
+/** Claims, volumes and what makes them, from informers. */
+export class LiveStorage implements StorageObjects {
+  readonly #dialect: Dialect;
+  readonly #claims: Informer<PersistentVolumeClaim>;
+  readonly #volumes: Informer<PersistentVolume>;
+  readonly #classes: Informer<StorageClass>;
+  readonly #drivers: Informer<CSIDriver>;
+  readonly #capacities: Informer<CSIStorageCapacity>;
+
+  constructor(informers: InformerFactory, dialect: Dialect) {
+    this.#dialect = dialect;
+    this.#claims = informers.informer(persistentvolumeclaims);
+    this.#volumes = informers.informer(persistentvolumes);
+    this.#classes = informers.informer(storageclasses);
+    this.#drivers = informers.informer(csidrivers);
+    this.#capacities = informers.informer(csistoragecapacities);
+    this.#volumes.addIndexers({
+      [byClass]: (volume) => (volume.spec.claimRef === undefined ? [storageClassOf(volume, dialect)] : []),
+      [byClaim]: ({ spec: { claimRef } }) =>
+        claimRef === undefined ? [] : [keyFor(claimRef.namespace, claimRef.name ?? '')],
+    });
+    this.#capacities.addIndexers({ [capacityByClass]: ({ storageClassName }) => [storageClassName] });
+  }
+
+  claim(key: string): PersistentVolumeClaim | undefined {
+    return this.#claims.get(key);
+  }
+
+  volume(name: string): PersistentVolume | undefined {
+    return this.#volumes.get(name);
+  }
+
+  volumesFor(claim: PersistentVolumeClaim): readonly PersistentVolume[] {
+    const reserved = this.#volumes.byIndex(byClaim, keyOf(claim));
+    return [...reserved, ...this.#volumes.byIndex(byClass, storageClassOf(claim, this.#dialect))];
+  }
+
+  storageClass(name: string): StorageClass | undefined {
+    return this.#classes.get(name);
+  }
+
+  capacities({ metadata: { name = '' }, provisioner }: StorageClass): readonly CSIStorageCapacity[] | undefined {
+    if (this.#drivers.get(provisioner)?.spec.storageCapacity !== true) return undefined;
+    return this.#capacities.byIndex(capacityByClass, name);
+  }
+
+  /** Tells of changes that could help a pod, until the function that it returns. */
+  follow(happened: (event: ClusterEvent) => void): () => void {
+    const tell = <T extends ApiObject>(informer: Informer<T>, added: ClusterEvent, updated: ClusterEvent) =>
+      informer.addHandler({ onAdd: () => happened(added), onUpdate: () => happened(updated) });
+    const removes = [
+      tell(this.#volumes, 'PvAdd', 'PvUpdate'),
+      tell(this.#claims, 'PvcAdd', 'PvcUpdate'),
+      tell(this.#classes, 'StorageClassAdd', 'StorageClassUpdate'),
+      tell(this.#drivers, 'CSIDriverAdd', 'CSIDriverUpdate'),
+      tell(this.#capacities, 'CSIStorageCapacityAdd', 'CSIStorageCapacityUpdate'),
+    ];
+    return () => {
+      for (const remove of removes) remove();
+    };
+  }
+}

@@ -1,0 +1,156 @@
+import { boundVolume } from '#api/core/v1/persistentvolume/binding.js';
+import { persistentvolumeclaims, persistentvolumes } from '#api/core/v1/resources.gen.js';
+import type { PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { keyOf } from '#apimachinery/object-key.js';
+import type { NodeInfo } from '#scheduler/cluster/node-info.js';
+import type { ClusterObjects } from '#scheduler/cluster/objects.js';
+import type { PodInfo } from '#scheduler/cluster/pod-info.js';
+import type { Handle, NodeFilter, Plugin, Rejection, Reservation } from '#scheduler/framework/plugin.js';
+import { claimsOf, isBound, type PodClaims } from '#scheduler/plugins/volume-binding/claims.js';
+import { planVolumes, type VolumePlan, type VolumeWorld } from '#scheduler/plugins/volume-binding/plan.js';
+
+export interface VolumeBindingArgs {
+  /** How long to wait for volumes; ms. */
+  readonly bindTimeoutMs?: number;
+}
+
+const name = 'VolumeBinding';
+
+/** How often the claims are looked at while they are waited for, as in release 1.24; ms. */
+const pollMs = 1000;
+
+/** The pod's claims have volumes that the node reaches, or get some with the node. */
+export function volumeBinding(dialect: Dialect, { bindTimeoutMs = 600_000 }: VolumeBindingArgs = {}): Plugin {
+  /** Volume → claim, of decisions that are not in the API yet. */
+  const taken = new Map<string, string>();
+  const world = ({ storage }: ClusterObjects): VolumeWorld => ({
+    storage,
+    dialect,
+    isTaken: ({ metadata }) => taken.has(metadata.name ?? ''),
+  });
+  return {
+    name,
+    events: [
+      'NodeAdd',
+      'NodeLabels',
+      'PvAdd',
+      'PvUpdate',
+      'PvcAdd',
+      'PvcUpdate',
+      'StorageClassAdd',
+      'StorageClassUpdate',
+      'CSIDriverAdd',
+      'CSIDriverUpdate',
+      'CSIStorageCapacityAdd',
+      'CSIStorageCapacityUpdate',
+    ],
+    filter: {
+      local: false,
+      prepare(pod, { objects }) {
+        return hasClaims(pod) ? new VolumeFilter(pod, world(objects)) : undefined;
+      },
+    },
+    reserve(pod, { node }, handle) {
+      if (!hasClaims(pod) || node === undefined) return undefined;
+      const within = world(handle.cluster.objects);
+      const claims = claimsOf(pod.pod, within.storage, dialect);
+      if (typeof claims === 'string') throw new Error(claims);
+      const plan = planVolumes(claims, node, within);
+      if ('reasons' in plan) throw new Error(plan.reasons.join(', '));
+      if (plan.bind.length === 0 && plan.provision.length === 0) return undefined;
+      for (const { claim, volume } of plan.bind) taken.set(volume.metadata.name ?? '', keyOf(claim));
+      const release = () => {
+        for (const { volume } of plan.bind) taken.delete(volume.metadata.name ?? '');
+      };
+      return new VolumeReservation({ plan, node: node.metadata.name ?? '', handle, dialect, bindTimeoutMs, release });
+    },
+  };
+}
+
+const hasClaims = ({ pod: { spec } }: PodInfo): boolean =>
+  spec.volumes?.some(({ ephemeral, persistentVolumeClaim }) => (ephemeral ?? persistentVolumeClaim) !== undefined) ??
+  false;
+
+class VolumeFilter implements NodeFilter {
+  readonly #pod: PodInfo;
+  readonly #world: VolumeWorld;
+  #claims: PodClaims | undefined;
+
+  constructor(pod: PodInfo, world: VolumeWorld) {
+    this.#pod = pod;
+    this.#world = world;
+  }
+
+  begin(): Rejection | undefined {
+    const claims = claimsOf(this.#pod.pod, this.#world.storage, this.#world.dialect);
+    this.#claims = typeof claims === 'string' ? undefined : claims;
+    return typeof claims === 'string' ? { reasons: [claims], unresolvable: true } : undefined;
+  }
+
+  filter({ node }: NodeInfo): Rejection | undefined {
+    if (node === undefined || this.#claims === undefined) return undefined;
+    const plan = planVolumes(this.#claims, node, this.#world);
+    return 'reasons' in plan ? plan : undefined;
+  }
+}
+
+interface ReservationOptions {
+  readonly plan: VolumePlan;
+  readonly node: string;
+  readonly handle: Handle;
+  readonly dialect: Dialect;
+  readonly bindTimeoutMs: number;
+  readonly release: () => void;
+}
+
+class VolumeReservation implements Reservation {
+  readonly plugin = name;
+  readonly #options: ReservationOptions;
+  readonly release: () => void;
+
+  constructor(options: ReservationOptions) {
+    this.#options = options;
+    this.release = options.release;
+  }
+
+  /** Says who is to have which volume, and waits until that has come about. */
+  async preBind(stop: AbortSignal): Promise<void> {
+    const { bindTimeoutMs, dialect, handle, node, plan } = this.#options;
+    const { client, clock } = handle;
+    for (const { claim, volume } of plan.bind) {
+      await client.resource(persistentvolumes).update(boundVolume(volume, claim, dialect));
+    }
+    const { selectedNode } = dialect.annotations;
+    for (const { metadata } of plan.provision) {
+      if (metadata.annotations?.[selectedNode] === node) continue;
+      const { name: claimName = '', namespace = '', resourceVersion } = metadata;
+      const patch = { metadata: { resourceVersion, annotations: { [selectedNode]: node } } };
+      await client.resource(persistentvolumeclaims).patch(claimName, patch, { namespace, type: 'merge' });
+    }
+    const deadline = clock.monotonic() + bindTimeoutMs;
+    const waiting = [...plan.bind.map(({ claim }) => claim), ...plan.provision];
+    while (!(await this.#allBound(waiting))) {
+      if (clock.monotonic() >= deadline) throw new Error('binding volumes: timed out waiting for the condition');
+      await clock.sleep(pollMs, stop);
+      if (stop.aborted) throw new Error('the scheduler stops');
+    }
+    this.release();
+  }
+
+  /** As the API server knows them: the cache may not have seen the writes. Throws when the node was given up. */
+  async #allBound(claims: readonly PersistentVolumeClaim[]): Promise<boolean> {
+    const { dialect, handle, node, plan } = this.#options;
+    for (const { metadata } of claims) {
+      const { name: claimName = '', namespace = '' } = metadata;
+      const claim = await handle.client.resource(persistentvolumeclaims).get(claimName, { namespace });
+      if (isBound(claim, dialect)) continue;
+      const provisioned = plan.provision.some((each) => each.metadata.uid === metadata.uid);
+      if (provisioned && claim.metadata.annotations?.[dialect.annotations.selectedNode] !== node) {
+        throw new Error(`binding volumes: selected node annotation reset for PVC ${JSON.stringify(claimName)}`);
+      }
+      return false;
+    }
+    return true;
+  }
+}
