@@ -10,6 +10,8 @@ import { refusal, scores } from '#scheduler/testing/reference/rules.js';
 import { Twins } from '#scheduler/testing/twins.js';
 
 const clusters = 10_000;
+/** The random pods name no nodes and have no claims. */
+const unmet = ['NodeName', 'VolumeBinding'];
 const profile = defaultProfile(dialect);
 
 /** Undefined when both say the same of every node; else what they say. `met` hears what was compared. */
@@ -64,7 +66,7 @@ t.test(`${clusters} random clusters: filters and scores are as the rules say`, {
   }
   t.comment(`from seed ${first}: ${JSON.stringify([...met])}`);
   for (const { plugin } of profile.filters)
-    if (plugin !== 'NodeName') t.ok((met.get(plugin) ?? 0) > 100, `${plugin} refused`);
+    if (!unmet.includes(plugin)) t.ok((met.get(plugin) ?? 0) > 100, `${plugin} refused`);
   t.ok((met.get('scores') ?? 0) > 1000, 'scores were compared');
   t.end();
 });
