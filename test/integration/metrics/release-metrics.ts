@@ -123,6 +123,8 @@ scheduler_pending_pods gauge STABLE queue
 scheduler_plugin_execution_duration_seconds histogram ALPHA extension_point plugin status
 scheduler_pod_scheduling_attempts histogram STABLE
 scheduler_pod_scheduling_duration_seconds histogram STABLE attempts
+scheduler_preemption_attempts_total counter STABLE
+scheduler_preemption_victims histogram STABLE
 scheduler_queue_incoming_pods_total counter STABLE event queue
 scheduler_schedule_attempts_total counter STABLE profile result
 scheduler_scheduler_cache_size gauge ALPHA type
@@ -178,7 +180,6 @@ export const leftOut: Readonly<Record<string, string>> = {
   field_validation_request_duration_seconds: 'fields are validated with the decoding, which is not measured apart',
   go_: 'there is no Go runtime; nodejs_ tells of the one there is',
   scheduler_e2e_scheduling_duration_seconds: 'deprecated since 1.23, and hidden in 1.24',
-  scheduler_preemption_: 'pods are not preempted',
   scheduler_scheduler_permit_: 'no plugin makes pods wait',
   storage_operation_: 'volumes are files: nothing is attached or mounted by an operation of its own',
   _certificate_manager_: 'certificates of the node are renewed by whoever gives them to it',
