@@ -3,7 +3,7 @@ import { endpoints as endpointsType } from '#api/core/v1/resources.gen.js';
 import type { Endpoints } from '#api/core/v1/types.gen.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
-import { keyOf, splitKey } from '#apimachinery/object-key.js';
+import { keyOf } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, retry } from '#client/workqueue/outcome.js';
 import { selectsPods } from '#controllers/endpoint/members.js';
@@ -68,7 +68,7 @@ export class EndpointController implements Controller {
     const current = this.#endpoints.get(key);
     if (service === undefined) return this.#deleteLeftover(current);
     if (!selectsPods(service)) return done;
-    const pods = this.#members.pods.list(splitKey(key).namespace);
+    const pods = this.#members.candidates(service);
     const action = planEndpoints({ dialect, service, pods, current });
     const resource = client.resource(endpointsType);
     try {

@@ -6,7 +6,15 @@ import { type LabelSelector, selectorFromLabels } from '#apimachinery/selectors/
 import type { Informer } from '#client/informer/informer.js';
 import { changesEndpoints, selectsPods } from '#controllers/endpoint/members.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
-import { sharedInformer } from '#controllers/framework/informers.js';
+import { indexByLabel, sharedInformer, withFirstLabel } from '#controllers/framework/informers.js';
+
+/** Index of services that select pods by the first label that they ask for. */
+const selectorIndex = 'firstSelectedLabel';
+
+/** Without a label: of services that select all pods. */
+function selectorKey({ metadata }: Pod | Service, label: readonly [string, string] | undefined): string {
+  return `${metadata.namespace}/${label?.join('=') ?? ''}`;
+}
 
 export class ServicesOfPods {
   readonly services: Informer<Service>;
@@ -17,6 +25,18 @@ export class ServicesOfPods {
   constructor(context: ControllerContext) {
     this.services = sharedInformer(context.informers, serviceType);
     this.pods = sharedInformer(context.informers, podType);
+    indexByLabel(this.pods);
+    this.services.addIndexers({
+      [selectorIndex]: (service) => {
+        const [first] = Object.entries(service.spec.selector ?? {});
+        return selectsPods(service) ? [selectorKey(service, first)] : [];
+      },
+    });
+  }
+
+  /** Those that the service may select. */
+  candidates({ metadata, spec }: Service): Pod[] {
+    return withFirstLabel(this.pods, metadata.namespace ?? '', spec.selector);
   }
 
   /** Calls `changed` with the key of each service whose endpoints may have changed. */
@@ -43,9 +63,12 @@ export class ServicesOfPods {
   }
 
   servicesOf(pod: Pod): Service[] {
-    return this.services
-      .list(pod.metadata.namespace)
-      .filter((each) => selectsPods(each) && this.#selectorOf(each).matches(pod.metadata.labels));
+    const { labels } = pod.metadata;
+    return [undefined, ...Object.entries(labels ?? {})].flatMap((label) =>
+      this.services
+        .byIndex(selectorIndex, selectorKey(pod, label))
+        .filter((each) => this.#selectorOf(each).matches(labels)),
+    );
   }
 
   #selectorOf(service: Service): LabelSelector {

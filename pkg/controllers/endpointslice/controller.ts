@@ -4,7 +4,7 @@ import type { Node, Service } from '#api/core/v1/types.gen.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { keyFor, keyOf, splitKey } from '#apimachinery/object-key.js';
+import { keyFor, keyOf } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, retry } from '#client/workqueue/outcome.js';
 import { familiesOf, isHeadless, selectsPods } from '#controllers/endpoint/members.js';
@@ -111,7 +111,7 @@ export class EndpointSliceController implements Controller {
     if (service === undefined) return done;
     if (!selectsPods(service) || service.metadata.deletionTimestamp !== undefined) return done;
     const slices = this.#slices.byIndex(serviceIndex, key);
-    const pods = this.#members.pods.list(splitKey(key).namespace);
+    const pods = this.#members.candidates(service);
     const plan = planSlices({
       groups: desiredGroups(dialect, service, pods, (name) => this.#nodes.get(name)),
       slices: slices.filter((slice) => slice.metadata.deletionTimestamp === undefined),

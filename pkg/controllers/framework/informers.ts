@@ -67,10 +67,19 @@ export function selectedFrom<T extends ApiObject>(
   selector: LabelSelectorObject | undefined,
 ): T[] {
   const compiled = selectorFromObject(selector);
-  const [first] = Object.entries(selector?.matchLabels ?? {});
-  const candidates =
-    first === undefined ? informer.list(namespace) : informer.byIndex(labelIndex, labelKey(namespace, ...first));
-  return candidates.filter(({ metadata }) => compiled.matches(metadata.labels));
+  return withFirstLabel(informer, namespace, selector?.matchLabels).filter(({ metadata }) =>
+    compiled.matches(metadata.labels),
+  );
+}
+
+/** Objects of an informer with that index that have the first of the labels; without labels all of the namespace. */
+export function withFirstLabel<T extends ApiObject>(
+  informer: Informer<T>,
+  namespace: string,
+  labels: Readonly<Record<string, string>> = {},
+): T[] {
+  const [first] = Object.entries(labels);
+  return first === undefined ? informer.list(namespace) : informer.byIndex(labelIndex, labelKey(namespace, ...first));
 }
 
 export function indexByController<T extends ApiObject>(informer: Informer<T>): void {
