@@ -13,7 +13,7 @@ import { schedulerMetrics } from '#scheduler/metrics/metrics.js';
 import { formatSchedulerConfig, schedulerConfig } from '#scheduler/options/config/format.js';
 import { type ResolvedScheduler, resolveScheduler } from '#scheduler/options/config/resolve.js';
 import { type SchedulerOptionTable, schedulerOptions, schedulerRules } from '#scheduler/options/options.js';
-import { defaultProfile } from '#scheduler/plugins/default-profile.js';
+import { profileOf } from '#scheduler/plugins/profiles.js';
 import { Scheduler } from '#scheduler/scheduler.js';
 import { openLeaderLock } from '#storage/etcd/open-leader-lock.js';
 
@@ -62,7 +62,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
         initialBackoffMs: settings.podInitialBackoffMs,
         maxBackoffMs: settings.podMaxBackoffMs,
         percentageOfNodesToScore: settings.percentageOfNodesToScore,
-        profiles: settings.schedulerNames.map((schedulerName) => ({ ...defaultProfile(dialect), schedulerName })),
+        profiles: settings.profiles.map((profile) => profileOf(profile, dialect)),
         ...(leadership === undefined ? {} : { leadership }),
       });
       return { loop };

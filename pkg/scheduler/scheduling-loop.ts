@@ -27,7 +27,7 @@ import { FitError } from '#scheduler/framework/fit-error.js';
 import type { Reservation } from '#scheduler/framework/plugin.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 import type { PluginStatus, SchedulerMetrics, SchedulerState } from '#scheduler/metrics/metrics.js';
-import { defaultProfile } from '#scheduler/plugins/default-profile.js';
+import { defaultProfile } from '#scheduler/plugins/profiles.js';
 import { Evictions } from '#scheduler/preemption/evictions.js';
 import { Preemption } from '#scheduler/preemption/preemption.js';
 import { Nominator } from '#scheduler/queue/nominator.js';
@@ -227,8 +227,8 @@ export class SchedulingLoop {
     const handle = { client, clock, cluster: this.#cluster };
     const reservations: Reservation[] = [];
     try {
-      for (const plugin of profile.plugins) {
-        const reservation = plugin.reserve?.(info, node, handle);
+      for (const { point: reserve } of profile.reserves) {
+        const reservation = reserve(info, node, handle);
         if (reservation !== undefined) reservations.push(reservation);
       }
     } catch (error) {
@@ -304,9 +304,7 @@ export class SchedulingLoop {
     const { pod } = queued.info;
     const { clock, log, recorder } = this.#options;
     const events = new Set<ClusterEvent>(['NodeAdd']);
-    for (const plugin of profile.plugins) {
-      if (error.plugins.has(plugin.name)) for (const event of plugin.events ?? []) events.add(event);
-    }
+    for (const plugin of error.plugins) for (const event of profile.events.get(plugin) ?? []) events.add(event);
     const { info } = queued;
     const current = this.#current(queued);
     const room = current === undefined || error.nodeCount === 0 ? undefined : this.#makeRoom(info, profile);
@@ -329,8 +327,9 @@ export class SchedulingLoop {
   /** `node`: where room is being made, empty: nowhere any more, absent: as before; `message`: why not. */
   #makeRoom(info: PodInfo, profile: Profile): { node?: string; message?: string; made?: Promise<void> } {
     const { metrics } = this.#options;
+    if (profile.preemption === undefined) return {};
     metrics.preempting();
-    const found = this.#preemption.find(info, this.#algorithm.plan(info, profile).filters);
+    const found = this.#preemption.find(info, this.#algorithm.plan(info, profile).filters, profile.preemption);
     if ('message' in found) {
       if (!found.final) return { message: found.message };
       this.#nominator.remove(info.uid);

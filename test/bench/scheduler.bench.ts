@@ -12,7 +12,7 @@ import { noObjects } from '#scheduler/cluster/objects.js';
 import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';
 import { Algorithm } from '#scheduler/decision/algorithm.js';
 import { FitError } from '#scheduler/framework/fit-error.js';
-import { defaultProfile } from '#scheduler/plugins/default-profile.js';
+import { defaultProfile } from '#scheduler/plugins/profiles.js';
 import { Preemption } from '#scheduler/preemption/preemption.js';
 import { Nominator } from '#scheduler/queue/nominator.js';
 import { figure, machineLine } from '#test/bench/report.js';
@@ -133,6 +133,7 @@ function measure(row: Row, nodes: number, pods: number): { perSecond: number; p9
   const nominator = new Nominator();
   const algorithm = new Algorithm({ cluster, nominator, random: seededRandom(1), clock: realClock, times });
   const profile = defaultProfile(dialect);
+  const args = { minCandidateNodesPercentage: 10, minCandidateNodesAbsolute: 100 };
   const preemption = new Preemption({ cluster, nominator, random: seededRandom(2) });
   for (let i = 0; i < nodes; i++) cluster.setNode(node(i, row.tainted === true));
   for (let i = 0; i < nodes * (row.full ?? 0); i++) {
@@ -146,7 +147,7 @@ function measure(row: Row, nodes: number, pods: number): { perSecond: number; p9
       return algorithm.schedule(info, profile).node.name;
     } catch (error) {
       if (!(error instanceof FitError)) throw error;
-      const found = preemption.find(info, algorithm.plan(info, profile).filters);
+      const found = preemption.find(info, algorithm.plan(info, profile).filters, args);
       if ('message' in found) throw new Error(found.message);
       for (const { uid } of found.victims.pods) cluster.removePod(uid);
       return found.node.name;

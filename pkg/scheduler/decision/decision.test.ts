@@ -5,7 +5,7 @@ import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { podInfo } from '#scheduler/cluster/pod-info.js';
 import type { PluginScores } from '#scheduler/decision/pod-scores.js';
-import { defaultProfile } from '#scheduler/plugins/default-profile.js';
+import { defaultProfile } from '#scheduler/plugins/profiles.js';
 import { refusal, scores } from '#scheduler/testing/reference/rules.js';
 import { Twins } from '#scheduler/testing/twins.js';
 

@@ -60,6 +60,14 @@ export interface ScorePoint {
   prepare(pod: PodInfo, cluster: Cluster): NodeScore | undefined;
 }
 
+/** How many nodes are tried when a pod makes room for itself. */
+export interface PreemptionArgs {
+  /** Of the nodes where preemption could help, so many percent, */
+  readonly minCandidateNodesPercentage: number;
+  /** but no fewer than these. */
+  readonly minCandidateNodesAbsolute: number;
+}
+
 /** What a plugin may use to make its part of a decision true. */
 export interface Handle {
   readonly client: Client;
@@ -83,6 +91,8 @@ export interface Plugin {
   readonly events?: readonly ClusterEvent[];
   readonly filter?: FilterPoint;
   readonly score?: ScorePoint;
+  /** Pods that fit nowhere may evict others. */
+  readonly preemption?: PreemptionArgs;
   /** Takes what the pod needs on the node, so that the next decision knows; undefined: nothing. */
   reserve?(pod: PodInfo, node: NodeInfo, handle: Handle): Reservation | undefined;
 }

@@ -3,7 +3,7 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { podInfo } from '#scheduler/cluster/pod-info.js';
-import { defaultProfile } from '#scheduler/plugins/default-profile.js';
+import { defaultProfile } from '#scheduler/plugins/profiles.js';
 import { Preemption } from '#scheduler/preemption/preemption.js';
 import { Nominator } from '#scheduler/queue/nominator.js';
 import { best, choices } from '#scheduler/testing/reference/preemption.js';
@@ -12,6 +12,7 @@ import { Twins } from '#scheduler/testing/twins.js';
 
 const clusters = 10_000;
 const profile = defaultProfile(dialect);
+const args = { minCandidateNodesPercentage: 10, minCandidateNodesAbsolute: 100 };
 const important = (pod: Pod, priority: number): Pod => ({ ...pod, spec: { ...pod.spec, priority } });
 
 interface Met {
@@ -25,7 +26,7 @@ function difference(twins: Twins, preemption: Preemption, pod: Pod, met: Met): u
   if (twins.nodes.some((node) => refusal(twins, pod, node, dialect) === undefined)) return undefined;
   const info = podInfo(pod);
   const generations = twins.cluster.nodes().map(({ generation }) => generation);
-  const found = preemption.find(info, twins.plans.of(info, profile).filters);
+  const found = preemption.find(info, twins.plans.of(info, profile).filters, args);
   const show = (names: readonly (string | undefined)[]) => [...names].sort().join();
   const wanted = best(choices(twins, pod, twins.budgets, dialect)).map(
     ({ node, victims }) => `${node}: ${show(victims.map(({ metadata }) => metadata.name))}`,

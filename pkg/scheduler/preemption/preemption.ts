@@ -7,26 +7,16 @@ import { checkWithNominated } from '#scheduler/decision/nominated.js';
 import type { PodFilters } from '#scheduler/decision/pod-filters.js';
 import type { Refusal } from '#scheduler/decision/prepared-filter.js';
 import { FitError } from '#scheduler/framework/fit-error.js';
-import type { Rejection } from '#scheduler/framework/plugin.js';
+import type { PreemptionArgs, Rejection } from '#scheduler/framework/plugin.js';
 import { type Candidate, leastMissed } from '#scheduler/preemption/choice.js';
 import { Trials } from '#scheduler/preemption/trials.js';
 import { selectVictims, type Victims } from '#scheduler/preemption/victims.js';
 import type { Nominator } from '#scheduler/queue/nominator.js';
 
-export interface PreemptionArgs {
-  /** Of the nodes where preemption could help, so many percent are tried, */
-  readonly minCandidateNodesPercentage: number;
-  /** but no fewer than these. */
-  readonly minCandidateNodesAbsolute: number;
-}
-
-const defaultArgs: PreemptionArgs = { minCandidateNodesPercentage: 10, minCandidateNodesAbsolute: 100 };
-
 export interface PreemptionOptions {
   readonly cluster: Cluster;
   readonly nominator: Nominator;
   readonly random: () => number;
-  readonly args?: PreemptionArgs;
 }
 
 /** A node to wait for, once its victims are gone; or why there is none. `final`: nor is an earlier one left. */
@@ -47,8 +37,8 @@ export class Preemption {
   }
 
   /** For a pod that no node can take as they are. */
-  find(pod: PodInfo, filters: PodFilters): Preempted {
-    const { args = defaultArgs, cluster, random } = this.#options;
+  find(pod: PodInfo, filters: PodFilters, args: PreemptionArgs): Preempted {
+    const { cluster, random } = this.#options;
     const ineligible = this.#ineligible(pod, filters);
     if (ineligible !== undefined) return { message: ineligible, final: false };
     const nodes = cluster.nodes();

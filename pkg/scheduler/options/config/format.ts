@@ -5,6 +5,8 @@ import { formatDuration } from '#apimachinery/duration.js';
 import { clientConfigField } from '#scheduler/options/config/fields.js';
 import type { SchedulerSettings } from '#scheduler/options/config/settings.js';
 import type { SchedulerOptionValues } from '#scheduler/options/options.js';
+import type { ProfileSettings } from '#scheduler/plugins/profiles.js';
+import { pluginKinds } from '#scheduler/plugins/registry.js';
 
 /** The object of a configuration file that says the same; also what `/configz` shows. */
 export function schedulerConfig(
@@ -35,7 +37,20 @@ export function schedulerConfig(
     percentageOfNodesToScore: settings.percentageOfNodesToScore,
     podInitialBackoffSeconds: settings.podInitialBackoffMs / 1000,
     podMaxBackoffSeconds: settings.podMaxBackoffMs / 1000,
-    profiles: settings.schedulerNames.map((schedulerName) => ({ schedulerName })),
+    profiles: settings.profiles.map(profileConfig),
+  };
+}
+
+function profileConfig({ args, schedulerName, sets }: ProfileSettings) {
+  const byDefault = { enabled: pluginKinds.map(({ name, weight = 0 }) => ({ name, weight })), disabled: [] };
+  const plugins = Object.entries({ multiPoint: byDefault, ...sets }).map(([point, { disabled, enabled }]) => [
+    point,
+    { enabled, disabled: disabled.map((name) => ({ name })) },
+  ]);
+  return {
+    pluginConfig: Object.entries(args).map(([name, own]) => ({ name, args: own })),
+    plugins: Object.fromEntries(plugins),
+    schedulerName,
   };
 }
 

@@ -6,6 +6,7 @@ import { validateOptions } from '#daemon/options/validate.js';
 import { formatSchedulerConfig } from '#scheduler/options/config/format.js';
 import { type ResolvedScheduler, resolveScheduler } from '#scheduler/options/config/resolve.js';
 import { schedulerOptions, schedulerRules } from '#scheduler/options/options.js';
+import { profileOf } from '#scheduler/plugins/profiles.js';
 
 const head = 'apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n';
 const orchHead = 'apiVersion: scheduler.config.orch.io/v1beta3\nkind: OrchSchedulerConfiguration\n';
@@ -67,14 +68,14 @@ profiles:
       profiling: false,
     });
     t.same(settings, {
-      schedulerNames: ['one', 'two'],
+      profiles: ['one', 'two'].map((schedulerName) => ({ schedulerName, sets: {}, args: {} })),
       percentageOfNodesToScore: 30,
       podInitialBackoffMs: 2000,
       podMaxBackoffMs: 20_000,
     });
   }
-  t.same(resolve(head).settings.schedulerNames, ['default-scheduler']);
-  t.same(resolve(`${head}profiles: [{}]`).settings.schedulerNames, ['default-scheduler']);
+  t.match(resolve(head).settings.profiles, [{ schedulerName: 'default-scheduler' }]);
+  t.match(resolve(`${head}profiles: [{}]`).settings.profiles, [{ schedulerName: 'default-scheduler' }]);
   t.end();
 });
 
@@ -116,11 +117,90 @@ t.test('what is refused, with the name of the field', (t) => {
   t.end();
 });
 
-t.test('fields that are known and idle are named', (t) => {
-  const text = `${head}parallelism: 4\nprofiles: [{pluginConfig: [{name: NodeAffinity, args: {a: [1]}}]}]\n`;
+t.test('fields and plugins that are known and idle are named', (t) => {
+  const text = `${head}parallelism: 4\nprofiles: [{plugins: {filter: {enabled: [{name: VolumeZone}]}}}]\n`;
   const warnings = resolve(text).options.warnings.join('\n');
   t.match(warnings, /field parallelism has no effect/);
-  t.match(warnings, /field profiles\[0\].pluginConfig has no effect/);
+  t.match(warnings, /for plugin VolumeZone has no effect/);
+  t.end();
+});
+
+/** The plugins of the first profile of a file. */
+function profile(text: string) {
+  const [first] = resolve(`${head}profiles:\n- ${text}`).settings.profiles;
+  return profileOf(first ?? { schedulerName: '', sets: {}, args: {} }, orchDialect);
+}
+
+t.test('plugins of a profile', (t) => {
+  const names = (points: readonly { readonly plugin: string }[]) => points.map(({ plugin }) => plugin);
+  const byDefault = profile('schedulerName: a');
+  t.same(names(byDefault.filters), [
+    'NodeUnschedulable',
+    'NodeName',
+    'TaintToleration',
+    'NodeAffinity',
+    'NodePorts',
+    'NodeResourcesFit',
+    'VolumeBinding',
+    'PodTopologySpread',
+    'InterPodAffinity',
+  ]);
+  const weights = byDefault.scores.map(({ plugin, weight }) => `${plugin} ${weight}`);
+  t.same(weights, [
+    'TaintToleration 3',
+    'NodeAffinity 2',
+    'NodeResourcesFit 1',
+    'PodTopologySpread 2',
+    'InterPodAffinity 2',
+    'NodeResourcesBalancedAllocation 1',
+    'ImageLocality 1',
+  ]);
+  t.match(byDefault.preemption, { minCandidateNodesPercentage: 10, minCandidateNodesAbsolute: 100 });
+  const few = profile('plugins: {multiPoint: {enabled: [{name: ImageLocality, weight: 7}], disabled: [{name: "*"}]}}');
+  t.same(few.filters, []);
+  t.match(few.scores, [{ plugin: 'ImageLocality', weight: 7 }]);
+  t.equal(few.preemption, undefined);
+  const noTaints = profile(
+    'plugins: {filter: {disabled: [{name: TaintToleration}]}, postFilter: {disabled: [{name: "*"}]}}',
+  );
+  t.notOk(names(noTaints.filters).includes('TaintToleration'));
+  t.ok(names(noTaints.scores).includes('TaintToleration'));
+  t.equal(noTaints.preemption, undefined);
+  t.end();
+});
+
+t.test('arguments of plugins: what is refused, and where', (t) => {
+  const rows: [plugin: string, args: string, want: string | RegExp][] = [
+    ['NodeAffinity', '{a: 1}', 'f: unknown field "profiles[0].pluginConfig[0].args.a"'],
+    ['InterPodAffinity', '{hardPodAffinityWeight: 101}', /args\.hardPodAffinityWeight: Invalid value: 101/],
+    ['NodeResourcesFit', '{scoringStrategy: {type: Best}}', /scoringStrategy\.type: Unsupported value: "Best"/],
+    [
+      'NodeResourcesFit',
+      '{scoringStrategy: {resources: [{name: cpu, weight: 101}]}}',
+      /resources\[0\]\.weight: Invalid/,
+    ],
+    ['NodeResourcesFit', '{scoringStrategy: {type: RequestedToCapacityRatio}}', /at least one point/],
+    [
+      'PodTopologySpread',
+      '{defaultConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}]}',
+      /System, must be empty/,
+    ],
+    [
+      'DefaultPreemption',
+      '{minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 0}',
+      /cannot be zero at the same time/,
+    ],
+    ['VolumeBinding', '{bindTimeoutSeconds: -1}', /bindTimeoutSeconds: Invalid value: -1/],
+    ['NodeName', '{}', /name: Invalid value: "NodeName": takes no arguments/],
+    ['Mine', '{}', /name: Invalid value: "Mine": does not exist/],
+  ];
+  for (const [name, args, want] of rows) {
+    t.match(errorsOf(`${head}profiles: [{pluginConfig: [{name: ${name}, args: ${args}}]}]`), [want], `${name} ${args}`);
+  }
+  const unknown = `${head}profiles: [{plugins: {score: {enabled: [{name: Mine}]}}}]`;
+  t.match(errorsOf(unknown), [
+    /profiles\[0\]\.plugins\.score\.enabled\[0\]\.name: Invalid value: "Mine": does not exist/,
+  ]);
   t.end();
 });
 

@@ -11,6 +11,7 @@ import type { OptionTable } from '#daemon/options/option.js';
 import { deepFreeze, type ParsedOptions } from '#daemon/options/parse.js';
 import { defaultValue } from '#daemon/options/value.js';
 import { clientConfigField, schedulerConfigFields } from '#scheduler/options/config/fields.js';
+import { idlePlugins, profilesOf } from '#scheduler/options/config/profiles.js';
 import { configErrors } from '#scheduler/options/config/rules.js';
 import { defaultSettings, type SchedulerSettings } from '#scheduler/options/config/settings.js';
 import { ignoredWithConfig, type SchedulerOptionTable } from '#scheduler/options/options.js';
@@ -39,7 +40,7 @@ export function resolveScheduler(
     const config = decode(file.text);
     const options = overlayConfig(table, withoutIgnored(table, parsed), config);
     const warnings = [...options.warnings, ...idleFields(config).map((field) => idleText(file.source, field))];
-    return { options: { ...options, warnings }, settings: settingsOf(config, settings) };
+    return { options: { ...options, warnings }, settings: settingsOf(config, settings, dialect) };
   } catch (error) {
     if (!(error instanceof OptionsError)) throw error;
     throw new OptionsError(error.messages.map((message) => `${file.source}: ${message}`));
@@ -98,14 +99,15 @@ function withDeprecatedLock(parsed: ParsedOptions<SchedulerOptionTable>): Parsed
   return { ...parsed, values: deepFreeze(values) as typeof parsed.values };
 }
 
-function settingsOf(config: Plain, defaults: SchedulerSettings): SchedulerSettings {
+/** Throws OptionsError with what is wrong about profiles. */
+function settingsOf(config: Plain, defaults: SchedulerSettings, dialect: Dialect): SchedulerSettings {
   const number = (name: string, otherwise: number, scale: number) =>
     typeof config[name] === 'number' ? config[name] * scale : otherwise;
-  const [byDefault = ''] = defaults.schedulerNames;
-  const profiles = Array.isArray(config['profiles']) ? (config['profiles'] as Plain[]) : [];
-  const names = profiles.map(({ schedulerName }) => (typeof schedulerName === 'string' ? schedulerName : byDefault));
+  const errors: string[] = [];
+  const profiles = profilesOf(config, dialect.components.defaultScheduler, errors);
+  if (errors.length > 0) throw new OptionsError(errors);
   return {
-    schedulerNames: names.length === 0 ? defaults.schedulerNames : names,
+    profiles: profiles.length === 0 ? defaults.profiles : profiles,
     percentageOfNodesToScore: number('percentageOfNodesToScore', defaults.percentageOfNodesToScore, 1),
     podInitialBackoffMs: number('podInitialBackoffSeconds', defaults.podInitialBackoffMs, 1000),
     podMaxBackoffMs: number('podMaxBackoffSeconds', defaults.podMaxBackoffMs, 1000),
@@ -114,15 +116,11 @@ function settingsOf(config: Plain, defaults: SchedulerSettings): SchedulerSettin
 
 /** Fields that are understood and that nothing acts on. */
 function idleFields(config: Plain): string[] {
-  const profiles = Array.isArray(config['profiles']) ? (config['profiles'] as Plain[]) : [];
-  const ofProfiles = profiles.flatMap((profile, i) =>
-    ['plugins', 'pluginConfig'].filter((name) => profile[name] !== undefined).map((name) => `profiles[${i}].${name}`),
-  );
   const connection = isPlain(config['clientConnection']) ? config['clientConnection'] : {};
   return [
     ...['parallelism', 'extenders'].filter((name) => config[name] !== undefined),
     ...['acceptContentTypes'].filter((name) => connection[name] !== undefined && connection[name] !== ''),
-    ...ofProfiles,
+    ...idlePlugins(config).map((name) => `for plugin ${name}`),
   ];
 }
 

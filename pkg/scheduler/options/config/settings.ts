@@ -1,8 +1,9 @@
 /** What a scheduler's configuration file says beyond the options. */
+import type { ProfileSettings } from '#scheduler/plugins/profiles.js';
 
 export interface SchedulerSettings {
-  /** The names that pods ask for, one profile each. */
-  readonly schedulerNames: readonly string[];
+  /** One for each name that pods ask for. */
+  readonly profiles: readonly ProfileSettings[];
   /** 0 leaves it to the size of the cluster. */
   readonly percentageOfNodesToScore: number;
   readonly podInitialBackoffMs: number;
@@ -12,7 +13,7 @@ export interface SchedulerSettings {
 /** Release 1.24's, for a scheduler without a file. */
 export function defaultSettings(schedulerName: string): SchedulerSettings {
   return {
-    schedulerNames: [schedulerName],
+    profiles: [{ schedulerName, sets: {}, args: {} }],
     percentageOfNodesToScore: 0,
     podInitialBackoffMs: 1000,
     podMaxBackoffMs: 10_000,

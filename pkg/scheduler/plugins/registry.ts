@@ -1,0 +1,258 @@
+/** The plugins that a configuration may name, with their arguments, in the order of release 1.24's defaults. */
+import type { NodeAffinity } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { FieldTable, Plain } from '#daemon/options/config-decode.js';
+import type { Plugin } from '#scheduler/framework/plugin.js';
+import { imageLocality } from '#scheduler/plugins/image-locality.js';
+import { interPodAffinity } from '#scheduler/plugins/inter-pod-affinity.js';
+import { nodeAffinity } from '#scheduler/plugins/node-affinity.js';
+import { nodeName } from '#scheduler/plugins/node-name.js';
+import { nodePorts } from '#scheduler/plugins/node-ports.js';
+import type { ResourceWeight } from '#scheduler/plugins/node-resources/amounts.js';
+import { balancedAllocation } from '#scheduler/plugins/node-resources/balanced-allocation.js';
+import { nodeResourcesFit, type ScoringStrategy } from '#scheduler/plugins/node-resources/fit.js';
+import { nodeUnschedulable } from '#scheduler/plugins/node-unschedulable.js';
+import { type SpreadArgs, systemDefaults } from '#scheduler/plugins/pod-topology-spread/constraints.js';
+import { podTopologySpread } from '#scheduler/plugins/pod-topology-spread/plugin.js';
+import { taintToleration } from '#scheduler/plugins/taint-toleration.js';
+import { volumeBinding } from '#scheduler/plugins/volume-binding/plugin.js';
+
+export interface PluginKind {
+  readonly name: string;
+  /** Of its score; 1 when absent. */
+  readonly weight?: number;
+  /** What arguments it takes; absent: none. */
+  readonly args?: FieldTable;
+  /** Rules of the arguments beyond their types: field, value and what is wrong. */
+  readonly errors?: (args: Plain) => string[];
+  /** `args` are decoded, and without errors. */
+  readonly make: (args: Plain, dialect: Dialect) => Plugin;
+}
+
+const resources = { listOf: { fields: { name: 'string', weight: 'int64' }, required: ['name'] } } as const;
+const shape = {
+  listOf: { fields: { utilization: 'int32', score: 'int32' }, required: ['utilization', 'score'] },
+} as const;
+
+export const pluginKinds: readonly PluginKind[] = [
+  without('PrioritySort', () => ({ name: 'PrioritySort' })),
+  without('NodeUnschedulable', nodeUnschedulable),
+  without('NodeName', () => nodeName),
+  { ...without('TaintToleration', () => taintToleration), weight: 3 },
+  {
+    name: 'NodeAffinity',
+    weight: 2,
+    args: { addedAffinity: 'any' },
+    make: ({ addedAffinity }) =>
+      nodeAffinity(addedAffinity === undefined ? {} : { addedAffinity: addedAffinity as NodeAffinity }),
+  },
+  without('NodePorts', () => nodePorts),
+  {
+    name: 'NodeResourcesFit',
+    args: {
+      ignoredResources: { listOf: 'string' },
+      ignoredResourceGroups: { listOf: 'string' },
+      scoringStrategy: {
+        fields: { type: 'string', resources, requestedToCapacityRatio: { fields: { shape }, required: ['shape'] } },
+      },
+    },
+    errors: fitErrors,
+    make: ({ ignoredResourceGroups, ignoredResources, scoringStrategy }) =>
+      nodeResourcesFit({
+        ignoredResources: (ignoredResources ?? []) as string[],
+        ignoredResourceGroups: (ignoredResourceGroups ?? []) as string[],
+        scoringStrategy: strategyOf((scoringStrategy ?? {}) as StrategyArgs),
+      }),
+  },
+  {
+    name: 'VolumeBinding',
+    args: { bindTimeoutSeconds: 'int64', shape },
+    errors: ({ bindTimeoutSeconds = 0 }) => notBelow('bindTimeoutSeconds', bindTimeoutSeconds, 0),
+    make: ({ bindTimeoutSeconds = 600 }, dialect) =>
+      volumeBinding(dialect, { bindTimeoutMs: Number(bindTimeoutSeconds) * 1000 }),
+  },
+  {
+    name: 'PodTopologySpread',
+    weight: 2,
+    args: {
+      defaultConstraints: {
+        listOf: {
+          fields: { maxSkew: 'int32', topologyKey: 'string', whenUnsatisfiable: 'string' },
+          required: ['maxSkew', 'topologyKey', 'whenUnsatisfiable'],
+        },
+      },
+      defaultingType: 'string',
+    },
+    errors: spreadErrors,
+    make: (args, dialect) => podTopologySpread(dialect, spreadArgs(args, dialect)),
+  },
+  {
+    name: 'InterPodAffinity',
+    weight: 2,
+    args: { hardPodAffinityWeight: 'int32' },
+    errors: ({ hardPodAffinityWeight = 1 }) =>
+      Number(hardPodAffinityWeight) >= 0 && Number(hardPodAffinityWeight) <= 100
+        ? []
+        : [`hardPodAffinityWeight: Invalid value: ${hardPodAffinityWeight}: not in valid range [0-100]`],
+    make: ({ hardPodAffinityWeight = 1 }) => interPodAffinity({ hardPodAffinityWeight: Number(hardPodAffinityWeight) }),
+  },
+  {
+    name: 'DefaultPreemption',
+    args: { minCandidateNodesPercentage: 'int32', minCandidateNodesAbsolute: 'int32' },
+    errors: preemptionErrors,
+    make: ({ minCandidateNodesAbsolute = 100, minCandidateNodesPercentage = 10 }) => ({
+      name: 'DefaultPreemption',
+      preemption: {
+        minCandidateNodesPercentage: Number(minCandidateNodesPercentage),
+        minCandidateNodesAbsolute: Number(minCandidateNodesAbsolute),
+      },
+    }),
+  },
+  {
+    name: 'NodeResourcesBalancedAllocation',
+    args: { resources },
+    errors: ({ resources: given = [] }) => weightErrors('resources', given as ResourceWeight[]),
+    make: ({ resources: given }) =>
+      balancedAllocation(given === undefined ? {} : { resources: withWeights(given as ResourceWeight[]) }),
+  },
+  without('ImageLocality', () => imageLocality),
+  without('DefaultBinder', () => ({ name: 'DefaultBinder' })),
+];
+
+/** Plugins of release 1.24 that may be named and do nothing. */
+export const absentPlugins: readonly string[] = [
+  'VolumeRestrictions',
+  'EBSLimits',
+  'GCEPDLimits',
+  'NodeVolumeLimits',
+  'AzureDiskLimits',
+  'CinderLimits',
+  'VolumeZone',
+  'SelectorSpread',
+];
+
+/** A plugin that takes no arguments. */
+function without(name: string, make: (dialect: Dialect) => Plugin): PluginKind {
+  return { name, make: (_args, dialect) => make(dialect) };
+}
+
+interface StrategyArgs {
+  readonly type?: string;
+  readonly resources?: readonly ResourceWeight[];
+  readonly requestedToCapacityRatio?: { readonly shape: readonly { utilization: number; score: number }[] };
+}
+
+const cpuAndMemory = [
+  { name: 'cpu', weight: 1 },
+  { name: 'memory', weight: 1 },
+];
+const withWeights = (given: readonly ResourceWeight[]): ResourceWeight[] =>
+  given.map(({ name, weight }) => ({ name, weight: weight ?? 1 }));
+
+function strategyOf({
+  requestedToCapacityRatio,
+  resources: given,
+  type = 'LeastAllocated',
+}: StrategyArgs): ScoringStrategy {
+  const of = withWeights(given ?? cpuAndMemory);
+  switch (type) {
+    case 'MostAllocated':
+      return { type, resources: of };
+    case 'RequestedToCapacityRatio':
+      return { type, resources: of, shape: requestedToCapacityRatio?.shape ?? [] };
+    default:
+      return { type: 'LeastAllocated', resources: of };
+  }
+}
+
+function fitErrors(args: Plain): string[] {
+  const errors: string[] = [];
+  const {
+    requestedToCapacityRatio,
+    resources: given = [],
+    type = 'LeastAllocated',
+  } = (args['scoringStrategy'] ?? {}) as StrategyArgs;
+  const at = 'scoringStrategy';
+  const types = ['LeastAllocated', 'MostAllocated', 'RequestedToCapacityRatio'];
+  if (!types.includes(type)) {
+    const supported = types.map((each) => JSON.stringify(each)).join(', ');
+    errors.push(`${at}.type: Unsupported value: ${JSON.stringify(type)}: supported values: ${supported}`);
+  }
+  errors.push(...weightErrors(`${at}.resources`, given));
+  if (type === 'RequestedToCapacityRatio') {
+    const path = `${at}.requestedToCapacityRatio.shape`;
+    const points = requestedToCapacityRatio?.shape ?? [];
+    if (points.length === 0) errors.push(`${path}: Required value: at least one point must be specified`);
+    for (const [i, { score, utilization }] of points.entries()) {
+      const before = points[i - 1];
+      if (utilization < 0 || utilization > 100) {
+        errors.push(`${path}[${i}].utilization: Invalid value: ${utilization}: not in valid range [0-100]`);
+      } else if (before !== undefined && before.utilization >= utilization) {
+        errors.push(
+          `${path}[${i}].utilization: Invalid value: ${utilization}: must be greater than that of the point before`,
+        );
+      }
+      if (score < 0 || score > 10)
+        errors.push(`${path}[${i}].score: Invalid value: ${score}: not in valid range [0-10]`);
+    }
+  }
+  return errors;
+}
+
+function weightErrors(path: string, given: readonly ResourceWeight[]): string[] {
+  return given.flatMap(({ name, weight = 1 }, i) =>
+    weight < 1 || weight > 100
+      ? [`${path}[${i}].weight: Invalid value: ${weight}: resource weight of ${name} not in valid range [1-100]`]
+      : [],
+  );
+}
+
+function notBelow(field: string, value: unknown, min: number): string[] {
+  return Number(value) < min ? [`${field}: Invalid value: ${value}: should not be below ${min}`] : [];
+}
+
+function preemptionErrors(args: Plain): string[] {
+  const { minCandidateNodesAbsolute = 100, minCandidateNodesPercentage = 10 } = args;
+  const errors = notBelow('minCandidateNodesAbsolute', minCandidateNodesAbsolute, 0);
+  if (Number(minCandidateNodesPercentage) < 0 || Number(minCandidateNodesPercentage) > 100) {
+    errors.push(
+      `minCandidateNodesPercentage: Invalid value: ${minCandidateNodesPercentage}: not in valid range [0, 100]`,
+    );
+  }
+  if (minCandidateNodesAbsolute === 0 && minCandidateNodesPercentage === 0) {
+    errors.push('minCandidateNodesPercentage and minCandidateNodesAbsolute cannot be zero at the same time');
+  }
+  return errors;
+}
+
+type DefaultConstraint = SpreadArgs['defaultConstraints'][number];
+
+function spreadErrors({ defaultConstraints = [], defaultingType = 'System' }: Plain): string[] {
+  const given = defaultConstraints as readonly DefaultConstraint[];
+  if (defaultingType !== 'System' && defaultingType !== 'List') {
+    return [`defaultingType: Unsupported value: ${JSON.stringify(defaultingType)}: supported values: "System", "List"`];
+  }
+  const errors: string[] = [];
+  if (defaultingType === 'System' && given.length > 0) {
+    errors.push('defaultConstraints: Invalid value: when .defaultingType is System, must be empty');
+  }
+  for (const [i, { maxSkew, topologyKey, whenUnsatisfiable }] of given.entries()) {
+    const at = `defaultConstraints[${i}]`;
+    if (maxSkew <= 0) errors.push(`${at}.maxSkew: Invalid value: ${maxSkew}: must be greater than zero`);
+    if (topologyKey === '') errors.push(`${at}.topologyKey: Required value: can not be empty`);
+    if (!['DoNotSchedule', 'ScheduleAnyway'].includes(whenUnsatisfiable)) {
+      const supported = 'supported values: "DoNotSchedule", "ScheduleAnyway"';
+      errors.push(`${at}.whenUnsatisfiable: Unsupported value: ${JSON.stringify(whenUnsatisfiable)}: ${supported}`);
+    }
+  }
+  return errors;
+}
+
+function spreadArgs({ defaultConstraints, defaultingType }: Plain, dialect: Dialect): SpreadArgs {
+  if (defaultingType !== 'List') return systemDefaults(dialect);
+  return {
+    defaultConstraints: (defaultConstraints ?? []) as readonly DefaultConstraint[],
+    system: false,
+    minDomains: false,
+  };
+}
