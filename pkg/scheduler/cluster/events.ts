@@ -12,6 +12,8 @@ export type ClusterEvent =
   | 'PvcUpdate'
   | 'StorageClassAdd'
   | 'StorageClassUpdate'
+  | 'CSINodeAdd'
+  | 'CSINodeUpdate'
   | 'CSIDriverAdd'
   | 'CSIDriverUpdate'
   | 'CSIStorageCapacityAdd'

@@ -1,8 +1,8 @@
 import { persistentvolumeclaims, persistentvolumes } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
 import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
-import { csidrivers, csistoragecapacities, storageclasses } from '#api/storage/v1/resources.gen.js';
-import type { CSIDriver, CSIStorageCapacity, StorageClass } from '#api/storage/v1/types.gen.js';
+import { csidrivers, csinodes, csistoragecapacities, storageclasses } from '#api/storage/v1/resources.gen.js';
+import type { CSIDriver, CSINode, CSIStorageCapacity, StorageClass } from '#api/storage/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { keyFor, keyOf } from '#apimachinery/object-key.js';
 import type { ApiObject } from '#client/client.js';
@@ -21,6 +21,7 @@ export class LiveStorage implements StorageObjects {
   readonly #volumes: Informer<PersistentVolume>;
   readonly #classes: Informer<StorageClass>;
   readonly #drivers: Informer<CSIDriver>;
+  readonly #csiNodes: Informer<CSINode>;
   readonly #capacities: Informer<CSIStorageCapacity>;
 
   constructor(informers: InformerFactory, dialect: Dialect) {
@@ -29,6 +30,7 @@ export class LiveStorage implements StorageObjects {
     this.#volumes = informers.informer(persistentvolumes);
     this.#classes = informers.informer(storageclasses);
     this.#drivers = informers.informer(csidrivers);
+    this.#csiNodes = informers.informer(csinodes);
     this.#capacities = informers.informer(csistoragecapacities);
     this.#volumes.addIndexers({
       [byClass]: (volume) => (volume.spec.claimRef === undefined ? [storageClassOf(volume, dialect)] : []),
@@ -55,6 +57,10 @@ export class LiveStorage implements StorageObjects {
     return this.#classes.get(name);
   }
 
+  csiNode(name: string): CSINode | undefined {
+    return this.#csiNodes.get(name);
+  }
+
   capacities({ metadata: { name = '' }, provisioner }: StorageClass): readonly CSIStorageCapacity[] | undefined {
     if (this.#drivers.get(provisioner)?.spec.storageCapacity !== true) return undefined;
     return this.#capacities.byIndex(capacityByClass, name);
@@ -68,6 +74,7 @@ export class LiveStorage implements StorageObjects {
       tell(this.#volumes, 'PvAdd', 'PvUpdate'),
       tell(this.#claims, 'PvcAdd', 'PvcUpdate'),
       tell(this.#classes, 'StorageClassAdd', 'StorageClassUpdate'),
+      tell(this.#csiNodes, 'CSINodeAdd', 'CSINodeUpdate'),
       tell(this.#drivers, 'CSIDriverAdd', 'CSIDriverUpdate'),
       tell(this.#capacities, 'CSIStorageCapacityAdd', 'CSIStorageCapacityUpdate'),
     ];

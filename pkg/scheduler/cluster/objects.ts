@@ -1,6 +1,6 @@
 /** What plugins read of objects other than nodes and pods. */
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
-import type { CSIStorageCapacity, StorageClass } from '#api/storage/v1/types.gen.js';
+import type { CSINode, CSIStorageCapacity, StorageClass } from '#api/storage/v1/types.gen.js';
 import { everything, type LabelSelector } from '#apimachinery/selectors/labels.js';
 import type { NamespaceLabels } from '#scheduler/cluster/affinity-term.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
@@ -20,6 +20,8 @@ export interface StorageObjects {
   /** All volumes that are reserved for the claim, all unclaimed ones of its class, and maybe some others. */
   volumesFor(claim: PersistentVolumeClaim): readonly PersistentVolume[];
   storageClass(name: string): StorageClass | undefined;
+  /** Of the node with that name. */
+  csiNode(name: string): CSINode | undefined;
   /** What is left where, for volumes of the class; undefined when its driver does not say. */
   capacities(storageClass: StorageClass): readonly CSIStorageCapacity[] | undefined;
 }
@@ -44,6 +46,7 @@ export const noObjects: ClusterObjects = {
     volume: () => undefined,
     volumesFor: () => [],
     storageClass: () => undefined,
+    csiNode: () => undefined,
     capacities: () => undefined,
   },
 };

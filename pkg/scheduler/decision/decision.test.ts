@@ -11,7 +11,7 @@ import { Twins } from '#scheduler/testing/twins.js';
 
 const clusters = 10_000;
 /** The random pods name no nodes and have no claims. */
-const unmet = ['NodeName', 'VolumeBinding'];
+const unmet = ['NodeName', 'VolumeRestrictions', 'NodeVolumeLimits', 'VolumeBinding', 'VolumeZone'];
 const profile = defaultProfile(dialect);
 
 /** Undefined when both say the same of every node; else what they say. `met` hears what was compared. */

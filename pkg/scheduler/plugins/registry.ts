@@ -12,10 +12,13 @@ import type { ResourceWeight } from '#scheduler/plugins/node-resources/amounts.j
 import { balancedAllocation } from '#scheduler/plugins/node-resources/balanced-allocation.js';
 import { nodeResourcesFit, type ScoringStrategy } from '#scheduler/plugins/node-resources/fit.js';
 import { nodeUnschedulable } from '#scheduler/plugins/node-unschedulable.js';
+import { nodeVolumeLimits } from '#scheduler/plugins/node-volume-limits.js';
 import { type SpreadArgs, systemDefaults } from '#scheduler/plugins/pod-topology-spread/constraints.js';
 import { podTopologySpread } from '#scheduler/plugins/pod-topology-spread/plugin.js';
 import { taintToleration } from '#scheduler/plugins/taint-toleration.js';
 import { volumeBinding } from '#scheduler/plugins/volume-binding/plugin.js';
+import { volumeRestrictions } from '#scheduler/plugins/volume-restrictions.js';
+import { volumeZone } from '#scheduler/plugins/volume-zone.js';
 
 export interface PluginKind {
   readonly name: string;
@@ -64,6 +67,8 @@ export const pluginKinds: readonly PluginKind[] = [
         scoringStrategy: strategyOf((scoringStrategy ?? {}) as StrategyArgs),
       }),
   },
+  without('VolumeRestrictions', () => volumeRestrictions),
+  without('NodeVolumeLimits', nodeVolumeLimits),
   {
     name: 'VolumeBinding',
     args: { bindTimeoutSeconds: 'int64', shape },
@@ -71,6 +76,7 @@ export const pluginKinds: readonly PluginKind[] = [
     make: ({ bindTimeoutSeconds = 600 }, dialect) =>
       volumeBinding(dialect, { bindTimeoutMs: Number(bindTimeoutSeconds) * 1000 }),
   },
+  without('VolumeZone', volumeZone),
   {
     name: 'PodTopologySpread',
     weight: 2,
@@ -121,13 +127,10 @@ export const pluginKinds: readonly PluginKind[] = [
 
 /** Plugins of release 1.24 that may be named and do nothing. */
 export const absentPlugins: readonly string[] = [
-  'VolumeRestrictions',
   'EBSLimits',
   'GCEPDLimits',
-  'NodeVolumeLimits',
   'AzureDiskLimits',
   'CinderLimits',
-  'VolumeZone',
   'SelectorSpread',
 ];
 

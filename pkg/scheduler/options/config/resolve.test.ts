@@ -118,10 +118,10 @@ t.test('what is refused, with the name of the field', (t) => {
 });
 
 t.test('fields and plugins that are known and idle are named', (t) => {
-  const text = `${head}parallelism: 4\nprofiles: [{plugins: {filter: {enabled: [{name: VolumeZone}]}}}]\n`;
+  const text = `${head}parallelism: 4\nprofiles: [{plugins: {filter: {enabled: [{name: SelectorSpread}]}}}]\n`;
   const warnings = resolve(text).options.warnings.join('\n');
   t.match(warnings, /field parallelism has no effect/);
-  t.match(warnings, /for plugin VolumeZone has no effect/);
+  t.match(warnings, /for plugin SelectorSpread has no effect/);
   t.end();
 });
 
@@ -141,7 +141,10 @@ t.test('plugins of a profile', (t) => {
     'NodeAffinity',
     'NodePorts',
     'NodeResourcesFit',
+    'VolumeRestrictions',
+    'NodeVolumeLimits',
     'VolumeBinding',
+    'VolumeZone',
     'PodTopologySpread',
     'InterPodAffinity',
   ]);

@@ -1,0 +1,101 @@
+import { claimNamesOf } from '#api/core/v1/pod/claims.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { keyFor } from '#apimachinery/object-key.js';
+import type { NodeInfo } from '#scheduler/cluster/node-info.js';
+import type { StorageObjects } from '#scheduler/cluster/objects.js';
+import type { NodeFilter, Plugin, Rejection } from '#scheduler/framework/plugin.js';
+
+const otherZone: Rejection = { reasons: ['node(s) had no available volume zone'], unresolvable: true };
+const unresolvable = (reason: string): Rejection => ({ reasons: [reason], unresolvable: true });
+
+/** Between the zones of a volume that is in several. */
+const separator = '__';
+
+/** Volumes that are labelled with zones or regions go to nodes of these. */
+export function volumeZone(dialect: Dialect): Plugin {
+  const { region, zone } = dialect.labels;
+  const older = [
+    `failure-domain.beta.${dialect.labelDomain}/zone`,
+    `failure-domain.beta.${dialect.labelDomain}/region`,
+  ];
+  const labels = [zone, region, ...older];
+  return {
+    name: 'VolumeZone',
+    events: [
+      'NodeAdd',
+      'NodeLabels',
+      'StorageClassAdd',
+      'StorageClassUpdate',
+      'PvcAdd',
+      'PvcUpdate',
+      'PvAdd',
+      'PvUpdate',
+    ],
+    filter: {
+      local: false,
+      prepare({ pod }, { objects: { storage } }) {
+        return claimNamesOf(pod).length === 0 ? undefined : new ZoneFilter(pod, storage, dialect, labels);
+      },
+    },
+  };
+}
+
+interface Place {
+  readonly label: string;
+  readonly values: readonly string[];
+}
+
+class ZoneFilter implements NodeFilter {
+  readonly #pod: Pod;
+  readonly #storage: StorageObjects;
+  readonly #dialect: Dialect;
+  readonly #labels: readonly string[];
+  #places: readonly Place[] = [];
+  #rejection: Rejection | undefined;
+
+  constructor(pod: Pod, storage: StorageObjects, dialect: Dialect, labels: readonly string[]) {
+    this.#pod = pod;
+    this.#storage = storage;
+    this.#dialect = dialect;
+    this.#labels = labels;
+  }
+
+  /** What is wrong with a claim matters on nodes only that are in a zone. */
+  begin(): undefined {
+    const places = this.#placesOf();
+    this.#places = Array.isArray(places) ? places : [];
+    this.#rejection = Array.isArray(places) ? undefined : places;
+  }
+
+  filter({ labels }: NodeInfo): Rejection | undefined {
+    if (!this.#labels.some((label) => labels[label] !== undefined)) return undefined;
+    if (this.#rejection !== undefined) return this.#rejection;
+    const there = this.#places.every(({ label, values }) => values.includes(labels[label] ?? ''));
+    return there ? undefined : otherZone;
+  }
+
+  #placesOf(): Place[] | Rejection {
+    const places: Place[] = [];
+    for (const name of claimNamesOf(this.#pod)) {
+      const claim = this.#storage.claim(keyFor(this.#pod.metadata.namespace, name));
+      if (claim === undefined) return unresolvable(`persistentvolumeclaim ${JSON.stringify(name)} not found`);
+      const volumeName = claim.spec.volumeName ?? '';
+      if (volumeName === '') {
+        const className = storageClassOf(claim, this.#dialect);
+        if (className === '') return unresolvable('PersistentVolumeClaim had no pv name and storageClass name');
+        // Its volume is chosen with the node.
+        if (this.#storage.storageClass(className)?.volumeBindingMode === 'WaitForFirstConsumer') continue;
+        return unresolvable('PersistentVolume had no name');
+      }
+      const volume = this.#storage.volume(volumeName);
+      if (volume === undefined) return unresolvable(`persistentvolume ${JSON.stringify(volumeName)} not found`);
+      for (const label of this.#labels) {
+        const value = volume.metadata.labels?.[label];
+        if (value !== undefined) places.push({ label, values: value.split(separator) });
+      }
+    }
+    return places;
+  }
+}
