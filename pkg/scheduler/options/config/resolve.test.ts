@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { OptionsError } from '#daemon/options/errors.js';
@@ -7,6 +8,10 @@ import { formatSchedulerConfig } from '#scheduler/options/config/format.js';
 import { type ResolvedScheduler, resolveScheduler } from '#scheduler/options/config/resolve.js';
 import { schedulerOptions, schedulerRules } from '#scheduler/options/options.js';
 import { profileOf } from '#scheduler/plugins/profiles.js';
+import { pluginKinds } from '#scheduler/plugins/registry.js';
+
+/** The checkout: tests run from dist/pkg/scheduler/options/config. */
+const root = new URL('../../../../../', import.meta.url);
 
 const head = 'apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n';
 const orchHead = 'apiVersion: scheduler.config.orch.io/v1beta3\nkind: OrchSchedulerConfiguration\n';
@@ -169,6 +174,26 @@ t.test('plugins of a profile', (t) => {
   t.notOk(names(noTaints.filters).includes('TaintToleration'));
   t.ok(names(noTaints.scores).includes('TaintToleration'));
   t.equal(noTaints.preemption, undefined);
+  t.end();
+});
+
+t.test('the file that docs/scheduler.md shows', (t) => {
+  const page = readFileSync(new URL('docs/scheduler.md', root), 'utf8');
+  const [, text = ''] = /```yaml\n(.*?)```/s.exec(page) ?? [];
+  const { options, settings } = resolve(text);
+  t.same(options.warnings, []);
+  t.equal(settings.percentageOfNodesToScore, 50);
+  const [, packed] = settings.profiles.map((each) => profileOf(each, orchDialect));
+  t.equal(packed?.schedulerName, 'packed');
+  t.equal(packed?.preemption, undefined);
+  t.match(packed?.scores[0], { plugin: 'NodeResourcesFit', weight: 5 });
+  t.notOk(packed?.scores.some(({ plugin }) => plugin === 'NodeResourcesBalancedAllocation'));
+  // Every filter and score stands in the page's table, and nothing else.
+  const listed = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+  const acting = pluginKinds
+    .map(({ name }) => name)
+    .filter((name) => !['PrioritySort', 'DefaultBinder'].includes(name));
+  t.same(listed, acting);
   t.end();
 });
 
