@@ -1,13 +1,14 @@
 import { replicasets, statefulsets } from '#api/apps/v1/resources.gen.js';
 import type { ReplicaSet, StatefulSet } from '#api/apps/v1/types.gen.js';
 import { namespaces, replicationcontrollers, services } from '#api/core/v1/resources.gen.js';
-import type { Namespace, Pod, ReplicationController, Service } from '#api/core/v1/types.gen.js';
+import type { Namespace, Pod, ReplicationController } from '#api/core/v1/types.gen.js';
 import { poddisruptionbudgets } from '#api/policy/v1/resources.gen.js';
 import type { PodDisruptionBudget } from '#api/policy/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { keyFor } from '#apimachinery/object-key.js';
 import { compileSelector, LabelSelector, selectorFromLabels } from '#apimachinery/selectors/labels.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
+import { ServicesByLabels } from '#client/informer/services-by-labels.js';
 import { differ } from '#scheduler/cluster/events.js';
 import { LiveStorage } from '#scheduler/cluster/live-storage.js';
 import type { Budget, ClusterObjects } from '#scheduler/cluster/objects.js';
@@ -16,7 +17,7 @@ import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 /** What plugins read of other objects, from informers. */
 export class LiveObjects implements ClusterObjects {
   readonly #namespaces: Informer<Namespace>;
-  readonly #services: Informer<Service>;
+  readonly #services: ServicesByLabels;
   readonly #replicationControllers: Informer<ReplicationController>;
   readonly #replicaSets: Informer<ReplicaSet>;
   readonly #statefulSets: Informer<StatefulSet>;
@@ -28,12 +29,11 @@ export class LiveObjects implements ClusterObjects {
   constructor(informers: InformerFactory, dialect: Dialect) {
     this.storage = new LiveStorage(informers, dialect);
     this.#namespaces = informers.informer(namespaces);
-    this.#services = informers.informer(services);
+    this.#services = new ServicesByLabels(informers.informer(services));
     this.#replicationControllers = informers.informer(replicationcontrollers);
     this.#replicaSets = informers.informer(replicasets);
     this.#statefulSets = informers.informer(statefulsets);
     this.#budgets = informers.informer(poddisruptionbudgets);
-    this.#services.addIndexers({ schedulerNamespace: ({ metadata }) => [metadata.namespace ?? ''] });
   }
 
   budgets(): readonly Budget[] {
@@ -79,12 +79,10 @@ export class LiveObjects implements ClusterObjects {
     this.#namespaces.get(namespace)?.metadata.labels;
 
   /** As release 1.24 merges them: the selectors of services one over the other, then the controller's besides. */
-  spreadSelector({ metadata: { labels = {}, namespace = '', ownerReferences } }: Pod): LabelSelector {
+  spreadSelector(pod: Pod): LabelSelector {
+    const { namespace = '', ownerReferences } = pod.metadata;
     const merged: Record<string, string> = {};
-    for (const { spec } of this.#services.byIndex('schedulerNamespace', namespace)) {
-      const { selector } = spec ?? {};
-      if (selector !== undefined && selectorFromLabels(selector).matches(labels)) Object.assign(merged, selector);
-    }
+    for (const { spec } of this.#services.selecting(pod)) Object.assign(merged, spec.selector);
     const owner = ownerReferences?.find(({ controller }) => controller === true);
     const key = keyFor(namespace, owner?.name ?? '');
     switch (owner?.kind) {

@@ -22,10 +22,6 @@ export class Topology {
     return this.#domains.at(slot);
   }
 
-  valueOf(domain: number): string | undefined {
-    return this.#values[domain];
-  }
-
   set(slot: number, value: string | undefined): void {
     const old = this.#domains.at(slot);
     // The new number first: it must not be the one that becomes free.

@@ -1,3 +1,4 @@
+import { roomFor } from '#scheduler/cluster/columns.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import { type MeasureFilter, type PreparedFilter, type Refusal, run } from '#scheduler/decision/prepared-filter.js';
 
@@ -15,7 +16,7 @@ export class LocalFilters {
   check(node: NodeInfo, measure: MeasureFilter | undefined): Refusal | undefined {
     const { generation, slot } = node;
     if (this.#asked[slot] === generation && measure === undefined) return this.#answers[slot];
-    if (slot >= this.#asked.length) this.#grow(slot);
+    this.#asked = roomFor(this.#asked, slot);
     const answer = run(this.prepared, node, measure);
     this.#answers[slot] = answer;
     this.#asked[slot] = generation;
@@ -28,11 +29,5 @@ export class LocalFilters {
 
   close(): void {
     for (const { node } of this.prepared) node.close?.();
-  }
-
-  #grow(slot: number): void {
-    const grown = new Float64Array(Math.max(slot + 1, this.#asked.length * 2));
-    grown.set(this.#asked);
-    this.#asked = grown;
   }
 }

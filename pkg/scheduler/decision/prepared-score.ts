@@ -1,4 +1,5 @@
 import type { Cluster } from '#scheduler/cluster/cluster.js';
+import { roomFor } from '#scheduler/cluster/columns.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import type { NodeScore, ScorePoint } from '#scheduler/framework/plugin.js';
@@ -41,10 +42,8 @@ export class PreparedScore {
   }
 
   #kept(nodes: readonly NodeInfo[], slots: number): Float64Array {
-    if (this.#raw.length < slots) {
-      this.#raw = grown(this.#raw, slots);
-      this.#asked = grown(this.#asked, slots);
-    }
+    this.#raw = roomFor(this.#raw, slots - 1);
+    this.#asked = roomFor(this.#asked, slots - 1);
     const raw = this.#raw;
     const asked = this.#asked;
     const scores = new Float64Array(nodes.length);
@@ -71,10 +70,4 @@ export function prepareScores(
     const node = at.point.prepare(pod, cluster);
     return node === undefined ? [] : [new PreparedScore(at, node)];
   });
-}
-
-function grown(data: Float64Array, length: number): Float64Array<ArrayBuffer> {
-  const larger = new Float64Array(Math.max(length, data.length * 2));
-  larger.set(data);
-  return larger;
 }
