@@ -1,9 +1,17 @@
 #!/usr/bin/env bash
-# Builds another implementation's API server and controller manager from their published Go module into .tools/peers, for
-# test/integration/peers. Takes minutes, so nothing calls it.
+# Builds another implementation's API server, controller manager and scheduler from their published Go module into
+# .tools/peers, for test/integration/peers and the benchmarks. Takes minutes, so nothing calls it.
+# Usage: build-peers.sh [VERSION [DAEMON…]]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=${1:-24.17}
+names=("${@:2}")
+[ ${#names[@]} -gt 0 ] || names=(kube-apiserver kube-controller-manager kube-scheduler)
+declare -A constructors=(
+  [kube-apiserver]=NewAPIServerCommand
+  [kube-controller-manager]=NewControllerManagerCommand
+  [kube-scheduler]=NewSchedulerCommand
+)
 module=k8s.io/kubernetes
 out=$PWD/.tools/peers
 work=$(mktemp -d)
@@ -20,8 +28,7 @@ list=$(go mod download -json "$module@v1.$version" | sed -n 's/^\s*"GoMod": "\(.
   echo ')'
 } >go.mod
 
-for daemon in APIServer:kube-apiserver ControllerManager:kube-controller-manager; do
-  name=${daemon#*:}
+for name in "${names[@]}"; do
   mkdir "$name"
   cat >"$name/main.go" <<GO
 package main
@@ -35,7 +42,7 @@ import (
 	"$module/cmd/$name/app"
 )
 
-func main() { os.Exit(cli.Run(app.New${daemon%:*}Command())) }
+func main() { os.Exit(cli.Run(app.${constructors[$name]}())) }
 GO
 done
 go mod tidy
@@ -43,4 +50,4 @@ mkdir -p "$out"
 stamp=k8s.io/component-base/version.git
 # Old libraries reach into the runtime in ways that newer linkers refuse unless told otherwise.
 go build -o "$out/" -ldflags "-s -w -checklinkname=0 -X ${stamp}Version=v1.$version -X ${stamp}Major=1 -X ${stamp}Minor=${version%.*}" ./...
-echo "PEER_APISERVER=$out/kube-apiserver PEER_CONTROLLER_MANAGER=$out/kube-controller-manager"
+echo "PEER_APISERVER=$out/kube-apiserver PEER_CONTROLLER_MANAGER=$out/kube-controller-manager PEER_SCHEDULER=$out/kube-scheduler"

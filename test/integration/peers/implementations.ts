@@ -1,6 +1,6 @@
 /**
- * An API server and a controller manager as processes, each of this project or another implementation's of the same
- * release, given by the path of its program: their options are the same in the `kubernetes` dialect.
+ * An API server, a controller manager and a scheduler as processes, each of this project or another implementation's of
+ * the same release, given by the path of its program: their options are the same in the `kubernetes` dialect.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -22,7 +22,7 @@ import { ended, freePort } from '#test/integration/daemons/api.js';
 /** A program with the arguments that come before all others. */
 export type Command = readonly [program: string, ...args: string[]];
 
-export function own(daemon: 'orch-apiserver' | 'orch-controller-manager'): Command {
+export function own(daemon: 'orch-apiserver' | 'orch-controller-manager' | 'orch-scheduler'): Command {
   const main = fileURLToPath(import.meta.resolve(`#cmd/${daemon}/main.js`));
   return [process.execPath, main, `--dialect=${dialect.name}`];
 }
@@ -35,6 +35,10 @@ export interface RunningApiServer {
   readonly client: RestClient;
   /** Starts a controller manager. */
   startManager(command: Command, ...more: string[]): ChildProcess;
+  /** Starts a scheduler, which shows its metrics to everybody at that port of the loopback interface; 0: to nobody. */
+  startScheduler(command: Command, port: number, ...more: string[]): ChildProcess;
+  /** A client over a connection of its own, whose objects travel in that media type. */
+  connect(contentType: string): RestClient;
   /** The last of what the daemons have said. */
   log(): string;
 }
@@ -78,15 +82,23 @@ export async function startApiServer(lifetime: Lifetime, command: Command): Prom
   };
   const admin = await loadKubeconfig(await config('admin', pki.admin), { clock });
   const manager = managerOptions(pki, await config('manager', pki.controllerManager));
-  const connection = new Connection(admin, { dialect, clock, program: 'test', qps: 0, burst: 1 });
-  lifetime.teardown(() => connection.close());
-  const client = connection.client('test');
+  const schedulerConfig = await config('scheduler', pki.scheduler);
+  const connect = (contentType?: string) => {
+    const type = contentType === undefined ? {} : { contentType };
+    const connection = new Connection(admin, { dialect, clock, program: 'test', qps: 0, burst: 1, ...type });
+    lifetime.teardown(() => connection.close());
+    return connection.client('test');
+  };
+  const client = connect();
   await answering(client, () => log);
   return {
     pid: server.pid ?? 0,
     etcd: etcd.endpoint,
     client,
+    connect,
     startManager: (program, ...more) => start(program, [...manager, ...more]),
+    startScheduler: (program, schedulerPort, ...more) =>
+      start(program, [...schedulerOptions(schedulerConfig, folder, schedulerPort), ...more]),
     log: () => log,
   };
 }
@@ -125,6 +137,18 @@ function managerOptions({ authority, serviceAccount }: ClusterPki, config: strin
     `--cluster-signing-key-file=${authority.privateKeyFile}`,
     '--kube-api-qps=1000',
     '--kube-api-burst=1000',
+  ];
+}
+
+function schedulerOptions(config: string, folder: string, port: number): string[] {
+  return [
+    `--kubeconfig=${config}`,
+    `--secure-port=${port}`,
+    '--bind-address=127.0.0.1',
+    `--cert-dir=${folder}`,
+    '--authorization-always-allow-paths=/metrics',
+    '--kube-api-qps=10000',
+    '--kube-api-burst=10000',
   ];
 }
 

@@ -1,0 +1,37 @@
+/**
+ * In the `kubernetes` dialect the scheduler works with another implementation's API server, and another
+ * implementation's scheduler with ours: skipped unless their programs are given by path.
+ */
+import t from 'tap';
+import { type Command, own, startApiServer } from '#test/integration/peers/implementations.js';
+import { schedulerWorks } from '#test/integration/peers/placement.js';
+
+t.setTimeout(300_000);
+
+const peer = (variable: string): Command | undefined => {
+  const path = process.env[variable] ?? '';
+  return path === '' ? undefined : [path];
+};
+
+for (const [name, { server, scheduler, variable }] of Object.entries({
+  'our scheduler, our API server': { server: own('orch-apiserver'), scheduler: own('orch-scheduler'), variable: '' },
+  'our scheduler, another API server': {
+    server: peer('PEER_APISERVER'),
+    scheduler: own('orch-scheduler'),
+    variable: 'PEER_APISERVER',
+  },
+  'another scheduler, our API server': {
+    server: own('orch-apiserver'),
+    scheduler: peer('PEER_SCHEDULER'),
+    variable: 'PEER_SCHEDULER',
+  },
+})) {
+  const skip = server === undefined || scheduler === undefined ? `no path in ${variable}` : false;
+  t.test(name, { skip }, async (t) => {
+    if (server === undefined || scheduler === undefined) return;
+    const { client, startScheduler, log } = await startApiServer(t, server);
+    startScheduler(scheduler, 0);
+    await schedulerWorks(t, client);
+    if (!t.passing()) t.comment(log());
+  });
+}
