@@ -4,6 +4,8 @@ import { external } from '#cloud/registry.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { NodeLease } from '#nodeagent/node/lease.js';
 import type { Machine } from '#nodeagent/node/machine.js';
+import type { NodeEvents } from '#nodeagent/node/node-events.js';
+import { PressureTracker } from '#nodeagent/node/pressure.js';
 import { NodeRegistrar } from '#nodeagent/node/registrar.js';
 import { RuntimeNetwork } from '#nodeagent/node/runtime-network.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
@@ -11,11 +13,19 @@ import { parseEvictionThresholds } from '#nodeagent/options/eviction-thresholds.
 import { parseTaint } from '#nodeagent/options/taint.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 
-/** Not prepared yet. `serverPort`: what the node reports, 0 for none. */
+export interface RegistrarInput {
+  readonly machine: Machine;
+  readonly observer: RuntimeObserver;
+  readonly events: NodeEvents;
+  /** What the node reports, 0 for none. */
+  readonly serverPort: () => number;
+}
+
+/** Not prepared yet. */
 export function newRegistrar(
   values: NodeAgentOptions,
   deps: NodeAgentDependencies,
-  { machine, observer, serverPort }: { machine: Machine; observer: RuntimeObserver; serverPort: () => number },
+  { machine, observer, events, serverPort }: RegistrarInput,
 ): NodeRegistrar {
   const { informers, heartbeatClient = informers.client, clock, log, cri, nodeName } = deps;
   // Pods wait until the provider's controllers have seen the node; they take the taint away.
@@ -46,6 +56,13 @@ export function newRegistrar(
     updateFrequencyMs: values['node-status-update-frequency'],
     reportFrequencyMs: values['node-status-report-frequency'],
     serverPort,
+    events,
+    pressure: new PressureTracker({
+      hard: parseEvictionThresholds(values['eviction-hard']).thresholds,
+      soft: parseEvictionThresholds(values['eviction-soft'] ?? '').thresholds,
+      minimumReclaim: values['eviction-minimum-reclaim'],
+      transitionMs: values['eviction-pressure-transition-period'],
+    }),
     notReady: () => (observer.failing ? ['container runtime is down'] : []),
     network: new RuntimeNetwork({ cri, log, podCIDR: values['pod-cidr'] ?? '' }),
   });

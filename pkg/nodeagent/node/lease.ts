@@ -1,6 +1,7 @@
 /** The node's heartbeat: a lease that is renewed long before it ends. */
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import type { Lease } from '#api/coordination/v1/types.gen.js';
+import { Backoff } from '#apimachinery/backoff/backoff.js';
 import { type Clock, formatMicroTime } from '#apimachinery/clock.js';
 import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import type { Client, ResourceClient } from '#client/client.js';
@@ -18,7 +19,8 @@ export interface NodeLeaseOptions {
 
 /** Of its duration, after which a lease is renewed. */
 const renewFraction = 0.25;
-const retryMs = 1000;
+/** Waits between failed tries, as in 1.24; a lease must not end over a short silence of the API. */
+const retryMs = { initialMs: 100, maxMs: 7000 };
 
 export class NodeLease {
   readonly #options: NodeLeaseOptions;
@@ -33,23 +35,32 @@ export class NodeLease {
   /** Renews until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log, leaseDurationSeconds } = this.#options;
+    const backoff = new Backoff(retryMs);
     let failing = false;
     while (!signal.aborted) {
       try {
-        this.#lease = await this.#renew();
+        const lease = await this.#renew();
+        if (lease === undefined) {
+          // It is the node's, and the node is not there yet.
+          await clock.sleep(retryMs.initialMs, signal);
+          continue;
+        }
+        this.#lease = lease;
         failing = false;
+        backoff.reset();
         await clock.sleep(leaseDurationSeconds * 1000 * renewFraction, signal);
       } catch (error) {
         if (signal.aborted) return;
         this.#lease = undefined;
         if (!failing && !isConflict(error)) log.warn({ err: error }, 'renewing the node lease failed');
         failing = true;
-        await clock.sleep(retryMs, signal);
+        await clock.sleep(backoff.nextMs(), signal);
       }
     }
   }
 
-  async #renew(): Promise<Lease> {
+  /** Undefined while there is no node to own it. */
+  async #renew(): Promise<Lease | undefined> {
     const { client, nodeName: name, clock } = this.#options;
     const namespace = client.dialect.namespaces.nodeLease;
     let current = this.#lease;
@@ -66,18 +77,24 @@ export class NodeLease {
       leaseDurationSeconds: this.#options.leaseDurationSeconds,
       renewTime: formatMicroTime(clock.now()),
     };
-    if (current !== undefined) return this.#leases.update({ ...current, spec }, { namespace });
+    const owner = this.#owner();
+    if (current !== undefined) {
+      const owned = (current.metadata.ownerReferences ?? []).length > 0 || owner === undefined;
+      const metadata = owned ? current.metadata : { ...current.metadata, ...owner };
+      return this.#leases.update({ ...current, metadata, spec }, { namespace });
+    }
+    if (owner === undefined) return undefined;
     try {
-      return await this.#leases.create({ metadata: { name, namespace, ...this.#owner() }, spec }, { namespace });
+      return await this.#leases.create({ metadata: { name, namespace, ...owner }, spec }, { namespace });
     } catch (error) {
       if (isAlreadyExists(error)) return this.#leases.get(name, { namespace });
       throw error;
     }
   }
 
-  #owner(): Pick<Lease['metadata'], 'ownerReferences'> {
+  #owner(): Pick<Lease['metadata'], 'ownerReferences'> | undefined {
     const uid = this.#options.nodeUID();
-    if (uid === undefined) return {};
+    if (uid === undefined) return undefined;
     return { ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: this.#options.nodeName, uid }] };
   }
 }

@@ -4,11 +4,14 @@ import { arch, availableParallelism, release, totalmem } from 'node:os';
 import { type AddressRequest, findNodeAddresses, type NodeAddresses } from '#nodeagent/node/address.js';
 import { hostNetwork } from '#nodeagent/node/host-network.js';
 import { type HostUsage, hostUsage } from '#nodeagent/node/host-usage.js';
+import { hugePages } from '#nodeagent/node/huge-pages.js';
 
 export interface MachineFacts {
   readonly cpus: number;
   readonly memoryBytes: number;
   readonly ephemeralStorageBytes: number;
+  /** Bytes by page size in bytes. */
+  readonly hugePages: Readonly<Record<number, number>>;
   readonly machineID: string;
   readonly systemUUID: string;
   readonly bootID: string;
@@ -27,6 +30,16 @@ export interface MachineState {
   readonly storageCapacityBytes: number;
   readonly inodesFree: number;
   readonly inodes: number;
+  /** Process ids in use, and how many the kernel gives out at most. */
+  readonly processes: number;
+  readonly maxProcesses: number;
+}
+
+export interface FilesystemState {
+  readonly availableBytes: number;
+  readonly capacityBytes: number;
+  readonly inodesFree: number;
+  readonly inodes: number;
 }
 
 export interface Machine {
@@ -34,6 +47,8 @@ export interface Machine {
   state(): Promise<MachineState>;
   /** What all of it uses; undefined for one that is none. */
   usage(): Promise<HostUsage | undefined>;
+  /** The file system that holds the path; undefined when there is none such. */
+  filesystem(path: string): Promise<FilesystemState | undefined>;
   /** Looks anew each time. Rejects with the reason when an address that is asked for cannot be the machine's. */
   addresses(request: AddressRequest): Promise<NodeAddresses>;
 }
@@ -72,6 +87,14 @@ export async function firstText(paths: readonly string[], read = textOf): Promis
   return '';
 }
 
+/** Threads take process ids, too; the lower of the kernel's two limits holds. */
+async function processIDs(): Promise<Pick<MachineState, 'processes' | 'maxProcesses'>> {
+  const limits = await Promise.all(['kernel/pid_max', 'kernel/threads-max'].map((name) => textOf(`/proc/sys/${name}`)));
+  const maxProcesses = Math.min(...limits.filter((text) => text !== '').map(Number));
+  const running = /^\S+ \S+ \S+ \d+\/(\d+)/.exec(await textOf('/proc/loadavg'))?.[1];
+  return { processes: Number(running ?? 0), maxProcesses: Number.isFinite(maxProcesses) ? maxProcesses : 0 };
+}
+
 /** The machine that this process runs on. */
 export class LocalMachine implements Machine {
   readonly #rootDir: string;
@@ -88,6 +111,7 @@ export class LocalMachine implements Machine {
       cpus: availableParallelism(),
       memoryBytes: totalmem(),
       ephemeralStorageBytes: bsize * blocks,
+      hugePages: await hugePages(),
       machineID: await firstText(machineIDFiles),
       systemUUID: await firstText(systemUUIDFiles),
       bootID: await textOf('/proc/sys/kernel/random/boot_id'),
@@ -107,11 +131,21 @@ export class LocalMachine implements Machine {
       storageCapacityBytes: bsize * blocks,
       inodesFree: ffree,
       inodes: files,
+      ...(await processIDs()),
     };
   }
 
   usage(): Promise<HostUsage | undefined> {
     return hostUsage();
+  }
+
+  async filesystem(path: string): Promise<FilesystemState | undefined> {
+    try {
+      const { bsize, bavail, blocks, ffree, files } = await statfs(path);
+      return { availableBytes: bsize * bavail, capacityBytes: bsize * blocks, inodesFree: ffree, inodes: files };
+    } catch {
+      return undefined;
+    }
   }
 
   addresses(request: AddressRequest): Promise<NodeAddresses> {

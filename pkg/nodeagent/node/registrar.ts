@@ -12,6 +12,9 @@ import type { Client, ResourceClient } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { CRI, Image } from '#nodeagent/cri/cri.js';
 import type { Machine, MachineFacts } from '#nodeagent/node/machine.js';
+import { type NodeEvents, statusEvent, statusEvents } from '#nodeagent/node/node-events.js';
+import type { PressureTracker, Readings } from '#nodeagent/node/pressure.js';
+import { reconcileNode } from '#nodeagent/node/reconcile-node.js';
 import type { RuntimeNetwork } from '#nodeagent/node/runtime-network.js';
 import { nodeResources, nodeStatus, type Reservations, type Resources } from '#nodeagent/node/status.js';
 
@@ -41,6 +44,8 @@ export interface NodeRegistrarOptions {
   /** Reasons of the agent itself against being ready. */
   readonly notReady: () => readonly string[];
   readonly network: RuntimeNetwork;
+  readonly events: NodeEvents;
+  readonly pressure: PressureTracker;
 }
 
 const retryMs = 500;
@@ -68,6 +73,7 @@ export class NodeRegistrar {
   #poked = false;
   /** The runtime is being told the addresses of pods. */
   #configuring: Promise<void> = Promise.resolve();
+  #unschedulable: boolean | undefined;
   readonly #networkLooks = new Backoff(networkMs);
   #networkProblem: string | undefined;
 
@@ -182,6 +188,7 @@ export class NodeRegistrar {
   /** Keeps the status until `signal` aborts; registers first. `onRegistered` is called once. */
   async run(signal: AbortSignal, onRegistered: () => void): Promise<void> {
     const { clock, log, updateFrequencyMs } = this.#options;
+    this.#options.events.starting(this.#options.client.dialect.components.nodeAgent);
     const backoff = new Backoff({ initialMs: retryMs, maxMs: maxRetryMs });
     while (!signal.aborted && this.#node === undefined) {
       try {
@@ -192,14 +199,19 @@ export class NodeRegistrar {
       }
     }
     let registered = false;
+    let failed = false;
+    backoff.reset();
     while (!signal.aborted) {
       this.#poked = false;
       try {
         await this.#report();
         if (!registered) onRegistered();
         registered = true;
+        backoff.reset();
+        failed = false;
       } catch (error) {
         log.warn({ err: error }, 'updating the node status failed');
+        failed = true;
         // It may have been deleted, or be another one by now.
         if (isNotFound(error)) await this.#reregister();
       }
@@ -208,7 +220,8 @@ export class NodeRegistrar {
       });
       if (this.#poked) continue;
       const waitMs = this.#networkProblem === undefined ? updateFrequencyMs : this.#networkLooks.nextMs();
-      await Promise.race([clock.sleep(registered ? Math.min(waitMs, updateFrequencyMs) : retryMs, signal), woken]);
+      const nextMs = failed ? Math.min(backoff.nextMs(), updateFrequencyMs) : Math.min(waitMs, updateFrequencyMs);
+      await Promise.race([clock.sleep(nextMs, signal), woken]);
     }
   }
 
@@ -274,18 +287,26 @@ export class NodeRegistrar {
       status,
     };
     try {
-      return await this.#nodes.create(node);
+      const created = await this.#nodes.create(node);
+      this.#tell(undefined, created);
+      return created;
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }
-    const existing = await this.#nodes.get(name);
-    const labels = this.#ownLabels();
-    const changed = Object.entries(labels).some(([key, text]) => existing.metadata.labels?.[key] !== text);
-    return changed ? this.#nodes.patch(name, { metadata: { labels } }, { type: 'merge' }) : existing;
+    return this.#reconcile(node, await this.#nodes.get(name));
+  }
+
+  async #reconcile(fresh: Node, existing: Node): Promise<Node> {
+    const { nodeName: name, client } = this.#options;
+    const { object, status } = reconcileNode(fresh, existing, client.dialect);
+    let node = existing;
+    if (object !== undefined) node = await this.#nodes.patch(name, object, { type: 'merge' });
+    if (status !== undefined) node = await this.#nodes.patch(name, status, { type: 'merge', subresource: 'status' });
+    return node;
   }
 
   async #status(old: NodeStatus | undefined): Promise<NodeStatus> {
-    const { client, clock, cri, machine, nodeName, maxImages, serverPort, notReady, reservations } = this.#options;
+    const { client, clock, cri, nodeName, maxImages, serverPort, notReady, pressure } = this.#options;
     const reasons = [...notReady()];
     let images: Image[] = [];
     let networkProblem: string | undefined;
@@ -307,7 +328,7 @@ export class NodeRegistrar {
     return nodeStatus({
       dialect: client.dialect,
       facts: this.facts,
-      state: await machine.state(),
+      pressures: pressure.observe(await this.#readings(), clock.monotonic()),
       resources: this.#resources,
       addresses: [
         ...this.#addresses.map((address) => ({ type: 'InternalIP', address })),
@@ -318,10 +339,52 @@ export class NodeRegistrar {
       maxImages,
       serverPort: serverPort(),
       notReady: reasons,
-      evictionHard: reservations.evictionHard,
       old,
       now: formatTime(clock.now()),
     });
+  }
+
+  /** What eviction thresholds are compared with. */
+  async #readings(): Promise<Readings> {
+    const { cri, machine, log } = this.#options;
+    const state = await machine.state();
+    const { memoryBytes } = this.facts;
+    const memory = { available: state.memoryAvailableBytes, capacity: memoryBytes };
+    let images: Readings = {};
+    try {
+      const [mounted] = await cri.imageFsInfo();
+      const found = mounted === undefined ? undefined : await machine.filesystem(mounted.mountpoint);
+      if (found !== undefined) {
+        images = {
+          'imagefs.available': { available: found.availableBytes, capacity: found.capacityBytes },
+          'imagefs.inodesFree': { available: found.inodesFree, capacity: found.inodes },
+        };
+      }
+    } catch (error) {
+      log.debug({ err: error }, 'the runtime does not say where its images are');
+    }
+    return {
+      ...images,
+      'memory.available': memory,
+      'allocatableMemory.available': memory,
+      'nodefs.available': { available: state.storageAvailableBytes, capacity: state.storageCapacityBytes },
+      // Some file systems make inodes as they need them.
+      'nodefs.inodesFree': state.inodes === 0 ? undefined : { available: state.inodesFree, capacity: state.inodes },
+      'pid.available':
+        state.maxProcesses === 0
+          ? undefined
+          : { available: state.maxProcesses - state.processes, capacity: state.maxProcesses },
+    };
+  }
+
+  /** Told when they are true in the API, so that nothing is told twice. */
+  #tell(old: NodeStatus | undefined, node: Node): void {
+    const { events, nodeName } = this.#options;
+    for (const event of statusEvents(nodeName, old, node.status ?? {})) events.record(event);
+    const unschedulable = node.spec?.unschedulable === true;
+    if (this.#unschedulable !== undefined && this.#unschedulable !== unschedulable)
+      events.record(statusEvent(nodeName, unschedulable ? 'NodeNotSchedulable' : 'NodeSchedulable'));
+    this.#unschedulable = unschedulable;
   }
 
   async #report(): Promise<void> {
@@ -332,9 +395,17 @@ export class NodeRegistrar {
     await this.#configuring;
     const status = await this.#status(old);
     const due = clock.monotonic() - this.#reportedAt >= reportFrequencyMs;
-    if (!due && sameStatus(old, status)) return;
-    const patch = { status: { ...status, addresses: [{ $patch: 'replace' }, ...(status.addresses ?? [])] } };
-    this.#seen(await this.#nodes.patch(nodeName, patch, { type: 'strategic', subresource: 'status' }));
+    if (!due && sameStatus(old, status)) {
+      if (this.#node !== undefined) this.#tell(old, this.#node);
+      return;
+    }
+    // No volume of this agent is one that controllers attach; what an older agent has left must not keep them waiting.
+    const volumesInUse = (old?.volumesInUse ?? []).length > 0 ? { volumesInUse: null } : {};
+    const addresses = [{ $patch: 'replace' }, ...(status.addresses ?? [])];
+    const patch = { status: { ...status, ...volumesInUse, addresses } };
+    const reported = await this.#nodes.patch(nodeName, patch, { type: 'strategic', subresource: 'status' });
+    this.#tell(old, reported);
+    this.#seen(reported);
     this.#reportedAt = clock.monotonic();
   }
 }

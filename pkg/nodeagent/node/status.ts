@@ -3,7 +3,9 @@ import type { ContainerImage, NodeCondition, NodeStatus, NodeSystemInfo } from '
 import type { Dialect } from '#apimachinery/dialect.js';
 import { milliValue, quantityFromMilliValue, quantityFromValue, value } from '#apimachinery/quantity.js';
 import type { Image } from '#nodeagent/cri/cri.js';
-import type { MachineFacts, MachineState } from '#nodeagent/node/machine.js';
+import { binaryQuantity } from '#nodeagent/node/huge-pages.js';
+import type { MachineFacts } from '#nodeagent/node/machine.js';
+import { type Pressures, thresholdAmount } from '#nodeagent/node/pressure.js';
 
 /** What is kept back from pods. Quantities by resource name. */
 export interface Reservations {
@@ -18,26 +20,27 @@ export interface Resources {
   readonly allocatable: Record<string, string>;
 }
 
-/** Amount that a threshold stands for. */
-function thresholdBytes(threshold: string | undefined, capacity: number): number {
-  if (threshold === undefined) return 0;
-  const percent = /^([0-9.]+)%$/.exec(threshold)?.[1];
-  return percent === undefined ? value(threshold) : Math.floor((capacity * Number(percent)) / 100);
-}
-
 export function nodeResources(facts: MachineFacts, maxPods: number, reserved: Reservations): Resources {
   const kept = (name: string) => [reserved.system[name], reserved.platform[name]].filter((q) => q !== undefined);
   const bytes = (name: string) => kept(name).reduce((sum, quantity) => sum + value(quantity), 0);
   const milliCPU = facts.cpus * 1000 - kept('cpu').reduce((sum, quantity) => sum + milliValue(quantity), 0);
+  const pages = Object.entries(facts.hugePages).sort(([a], [b]) => Number(a) - Number(b));
+  // Their memory is given to nobody else.
+  const inPages = pages.reduce((sum, [, each]) => sum + each, 0);
   const memory =
-    facts.memoryBytes - bytes('memory') - thresholdBytes(reserved.evictionHard['memory.available'], facts.memoryBytes);
+    facts.memoryBytes -
+    inPages -
+    bytes('memory') -
+    thresholdAmount(reserved.evictionHard['memory.available'], facts.memoryBytes);
   const storage =
     facts.ephemeralStorageBytes -
     bytes('ephemeral-storage') -
-    thresholdBytes(reserved.evictionHard['nodefs.available'], facts.ephemeralStorageBytes);
+    thresholdAmount(reserved.evictionHard['nodefs.available'], facts.ephemeralStorageBytes);
   const inKi = (amount: number) => `${Math.floor(Math.max(0, amount) / 1024)}Ki`;
   const pods = String(maxPods);
-  const hugepages = { 'hugepages-1Gi': '0', 'hugepages-2Mi': '0' };
+  const hugepages = Object.fromEntries(
+    pages.map(([size, each]) => [`hugepages-${binaryQuantity(Number(size))}`, binaryQuantity(each)]),
+  );
   return {
     capacity: {
       cpu: String(facts.cpus),
@@ -59,7 +62,7 @@ export function nodeResources(facts: MachineFacts, maxPods: number, reserved: Re
 export interface NodeStatusInput {
   readonly dialect: Dialect;
   readonly facts: MachineFacts;
-  readonly state: MachineState;
+  readonly pressures: Pressures;
   readonly resources: Resources;
   readonly addresses: readonly { type: string; address: string }[];
   readonly runtimeVersion: string;
@@ -69,7 +72,6 @@ export interface NodeStatusInput {
   readonly serverPort: number;
   /** Why the node is not ready; none when it is. */
   readonly notReady: readonly string[];
-  readonly evictionHard: Readonly<Record<string, string>>;
   readonly old: NodeStatus | undefined;
   /** RFC 3339. */
   readonly now: string;
@@ -81,14 +83,9 @@ function condition(type: string, bad: boolean, texts: { reason: [string, string]
 }
 
 function conditions(input: NodeStatusInput): Omit<NodeCondition, 'lastHeartbeatTime' | 'lastTransitionTime'>[] {
-  const { dialect, state, evictionHard, notReady, facts } = input;
+  const { dialect, pressures, notReady } = input;
+  const { memory, disk, pid } = pressures;
   const agent = dialect.components.nodeAgent;
-  const below = (signal: string, available: number, capacity: number) =>
-    available < thresholdBytes(evictionHard[signal], capacity);
-  const memory = below('memory.available', state.memoryAvailableBytes, facts.memoryBytes);
-  const disk =
-    below('nodefs.available', state.storageAvailableBytes, state.storageCapacityBytes) ||
-    (state.inodes > 0 && below('nodefs.inodesFree', state.inodesFree, state.inodes));
   const has = (reason: string) => reason;
   return [
     condition('MemoryPressure', memory, {
@@ -99,7 +96,7 @@ function conditions(input: NodeStatusInput): Omit<NodeCondition, 'lastHeartbeatT
       reason: [`${title(agent)}HasNoDiskPressure`, `${title(agent)}HasDiskPressure`],
       message: [`${agent} has no disk pressure`, `${agent} has disk pressure`],
     }),
-    condition('PIDPressure', false, {
+    condition('PIDPressure', pid, {
       reason: [`${title(agent)}HasSufficientPID`, `${title(agent)}HasInsufficientPID`],
       message: [`${agent} has sufficient PID available`, `${agent} has insufficient PID available`],
     }),

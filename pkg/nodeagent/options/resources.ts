@@ -171,14 +171,14 @@ export const resourcesOptions = {
     default: 'imagefs.available<15%,memory.available<100Mi,nodefs.available<10%,nodefs.inodesFree<5%',
     section: 'Eviction',
     configField: 'evictionHard',
-    meaning: 'Thresholds at which pods are evicted at once, `signal<quantity`, comma separated.',
+    meaning:
+      'Thresholds at which the node is under pressure, `signal<quantity`, comma separated. Nothing is evicted yet.',
   },
   'eviction-soft': {
     type: 'string',
     section: 'Eviction',
-    inert: true,
     configField: 'evictionSoft',
-    meaning: 'Thresholds at which pods are evicted after a time.',
+    meaning: 'Thresholds that make a pressure condition like the hard ones. Nothing is evicted by them yet.',
   },
   'eviction-soft-grace-period': {
     type: 'map',
@@ -191,8 +191,7 @@ export const resourcesOptions = {
     type: 'map',
     section: 'Eviction',
     configField: 'evictionMinimumReclaim',
-    inert: true,
-    meaning: 'How much an eviction has to bring.',
+    meaning: 'How much more than a threshold there must be before a pressure counts as over.',
   },
   'eviction-max-pod-grace-period': {
     type: 'int',
@@ -206,7 +205,6 @@ export const resourcesOptions = {
     default: 300_000,
     section: 'Eviction',
     configField: 'evictionPressureTransitionPeriod',
-    inert: true,
     meaning: 'How long a pressure must be over before its condition goes.',
   },
   'kernel-memcg-notification': {

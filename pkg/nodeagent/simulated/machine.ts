@@ -17,6 +17,7 @@ export class SimulatedMachine implements Machine {
       cpus: 32,
       memoryBytes: 128 * 2 ** 30,
       ephemeralStorageBytes: 512 * 2 ** 30,
+      hugePages: { [2 ** 21]: 0, [2 ** 30]: 0 },
       machineID: '',
       systemUUID: '',
       bootID: '',
@@ -40,10 +41,17 @@ export class SimulatedMachine implements Machine {
       storageCapacityBytes: ephemeralStorageBytes,
       inodesFree: 1e6,
       inodes: 1e6,
+      processes: 0,
+      maxProcesses: 2 ** 22,
     });
   }
 
   usage(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  /** It has no files. */
+  filesystem(): Promise<undefined> {
     return Promise.resolve(undefined);
   }
 

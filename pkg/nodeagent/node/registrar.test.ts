@@ -1,0 +1,126 @@
+import t from 'tap';
+import { leases } from '#api/coordination/v1/resources.gen.js';
+import { events, nodes } from '#api/core/v1/resources.gen.js';
+import type { Node, NodeSystemInfo } from '#api/core/v1/types.gen.js';
+import { serviceUnavailable } from '#apimachinery/errors/status.js';
+import { SimulatedMachine } from '#nodeagent/simulated/machine.js';
+import { nodeName } from '#nodeagent/testing/agent-fixture.js';
+import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
+
+const Mi = 2 ** 20;
+
+/** Messages of the node's events by their reasons. */
+function nodeEvents(api: Awaited<ReturnType<typeof virtualAgent>>['api']): Map<string, string> {
+  const own = api.list(events).filter(({ involvedObject }) => involvedObject.kind === 'Node');
+  return new Map(own.map(({ reason = '', message = '' }) => [reason, message]));
+}
+
+const conditionOf = (node: Node | undefined, type: string) => node?.status?.conditions?.find((c) => c.type === type);
+
+t.test('a node tells that it starts, and what it has enough of', async (t) => {
+  const { api, until } = await virtualAgent(t);
+  await until(() => nodeEvents(api).has('NodeHasSufficientPID'));
+  t.equal(nodeEvents(api).get('Starting'), 'Starting nodeagent.');
+  for (const reason of ['NodeHasSufficientMemory', 'NodeHasNoDiskPressure', 'NodeHasSufficientPID'])
+    t.equal(nodeEvents(api).get(reason), `Node ${nodeName} status is now: ${reason}`);
+  const event = api.list(events).find(({ reason }) => reason === 'Starting');
+  t.match(event?.involvedObject, { kind: 'Node', name: nodeName, uid: nodeName });
+  t.equal(event?.metadata.namespace, 'default');
+});
+
+t.test('a pressure is a condition and an event, and stays for the transition period', async (t) => {
+  const machine = new SimulatedMachine();
+  const state = await machine.state();
+  let memoryAvailableBytes = state.memoryAvailableBytes;
+  machine.state = async () => ({ ...state, memoryAvailableBytes });
+  const { api, clock, until } = await virtualAgent(t, { dependencies: { machine } });
+  const status = () => conditionOf(api.get(nodes, nodeName), 'MemoryPressure')?.status;
+  t.equal(status(), 'False');
+  memoryAvailableBytes = 99 * Mi;
+  await until(() => status() === 'True');
+  t.match(conditionOf(api.get(nodes, nodeName), 'MemoryPressure'), {
+    reason: 'NodeagentHasInsufficientMemory',
+    message: 'nodeagent has insufficient memory available',
+  });
+  await until(() => nodeEvents(api).has('NodeHasInsufficientMemory'));
+  memoryAvailableBytes = state.memoryAvailableBytes;
+  await clock.advance(240_000);
+  t.equal(status(), 'True');
+  await clock.advance(120_000);
+  t.equal(status(), 'False');
+});
+
+t.test('process ids count when there is a threshold for them', async (t) => {
+  const machine = new SimulatedMachine();
+  const state = await machine.state();
+  machine.state = async () => ({ ...state, processes: 950, maxProcesses: 1000 });
+  const { api } = await virtualAgent(t, { args: ['--eviction-hard=pid.available<10%'], dependencies: { machine } });
+  t.equal(conditionOf(api.get(nodes, nodeName), 'PIDPressure')?.status, 'True');
+});
+
+t.test('huge pages are given out, and taken from the memory for others', async (t) => {
+  const machine = new SimulatedMachine({ memoryBytes: 1024 * Mi, hugePages: { [2 * Mi]: 64 * Mi, [1024 * Mi]: 0 } });
+  const { api } = await virtualAgent(t, { dependencies: { machine } });
+  t.match(api.get(nodes, nodeName)?.status, {
+    capacity: { 'hugepages-2Mi': '64Mi', 'hugepages-1Gi': '0', memory: `${1024 * 1024}Ki` },
+    allocatable: { 'hugepages-2Mi': '64Mi', 'hugepages-1Gi': '0', memory: `${(1024 - 64 - 100) * 1024}Ki` },
+  });
+});
+
+t.test('an object that was there before is put right, and what people made of it stays', async (t) => {
+  const { api, until } = await virtualAgent(t, {
+    args: ['--node-labels=team=red', '--register-with-taints=fresh=yes:NoSchedule'],
+    dependencies: (api) => {
+      api.seed(nodes, {
+        metadata: { name: nodeName, labels: { 'orch.io/hostname': 'another', team: 'blue' } },
+        spec: { taints: [{ key: 'mine', effect: 'NoExecute' }] },
+        status: {
+          capacity: { 'example.com/gpu': '4', 'hugepages-16Mi': '32Mi' },
+          allocatable: { 'example.com/gpu': '4', 'hugepages-16Mi': '32Mi' },
+          nodeInfo: { bootID: 'before' } as NodeSystemInfo,
+          conditions: [{ type: 'Ready', status: 'False' }],
+          volumesInUse: ['orch.io/csi/driver^disk'],
+        },
+      });
+      return { machine: new SimulatedMachine({ bootID: 'now' }) };
+    },
+  });
+  await until(() => conditionOf(api.get(nodes, nodeName), 'Ready')?.status === 'True');
+  const node = api.get(nodes, nodeName);
+  t.match(node, {
+    metadata: {
+      labels: { 'orch.io/hostname': nodeName, 'orch.io/os': 'linux', team: 'blue' },
+    },
+    status: { capacity: { 'example.com/gpu': '0', cpu: '32' }, allocatable: { 'example.com/gpu': '0' } },
+  });
+  t.same(
+    node?.spec?.taints?.map(({ key }) => key),
+    ['mine'],
+  );
+  t.notOk(node?.status?.capacity?.['hugepages-16Mi']);
+  t.same(node?.status?.volumesInUse ?? [], []);
+  await until(() => nodeEvents(api).has('NodeReady'));
+  t.equal(nodeEvents(api).get('Rebooted'), `Node ${nodeName} has been rebooted, boot id: now`);
+});
+
+t.test('the lease belongs to the node, and comes back after failures', async (t) => {
+  const { api, clock, until } = await virtualAgent(t);
+  const lease = () => api.get(leases, `orch-node-lease/${nodeName}`);
+  const uid = api.get(nodes, nodeName)?.metadata.uid;
+  t.same(lease()?.metadata.ownerReferences, [{ apiVersion: 'v1', kind: 'Node', name: nodeName, uid }]);
+  api.change(leases, `orch-node-lease/${nodeName}`, (object) => {
+    object.metadata.ownerReferences = [];
+  });
+  await until(() => lease()?.metadata.ownerReferences?.length === 1);
+  let refused = 0;
+  api.intercept(({ resource }) => {
+    if (resource !== 'leases' || refused >= 4) return undefined;
+    refused += 1;
+    throw serviceUnavailable('not now');
+  });
+  const before = lease()?.spec.renewTime;
+  // One renewal is due after 10 s; the tries after it wait 100, 200, 400 and 800 ms.
+  await clock.advance(12_000);
+  t.equal(refused, 4);
+  t.not(lease()?.spec.renewTime, before);
+});
