@@ -1,6 +1,6 @@
 /** The agent with what it stands on, and the order in which they start and stop. */
 import { createServer, type Server } from 'node:http';
-import type { SharedInformerFactory } from '#client/informer/factory.js';
+import type { InformerFactory } from '#client/informer/informer.js';
 import type { Connection } from '#client/rest/connection.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -9,8 +9,9 @@ import type { NodeAgent } from '#nodeagent/nodeagent.js';
 
 export interface NodeAgentProcessParts {
   readonly agent: NodeAgent;
-  readonly informers: SharedInformerFactory;
-  readonly connection: Connection;
+  readonly informers: InformerFactory;
+  /** Absent: there is no API. */
+  readonly connection?: Connection;
   readonly cri: CRI;
   readonly log: Logger;
   /** The local health endpoint; port 0 for none. */
@@ -52,7 +53,7 @@ export class NodeAgentProcess implements Daemon {
     this.#health?.close();
     this.#health?.closeAllConnections();
     await cri.close();
-    await connection.close();
+    await connection?.close();
   }
 
   async #serveHealth(): Promise<void> {

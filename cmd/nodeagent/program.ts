@@ -2,7 +2,11 @@
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import type { Registry } from 'prom-client';
+import type { EventRecorder } from '#client/events/recorder.js';
+import { absentInformers } from '#client/informer/absent.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
+import type { InformerFactory } from '#client/informer/informer.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { Connection } from '#client/rest/connection.js';
@@ -54,18 +58,15 @@ export function nodeAgentProgram(facts: ProcessFacts): Program<NodeAgentOptionTa
 }
 
 async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
-  const { dialect, clock, random, log, env } = context;
+  const { dialect, clock, random, log } = context;
   const path = context.values.config ?? '';
   const parsed =
     path === '' ? context : await applyConfigFile(nodeAgentOptionTable(dialect), context, { path, dialect });
   for (const warning of parsed.warnings.slice(context.warnings.length)) log.warn(warning);
   validateOptions(parsed, completeRules);
   const { values } = parsed;
-  const missing = [];
-  if ((values.kubeconfig ?? '') === '')
-    missing.push('--kubeconfig is required: running without an API server is not supported');
-  if ((values['container-runtime-endpoint'] ?? '') === '') missing.push('--container-runtime-endpoint is required');
-  if (missing.length > 0) throw new OptionsError(missing);
+  if ((values['container-runtime-endpoint'] ?? '') === '')
+    throw new OptionsError(['--container-runtime-endpoint is required']);
 
   const simulated = values['container-runtime-endpoint'] === simulatedEndpoint;
   if (values['fail-swap-on'] && !simulated) await refuseSwap();
@@ -79,18 +80,9 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   await setOOMScoreAdj(values['oom-score-adj'], context);
   const metrics = createRegistry({ dialect, process: facts });
   const nodeName = (values['hostname-override'] ?? hostname()).trim().toLowerCase();
-  const config = await loadKubeconfig(values.kubeconfig ?? '', { clock, env, metrics });
-  const connection = new Connection(config, {
-    dialect,
-    clock,
-    metrics,
-    program: dialect.components.nodeAgent,
-    qps: orDefault(values['orch-api-qps'], defaultQps),
-    burst: orDefault(values['orch-api-burst'], defaultBurst),
-    contentType: values['orch-api-content-type'],
-  });
-  const client = connection.client('node');
-  const informers = new SharedInformerFactory({ client, clock, random, log, metrics, transform: dropManagedFields });
+  const api = await apiOf(context, values, metrics);
+  const { informers, dependencies, connection } = api;
+  const { client } = informers;
   const cloud = await cloudDependencies(values);
   if (simulated && cloud.links !== undefined) log.warn('a simulated node announces no addresses');
   const surroundings = { ...surroundingsOf(context, values), ...(simulated ? {} : cloud) };
@@ -102,25 +94,78 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     log,
     metrics,
     nodeName,
-    eventClient: connection.client('events', {
-      qps: orDefault(values['event-qps'], defaultQps),
-      burst: orDefault(values['event-burst'], defaultBurst),
-    }),
-    // The node must not be taken for dead because its agent is busy.
-    heartbeatClient: connection.client('heartbeat', { qps: 0, burst: 1 }),
-    statusClient: connection.client('status'),
-    tokenClient: connection.client('tokens'),
+    ...dependencies,
     ...surroundings,
-    server: standardServer({ client, dialect, clock, log, nodeName, metrics, debug: debugEndpoints(context, values) }),
+    ...(values.runonce
+      ? {}
+      : {
+          server: standardServer({
+            client,
+            dialect,
+            clock,
+            log,
+            nodeName,
+            metrics,
+            debug: debugEndpoints(context, values),
+          }),
+        }),
   });
   return new NodeAgentProcess({
     agent,
     informers,
-    connection,
+    ...(connection === undefined ? {} : { connection }),
     cri,
     log,
     health: { address: values['healthz-bind-address'], port: values['healthz-port'] },
   });
+}
+
+interface ApiAccess {
+  readonly informers: InformerFactory;
+  /** Absent: there is no API. */
+  readonly connection?: Connection;
+  readonly dependencies: Partial<NodeAgentDependencies>;
+}
+
+/** The API server of the client config; without one the node stands alone, and runs static pods only. */
+async function apiOf(
+  { dialect, clock, random, log, env }: Context,
+  values: NodeAgentOptions,
+  metrics: Registry,
+): Promise<ApiAccess> {
+  const path = values.kubeconfig ?? '';
+  if (path === '' || values.runonce) {
+    if (path !== '') log.warn('--runonce runs static pods only: the API server of --kubeconfig is not asked');
+    else log.warn('Standalone mode, no API client');
+    const recorder: EventRecorder = {
+      record: (object, type, reason, message) => log.info({ object, type, reason, message }, 'Event occurred'),
+    };
+    return { informers: absentInformers(dialect), dependencies: { isStandalone: true, recorder } };
+  }
+  const connection = new Connection(await loadKubeconfig(path, { clock, env, metrics }), {
+    dialect,
+    clock,
+    metrics,
+    program: dialect.components.nodeAgent,
+    qps: orDefault(values['orch-api-qps'], defaultQps),
+    burst: orDefault(values['orch-api-burst'], defaultBurst),
+    contentType: values['orch-api-content-type'],
+  });
+  const client = connection.client('node');
+  return {
+    connection,
+    informers: new SharedInformerFactory({ client, clock, random, log, metrics, transform: dropManagedFields }),
+    dependencies: {
+      eventClient: connection.client('events', {
+        qps: orDefault(values['event-qps'], defaultQps),
+        burst: orDefault(values['event-burst'], defaultBurst),
+      }),
+      // The node must not be taken for dead because its agent is busy.
+      heartbeatClient: connection.client('heartbeat', { qps: 0, burst: 1 }),
+      statusClient: connection.client('status'),
+      tokenClient: connection.client('tokens'),
+    },
+  };
 }
 
 function debugEndpoints({ dialect, verbosity, argv, clock }: Context, values: NodeAgentOptions): DebugEndpoints {

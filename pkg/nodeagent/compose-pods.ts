@@ -6,6 +6,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { EventRecorder } from '#client/events/recorder.js';
 import type { Informer } from '#client/informer/informer.js';
 import { PodAdmission } from '#nodeagent/admission/pod-admission.js';
+import { newStaticSources } from '#nodeagent/compose-sources.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { hostDNSReader } from '#nodeagent/environment/host-dns.js';
 import { PodEvents } from '#nodeagent/events/pod-events.js';
@@ -32,6 +33,8 @@ import { Prober } from '#nodeagent/probes/prober.js';
 import { PodCgroups } from '#nodeagent/resources/cgroups.js';
 import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
+import { MirrorPods } from '#nodeagent/sources/mirror-pods.js';
+import type { StaticPods } from '#nodeagent/sources/static-pods.js';
 import { StatusManager } from '#nodeagent/status/manager.js';
 import { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
 import { PodVolumes } from '#nodeagent/volumes/pod-volumes.js';
@@ -52,6 +55,10 @@ export interface PodParts {
   readonly statuses: StatusManager;
   readonly prober: Prober;
   readonly logFiles: LogFiles;
+  readonly statics: StaticPods;
+  /** Reads what the sources of static pods have, until `signal` aborts. */
+  readonly readStatics: (signal: AbortSignal) => Promise<void>;
+  readonly mirrors: MirrorPods;
   /** Absent where pods have none. */
   readonly cgroups?: PodCgroups;
   /** Ends probes and watches. */
@@ -75,16 +82,29 @@ export async function composePods(
   const { informers, metrics, labels, observer } = input;
   const files = await filesOf(values, deps);
   const events = new PodEvents(input.recorder);
-  const objects = deps.objects ?? new ReferencedObjects({ client, clock, random, log });
+  const objects =
+    deps.objects ?? new ReferencedObjects({ client, clock, random, log, isStandalone: deps.isStandalone ?? false });
   const checker = deps.checker ?? new RuntimeChecker(cri, `${dialect.product}-probe/1.24`);
-  const getPod = (uid: string) => informers.pods.byIndex('uid', uid)[0];
+  const { registrar } = input;
+  const { statics, ...sources } = newStaticSources(values, deps, events);
+  const mirrors: MirrorPods = new MirrorPods({
+    ...{ client, clock, log, statics },
+    informer: informers.pods,
+    node: () => registrar.node,
+    isRunning: (key) => manager.runsNamed(key),
+  });
+  const getPod = (uid: string) => informers.pods.byIndex('uid', uid)[0] ?? mirrors.of(uid);
   const statuses = new StatusManager({ client: statusClient, clock, log, getPod });
   const prober = new Prober({ clock, events, checker, onChange: (uid) => manager.poke(uid) });
   const volumes = new PodVolumes({ objects, tokens: new TokenManager({ client: tokenClient, clock }), ...files });
   const remains = new PodRemains({ cri, observer, volumes, ...files });
   const node = () => nodeFacts(deps.nodeName, input.registrar);
   const starters = newStarters(values, deps, { ...input, ...files, objects, events, checker, node });
-  const admission = newAdmission(values, dialect, input, () => manager.list().map((pod) => statuses.latest(pod)));
+  const admission = newAdmission(values, dialect, {
+    ...input,
+    pods: () => manager.list().map((pod) => statuses.latest(pod)),
+    isStatic: (uid) => statics.get(uid) !== undefined,
+  });
   const services = {
     ...{ client, clock, log, cri, events, metrics, observer, statuses, prober, volumes, remains, node, admission },
     ...starters,
@@ -95,8 +115,8 @@ export async function composePods(
     messages: new TerminationMessages({ clock, ...files }),
     killer: new ContainerKiller({ clock, cri, events, checker }),
   };
-  const manager = new PodManager({
-    ...{ log, cri, labels, observer, objects, statuses, remains },
+  const manager: PodManager = new PodManager({
+    ...{ log, cri, labels, observer, objects, statuses, remains, statics, mirrors },
     informer: informers.pods,
     newWorker: (pod) => new PodWorker({ pod, clock, log, metrics, operations: (latest) => podTasks(services, latest) }),
   });
@@ -104,7 +124,7 @@ export async function composePods(
     prober.close();
     if (deps.objects === undefined) objects.close();
   };
-  return { manager, statuses, prober, close, ...files };
+  return { manager, statuses, prober, close, mirrors, statics, ...sources, ...files };
 }
 
 interface PodFiles {
@@ -177,8 +197,12 @@ function newStarters(
 function newAdmission(
   values: NodeAgentOptions,
   dialect: Dialect,
-  { registrar, observer }: PodPartsInput,
-  pods: () => readonly Pod[],
+  {
+    registrar,
+    observer,
+    pods,
+    isStatic,
+  }: PodPartsInput & { pods: () => readonly Pod[]; isStatic: (uid: string) => boolean },
 ): PodAdmission {
   return new PodAdmission({
     dialect,
@@ -187,6 +211,7 @@ function newAdmission(
     node: () => registrar.knownNode,
     refreshNode: () => registrar.look(),
     pods,
+    isStatic,
     isKnown: (uid) => observer.get(uid) !== undefined,
   });
 }

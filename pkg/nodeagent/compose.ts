@@ -22,6 +22,8 @@ import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import { nodeCounts } from '#nodeagent/runtime/node-counts.js';
 import { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import type { AgentServer } from '#nodeagent/server/agent-server.js';
+import type { MirrorPods } from '#nodeagent/sources/mirror-pods.js';
+import type { StaticPods } from '#nodeagent/sources/static-pods.js';
 import type { StatusManager } from '#nodeagent/status/manager.js';
 
 /** What the agent runs, starts and stops. */
@@ -36,6 +38,9 @@ export interface AgentParts {
   readonly observer: RuntimeObserver;
   readonly statuses: StatusManager;
   readonly manager: PodManager;
+  readonly statics: StaticPods;
+  readonly readStatics: (signal: AbortSignal) => Promise<void>;
+  readonly mirrors: MirrorPods;
   /** Absent where there are no files. */
   readonly rotator?: LogRotator;
   /** Absent where no addresses are announced. */
@@ -72,7 +77,7 @@ export async function composeAgent(
   const registrar = newRegistrar(values, deps, { machine, observer, events, serverPort });
   await registrar.prepare();
   const podParts = await composePods(values, deps, { informers, recorder, metrics, labels, observer, registrar });
-  const { manager, statuses, logFiles } = podParts;
+  const { manager, statuses, logFiles, statics, readStatics, mirrors } = podParts;
   metrics.observeNode(nodeName, () => nodeCounts(observer.list()));
   const node = {
     ...podParts,
@@ -87,7 +92,7 @@ export async function composeAgent(
     maxFiles: values['container-log-max-files'],
   });
   return {
-    ...{ informers, registrar, observer, statuses, manager },
+    ...{ informers, registrar, observer, statuses, manager, statics, readStatics, mirrors },
     lease: newLease(values, deps, registrar),
     ...(deps.writeFiles === false ? {} : { rotator }),
     ...(deps.links === undefined

@@ -43,6 +43,8 @@ export interface NodeAgentDependencies {
   readonly tokenClient?: Client;
   /** Default: events to the API. */
   readonly recorder?: EventRecorder;
+  /** There is no API: the node is not registered, and runs static pods only. */
+  readonly isStandalone?: boolean;
   /** Takes the agent's series; one agent per registry. */
   readonly metrics?: Registry;
   /** Where addresses of load balancers are put; absent: none is announced. */

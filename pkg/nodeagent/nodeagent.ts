@@ -6,12 +6,15 @@ import type { Daemon } from '#daemon/daemon.js';
 import { type AgentParts, composeAgent } from '#nodeagent/compose.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
+import { untilTheyRun } from '#nodeagent/run-once.js';
 
 export class NodeAgent implements Daemon {
   readonly name: string;
   readonly #options: NodeAgentOptions;
   readonly #deps: NodeAgentDependencies;
   readonly #ready: Deferred<void> = deferred();
+  /** The pods of the API are being run. */
+  readonly #podsKnown: Deferred<void> = deferred();
   readonly #stop = new AbortController();
   #work: Promise<void> | undefined;
   #port = 0;
@@ -83,30 +86,69 @@ export class NodeAgent implements Daemon {
 
   /** Resolves when the agent is to stop; rejects with the failure of what runs until then. */
   async #runParts(
-    { registrar, lease, statuses, observer, manager, rotator, announcer, informers }: AgentParts,
+    parts: AgentParts,
     background: { run(work: Promise<void>): void; failed: Promise<void> },
     signal: AbortSignal,
   ): Promise<void> {
-    const { clock } = this.#deps;
+    const { statuses, observer, manager, rotator, announcer, statics, readStatics, registrar } = parts;
+    const { clock, isStandalone = false } = this.#deps;
+    const registered = deferred();
+    if (isStandalone) {
+      await registrar.standAlone();
+      registered.resolve();
+    } else this.#register(parts, { background, onRegistered: registered.resolve }, signal);
+    background.run(statuses.run(signal));
+    background.run(readStatics(signal));
+    // A runtime that is not there yet makes a node that is not ready, not an agent that gives up.
+    await untilItWorks(() => observer.start(), { clock, signal });
+    if (signal.aborted) return;
+    manager.start();
+    if (rotator !== undefined) background.run(rotator.run(signal));
+    if (this.#options.runonce) return untilTheyRun({ statics, statuses, clock, signal });
+    if (isStandalone) background.run(this.#clean(parts, signal));
+    else background.run(this.#runPodsOfAPI(parts, background, signal));
+    if (announcer !== undefined) background.run(announcer.run(signal));
+    await Promise.race([registered.promise, background.failed, aborted(signal)]);
+    if (!isStandalone) await Promise.race([this.#podsKnown.promise, background.failed, aborted(signal)]);
+    if (!signal.aborted) this.#ready.resolve();
+    await Promise.race([background.failed, aborted(signal)]);
+  }
+
+  #register(
+    { registrar, lease, informers }: AgentParts,
+    { background, onRegistered }: { background: { run(work: Promise<void>): void }; onRegistered: () => void },
+    signal: AbortSignal,
+  ): void {
     const unsubscribe = informers.node.addHandler({
       onAdd: (node) => registrar.observe(node),
       onUpdate: (node) => registrar.observe(node),
       onDelete: () => registrar.observe(undefined),
     });
     signal.addEventListener('abort', unsubscribe, { once: true });
-    const registered = deferred();
-    background.run(registrar.run(signal, () => registered.resolve()));
+    background.run(registrar.run(signal, onRegistered));
     background.run(lease.run(signal));
-    background.run(statuses.run(signal));
-    // A runtime that is not there yet makes a node that is not ready, not an agent that gives up.
-    await untilItWorks(() => observer.start(), { clock, signal });
-    await waitForSync([informers.pods, informers.services], clock, signal);
-    if (!signal.aborted) await manager.start();
-    if (rotator !== undefined) background.run(rotator.run(signal));
-    if (announcer !== undefined) background.run(announcer.run(signal));
-    await Promise.race([registered.promise, background.failed, aborted(signal)]);
-    if (!signal.aborted) this.#ready.resolve();
-    await Promise.race([background.failed, aborted(signal)]);
+  }
+
+  /** Static pods run meanwhile, with or without the API. */
+  async #runPodsOfAPI(
+    parts: AgentParts,
+    background: { run(work: Promise<void>): void },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { informers, manager, mirrors } = parts;
+    const { clock } = this.#deps;
+    await until(() => informers.pods.hasSynced() && informers.services.hasSynced(), { clock, signal });
+    if (signal.aborted) return;
+    manager.startAPI();
+    this.#podsKnown.resolve();
+    background.run(mirrors.run(signal));
+    await this.#clean(parts, signal);
+  }
+
+  /** What nobody wants goes only when everybody has said what they want. */
+  async #clean({ manager, statics }: AgentParts, signal: AbortSignal): Promise<void> {
+    await until(() => statics.hasSynced, { clock: this.#deps.clock, signal });
+    if (!signal.aborted) await manager.removeUnknown();
   }
 }
 
@@ -132,7 +174,6 @@ async function untilItWorks(work: () => Promise<void>, wait: { clock: Clock; sig
   }
 }
 
-async function waitForSync(informers: { hasSynced(): boolean }[], clock: Clock, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted && !informers.every((informer) => informer.hasSynced()))
-    await clock.sleep(syncCheckMs, signal);
+async function until(isTrue: () => boolean, { clock, signal }: { clock: Clock; signal: AbortSignal }): Promise<void> {
+  while (!signal.aborted && !isTrue()) await clock.sleep(syncCheckMs, signal);
 }

@@ -48,7 +48,14 @@ const predicate = (name: string): [string, string] => [name, `Predicate ${name} 
 const forbidden = (text: string): [string, string] => ['SysctlForbidden', `forbidden sysctl: ${text}`];
 
 const mebi = 2 ** 20;
-const table: { name: string; pod: Pod; others?: Pod[]; allowed?: string[]; expected?: [string, string] }[] = [
+const table: {
+  name: string;
+  pod: Pod;
+  others?: Pod[];
+  allowed?: string[];
+  isStatic?: boolean;
+  expected?: [string, string];
+}[] = [
   { name: 'asks for nothing', pod: pod('p') },
   { name: 'fits', pod: pod('p', asking({ cpu: '2', memory: '1Gi', 'example.com/fpga': '2' })) },
   { name: 'a thousand CPUs', pod: pod('p', asking({ cpu: '1k' })), expected: short('cpu', 1_000_000, 0, 2000) },
@@ -111,11 +118,18 @@ const table: { name: string; pod: Pod; others?: Pod[]; allowed?: string[]; expec
   { name: 'a taint', pod: pod('p', { tolerations: [] }), expected: predicate('TaintToleration') },
   {
     name: 'a taint is nothing to a static pod',
+    pod: pod('p', { tolerations: [] }),
+    isStatic: true,
+  },
+  {
+    name: 'a pod of the API is none, whatever it says of itself',
     pod: pod('p', { tolerations: [] }, { [dialect.annotations.configSource]: 'file' }),
+    expected: predicate('TaintToleration'),
   },
   {
     name: 'but resources are',
-    pod: pod('p', asking({ cpu: '3' }), { [dialect.annotations.configSource]: 'file' }),
+    pod: pod('p', asking({ cpu: '3' })),
+    isStatic: true,
     expected: short('cpu', 3000, 0, 2000),
   },
   {
@@ -157,9 +171,9 @@ const table: { name: string; pod: Pod; others?: Pod[]; allowed?: string[]; expec
   },
 ];
 
-for (const { name, others = [], allowed = [], expected, ...row } of table) {
+for (const { name, others = [], allowed = [], isStatic = false, expected, ...row } of table) {
   t.test(name, async (t) => {
-    const found = refusal({ dialect, pod: row.pod, node, others, allowedUnsafeSysctls: allowed });
+    const found = refusal({ dialect, pod: row.pod, node, others, allowedUnsafeSysctls: allowed, isStatic });
     t.same(found, expected && { reason: expected[0], message: expected[1] });
   });
 }

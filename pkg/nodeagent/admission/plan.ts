@@ -23,12 +23,15 @@ export interface AdmissionInput {
   readonly others: readonly Pod[];
   /** Names and prefixes (`net.*`). */
   readonly allowedUnsafeSysctls: readonly string[];
+  /** The pod is the node's own. */
+  readonly isStatic?: boolean;
 }
 
 const ourOS = 'linux';
 
 /** Undefined: the pod may run. */
-export function refusal({ dialect, pod, node, others, allowedUnsafeSysctls }: AdmissionInput): Refusal | undefined {
+export function refusal(input: AdmissionInput): Refusal | undefined {
+  const { dialect, pod, node, others, allowedUnsafeSysctls } = input;
   const forbidden = forbiddenSysctl(pod, allowedUnsafeSysctls);
   if (forbidden !== undefined) return { reason: 'SysctlForbidden', message: forbidden };
   const { labels } = dialect;
@@ -46,18 +49,17 @@ export function refusal({ dialect, pod, node, others, allowedUnsafeSysctls }: Ad
     const amounts = `requested: ${requested}, used: ${used}, capacity: ${capacity}`;
     return { reason: `OutOf${resource}`, message: `Node didn't have enough resource: ${resource}, ${amounts}` };
   }
-  const failed = failedPredicate(pod, node, others, dialect);
+  const failed = failedPredicate(input);
   return failed === undefined ? undefined : { reason: failed, message: `Predicate ${failed} failed` };
 }
 
-function failedPredicate(pod: Pod, node: Node, others: readonly Pod[], dialect: Dialect): string | undefined {
+function failedPredicate({ pod, node, others, isStatic }: AdmissionInput): string | undefined {
   if (!matchesRequiredNodeAffinity(pod.spec, node)) return 'NodeAffinity';
   const { nodeName = '' } = pod.spec;
   if (nodeName !== '' && nodeName !== node.metadata.name) return 'NodeName';
   if (hasTakenPort(pod, others)) return 'NodePorts';
   // Static pods are the node's own, whatever its taints say of others.
-  const source = pod.metadata.annotations?.[dialect.annotations.configSource] ?? 'api';
-  if (source !== 'api') return undefined;
+  if (isStatic === true) return undefined;
   const taint = findUntoleratedTaint(node.spec.taints, pod.spec.tolerations, ['NoExecute']);
   return taint === undefined ? undefined : 'TaintToleration';
 }

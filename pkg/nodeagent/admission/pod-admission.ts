@@ -17,6 +17,8 @@ export interface PodAdmissionOptions {
   readonly pods: () => readonly Pod[];
   /** Whether the runtime holds anything of it. By UID. */
   readonly isKnown: (uid: string) => boolean;
+  /** Whether it is a static pod. By UID. */
+  readonly isStatic: (uid: string) => boolean;
 }
 
 export class PodAdmission {
@@ -33,11 +35,18 @@ export class PodAdmission {
     const uid = pod.metadata.uid ?? '';
     if (!this.#counts(uid) && this.#judge(pod, node()) !== undefined) {
       // The scheduler may have seen the node later than this agent has.
-      const refused = this.#judge(pod, await refreshNode());
+      const refused = this.#judge(pod, await this.#newestNode(pod, refreshNode));
       if (refused !== undefined) return refused;
     }
     this.#admitted.add(uid);
     return undefined;
+  }
+
+  /** Static pods are the node's own: they are judged without the API where that does not answer. */
+  async #newestNode(pod: Pod, refreshNode: () => Promise<Node>): Promise<Node> {
+    const { node, isStatic } = this.#options;
+    if (!isStatic(pod.metadata.uid ?? '')) return refreshNode();
+    return refreshNode().catch(() => node());
   }
 
   /** Why the pod must wait, as the node is; undefined when it need not. What ran already goes on. */
@@ -56,11 +65,14 @@ export class PodAdmission {
   }
 
   #judge(pod: Pod, node: Node): Refusal | undefined {
-    const { dialect, allowedUnsafeSysctls, pods } = this.#options;
+    const { dialect, allowedUnsafeSysctls, pods, isStatic } = this.#options;
     const others = pods().filter(({ metadata: { uid = '' }, status }) => {
       const isOver = status?.phase === 'Succeeded' || status?.phase === 'Failed';
       return uid !== pod.metadata.uid && !isOver && this.#counts(uid);
     });
-    return refusal({ dialect, pod, node, others, allowedUnsafeSysctls });
+    return refusal({
+      ...{ dialect, pod, node, others, allowedUnsafeSysctls },
+      isStatic: isStatic(pod.metadata.uid ?? ''),
+    });
   }
 }

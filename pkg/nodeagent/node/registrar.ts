@@ -225,6 +225,11 @@ export class NodeRegistrar {
     }
   }
 
+  /** Without an API: the runtime is told the addresses of pods, and nobody else anything. */
+  async standAlone(): Promise<void> {
+    await this.#options.network.tell(this.knownNode);
+  }
+
   /** Something that the status says has changed. */
   poke(): void {
     this.#poked = true;

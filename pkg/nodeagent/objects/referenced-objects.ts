@@ -15,6 +15,8 @@ export interface ReferencedObjectsOptions {
   /** Returns [0, 1). */
   readonly random: () => number;
   readonly log: Logger;
+  /** There is no API: nothing can be referred to. */
+  readonly isStandalone?: boolean;
 }
 
 /** How long a pod's start waits for the first answer about an object before it is tried again. */
@@ -99,6 +101,9 @@ export class ReferencedObjects {
     place: { namespace: string; name: string },
     podUID: string,
   ): Promise<T | undefined> {
+    if (this.#options.isStandalone === true) {
+      throw new Error(`cannot use ${type.singular} "${place.name}" because no client of the API is configured`);
+    }
     const key = `${type.resource}/${place.namespace}/${place.name}`;
     let watched = this.#watched.get(key) as Watched<T> | undefined;
     if (watched === undefined) {

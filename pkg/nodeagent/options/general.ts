@@ -11,7 +11,7 @@ export const generalOptions = {
     aliases: ['orchconfig'],
     type: 'string',
     section: 'General',
-    meaning: 'Client config of the API server; without it there is nothing to run.',
+    meaning: 'Client config of the API server; without it the node stands alone, and runs static pods only.',
   },
   'bootstrap-kubeconfig': {
     type: 'string',

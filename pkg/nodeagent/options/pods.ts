@@ -33,21 +33,18 @@ export const podsOptions = {
     type: 'string',
     section: 'Pods',
     configField: 'staticPodPath',
-    inert: true,
     meaning: 'Directory or file of static pods.',
   },
   'manifest-url': {
     type: 'string',
     section: 'Pods',
     configField: 'staticPodURL',
-    inert: true,
     meaning: 'URL of static pods.',
   },
   'manifest-url-header': {
     type: 'strings',
     section: 'Pods',
     configField: 'staticPodURLHeader',
-    inert: true,
     meaning: 'Headers for that URL.',
   },
   'file-check-frequency': {
@@ -55,7 +52,6 @@ export const podsOptions = {
     default: 20_000,
     section: 'Pods',
     configField: 'fileCheckFrequency',
-    inert: true,
     meaning: 'How often files of static pods are read.',
   },
   'http-check-frequency': {
@@ -63,7 +59,6 @@ export const podsOptions = {
     default: 20_000,
     section: 'Pods',
     configField: 'httpCheckFrequency',
-    inert: true,
     meaning: 'How often that URL is asked.',
   },
   'sync-frequency': {
@@ -202,7 +197,6 @@ export const podsOptions = {
     type: 'bool',
     section: 'Pods',
     configField: 'runOnce',
-    inert: true,
     meaning: 'Run static pods once and end.',
   },
   'container-log-max-files': {

@@ -10,6 +10,8 @@ import type { PodWorker } from '#nodeagent/pods/worker.js';
 import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import { isRunning, type PodRuntime } from '#nodeagent/runtime/pod-runtime.js';
+import type { MirrorPods } from '#nodeagent/sources/mirror-pods.js';
+import { fullName, type StaticPods } from '#nodeagent/sources/static-pods.js';
 import type { StatusManager } from '#nodeagent/status/manager.js';
 
 /** Name of the informer's index of pods by UID. */
@@ -25,6 +27,8 @@ export interface PodManagerOptions {
   readonly objects: Pick<ReferencedObjects, 'onChange'>;
   readonly statuses: Pick<StatusManager, 'reconcile'>;
   readonly remains: PodRemains;
+  readonly statics: StaticPods;
+  readonly mirrors: Pick<MirrorPods, 'isMirror' | 'poke'>;
   readonly newWorker: (pod: Pod) => PodWorker;
 }
 
@@ -32,41 +36,67 @@ export class PodManager {
   readonly #options: PodManagerOptions;
   readonly #workers = new Map<string, PodWorker>();
   readonly #orphans = new Map<string, Promise<void>>();
+  /** Static pods whose predecessors of the same name are still being ended, by `namespace/name`. */
+  readonly #waiting = new Map<string, Pod>();
+  /** UIDs of the static pods among them. */
+  readonly #statics = new Set<string>();
+  /** UIDs of workers that are to go. */
+  readonly #ending = new Set<string>();
   readonly #unsubscribe: (() => void)[] = [];
+  /** All that should run is known: the rest is nobody's. */
+  #isComplete = false;
   #stopped = false;
 
   constructor(options: PodManagerOptions) {
     this.#options = options;
   }
 
-  /** Begins to work. The informer has synced and the runtime has been listed. */
-  async start(): Promise<void> {
-    const { observer, objects, informer, remains } = this.#options;
-    // The oldest come first where there is no room for all.
-    for (const pod of [...informer.list()].sort(byCreation)) this.#updated(pod);
+  /** Begins with the static pods, which need no API. The runtime has been listed. */
+  start(): void {
+    const { observer, objects, statics } = this.#options;
     this.#unsubscribe.push(
       observer.onChange((uid) => this.#runtimeChanged(uid)),
       observer.onRecovery(() => {
         for (const worker of this.#workers.values()) worker.retryNow();
       }),
       objects.onChange((uid) => this.#workers.get(uid)?.retryNow()),
-      informer.addHandler({
-        onAdd: (pod) => this.#updated(pod),
-        onUpdate: (pod, old) => {
-          if (pod.metadata.uid !== old.metadata.uid) this.#deleted(old);
-          this.#updated(pod);
-        },
-        onDelete: (pod) => this.#deleted(pod),
+      statics.addHandler({
+        onUpdate: (pod) => this.#staticUpdated(pod),
+        onDelete: (pod) => this.#staticDeleted(pod),
       }),
     );
+  }
+
+  /** Goes on with the pods of the API. The informer has synced. */
+  startAPI(): void {
+    const { informer, mirrors } = this.#options;
+    // The oldest come first where there is no room for all.
+    for (const pod of [...informer.list()].sort(byCreation)) if (!mirrors.isMirror(pod)) this.#updated(pod);
+    this.#unsubscribe.push(
+      informer.addHandler({
+        onAdd: (pod) => this.#seen(pod),
+        onUpdate: (pod, old) => {
+          if (pod.metadata.uid !== old.metadata.uid) this.#deleted(old);
+          this.#seen(pod);
+        },
+        onDelete: (pod) => (mirrors.isMirror(pod) ? mirrors.poke(pod) : this.#deleted(pod)),
+      }),
+    );
+  }
+
+  /** Ends what nobody wants. All sources have said what they have. */
+  async removeUnknown(): Promise<void> {
+    const { observer, remains } = this.#options;
+    this.#isComplete = true;
     for (const runtime of observer.list()) this.#runtimeChanged(runtime.uid);
-    await remains.removeUnknown((uid) => this.#workers.has(uid));
+    await remains.removeUnknown((uid) => this.#workers.has(uid) || this.#isWaiting(uid));
   }
 
   /** Stops working; what runs goes on. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#waiting.clear();
     await Promise.all([...this.#workers.values()].map((worker) => worker.stop()));
     await Promise.allSettled(this.#orphans.values());
   }
@@ -76,13 +106,89 @@ export class PodManager {
     this.#workers.get(uid)?.poke();
   }
 
-  /** The pods that have a worker, as last seen from the API. */
+  /** The pods that have a worker, as last seen from where they come from. */
   list(): Pod[] {
     return [...this.#workers.values()].map((worker) => worker.pod);
   }
 
   find(namespace: string, name: string): Pod | undefined {
-    return this.#options.informer.get(`${namespace}/${name}`);
+    const key = `${namespace}/${name}`;
+    const { statics, informer, mirrors } = this.#options;
+    const pod = statics.named(key) ?? informer.get(key);
+    return pod !== undefined && mirrors.isMirror(pod) ? undefined : pod;
+  }
+
+  /** Whether something of a static pod of that name is still here. By `namespace/name`. */
+  runsNamed(key: string): boolean {
+    return this.#waiting.has(key) || this.#named(key) !== undefined;
+  }
+
+  #named(key: string): PodWorker | undefined {
+    return [...this.#workers.values()].find(
+      ({ pod }) => fullName(pod) === key && this.#statics.has(pod.metadata.uid ?? ''),
+    );
+  }
+
+  #isWaiting(uid: string): boolean {
+    return [...this.#waiting.values()].some(({ metadata }) => metadata.uid === uid);
+  }
+
+  #seen(pod: Pod): void {
+    const { mirrors, statics, statuses } = this.#options;
+    if (!mirrors.isMirror(pod)) {
+      this.#updated(pod);
+      return;
+    }
+    mirrors.poke(pod);
+    const uid = statics.named(fullName(pod))?.metadata.uid;
+    if (uid !== undefined) statuses.reconcile(uid);
+  }
+
+  /** It starts once nothing of its predecessor is left. */
+  #staticUpdated(pod: Pod): void {
+    if (this.#stopped) return;
+    const { mirrors, log } = this.#options;
+    const key = fullName(pod);
+    const uid = pod.metadata.uid ?? '';
+    mirrors.poke(pod);
+    if (this.#workers.has(uid) && !this.#ending.has(uid)) {
+      this.#updated(pod);
+      return;
+    }
+    const before = this.#named(key)?.gone ?? this.#endNamesakes(pod);
+    if (before === undefined) {
+      this.#statics.add(uid);
+      this.#updated(pod);
+      return;
+    }
+    const isKnown = this.#waiting.has(key);
+    this.#waiting.set(key, pod);
+    if (isKnown) return;
+    log.info({ key }, 'a static pod waits for the end of the one that it replaces');
+    void before.then(() => {
+      const next = this.#waiting.get(key);
+      this.#waiting.delete(key);
+      if (next !== undefined) this.#staticUpdated(next);
+    });
+  }
+
+  #staticDeleted(pod: Pod): void {
+    const key = fullName(pod);
+    if (this.#waiting.get(key)?.metadata.uid === pod.metadata.uid) this.#waiting.delete(key);
+    this.#deleted(pod);
+    this.#options.mirrors.poke(pod);
+  }
+
+  /** What an earlier agent has left of a static pod of that name; undefined: nothing. */
+  #endNamesakes(pod: Pod): Promise<unknown> | undefined {
+    const { observer } = this.#options;
+    const { uid, name, namespace } = pod.metadata;
+    const others = observer
+      .list()
+      .filter((each) => each.name === name && each.namespace === namespace && each.uid !== uid)
+      .filter((each) => !this.#workers.has(each.uid));
+    if (others.length === 0) return undefined;
+    return Promise.all(others.map((each) => this.#end(each)));
   }
 
   #updated(pod: Pod): void {
@@ -106,8 +212,13 @@ export class PodManager {
     const worker = this.#workers.get(uid);
     if (worker === undefined) return;
     worker.remove();
+    if (this.#ending.has(uid)) return;
+    this.#ending.add(uid);
     void worker.gone.then(() => {
+      this.#ending.delete(uid);
+      this.#statics.delete(uid);
       if (this.#workers.get(uid) === worker) this.#workers.delete(uid);
+      this.#options.mirrors.poke(pod);
     });
   }
 
@@ -118,22 +229,29 @@ export class PodManager {
       worker.poke();
       return;
     }
-    const { observer, log } = this.#options;
-    const runtime = observer.get(uid);
-    if (runtime === undefined || this.#orphans.has(uid)) return;
+    const runtime = this.#options.observer.get(uid);
+    if (runtime !== undefined && this.#isComplete && !this.#isWaiting(uid)) void this.#end(runtime);
+  }
+
+  #end(runtime: PodRuntime): Promise<void> {
+    const { log } = this.#options;
+    const { uid } = runtime;
+    const known = this.#orphans.get(uid);
+    if (known !== undefined) return known;
     const work = this.#removeOrphan(runtime)
       .catch((error: unknown) => {
         log.warn({ err: error, uid }, 'removing an unknown pod from the runtime failed');
       })
       .finally(() => this.#orphans.delete(uid));
     this.#orphans.set(uid, work);
+    return work;
   }
 
   /** A pod that the runtime holds and the API does not: it was deleted while nobody watched. */
   async #removeOrphan(runtime: PodRuntime): Promise<void> {
     const { uid, name, namespace, containers } = runtime;
     const { labels, cri, log, remains } = this.#options;
-    log.info({ uid, namespace, name }, 'removing a pod that the API does not know');
+    log.info({ uid, namespace, name }, 'removing a pod that nobody wants here');
     const stops = containers
       .filter((container) => isRunning(container))
       .map((container) => {

@@ -14,7 +14,7 @@ export interface StatusManagerOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The pod as last seen from the API. */
+  /** The pod as last seen from the API. Of a static pod, by its own UID, its image there. */
   readonly getPod: (uid: string) => Pod | undefined;
 }
 
@@ -73,7 +73,17 @@ export class StatusManager {
   /** The pod with the newest status: what was set here, and of all else what the API has. */
   latest(pod: Pod): Pod {
     const status = this.get(pod.metadata.uid ?? '');
-    return status === undefined ? pod : { ...pod, status: mergedStatus(pod.status, status) };
+    const foreign = this.#foreign(pod);
+    if (status === undefined) return foreign === pod.status ? pod : { ...pod, status: foreign };
+    return { ...pod, status: mergedStatus(foreign, status) };
+  }
+
+  /** What the API has. What it has of a static pod's image is history: that pod may run again whatever it came to. */
+  #foreign({ metadata: { uid = '' }, status = {} }: Pod): PodStatus {
+    const seen = this.#getPod(uid);
+    if (seen === undefined || seen.metadata.uid === uid) return status;
+    const { phase: _, reason: __, message: ___, ...rest } = seen.status ?? {};
+    return { ...rest, ...status };
   }
 
   /** Somebody else may have written over it. */
@@ -98,7 +108,10 @@ export class StatusManager {
   #current(uid: string): Pod | undefined {
     const seen = this.#getPod(uid);
     const written = this.#entries.get(uid)?.written;
+    if (seen === undefined && written !== undefined && written.metadata.uid !== uid) return undefined;
     if (seen === undefined || written === undefined) return written ?? seen;
+    // The image of a static pod was made anew.
+    if (written.metadata.uid !== seen.metadata.uid) return seen;
     // Versions are compared only for which of two answers of one server is newer.
     return newer(written, seen) ? written : seen;
   }
@@ -117,15 +130,21 @@ export class StatusManager {
       this.#release(entry);
       return done;
     }
-    const { name = '', namespace = '' } = pod.metadata;
+    const { name = '', namespace = '', uid: inAPI = uid } = pod.metadata;
     try {
       entry.written = await this.#pods.patch(
         name,
         // The UID refuses the write to another pod of the same name.
-        { metadata: { uid }, status: patch },
+        { metadata: { uid: inAPI }, status: patch },
         { type: 'strategic', namespace, subresource: 'status' },
       );
     } catch (error) {
+      if (inAPI !== uid && (isNotFound(error) || isConflict(error))) {
+        // Only the image is gone; the next one gets the status.
+        entry.written = undefined;
+        this.#release(entry);
+        return isConflict(error) ? retry(error) : done;
+      }
       // By the UID another pod is in its place; until the informer says so, too, it may be another conflict.
       const isReplaced = isConflict(error) && this.#getPod(uid) === undefined;
       if (!isNotFound(error) && !isReplaced) return this.#failed(entry, error);

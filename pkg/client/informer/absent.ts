@@ -1,0 +1,49 @@
+/** Stands for an API that nobody has configured: every request fails at once, and informers hold nothing. */
+
+import type { Dialect } from '#apimachinery/dialect.js';
+import { serviceUnavailable } from '#apimachinery/errors/status.js';
+import type { ResourceType } from '#apimachinery/schema/schema.js';
+import type { ApiObject, Client, ResourceClient } from '#client/client.js';
+import type { Informer, InformerFactory } from '#client/informer/informer.js';
+
+/** Rejects every request with 503 ServiceUnavailable. */
+function absentClient(dialect: Dialect): Client {
+  const fail = async (): Promise<never> => {
+    throw serviceUnavailable('no client of the API is configured');
+  };
+  const resource: ResourceClient<ApiObject> = {
+    ...{ get: fail, list: fail, create: fail, update: fail, updateStatus: fail, patch: fail },
+    ...{ delete: fail, deleteCollection: fail, createSubresource: fail },
+    watch: () => ({ [Symbol.asyncIterator]: () => ({ next: fail }) }),
+  };
+  return {
+    dialect,
+    resource: <T extends ApiObject>(_: ResourceType<T>) => resource as unknown as ResourceClient<T>,
+    request: fail,
+    close: async () => undefined,
+  };
+}
+
+/** Its informers have synced, and hold nothing. */
+export function absentInformers(dialect: Dialect): InformerFactory {
+  const empty: Informer<ApiObject> = {
+    get: () => undefined,
+    list: () => [],
+    byIndex: () => [],
+    size: 0,
+    addHandler: () => () => undefined,
+    addIndexers: () => undefined,
+    hasSynced: () => true,
+    lastVersion: '',
+  };
+  return {
+    client: absentClient(dialect),
+    informer: <T extends ApiObject>() => empty as unknown as Informer<T>,
+    start: (signal) =>
+      new Promise((resolve) => {
+        if (signal.aborted) resolve();
+        else signal.addEventListener('abort', () => resolve(), { once: true });
+      }),
+    waitForSync: async () => undefined,
+  };
+}

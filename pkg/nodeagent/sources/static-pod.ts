@@ -1,0 +1,139 @@
+/** From the text of a manifest to the pod that the node runs. Rules of release 1.24 (kubelet config/common.go). */
+import { createHash } from 'node:crypto';
+import { podStrategy } from '#api/core/v1/pod/strategy.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { schemeFor } from '#api/scheme.js';
+import type { RuleGate } from '#api/strategy/feature-gates.js';
+import type { StrategyContext } from '#api/strategy/strategy.js';
+import type { Clock } from '#apimachinery/clock.js';
+import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
+import { parseYAML } from '#apimachinery/codec/yaml.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+
+/** Where pods come from besides the API; the value of the annotation that says so. */
+export type StaticSource = 'file' | 'http';
+
+/** A longer manifest is refused. */
+export const maxManifestBytes = 10 * 1024 * 1024;
+
+/** The text is no manifest, or not of a pod that could run. */
+export class ManifestError extends Error {
+  override readonly name = 'ManifestError';
+}
+
+export interface ManifestReaderOptions {
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly nodeName: string;
+  readonly gate: RuleGate;
+}
+
+export class ManifestReader {
+  readonly #options: ManifestReaderOptions;
+  readonly #codec: ObjectCodec;
+  readonly #context: StrategyContext;
+
+  constructor(options: ManifestReaderOptions) {
+    const { dialect, clock, gate } = options;
+    const scheme = schemeFor(dialect);
+    this.#options = options;
+    this.#codec = new ObjectCodec(scheme);
+    this.#context = { dialect, scheme, gate, now: clock.now(), monotonic: () => clock.monotonic() };
+  }
+
+  /** The pod of a file, YAML or JSON. Throws ManifestError. `path`: goes into the pod's UID. */
+  file(bytes: Buffer, path: string): Pod {
+    const { nodeName } = this.#options;
+    let value: unknown;
+    try {
+      value = parseYAML(bytes.toString('utf8'));
+    } catch (error) {
+      throw new ManifestError(`${path}: couldn't parse as pod(${messageOf(error)}), please check config file`, {
+        cause: error,
+      });
+    }
+    return this.#pod(value, { origin: `host:${nodeName}file:${path}`, isFile: true });
+  }
+
+  /** The pod, or the pods of the list, of an answer. Throws ManifestError: one bad pod spoils them all. */
+  answer(bytes: Buffer, url: string): Pod[] {
+    let value: unknown;
+    try {
+      value = parseYAML(bytes.toString('utf8'));
+    } catch (error) {
+      throw new ManifestError(`${url}: couldn't parse as single or multiple pods (${messageOf(error)})`, {
+        cause: error,
+      });
+    }
+    const origin = { origin: `url:${url}`, isFile: false };
+    return podsOf(value).map((each) => this.#pod(each, origin));
+  }
+
+  #pod(value: unknown, from: { origin: string; isFile: boolean }): Pod {
+    const pod = this.#decode(value);
+    podStrategy.defaults?.(pod, this.#context);
+    if ((pod.metadata.name ?? '') === '') throw new ManifestError('invalid pod: name is needed for the pod');
+    this.#complete(pod, from);
+    const failures = podStrategy.validateCreate?.(pod, this.#context) ?? [];
+    if (failures.length > 0) throw new ManifestError(`invalid pod: [${failures.map(textOf).join(', ')}]`);
+    return pod;
+  }
+
+  #decode(value: unknown): Pod {
+    const scheme = schemeFor(this.#options.dialect);
+    const expected = scheme.kind('v1', 'Pod');
+    try {
+      const { object, kind } = this.#codec.decodeValue(value, {});
+      if (kind.type !== expected?.type) throw new ManifestError(`invalid pod: it is a ${kind.kind}`);
+      return object as unknown as Pod;
+    } catch (error) {
+      if (error instanceof ManifestError) throw error;
+      throw new ManifestError(`couldn't parse as pod(${messageOf(error)}), please check config file`, { cause: error });
+    }
+  }
+
+  /** What a pod has that the scheduler and the API would have given it. */
+  #complete(pod: Pod, { origin, isFile }: { origin: string; isFile: boolean }): void {
+    const { dialect, nodeName } = this.#options;
+    const { metadata, spec } = pod;
+    if ((metadata.uid ?? '') === '') {
+      metadata.uid = createHash('md5').update(canonical(pod)).update(origin).digest('hex');
+    }
+    metadata.name = `${metadata.name}-${nodeName.toLowerCase()}`;
+    if ((metadata.namespace ?? '') === '') metadata.namespace = dialect.namespaces.default;
+    spec.nodeName = nodeName;
+    metadata.annotations = { ...metadata.annotations, [dialect.annotations.configHash]: metadata.uid ?? '' };
+    if (isFile) {
+      // They are the node's own, and stay whatever becomes of it.
+      const others = (spec.tolerations ?? []).filter(
+        ({ key = '', operator, effect }) => !(key === '' && operator === 'Exists' && effect === 'NoExecute'),
+      );
+      spec.tolerations = [...others, { operator: 'Exists', effect: 'NoExecute' }];
+    }
+    pod.status = { phase: 'Pending' };
+  }
+}
+
+/** A list says what its items are. */
+function podsOf(value: unknown): unknown[] {
+  const { kind, apiVersion, items } = (value ?? {}) as { kind?: unknown; apiVersion?: unknown; items?: unknown };
+  if (kind !== 'PodList' || apiVersion !== 'v1') return [value];
+  if (!Array.isArray(items)) return [];
+  return items.map((item: unknown) =>
+    typeof item === 'object' && item !== null ? { kind: 'Pod', apiVersion: 'v1', ...item } : item,
+  );
+}
+
+function textOf({ field, message }: FieldFailure): string {
+  return `${field}: ${message}`;
+}
+
+/** Equal values give equal texts, whatever the order of their members. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, member: unknown) => {
+    if (typeof member !== 'object' || member === null || Array.isArray(member)) return member;
+    return Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
