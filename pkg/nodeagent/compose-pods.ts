@@ -5,7 +5,7 @@ import { KeyedBackoff } from '#apimachinery/backoff/keyed-backoff.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { EventRecorder } from '#client/events/recorder.js';
 import type { Informer } from '#client/informer/informer.js';
-import { PodAdmission } from '#nodeagent/admission/pod-admission.js';
+import { PodAdmission, type PodAdmissionOptions } from '#nodeagent/admission/pod-admission.js';
 import { newStaticSources } from '#nodeagent/compose-sources.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { hostDNSReader } from '#nodeagent/environment/host-dns.js';
@@ -104,6 +104,7 @@ export async function composePods(
     ...input,
     pods: () => manager.list().map((pod) => statuses.latest(pod)),
     isStatic: (uid) => statics.get(uid) !== undefined,
+    preempt: (uid) => manager.condemn(uid, preempted),
   });
   const services = {
     ...{ client, clock, log, cri, events, metrics, observer, statuses, prober, volumes, remains, node, admission },
@@ -194,15 +195,15 @@ function newStarters(
   };
 }
 
+type AdmissionParts = Pick<PodAdmissionOptions, 'pods' | 'isStatic' | 'preempt'>;
+
+/** As 1.24 says it. */
+const preempted = { reason: 'Preempting', message: 'Preempted in order to admit critical pod', isEviction: true };
+
 function newAdmission(
   values: NodeAgentOptions,
   dialect: Dialect,
-  {
-    registrar,
-    observer,
-    pods,
-    isStatic,
-  }: PodPartsInput & { pods: () => readonly Pod[]; isStatic: (uid: string) => boolean },
+  { registrar, observer, pods, isStatic, preempt }: PodPartsInput & AdmissionParts,
 ): PodAdmission {
   return new PodAdmission({
     dialect,
@@ -210,8 +211,7 @@ function newAdmission(
     appArmor: registrar.facts.appArmor,
     node: () => registrar.knownNode,
     refreshNode: () => registrar.look(),
-    pods,
-    isStatic,
+    ...{ pods, isStatic, preempt },
     isKnown: (uid) => observer.get(uid) !== undefined,
   });
 }

@@ -16,29 +16,35 @@ export interface Shortage {
 const counted = ['cpu', 'memory', 'ephemeral-storage'];
 const amount = (name: string, quantity = '0'): number => (name === 'cpu' ? milliValue(quantity) : value(quantity));
 
-/** The first thing that there is too little of. `allocatable`: quantities by name. */
-export function shortage(
+/** What a pod takes of a resource: CPU in thousandths, everything else in whole units. */
+export function requestOf(pod: Pod, resource: string): number {
+  return resource === 'pods' ? 1 : amount(resource, podRequests(pod)[resource]);
+}
+
+/** What there is too little of. `allocatable`: quantities by name. */
+export function shortages(
   pod: Pod,
   others: readonly Pod[],
   allocatable: Readonly<Record<string, string>>,
   dialect: Dialect,
-): Shortage | undefined {
+): Shortage[] {
+  const found: Shortage[] = [];
   const places = value(allocatable['pods'] ?? '0');
   if (others.length + 1 > places) {
-    return { resource: 'pods', requested: 1, used: others.length, capacity: places };
+    found.push({ resource: 'pods', requested: 1, used: others.length, capacity: places });
   }
   const requests = podRequests(withoutForeign(pod, allocatable, dialect));
   const asksFor = (name: string) => amount(name, requests[name]) > 0;
   const names = [...counted, ...Object.keys(requests).filter((name) => isScalar(name, dialect))];
-  if (!names.some(asksFor)) return undefined;
+  if (!names.some(asksFor)) return found;
   const taken = others.map((other) => podRequests(other));
   for (const resource of names) {
     const requested = amount(resource, requests[resource]);
     const used = taken.reduce((sum, each) => sum + amount(resource, each[resource]), 0);
     const capacity = amount(resource, allocatable[resource]);
-    if (requested > capacity - used) return { resource, requested, used, capacity };
+    if (requested > capacity - used) found.push({ resource, requested, used, capacity });
   }
-  return undefined;
+  return found;
 }
 
 function isScalar(name: string, dialect: Dialect): boolean {

@@ -4,9 +4,10 @@
  */
 import { matchesRequiredNodeAffinity } from '#api/core/v1/affinity/node-selector.js';
 import { findUntoleratedTaint } from '#api/core/v1/node/taints.js';
+import { podPriority } from '#api/core/v1/pod/conditions.js';
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { hasTakenPort, shortage } from '#nodeagent/admission/fit.js';
+import { hasTakenPort, type Shortage, shortages } from '#nodeagent/admission/fit.js';
 import { forbiddenSysctl } from '#nodeagent/admission/sysctls.js';
 
 /** Becomes reason and message of the pod's status, whose phase is Failed. */
@@ -27,11 +28,17 @@ export interface AdmissionInput {
   readonly isStatic?: boolean;
 }
 
+/** Whether the node cannot do without it. */
+export function isCriticalPod({ pod, isStatic }: Pick<AdmissionInput, 'pod' | 'isStatic'>): boolean {
+  return isStatic === true || podPriority(pod) >= systemCriticalPriority;
+}
+
+const systemCriticalPriority = 2_000_000_000;
 const ourOS = 'linux';
 
 /** Undefined: the pod may run. */
 export function refusal(input: AdmissionInput): Refusal | undefined {
-  const { dialect, pod, node, others, allowedUnsafeSysctls } = input;
+  const { dialect, pod, allowedUnsafeSysctls } = input;
   const forbidden = forbiddenSysctl(pod, allowedUnsafeSysctls);
   if (forbidden !== undefined) return { reason: 'SysctlForbidden', message: forbidden };
   const { labels } = dialect;
@@ -43,14 +50,20 @@ export function refusal(input: AdmissionInput): Refusal | undefined {
   if (pod.spec.os !== undefined && pod.spec.os.name !== ourOS) {
     return { reason: 'PodOSNotSupported', message: "Failed to admit pod as the OS field doesn't match node OS" };
   }
-  const short = shortage(pod, others, node.status?.allocatable ?? {}, dialect);
-  if (short !== undefined) {
+  const [short] = lacking(input);
+  const failed = failedPredicate(input);
+  // Others are ended for what a critical pod lacks: whatever else is wrong with it weighs more.
+  if (short !== undefined && !(isCriticalPod(input) && failed !== undefined)) {
     const { resource, requested, used, capacity } = short;
     const amounts = `requested: ${requested}, used: ${used}, capacity: ${capacity}`;
     return { reason: `OutOf${resource}`, message: `Node didn't have enough resource: ${resource}, ${amounts}` };
   }
-  const failed = failedPredicate(input);
   return failed === undefined ? undefined : { reason: failed, message: `Predicate ${failed} failed` };
+}
+
+/** What the pod asks for and the node does not have left. */
+export function lacking({ pod, others, node, dialect }: Omit<AdmissionInput, 'allowedUnsafeSysctls'>): Shortage[] {
+  return shortages(pod, others, node.status?.allocatable ?? {}, dialect);
 }
 
 function failedPredicate({ pod, node, others, isStatic }: AdmissionInput): string | undefined {

@@ -26,6 +26,8 @@ export interface PodFailure {
   readonly message: string;
   /** It was never to run here, and nothing of it ever did. */
   readonly isRefusal?: boolean;
+  /** The node ends it for the sake of others. */
+  readonly isEviction?: boolean;
 }
 
 /** How a pod is to end. */

@@ -5,6 +5,7 @@ import type { Logger } from '#daemon/log/logger.js';
 import type { RuntimeService } from '#nodeagent/cri/cri.js';
 import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
 import { defaultGraceSeconds } from '#nodeagent/pods/container-killer.js';
+import type { PodFailure } from '#nodeagent/pods/lifecycle.js';
 import type { PodRemains } from '#nodeagent/pods/pod-remains.js';
 import type { PodWorker } from '#nodeagent/pods/worker.js';
 import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
@@ -104,6 +105,11 @@ export class PodManager {
   /** Something about a pod changed that its plan or status depends on. */
   poke(uid: string): void {
     this.#workers.get(uid)?.poke();
+  }
+
+  /** Ends a pod of which the node needs what it has; it fails for that reason. */
+  condemn(uid: string, failure: PodFailure): void {
+    this.#workers.get(uid)?.condemn(failure);
   }
 
   /** The pods that have a worker, as last seen from where they come from. */

@@ -9,7 +9,7 @@ import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
 import { type ContainerKiller, defaultGraceSeconds } from '#nodeagent/pods/container-killer.js';
 import type { ContainerStarter } from '#nodeagent/pods/container-starter.js';
-import { type Input, maxRetryMs } from '#nodeagent/pods/lifecycle.js';
+import { type Input, maxRetryMs, type PodFailure } from '#nodeagent/pods/lifecycle.js';
 import { type NodeFacts, podFacts } from '#nodeagent/pods/node-facts.js';
 import { type ContainerKill, type ContainerStart, type PodPlan, plan } from '#nodeagent/pods/plan.js';
 import type { SandboxStarter } from '#nodeagent/pods/sandbox-starter.js';
@@ -34,7 +34,7 @@ export interface SyncServices {
   readonly logFiles: Pick<LogFiles, 'remove'>;
   readonly sandboxes: SandboxStarter;
   readonly containers: ContainerStarter;
-  readonly admission: Pick<PodAdmission, 'refusal' | 'blocked'>;
+  readonly admission: Pick<PodAdmission, 'admit' | 'blocked'>;
   readonly killer: ContainerKiller;
   readonly node: () => NodeFacts;
   /** Annotation that carries a container's hash. */
@@ -43,6 +43,8 @@ export interface SyncServices {
 
 /** As 1.24 asks again after errors that pass by themselves. */
 const networkRetryMs = 1000;
+/** How often a critical pod asks whether the room that others leave is there. */
+const roomRetryMs = 500;
 const never = Number.POSITIVE_INFINITY;
 const nothing: PodPlan = { type: 'run', kill: [], start: [], remove: [], removeSandboxes: [] };
 const deadlineExceeded = {
@@ -55,6 +57,7 @@ export class PodSync {
   readonly #pod: () => Pod;
   readonly #backoff: StartBackoff;
   readonly #reporter: StatusReporter;
+  #condemned: PodFailure | undefined;
   #volumes: ReadonlyMap<string, string> = new Map();
   /** The pod's start: as its status tells it, and as an instant of the clock that is never set. */
   #started: { readonly startTime: string; readonly at: number } | undefined;
@@ -66,6 +69,11 @@ export class PodSync {
     this.#reporter = reporter;
   }
 
+  /** The next sync ends the pod. */
+  condemn(failure: PodFailure): void {
+    this.#condemned ??= failure;
+  }
+
   async prepare(): Promise<Input> {
     const { statuses, clock, observer, admission, prober } = this.#services;
     const pod = statuses.latest(this.#pod());
@@ -73,9 +81,13 @@ export class PodSync {
     // What has ended is never started again.
     if (phase === 'Succeeded' || phase === 'Failed')
       return { type: 'planned', plan: { type: 'finish' }, wakeAt: never };
-    const refused = await admission.refusal(pod);
-    if (refused !== undefined) {
-      return { type: 'planned', plan: { type: 'finish', failure: { ...refused, isRefusal: true } }, wakeAt: never };
+    if (this.#condemned !== undefined)
+      return { type: 'planned', plan: { type: 'finish', failure: this.#condemned }, wakeAt: never };
+    const verdict = await admission.admit(pod);
+    if (verdict.type === 'waiting') return { type: 'planned', plan: nothing, wakeAt: clock.monotonic() + roomRetryMs };
+    if (verdict.type === 'refused') {
+      const failure = { ...verdict.refusal, isRefusal: true };
+      return { type: 'planned', plan: { type: 'finish', failure }, wakeAt: never };
     }
     const blocked = admission.blocked(pod);
     this.#reporter.blocked(blocked);

@@ -1,6 +1,6 @@
 /** The tasks of one pod's lifecycle, each with those who do it. */
 import type { Pod } from '#api/core/v1/types.gen.js';
-import type { Input, Task } from '#nodeagent/pods/lifecycle.js';
+import type { Input, PodFailure, Task } from '#nodeagent/pods/lifecycle.js';
 import { PodSync, type SyncServices } from '#nodeagent/pods/pod-sync.js';
 import { PodTermination, type TerminationServices } from '#nodeagent/pods/pod-termination.js';
 import { StartBackoff, type StartBackoffServices } from '#nodeagent/pods/start-backoff.js';
@@ -64,6 +64,10 @@ class PodTasks implements PodOperations {
       default:
         return task satisfies never;
     }
+  }
+
+  condemn(failure: PodFailure): void {
+    this.#doers.sync.condemn(failure);
   }
 
   hasten(graceSeconds: number): void {

@@ -62,9 +62,9 @@ export class PodTermination {
     const { observer, events, prober, killer, volumes, cgroups } = this.#services;
     const pod = this.#pod();
     if (failure !== undefined) {
-      const { reason, message, isRefusal = false } = failure;
+      const { reason, message, isRefusal = false, isEviction = false } = failure;
       this.#reporter.failed(isRefusal ? { ...failure, message: `Pod ${message}` } : failure);
-      events.pod(pod, isRefusal ? 'Warning' : 'Normal', reason, message);
+      events.pod(pod, isRefusal || isEviction ? 'Warning' : 'Normal', reason, message);
     }
     prober.remove(this.#uid);
     const runtime = await observer.refresh(this.#uid);

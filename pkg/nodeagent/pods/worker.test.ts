@@ -6,7 +6,7 @@ import { orchDialect } from '#apimachinery/dialect.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
-import type { Input, Task } from '#nodeagent/pods/lifecycle.js';
+import type { Input, PodFailure, Task } from '#nodeagent/pods/lifecycle.js';
 import { type PodOperations, PodWorker } from '#nodeagent/pods/worker.js';
 
 const never = Number.POSITIVE_INFINITY;
@@ -39,6 +39,10 @@ class RecordedOperations implements PodOperations {
     if (input instanceof Error) this.#answer?.reject(input);
     else this.#answer?.resolve(input);
     await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  condemn({ reason }: PodFailure): void {
+    this.told.push(`condemn ${reason}`);
   }
 
   hasten(graceSeconds: number): void {

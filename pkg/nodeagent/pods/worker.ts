@@ -6,7 +6,15 @@ import { semanticEqual } from '#apimachinery/equality.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import { podGraceSeconds } from '#nodeagent/pods/container-killer.js';
-import { type Action, type Input, initialState, type State, step, type Task } from '#nodeagent/pods/lifecycle.js';
+import {
+  type Action,
+  type Input,
+  initialState,
+  type PodFailure,
+  type State,
+  step,
+  type Task,
+} from '#nodeagent/pods/lifecycle.js';
 import { PassMeter } from '#nodeagent/pods/pass-meter.js';
 
 /** What a worker needs of its pod's tasks and reports; see `podTasks`. */
@@ -15,6 +23,8 @@ export interface PodOperations {
   run(task: Task, signal: AbortSignal): Promise<Input>;
   /** Tells containers that are being stopped of less time. Never rejects. */
   hasten(graceSeconds: number): void;
+  /** The next sync ends the pod, with this as its status. */
+  condemn(failure: PodFailure): void;
   /** Publishes the status as it is now. Never rejects. */
   report(): Promise<void>;
   /** Ends all reports. */
@@ -88,6 +98,12 @@ export class PodWorker {
   /** The object is gone: what is left of it here goes too. */
   remove(): void {
     this.#handle({ type: 'end', ending: { graceSeconds: podGraceSeconds(this.#pod), forgotten: true } });
+  }
+
+  /** The node needs what the pod has: it is to fail. */
+  condemn(failure: PodFailure): void {
+    this.#operations.condemn(failure);
+    this.poke();
   }
 
   /** Something that the plan or the status depends on has changed. */
