@@ -176,7 +176,7 @@ async function connectionTo(
   const config = await configFromOptions(sources, { dialect, clock, env });
   const rates = { qps: values['orch-api-qps'], burst: values['orch-api-burst'] };
   const contentType = values['orch-api-content-type'];
-  return new Connection(config, { dialect, clock, contentType, ...rates, ...settings });
+  return new Connection(config, { dialect, clock, contentType, withoutManagers: true, ...rates, ...settings });
 }
 
 interface Parts {

@@ -10,7 +10,9 @@ import type { Lease } from '#api/coordination/v1/types.gen.js';
 import { nodes, pods } from '#api/core/v1/resources.gen.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import { realClock as clock, formatMicroTime } from '#apimachinery/clock.js';
+import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import type { Client } from '#client/client.js';
+import { writesAtOnce } from '#controllers/framework/bounded.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { inGroups, leaseNamespace, namespace, nodeName, podsOfSet, seed } from '#test/bench/controllers/objects.js';
 import { benchPod } from '#test/bench/pod.js';
@@ -129,7 +131,10 @@ async function deadNode(client: Client, agents: Agents): Promise<void> {
   figure('and to its pods being not ready', seconds(clock.now() - lastMs));
 }
 
-/** Pods a second: made by this process alone, and by the controller for one ReplicaSet. */
+/**
+ * Pods a second: made by this process alone, as many at once as the controller has under way and in the same encoding, and
+ * by the controller for one ReplicaSet.
+ */
 async function creation(client: Client): Promise<void> {
   const template = benchPod('x');
   const wanted = async (app: string, make: () => Promise<unknown>): Promise<number> => {
@@ -152,10 +157,14 @@ async function creation(client: Client): Promise<void> {
     const direct = `direct-${round}`;
     alone.push(
       await wanted(direct, () =>
-        inGroups(replicas, (n) => {
-          const metadata = { name: `${direct}-${n}`, namespace, labels: { app: direct } };
-          return client.resource(pods).create({ ...template, metadata });
-        }),
+        inGroups(
+          replicas,
+          (n) => {
+            const metadata = { name: `${direct}-${n}`, namespace, labels: { app: direct } };
+            return client.resource(pods).create({ ...template, metadata });
+          },
+          writesAtOnce,
+        ),
       ),
     );
     const app = `set-${round}`;
@@ -167,6 +176,8 @@ async function creation(client: Client): Promise<void> {
     );
   }
   const [most = 0, own = 0] = [Math.max(...alone), Math.max(...controlled)];
+  const all = (rates: number[]) => rates.map((rate) => rate.toFixed(0)).join(', ');
+  process.stdout.write(`rounds: alone ${all(alone)}; by the controller ${all(controlled)}\n`);
   figure(`${replicas} pods, the API server alone`, `${most.toFixed(0)}/s`);
   figure(`${replicas} pods of one ReplicaSet`, `${own.toFixed(0)}/s`, `${(0.9 * most).toFixed(0)}/s`);
 }
@@ -200,7 +211,7 @@ try {
   await settled(pid);
   await idle(manager);
   await deadNode(client, agents);
-  await creation(client);
+  await creation(server.connect(dialect.protobufMediaType));
   figure('resident memory in the end', megabytes(residentBytes(pid)));
   process.stdout.write(`${agents.failures} renewals without an answer; load ${load()}\n`);
   if (profile !== '') {

@@ -22,6 +22,8 @@ export interface ConnectionOptions {
   readonly metrics?: Registry;
   /** Media type of objects; JSON unless told. */
   readonly contentType?: string;
+  /** Objects in Protobuf are read without `managedFields`. */
+  readonly withoutManagers?: boolean;
   /** Of every client. */
   readonly fence?: WriteFence;
 }
@@ -33,11 +35,15 @@ export class Connection {
   readonly #encoding: ObjectEncoding;
   readonly #others: Connection[] = [];
 
-  /** Opens nothing before the first request. Throws TypeError for an address that is no URL, and for a content type that is not supported. */
-  constructor(config: ClientConfig, options: ConnectionOptions) {
+  /**
+   * Opens nothing before the first request. Throws TypeError for an address that is no URL, and for a content type that
+   * is not supported. `encoding`: that of the connection which this one is made of; its memory of what objects share
+   * takes megabytes.
+   */
+  constructor(config: ClientConfig, options: ConnectionOptions, encoding?: ObjectEncoding) {
     this.#config = config;
     this.#options = options;
-    this.#encoding = encodingFor(options.contentType ?? '', options.dialect);
+    this.#encoding = encoding ?? encodingFor(options.contentType ?? '', options.dialect, options);
     const { namespace: _, ...target } = config;
     this.#transport = new HttpTransport({ ...target, clock: options.clock });
   }
@@ -65,7 +71,7 @@ export class Connection {
   as(token: TokenSource): Connection {
     const { tls, headers: _, ...rest } = this.#config;
     const config: ClientConfig = { ...rest, token, ...(tls === undefined ? {} : { tls: new TrustOnly(tls) }) };
-    const other = new Connection(config, this.#options);
+    const other = new Connection(config, this.#options, this.#encoding);
     this.#others.push(other);
     return other;
   }
@@ -75,7 +81,7 @@ export class Connection {
    * harm to it: the lock is renewed over another connection than the work has.
    */
   fenced(fence: WriteFence): Connection {
-    const other = new Connection(this.#config, { ...this.#options, fence });
+    const other = new Connection(this.#config, { ...this.#options, fence }, this.#encoding);
     this.#others.push(other);
     return other;
   }

@@ -24,9 +24,9 @@ export interface ObjectEncoding {
   encode(object: object, names: ObjectNames): EncodedObject;
   /** What an answer of that media type holds; undefined for an empty one. Throws TransportError for nonsense. */
   decode(contentType: string | undefined, bytes: Buffer): unknown;
-  /** The list that a body of that media type holds. Throws TransportError for nonsense. */
+  /** The list that a body of that media type holds; parts of its objects may be shared and frozen. Throws TransportError for nonsense. */
   list(contentType: string | undefined, body: AsyncIterable<Buffer>): Promise<unknown>;
-  /** The events of a watch's body of that media type, ERROR among them. Throws TransportError for what is no event. */
+  /** The events of a watch's body of that media type, ERROR among them; the same holds of their objects. Throws TransportError for what is no event. */
   events(contentType: string | undefined, body: AsyncIterable<Buffer>): AsyncIterable<WatchMessage>;
 }
 

@@ -128,3 +128,31 @@ t.test('content types that there are', async (t) => {
   t.throws(() => encodingFor('application/yaml', dialect), /"application\/yaml" is not supported/);
   t.throws(() => encodingFor(mediaType, orchDialect), /not supported/);
 });
+
+t.test('what the objects of lists and watches have in common', async (t) => {
+  const managedFields = [{ manager: 'm', operation: 'Update', fieldsType: 'FieldsV1', fieldsV1: { 'f:spec': {} } }];
+  const named = (name: string) => ({ ...pod, metadata: { name, namespace, managedFields } });
+  const items = ['a', 'b', 'c', 'd'].map(named);
+  const body = encoded('v1', 'PodList', { metadata: { resourceVersion: '9' }, items });
+  const lists = async (encoding: ProtobufEncoding) => {
+    const chunks = (async function* () {
+      await Promise.resolve();
+      yield body;
+    })();
+    return (await encoding.list(mediaType, chunks)) as { items: Pod[] };
+  };
+  const whole = await lists(new ProtobufEncoding(schemeFor(dialect)));
+  t.match(whole, { items });
+  const [, , third, fourth] = whole.items;
+  t.equal(third?.spec.containers[0], fourth?.spec.containers[0], 'is there once');
+  t.ok(Object.isFrozen(fourth?.spec.containers[0]));
+  t.notOk(Object.isFrozen(fourth?.metadata));
+
+  const encoding = new ProtobufEncoding(schemeFor(dialect), { withoutManagers: true });
+  const plain = items.map(({ metadata: { managedFields: _, ...metadata }, ...rest }) => ({ ...rest, metadata }));
+  t.match(await lists(encoding), { items: plain });
+  t.equal((await lists(encoding)).items[0]?.metadata.managedFields, undefined);
+  const answer = () => encoding.decode(mediaType, encoded('v1', 'Pod', named('a'))) as Pod;
+  for (let n = 0; n < 3; n++) t.notOk(Object.isFrozen(answer().spec.containers[0]), 'answers may be changed');
+  t.equal(answer().metadata.managedFields, undefined);
+});

@@ -4,6 +4,7 @@ import { SharedValues } from '#apimachinery/codec/json/shared-values.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { ProtobufListReader } from '#apimachinery/codec/protobuf/list-reader.js';
 import type { SharedParts } from '#apimachinery/codec/protobuf/reader.js';
+import { SharedMessages } from '#apimachinery/codec/protobuf/shared-messages.js';
 import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -23,14 +24,24 @@ import type { WatchMessage } from '#client/rest/watch-stream.js';
 /** No object of the API comes near this. */
 const maxFrameBytes = 64 * 1024 * 1024;
 
+export interface ProtobufOptions {
+  /** Objects are read without `managedFields`: an update without them leaves them as they are. */
+  readonly withoutManagers?: boolean;
+}
+
 export class ProtobufEncoding implements ObjectEncoding {
   readonly #codec: ObjectCodec;
+  /** Of lists and watches, which fill caches: nobody changes what is in them. */
+  readonly #cached: ObjectCodec;
   readonly #mediaType: string;
   readonly #json = new JsonEncoding();
-  readonly #shared: SharedParts = { texts: new SharedTexts(), values: new SharedValues() };
+  readonly #shared: SharedParts;
 
-  constructor(scheme: Scheme) {
-    this.#codec = new ObjectCodec(scheme, this.#shared);
+  constructor(scheme: Scheme, { withoutManagers = false }: ProtobufOptions = {}) {
+    const shared = { texts: new SharedTexts(), values: new SharedValues(), withoutManagers };
+    this.#shared = { ...shared, messages: new SharedMessages() };
+    this.#codec = new ObjectCodec(scheme, shared);
+    this.#cached = new ObjectCodec(scheme, this.#shared);
     this.#mediaType = scheme.dialect.protobufMediaType;
   }
 
@@ -51,7 +62,7 @@ export class ProtobufEncoding implements ObjectEncoding {
 
   decode(contentType: string | undefined, bytes: Buffer): unknown {
     if (bytes.length === 0) return undefined;
-    return this.#speaksProtobuf(contentType) ? this.#object(bytes) : this.#json.decode(contentType, bytes);
+    return this.#speaksProtobuf(contentType) ? objectIn(bytes, this.#codec) : this.#json.decode(contentType, bytes);
   }
 
   async list(contentType: string | undefined, body: AsyncIterable<Buffer>): Promise<unknown> {
@@ -68,17 +79,18 @@ export class ProtobufEncoding implements ObjectEncoding {
     }
     const reader = new WatchFrameReader({ maxFrameBytes });
     for await (const chunk of body) {
-      for (const { type, object } of translated(() => reader.push(chunk))) yield { type, object: this.#object(object) };
+      for (const { type, object } of translated(() => reader.push(chunk)))
+        yield { type, object: objectIn(object, this.#cached) };
     }
   }
 
   #speaksProtobuf(contentType: string | undefined): boolean {
     return contentType?.split(';', 1)[0]?.trim() === this.#mediaType;
   }
+}
 
-  #object(bytes: Buffer): unknown {
-    return translated(() => this.#codec.decode(bytes, { encoding: 'protobuf' }).object);
-  }
+function objectIn(bytes: Buffer, codec: ObjectCodec): unknown {
+  return translated(() => codec.decode(bytes, { encoding: 'protobuf' }).object);
 }
 
 /** Bytes that cannot be decoded are the server's failure, whatever the decoder calls them. */

@@ -64,15 +64,25 @@ function newMessageReader(type: TypeInfo): ReadValue {
   }
 }
 
+/** Names and versions are those of one object, and who keeps the object may take parts away. */
+const ownParts: ReadonlySet<string> = new Set(['meta.v1.ObjectMeta', 'meta.v1.ListMeta']);
+
 function valueReader(field: FieldInfo): ValueReader {
   if (field.scalar !== undefined) return scalarReader(field.scalar);
   if (field.type === undefined) throw new TypeError(`${field.protoName} has no type`);
-  const read = messageReader(field.type);
+  const { type } = field;
+  const read = messageReader(type);
+  const isShared = type.shape === 'struct' && !ownParts.has(type.name);
   return {
     wireType: wire.delimited,
     read: (reader, known) => {
       const outer = reader.enterMessage();
-      const value = read(reader, known);
+      const { messages } = reader;
+      const value =
+        isShared && messages !== undefined && known === undefined
+          ? messages.of(type, reader, () => read(reader, undefined))
+          : // A field may come twice, and adds to what it gave before.
+            read(reader, Object.isFrozen(known) ? structuredClone(known) : known);
       reader.leaveMessage(outer);
       return value;
     },

@@ -3,6 +3,7 @@ import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import type { SharedValues } from '#apimachinery/codec/json/shared-values.js';
 import { tooMany } from '#apimachinery/codec/json/size-limit.js';
 import { maxDepth } from '#apimachinery/codec/json/walk.js';
+import type { SharedMessages } from '#apimachinery/codec/protobuf/shared-messages.js';
 import type { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { wire } from '#apimachinery/codec/protobuf/writer.js';
 
@@ -17,6 +18,10 @@ export interface SharedParts {
   readonly texts?: SharedTexts | undefined;
   /** Of raw JSON, which is frozen then; absent: each is its own. */
   readonly values?: SharedValues | undefined;
+  /** Of messages inside of objects, which are frozen then; absent: each is its own. */
+  readonly messages?: SharedMessages | undefined;
+  /** Passes over `metadata.managedFields`. */
+  readonly withoutManagers?: boolean | undefined;
   /** Messages and entries of maps that one object may have; absent: any number. */
   readonly maxParts?: number | undefined;
 }
@@ -40,6 +45,8 @@ export class Reader {
   readonly raw: RawReader | undefined;
   readonly texts: SharedTexts | undefined;
   readonly values: SharedValues | undefined;
+  readonly messages: SharedMessages | undefined;
+  readonly withoutManagers: boolean;
   readonly late: LateEntry[] | undefined;
   /** Of the buffer; there when strings are shared. */
   readonly #view: DataView | undefined;
@@ -57,6 +64,8 @@ export class Reader {
     this.raw = options.raw;
     this.texts = options.texts;
     this.values = options.values;
+    this.messages = options.messages;
+    this.withoutManagers = options.withoutManagers ?? false;
     this.late = options.late;
     this.#view =
       options.texts === undefined ? undefined : new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);

@@ -16,6 +16,7 @@ import {
   protobufItemMessage,
   protobufListEnds,
 } from '#apimachinery/codec/protobuf/protobuf.js';
+import { SharedMessages } from '#apimachinery/codec/protobuf/shared-messages.js';
 import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { encodeWatchFrame, WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
@@ -26,7 +27,7 @@ const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 t.comment(`SEED=${seed}`);
 const scheme = schemeFor(orchDialect);
 
-const shared = () => ({ texts: new SharedTexts(), values: new SharedValues() });
+const shared = () => ({ texts: new SharedTexts(), values: new SharedValues(), messages: new SharedMessages() });
 
 /** Types of the wire that no JSON object stands for (parts of the envelope). */
 const wireOnly = new Set(['runtime.Unknown', 'core.v1.NodeResources']);

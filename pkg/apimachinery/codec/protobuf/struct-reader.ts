@@ -122,19 +122,30 @@ export class StructReader {
     const { name, number, container } = field;
     const value = this.#values(field);
     const key = tag(number, container === 'map' ? wire.delimited : value.wireType);
+    const read =
+      container === 'single' ? value.read : container === 'list' ? listReader(key, value) : mapReader(field, value);
     const isPackable = container === 'list' && value.wireType !== wire.delimited;
     return {
       field,
       name,
       key,
-      read:
-        container === 'single' ? value.read : container === 'list' ? listReader(key, value) : mapReader(field, value),
+      read: field.type?.name === managerType ? unlessWithoutManagers(read) : read,
       readPacked: isPackable ? packedReader(value) : undefined,
       dropsZero: container !== 'map' && saysNothing(field, container === 'list' ? [] : 0),
       isAlways: this.type.always?.includes(field) ?? false,
       inline: field.inline && field.type !== undefined ? new StructReader(field.type, this.#values) : undefined,
     };
   }
+}
+
+const managerType = 'meta.v1.ManagedFieldsEntry';
+
+function unlessWithoutManagers(read: ReadValue): ReadValue {
+  return (reader, known) => {
+    if (!reader.withoutManagers) return read(reader, known);
+    reader.skip(wire.delimited);
+    return undefined;
+  };
 }
 
 /** A field's value after this occurrence of it. */
