@@ -9,6 +9,7 @@ import { createRegistry } from '#daemon/metrics/registry.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { validateOptions } from '#daemon/options/validate.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
+import { explainPages } from '#scheduler/explain/page.js';
 import { schedulerMetrics } from '#scheduler/metrics/metrics.js';
 import { formatSchedulerConfig, schedulerConfig } from '#scheduler/options/config/format.js';
 import { type ResolvedScheduler, resolveScheduler } from '#scheduler/options/config/resolve.js';
@@ -49,6 +50,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     openEtcdLock: (where) => openLeaderLock({ values, clock, random, ...where }),
     configz: { componentconfig: schedulerConfig(values, settings, dialect) },
     create: ({ client, recorder, leadership }) => {
+      const profiles = settings.profiles.map((profile) => profileOf(profile, dialect));
       const loop = new Scheduler({
         client,
         recorder,
@@ -62,10 +64,10 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
         initialBackoffMs: settings.podInitialBackoffMs,
         maxBackoffMs: settings.podMaxBackoffMs,
         percentageOfNodesToScore: settings.percentageOfNodesToScore,
-        profiles: settings.profiles.map((profile) => profileOf(profile, dialect)),
+        profiles,
         ...(leadership === undefined ? {} : { leadership }),
       });
-      return { loop };
+      return { loop, debug: explainPages({ view: () => loop.view, dialect, clock, profiles }) };
     },
   });
 }

@@ -14,11 +14,13 @@ import { portForward } from '#cmd/orchctl/commands/port-forward.js';
 import { rollout } from '#cmd/orchctl/commands/rollout.js';
 import { scale } from '#cmd/orchctl/commands/scale.js';
 import { apiResources, version } from '#cmd/orchctl/commands/server.js';
+import { why } from '#cmd/orchctl/commands/why/why.js';
 import { run } from '#cmd/orchctl/run.js';
 
 const commands: readonly Command[] = [
   get,
   describe,
+  why,
   apply,
   create,
   deleteCommand,

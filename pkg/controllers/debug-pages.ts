@@ -1,7 +1,7 @@
 /** `/debug/controllers`, of all controllers, and `/debug/controllers/<name>`: what they are at, what fails and why. */
 import type { LoopReport } from '#controllers/framework/loop-report.js';
 import type { ControllerReport } from '#controllers/manager.js';
-import type { DebugPage, DebugPages } from '#daemon/debugging/debug-endpoints.js';
+import type { DebugPage } from '#daemon/debugging/debug-endpoints.js';
 
 /** Keys that each list names: where all controllers are shown, and where one is. */
 const limits = { all: 100, one: 1000 };
@@ -10,7 +10,7 @@ const limits = { all: 100, one: 1000 };
 export function controllerPages(
   names: readonly string[],
   reports: (limit: number) => readonly ControllerReport[],
-): DebugPages {
+): Readonly<Record<string, () => DebugPage>> {
   const path = '/debug/controllers';
   const page = (limit: number, isShown: (report: ControllerReport) => boolean): DebugPage => {
     const controllers = reports(limit).filter(isShown);

@@ -5,6 +5,7 @@
 
 import type { Registry } from 'prom-client';
 import { nodes, pods } from '#api/core/v1/resources.gen.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Client } from '#client/client.js';
@@ -19,6 +20,7 @@ import { Cluster } from '#scheduler/cluster/cluster.js';
 import { LiveObjects } from '#scheduler/cluster/live-objects.js';
 import { ClusterFeed } from '#scheduler/cluster-feed.js';
 import { Algorithm } from '#scheduler/decision/algorithm.js';
+import type { Snapshot } from '#scheduler/explain/snapshot.js';
 import { FailedTries } from '#scheduler/failed-tries.js';
 import { FitError } from '#scheduler/framework/fit-error.js';
 import type { Profile } from '#scheduler/framework/profile.js';
@@ -60,6 +62,7 @@ export class SchedulingLoop {
   readonly #queue: SchedulingQueue;
   readonly #algorithm: Algorithm;
   readonly #feed: ClusterFeed;
+  readonly #nominator: Nominator;
   readonly #bindings: BindingCycle;
   readonly #failedTries: FailedTries;
   readonly #writes: Writes;
@@ -106,6 +109,7 @@ export class SchedulingLoop {
     this.#queue = queue;
     this.#algorithm = algorithm;
     this.#feed = feed;
+    this.#nominator = nominator;
     this.#bindings = new BindingCycle({
       ...shared,
       binder,
@@ -121,6 +125,20 @@ export class SchedulingLoop {
       preemption: new Preemption({ cluster, nominator, random }),
       evictions: new Evictions({ client, recorder, nominator, log }),
     });
+  }
+
+  /** What an explanation is worked out from. */
+  pod(key: string): Pod | undefined {
+    return this.#informers.informer(pods).get(key);
+  }
+
+  snapshot(): Snapshot {
+    return {
+      nodes: this.#cluster.nodes().flatMap(({ node }) => node ?? []),
+      placed: [...this.#cluster.placed()],
+      nominated: [...this.#nominator.entries()],
+      objects: this.#cluster.objects,
+    };
   }
 
   /** Works until `stop` aborts; calls `synced` when its caches are filled. Rejects when the work cannot go on. */

@@ -2,11 +2,13 @@
 
 import type { Socket } from 'node:net';
 import type { Clock } from '#apimachinery/clock.js';
-import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { type Status, StatusError, statusOf } from '#apimachinery/errors/status.js';
 import { parseGroupVersion } from '#apimachinery/group-version.js';
 import type { ApiObject } from '#client/client.js';
+import { encodingFor } from '#client/rest/encoding-for.js';
 import { readLines } from '#client/rest/lines.js';
+import { RestClient } from '#client/rest/rest-client.js';
 import { responseRetryMs } from '#client/rest/retry.js';
 import type { Transport, TransportResponse } from '#client/rest/transport.js';
 import { apiVersionOf, ResourceCatalog, type ServedResource } from '#cmd/orchctl/api/resources.js';
@@ -86,6 +88,12 @@ export class Api {
   catalog(): Promise<ResourceCatalog> {
     this.#catalog ??= this.#discover();
     return this.#catalog;
+  }
+
+  /** A client for whole typed objects, which come in the short encoding. */
+  client(dialect: Dialect): RestClient {
+    const encoding = encodingFor(dialect.protobufMediaType, dialect);
+    return new RestClient({ transport: this.#transport, dialect, clock: this.#clock, userAgent: 'orchctl', encoding });
   }
 
   /** Any request with a JSON answer. Throws a StatusError for a failure. */

@@ -18,8 +18,19 @@ export interface DebugEndpointsOptions {
   readonly pages?: DebugPages;
 }
 
-/** What is shown at each path. */
-export type DebugPages = Readonly<Record<string, () => DebugPage>>;
+/** What is shown at each path. A page may throw a DebugPageError. */
+export type DebugPages = Readonly<Record<string, (request: DebugRequest) => DebugPage | Promise<DebugPage>>>;
+
+/** A request that a page does not answer: the status and why, as plain text. */
+export class DebugPageError extends Error {
+  override readonly name = 'DebugPageError';
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
 
 export interface DebugPage {
   /** As JSON. */
@@ -58,9 +69,14 @@ export class DebugEndpoints {
     const endpoints = new Map<string, Endpoint>();
     if (configz !== undefined) endpoints.set('/configz', async () => json(configz));
     for (const [path, page] of Object.entries(pages)) {
-      endpoints.set(path, async ({ accept }) => {
-        const { data, text: plain } = page();
-        return prefersText(accept) ? text(200, plain()) : json(data);
+      endpoints.set(path, async (request) => {
+        try {
+          const { data, text: plain } = await page(request);
+          return prefersText(request.accept) ? text(200, plain()) : json(data);
+        } catch (error) {
+          if (error instanceof DebugPageError) return text(error.status, `${error.message}\n`);
+          throw error;
+        }
       });
     }
     if (profiler !== undefined) {

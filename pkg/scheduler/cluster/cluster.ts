@@ -52,6 +52,11 @@ export class Cluster {
     return this.#nodes;
   }
 
+  /** All that count, with the node that each counts on. */
+  *placed(): Iterable<{ readonly pod: PodInfo; readonly node: string }> {
+    for (const { name, pods } of this.#infos.values()) for (const pod of pods.values()) yield { pod, node: name };
+  }
+
   /** Slots are below this number. */
   get slots(): number {
     return this.#slots;

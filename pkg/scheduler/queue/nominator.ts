@@ -12,6 +12,10 @@ export class Nominator {
     return this.#byNode.size === 0 ? none : (this.#byNode.get(node) ?? none);
   }
 
+  *entries(): Iterable<{ readonly pod: PodInfo; readonly node: string }> {
+    for (const [node, pods] of this.#byNode) for (const pod of pods) yield { pod, node };
+  }
+
   /** The node that the pod is to have. */
   nodeOf(uid: string): string | undefined {
     return this.#nodes.get(uid);

@@ -1,0 +1,51 @@
+/** The scheduler's code and its state, here. */
+import { readFileSync } from 'node:fs';
+import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import type { RestClient } from '#client/rest/rest-client.js';
+import type { Invocation } from '#cmd/orchctl/commands/command.js';
+import { CommandError } from '#cmd/orchctl/terminal/errors.js';
+import { parseOptions } from '#daemon/options/parse.js';
+import { listedSnapshot } from '#scheduler/explain/listed-snapshot.js';
+import { ClusterCopy, Pace, type Snapshot } from '#scheduler/explain/snapshot.js';
+import type { Profile } from '#scheduler/framework/profile.js';
+import { resolveScheduler } from '#scheduler/options/config/resolve.js';
+import { schedulerOptions } from '#scheduler/options/options.js';
+import { profileOf } from '#scheduler/plugins/profiles.js';
+
+export interface State {
+  readonly client: RestClient;
+  readonly profiles: readonly Profile[];
+  readonly snapshot: Snapshot;
+  /** A copy to work on. */
+  copy(snapshot: Snapshot): Promise<ClusterCopy>;
+}
+
+export async function stateOf({ api, clock, signal, values }: Invocation): Promise<State> {
+  const catalog = await api.catalog();
+  // Only the groups' names tell which of the two APIs it is.
+  const dialect = catalog.all.some(({ group }) => group.endsWith('.k8s.io')) ? kubernetesDialect : orchDialect;
+  const table = schedulerOptions(dialect);
+  const parsed = parseOptions(table, [], { program: dialect.components.scheduler, allowArgs: false });
+  if (parsed.kind !== 'run') throw new Error('no options were parsed to something else');
+  const source = values.string('scheduler-config') ?? '';
+  const file = source === '' ? {} : { file: { source, text: textOf(source) } };
+  const { settings } = resolveScheduler(parsed, { table, dialect, ...file });
+  const client = api.client(dialect);
+  const snapshot = await listedSnapshot(client, signal);
+  const pace = new Pace(clock, signal);
+  return {
+    client,
+    profiles: settings.profiles.map((profile) => profileOf(profile, dialect)),
+    snapshot,
+    copy: (of) => ClusterCopy.of(of, dialect, pace),
+  };
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new CommandError(`cannot read ${path}: ${messageOf(error)}`);
+  }
+}

@@ -1,0 +1,97 @@
+/** Explanations and forecasts as people read them. */
+import { alignColumns } from '#cmd/orchctl/print/columns.js';
+import type { Change, Explanation, PreemptionReport, RefusalGroup, Remedy } from '#scheduler/explain/explanation.js';
+import type { CopiesForecast, LeavingForecast } from '#scheduler/explain/forecast.js';
+
+export function explanationText(explanation: Explanation): string {
+  const { message, node, nodes, outcome, pod, preemption, refused, remedies, scores } = explanation;
+  const lines = [`Pod ${pod.namespace}/${pod.name}: ${headlines[outcome]}`, `  ${message}`];
+  if (outcome === 'Fits' && node !== undefined) lines.push('', `It would go to ${node}.`);
+  if (refused.length > 0) {
+    const all = nodes.fitting === 0 ? '' : `, ${nodes.fitting} would take it`;
+    lines.push('', `Nodes that refuse it (of ${nodes.total}${all}):`, ...refused.flatMap(groupLines));
+  }
+  if (scores.length > 0) {
+    const plugins = scores[0]?.plugins.map(({ plugin }) => plugin) ?? [];
+    const rows = scores.map((each) => [
+      each.node,
+      String(each.total),
+      ...each.plugins.map(({ normalized, weight }) => `${normalized}×${weight}`),
+    ]);
+    lines.push('', 'Scores:', ...alignColumns([['NODE', 'TOTAL', ...plugins], ...rows]).map(indent));
+  }
+  if (preemption !== undefined) lines.push('', ...preemptionLines(preemption));
+  if (remedies.length > 0) lines.push('', 'What would help:', ...remedies.flatMap(remedyLines));
+  else if (outcome === 'FitsNowhere') lines.push('', 'No small change was found that would help.');
+  return `${lines.join('\n')}\n`;
+}
+
+const headlines: Readonly<Record<Explanation['outcome'], string>> = {
+  Fits: 'can be placed',
+  FitsNowhere: 'fits on no node',
+  Bound: 'has a node',
+  NodeMissing: 'waits for a node that does not exist',
+  OtherScheduler: "is not this scheduler's",
+  Ended: 'needs no node any more',
+  NotAdmitted: 'the API server does not create it',
+};
+
+const indent = (line: string): string => `  ${line}`;
+
+function groupLines({ examples, nodes, plugin, reasons, shortages }: RefusalGroup): string[] {
+  const names = `${examples.join(', ')}${nodes > examples.length ? ', …' : ''}`;
+  return [
+    `  ${nodes}  ${plugin}: ${reasons.join(', ')} (${names})`,
+    ...(shortages ?? []).map(
+      ({ asked, free, of, resource }) => `       ${resource}: asked ${asked}, at best ${free} free of ${of}`,
+    ),
+  ];
+}
+
+function preemptionLines({ candidates, message, node, refused, tried }: PreemptionReport): string[] {
+  const head =
+    node === undefined ? `Evicting others does not help: ${message}` : `Evicting others on ${node} would help`;
+  return [
+    head,
+    ...candidates.map(({ node: on, protected: kept, victims }) => {
+      const names = victims.map(({ name, namespace, priority }) => `${namespace}/${name} (priority ${priority})`);
+      return `  ${on}: ${names.join(', ')}${kept === 0 ? '' : `; disruption budgets protect ${kept}`}`;
+    }),
+    ...(tried === 0 ? [] : refused.map(({ nodes, reasons }) => `  ${nodes}  ${reasons.join(', ')}`)),
+  ];
+}
+
+function remedyLines({ changes, checked, node, text }: Remedy): string[] {
+  const then = node === undefined ? '' : `: then ${node} takes it`;
+  return [
+    `  - ${text}${then}${checked ? '' : ' (not checked)'}`,
+    ...changes.map((change) => `      ${changeText(change)}`),
+  ];
+}
+
+function changeText(change: Change): string {
+  if ('object' in change) {
+    const { kind, metadata } = change.object as { kind?: string; metadata?: { name?: string } };
+    return `${change.action} ${kind} ${metadata?.name} (see -o yaml)`;
+  }
+  const { kind, name, namespace } = change;
+  const where = namespace === undefined ? '' : `-n ${namespace} `;
+  return change.action === 'delete'
+    ? `orchctl ${where}delete ${kind.toLowerCase()} ${name}`
+    : `patch ${kind} ${name}: ${JSON.stringify(change.patch)}`;
+}
+
+export function copiesText({ asked, fit, message, nodes }: CopiesForecast): string {
+  const rows = nodes.map(({ copies, node }) => [node, String(copies)]);
+  const lines = [`${fit} of ${asked} copies fit.`];
+  if (rows.length > 0) lines.push('', ...alignColumns([['NODE', 'COPIES'], ...rows]));
+  if (message !== undefined) lines.push('', `The next one does not: ${message}`);
+  return `${lines.join('\n')}\n`;
+}
+
+export function leavingText({ moves, node }: LeavingForecast, drain: boolean): string {
+  const head = drain ? `If ${node} were drained` : `Without ${node}`;
+  if (moves.length === 0) return `${head}: it has no pods.\n`;
+  const rows = moves.map(({ name, namespace, outcome, reason, to }) => [namespace, name, outcome, to ?? reason ?? '']);
+  return `${head}:\n${alignColumns([['NAMESPACE', 'NAME', 'OUTCOME', 'TO OR WHY'], ...rows]).join('\n')}\n`;
+}

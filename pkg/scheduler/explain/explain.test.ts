@@ -1,0 +1,188 @@
+import t from 'tap';
+import type { Node, Pod } from '#api/core/v1/types.gen.js';
+import { realClock } from '#apimachinery/clock.js';
+import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { type Budget, noObjects } from '#scheduler/cluster/objects.js';
+import { podInfo } from '#scheduler/cluster/pod-info.js';
+import { explain } from '#scheduler/explain/explain.js';
+import type { Explanation } from '#scheduler/explain/explanation.js';
+import { copiesOf, leaving, without } from '#scheduler/explain/forecast.js';
+import { ClusterCopy, Pace, type Snapshot } from '#scheduler/explain/snapshot.js';
+import { defaultProfile } from '#scheduler/plugins/profiles.js';
+
+const profile = defaultProfile(dialect);
+
+const node = (name: string, more: { cpu?: string; pods?: string; spec?: Node['spec'] } = {}): Node => ({
+  metadata: { name, labels: { [dialect.labels.hostname]: name } },
+  spec: more.spec ?? {},
+  status: { allocatable: { cpu: more.cpu ?? '4', memory: '8Gi', pods: more.pods ?? '10' } },
+});
+
+interface PodFields {
+  cpu?: string;
+  on?: string;
+  priority?: number;
+  labels?: Record<string, string>;
+  metadata?: Partial<Pod['metadata']>;
+}
+
+const pod = (name: string, { cpu = '1', labels = {}, metadata = {}, on, priority = 0 }: PodFields = {}): Pod => ({
+  metadata: { name, namespace: 'default', uid: name, labels, ...metadata },
+  spec: {
+    schedulerName: profile.schedulerName,
+    priority,
+    containers: [{ name: 'main', image: 'web', resources: { requests: { cpu } } }],
+    ...(on === undefined ? {} : { nodeName: on }),
+  },
+});
+
+function snapshotOf(nodes: readonly Node[], pods: readonly Pod[] = [], budgets: readonly Budget[] = []): Snapshot {
+  return {
+    nodes,
+    placed: pods.map((each) => ({ pod: podInfo(each), node: each.spec.nodeName ?? '' })),
+    nominated: [],
+    objects: { ...noObjects, budgets: () => budgets },
+  };
+}
+
+const copyOf = (snapshot: Snapshot) => ClusterCopy.of(snapshot, dialect, new Pace(realClock));
+
+async function why(snapshot: Snapshot, subject: Pod, more: object = {}): Promise<Explanation> {
+  return explain(subject, { copy: await copyOf(snapshot), dialect, profiles: [profile], scores: 5, ...more });
+}
+
+t.test('each node with the plugin that refused and the numbers, in the words of release 1.24', async (t) => {
+  const taints = [{ key: 'own', value: 'team', effect: 'NoSchedule' }];
+  const nodes = [node('a'), node('b', { spec: { taints } }), node('c', { spec: { taints } })];
+  const found = await why(snapshotOf(nodes, [pod('other', { cpu: '3', on: 'a' })]), pod('p', { cpu: '2' }), {
+    details: { limit: 2 },
+  });
+  t.equal(
+    found.message,
+    '0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint {own: team}. ' +
+      'preemption: 0/3 nodes are available: 1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling.',
+  );
+  t.same(
+    found.refused.map(({ examples, nodes, plugin }) => [plugin, nodes, examples]),
+    [
+      ['TaintToleration', 2, ['b', 'c']],
+      ['NodeResourcesFit', 1, ['a']],
+    ],
+  );
+  t.same(found.refused[1]?.shortages, [{ resource: 'cpu', asked: '2', free: '1', of: '4' }]);
+  t.same(
+    found.details?.items.map((item) => item.node),
+    ['a', 'b'],
+  );
+  t.equal(found.details?.continue, 'b');
+  t.match(
+    found.remedies.map(({ text }) => text),
+    ['let the pod tolerate the taint own=team:NoSchedule'],
+  );
+  t.ok(found.remedies.every(({ checked }) => checked));
+});
+
+t.test('a remedy may need several changes', async (t) => {
+  const taints = [{ key: 'own', effect: 'NoSchedule' }];
+  const found = await why(snapshotOf([node('a', { spec: { taints } })]), pod('p', { cpu: '9' }));
+  const [first] = found.remedies;
+  t.equal(first?.text, 'let the pod tolerate the taint own:NoSchedule; ask for at most 4 cpu instead of 9');
+  t.match(first?.changes, [
+    { action: 'patch', kind: 'Pod', patch: { spec: { tolerations: [{ key: 'own' }] } } },
+    { action: 'replace', object: { spec: { containers: [{ resources: { requests: { cpu: '4' } } }] } } },
+  ]);
+});
+
+t.test('too many pods', async (t) => {
+  const found = await why(snapshotOf([node('a', { pods: '1' })], [pod('only', { on: 'a' })]), pod('p'));
+  t.match(found.refused, [
+    { reasons: ['Too many pods'], shortages: [{ resource: 'pods', asked: '1', free: '0', of: '1' }] },
+  ]);
+  t.match(found.remedies, [{ changes: [{ action: 'delete', kind: 'Pod', name: 'only' }] }]);
+});
+
+t.test('pods that belong to the node are not asked away', async (t) => {
+  const metadata = {
+    ownerReferences: [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd', controller: true }],
+  };
+  const found = await why(snapshotOf([node('a', { pods: '1' })], [pod('only', { on: 'a', metadata })]), pod('p'));
+  t.same(found.remedies, []);
+});
+
+t.test('what preemption considered', async (t) => {
+  const pods = [
+    pod('low', { cpu: '3', on: 'a', labels: { app: 'kept' } }),
+    pod('lower', { cpu: '3', on: 'b', priority: -1 }),
+  ];
+  const budget: Budget = { allowed: 0, covers: ({ labels }) => labels['app'] === 'kept' };
+  const found = await why(snapshotOf([node('a'), node('b')], pods, [budget]), pod('p', { cpu: '2', priority: 10 }));
+  t.equal(found.preemption?.node, 'b');
+  t.same(found.preemption?.candidates, [
+    { node: 'a', victims: [{ namespace: 'default', name: 'low', priority: 0 }], protected: 1 },
+    { node: 'b', victims: [{ namespace: 'default', name: 'lower', priority: -1 }], protected: 0 },
+  ]);
+});
+
+t.test('every score of a plugin adds up', async (t) => {
+  const found = await why(snapshotOf([node('a'), node('b', { cpu: '64' })]), pod('p'));
+  t.equal(found.outcome, 'Fits');
+  t.equal(found.node, 'b');
+  for (const { plugins, total } of found.scores) {
+    t.equal(
+      plugins.reduce((sum, { weighted }) => sum + weighted, 0),
+      total,
+    );
+    t.ok(plugins.every(({ normalized, weight, weighted }) => weighted === normalized * weight));
+  }
+});
+
+t.test('nothing that is tried stays', async (t) => {
+  const snapshot = snapshotOf(
+    [node('a', { spec: { unschedulable: true } }), node('b')],
+    [pod('other', { cpu: '4', on: 'b' })],
+  );
+  const copy = await copyOf(snapshot);
+  const options = { copy, dialect, profiles: [profile], scores: 5 };
+  const first = await explain(pod('p'), options);
+  t.ok(first.remedies.length > 1);
+  t.same(await explain(pod('p'), options), first);
+});
+
+t.test('copies: how many fit, where, and what runs out first', async (t) => {
+  const copy = await copyOf(snapshotOf([node('a'), node('b', { cpu: '2' })]));
+  const found = await copiesOf(copy, pod('p'), profile, 50);
+  t.match(found, { asked: 50, fit: 6, message: '0/2 nodes are available: 2 Insufficient cpu.' });
+  t.same(found.nodes, [
+    { node: 'a', copies: 4 },
+    { node: 'b', copies: 2 },
+  ]);
+});
+
+t.test('a drain', async (t) => {
+  const owned = (kind: string) => ({
+    ownerReferences: [{ apiVersion: 'apps/v1', kind, name: 'o', uid: 'o', controller: true }],
+  });
+  const pods = [
+    pod('web', { on: 'a', metadata: owned('ReplicaSet') }),
+    pod('large', { on: 'a', cpu: '3', metadata: owned('ReplicaSet') }),
+    pod('agent', { on: 'a', metadata: owned('DaemonSet') }),
+    pod('mirror', { on: 'a', metadata: { annotations: { [dialect.annotations.configMirror]: 'x' } } }),
+    pod('bare', { on: 'a' }),
+    pod('kept-0', { on: 'a', labels: { app: 'kept' }, metadata: owned('ReplicaSet') }),
+    pod('kept-1', { on: 'a', labels: { app: 'kept' }, metadata: owned('ReplicaSet') }),
+  ];
+  const budget: Budget = { allowed: 1, covers: ({ labels }) => labels['app'] === 'kept' };
+  const snapshot = snapshotOf([node('a', { cpu: '16' }), node('b', { cpu: '4' })], pods, [budget]);
+  const options = { dialect, profiles: [profile], drain: true };
+  const found = await leaving(await copyOf(without(snapshot, 'a')), snapshot, 'a', options);
+  const outcomes = Object.fromEntries(found.moves.map(({ name, outcome }) => [name, outcome]));
+  t.same(outcomes, {
+    agent: 'Stays',
+    bare: 'Lost',
+    'kept-0': 'Moves',
+    'kept-1': 'Blocked',
+    large: 'Moves',
+    mirror: 'Stays',
+    web: 'NoRoom',
+  });
+});

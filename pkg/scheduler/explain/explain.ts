@@ -1,0 +1,154 @@
+/** Why a pod is where it is, or nowhere: the scheduler's own decision on a copy of its state, told in full. */
+
+import type { Pod } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { NodeInfo } from '#scheduler/cluster/node-info.js';
+import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';
+import type { Refusal } from '#scheduler/decision/prepared-filter.js';
+import type { Explanation, NodeRefusal, Outcome, Remedy } from '#scheduler/explain/explanation.js';
+import { preemptionOf } from '#scheduler/explain/preemption.js';
+import { RefusalGroups, refusalOf } from '#scheduler/explain/refusals.js';
+import { remediesFor } from '#scheduler/explain/remedies.js';
+import { scoresOf } from '#scheduler/explain/scores.js';
+import type { ClusterCopy } from '#scheduler/explain/snapshot.js';
+import { manifestOf } from '#scheduler/explain/trial.js';
+import { FitError } from '#scheduler/framework/fit-error.js';
+import type { Profile } from '#scheduler/framework/profile.js';
+
+export interface ExplainOptions {
+  readonly copy: ClusterCopy;
+  readonly dialect: Dialect;
+  readonly profiles: readonly Profile[];
+  /** Nodes whose scores are told, the best ones. */
+  readonly scores: number;
+  /** Tell node by node: so many, beginning after that one, or of one node only. */
+  readonly details?: { readonly limit: number; readonly after?: string } | { readonly node: string };
+}
+
+/** `pod` need not exist. */
+export async function explain(pod: Pod, options: ExplainOptions): Promise<Explanation> {
+  const { copy, profiles } = options;
+  const info = podInfo(pod);
+  const nodes = copy.cluster.nodes();
+  const head = {
+    pod: {
+      namespace: info.namespace,
+      name: pod.metadata.name ?? '',
+      schedulerName: pod.spec.schedulerName ?? '',
+      priority: info.priority,
+    },
+    nodes: { total: nodes.length, fitting: 0 },
+    refused: [],
+    scores: [],
+  };
+  const plain = (outcome: Outcome, message: string, remedies: readonly Remedy[] = []): Explanation => ({
+    ...head,
+    outcome,
+    message,
+    remedies,
+  });
+  const node = pod.spec.nodeName ?? '';
+  if (
+    pod.status?.phase === 'Succeeded' ||
+    pod.status?.phase === 'Failed' ||
+    pod.metadata.deletionTimestamp !== undefined
+  ) {
+    return plain('Ended', 'the pod has ended or is being deleted');
+  }
+  if (node !== '' && copy.cluster.node(node) === undefined) {
+    const text = 'let the scheduler choose: leave spec.nodeName out';
+    const remedy: Remedy = { text, changes: [{ action: 'replace', object: manifestOf(pod) }], checked: false };
+    return { ...plain('NodeMissing', `the pod names node "${node}", which does not exist`, [remedy]), node };
+  }
+  if (node !== '') return { ...plain('Bound', `the pod is on node ${node}`), node };
+  const profile = profiles.find(({ schedulerName }) => schedulerName === pod.spec.schedulerName);
+  if (profile === undefined) return otherScheduler(pod, profiles, plain);
+  return decide(info, profile, options, head);
+}
+
+function otherScheduler(
+  pod: Pod,
+  profiles: readonly Profile[],
+  plain: (outcome: Outcome, message: string, remedies: readonly Remedy[]) => Explanation,
+): Explanation {
+  const [first] = profiles;
+  const message = `the pod is left to scheduler "${pod.spec.schedulerName}"; this one places those of ${profiles
+    .map(({ schedulerName }) => `"${schedulerName}"`)
+    .join(', ')}`;
+  if (first === undefined) return plain('OtherScheduler', message, []);
+  const changed = { ...pod, spec: { ...pod.spec, schedulerName: first.schedulerName } };
+  const text = `name the scheduler ${first.schedulerName}`;
+  return plain('OtherScheduler', message, [
+    { text, changes: [{ action: 'replace', object: manifestOf(changed) }], checked: false },
+  ]);
+}
+
+async function decide(
+  info: PodInfo,
+  profile: Profile,
+  options: ExplainOptions,
+  head: Pick<Explanation, 'pod' | 'nodes' | 'refused' | 'scores'>,
+): Promise<Explanation> {
+  const { copy, dialect } = options;
+  const nodes = copy.cluster.nodes();
+  const feasible: NodeInfo[] = [];
+  const refusals = new Map<string, NodeRefusal>();
+  const counts = new Map<Refusal, number>();
+  const groups = new RefusalGroups();
+  for (const node of nodes) {
+    const refusal = copy.refusal(info, profile, node);
+    if (refusal === undefined) feasible.push(node);
+    else {
+      counts.set(refusal, (counts.get(refusal) ?? 0) + 1);
+      const told = refusalOf(info, node, refusal);
+      refusals.set(node.name, told);
+      groups.add(told);
+    }
+    await copy.pace.step();
+  }
+  const details = detailsOf(nodes, refusals, options.details);
+  const common = {
+    ...head,
+    nodes: { total: nodes.length, fitting: feasible.length },
+    refused: groups.list(),
+    ...(details === undefined ? {} : { details }),
+  };
+  if (feasible.length > 0) {
+    const scores = await scoresOf(copy, info, profile, feasible, Math.max(1, options.scores));
+    const [best] = scores;
+    const message = `${feasible.length}/${nodes.length} nodes can take the pod`;
+    const node = best === undefined ? {} : { node: best.node };
+    return { ...common, ...node, outcome: 'Fits', message, scores: scores.slice(0, options.scores), remedies: [] };
+  }
+  const error = new FitError(nodes.length, counts);
+  if (nodes.length === 0) return { ...common, outcome: 'FitsNowhere', message: error.message, remedies: [] };
+  const resolvable = nodes.filter(({ name }) => refusals.get(name)?.resolvable === true);
+  const preemption = await preemptionOf(copy, info, profile, resolvable);
+  const representatives = common.refused.slice(0, 8).flatMap(({ examples }) => examples.slice(0, 3));
+  const remedies = await remediesFor(copy, dialect, info, profile, representatives);
+  const message =
+    preemption.message === undefined ? error.message : `${error.message} preemption: ${preemption.message}`;
+  return { ...common, outcome: 'FitsNowhere', message, preemption, remedies };
+}
+
+function detailsOf(
+  nodes: readonly NodeInfo[],
+  refusals: ReadonlyMap<string, NodeRefusal>,
+  asked: ExplainOptions['details'],
+): Explanation['details'] {
+  if (asked === undefined) return undefined;
+  const item = (node: string) => refusals.get(node) ?? ({ node, fits: true } as const);
+  if ('node' in asked) {
+    return { items: nodes.some(({ name }) => name === asked.node) ? [item(asked.node)] : [] };
+  }
+  const names = nodes
+    .map(({ name }) => name)
+    .sort()
+    .filter((name) => asked.after === undefined || name > asked.after);
+  const page = names.slice(0, asked.limit);
+  const last = page.at(-1);
+  return {
+    items: page.map(item),
+    ...(names.length > page.length && last !== undefined ? { continue: last } : {}),
+  };
+}

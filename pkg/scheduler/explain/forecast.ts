@@ -1,0 +1,147 @@
+/** What would happen to pods, one after the other, as the scheduler decides: on a copy, changing nothing. */
+import type { Pod } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';
+import type { Refusal } from '#scheduler/decision/prepared-filter.js';
+import { scoresOf } from '#scheduler/explain/scores.js';
+import type { ClusterCopy, Snapshot } from '#scheduler/explain/snapshot.js';
+import { FitError } from '#scheduler/framework/fit-error.js';
+import type { Profile } from '#scheduler/framework/profile.js';
+
+export interface CopiesForecast {
+  readonly asked: number;
+  readonly fit: number;
+  readonly nodes: readonly { readonly node: string; readonly copies: number }[];
+  /** Why the next one fits nowhere; absent when all fit. */
+  readonly message?: string;
+}
+
+/** Where the scheduler would put the pod now, undefined and why when nowhere. The pod counts there from then on. */
+async function place(
+  copy: ClusterCopy,
+  pod: PodInfo,
+  profile: Profile,
+): Promise<{ node: string } | { message: string }> {
+  const feasible = [];
+  const counts = new Map<Refusal, number>();
+  const nodes = copy.cluster.nodes();
+  for (const node of nodes) {
+    const refusal = copy.refusal(pod, profile, node);
+    if (refusal === undefined) feasible.push(node);
+    else counts.set(refusal, (counts.get(refusal) ?? 0) + 1);
+    await copy.pace.step();
+  }
+  const [best] = await scoresOf(copy, pod, profile, feasible, 1);
+  if (best === undefined) return { message: new FitError(nodes.length, counts).message };
+  copy.cluster.assume(pod, best.node);
+  return { node: best.node };
+}
+
+/** How many copies of the pod fit, where, and what runs out first. */
+export async function copiesOf(copy: ClusterCopy, pod: Pod, profile: Profile, asked: number): Promise<CopiesForecast> {
+  const nodes = new Map<string, number>();
+  const end = (fit: number, message?: string): CopiesForecast => ({
+    asked,
+    fit,
+    nodes: [...nodes].map(([node, copies]) => ({ node, copies })).sort((a, b) => b.copies - a.copies),
+    ...(message === undefined ? {} : { message }),
+  });
+  for (let i = 0; i < asked; i++) {
+    const name = `${pod.metadata.name ?? 'pod'}-${i}`;
+    const one = podInfo({ ...pod, metadata: { ...pod.metadata, name, uid: `copy ${i}` } });
+    const placed = await place(copy, one, profile);
+    if ('message' in placed) return end(i, placed.message);
+    nodes.set(placed.node, (nodes.get(placed.node) ?? 0) + 1);
+  }
+  return end(asked);
+}
+
+export interface Move {
+  readonly namespace: string;
+  readonly name: string;
+  /** Where it would go. */
+  readonly to?: string;
+  /** Why it would not go, or would fit nowhere. */
+  readonly reason?: string;
+  /**
+   * `Moves`; `Lost`: nothing makes it anew; `Stays`: it belongs to the node; `Blocked`: a disruption budget keeps it;
+   * `NoRoom`: it would fit nowhere.
+   */
+  readonly outcome: 'Moves' | 'Lost' | 'Stays' | 'Blocked' | 'NoRoom';
+}
+
+export interface LeavingForecast {
+  readonly node: string;
+  readonly moves: readonly Move[];
+}
+
+export interface LeavingOptions {
+  readonly dialect: Dialect;
+  readonly profiles: readonly Profile[];
+  /** Pods leave by eviction, which disruption budgets may refuse; else the node is simply gone. */
+  readonly drain: boolean;
+}
+
+/** `copy` is of `snapshot` without the node's pods and without the node. */
+export async function leaving(
+  copy: ClusterCopy,
+  snapshot: Snapshot,
+  node: string,
+  { dialect, drain, profiles }: LeavingOptions,
+): Promise<LeavingForecast> {
+  const there = snapshot.placed.filter((each) => each.node === node).map(({ pod }) => pod);
+  there.sort((a, b) => b.priority - a.priority || (a.key < b.key ? -1 : 1));
+  const budgets = snapshot.objects.budgets();
+  const allowed = budgets.map((budget) => budget.allowed);
+  const moves: Move[] = [];
+  for (const pod of there) {
+    const { metadata, spec } = pod.pod;
+    const named = { namespace: pod.namespace, name: metadata.name ?? '' };
+    const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+    if (metadata.annotations?.[dialect.annotations.configMirror] !== undefined) {
+      moves.push({ ...named, outcome: 'Stays', reason: 'a mirror of a pod that the node itself has' });
+      continue;
+    }
+    if (owner?.kind === 'DaemonSet') {
+      moves.push({
+        ...named,
+        outcome: 'Stays',
+        reason: `one of DaemonSet ${owner.name}, which has a pod on each node`,
+      });
+      continue;
+    }
+    if (drain) {
+      const covering = budgets.flatMap((budget, i) => (budget.covers(pod) ? [i] : []));
+      if (covering.some((i) => (allowed[i] ?? 0) <= 0)) {
+        moves.push({ ...named, outcome: 'Blocked', reason: 'a disruption budget allows no more evictions' });
+        continue;
+      }
+      for (const i of covering) allowed[i] = (allowed[i] ?? 0) - 1;
+    }
+    if (owner === undefined) {
+      moves.push({ ...named, outcome: 'Lost', reason: 'no controller makes it anew' });
+      continue;
+    }
+    const profile = profiles.find(({ schedulerName }) => schedulerName === spec.schedulerName);
+    if (profile === undefined) {
+      moves.push({ ...named, outcome: 'NoRoom', reason: `left to scheduler "${spec.schedulerName}"` });
+      continue;
+    }
+    const { nodeName: _node, ...rest } = spec;
+    const { deletionTimestamp: _deleted, ...fresh } = metadata;
+    const placed = await place(copy, podInfo({ ...pod.pod, metadata: fresh, spec: rest }), profile);
+    if ('node' in placed) moves.push({ ...named, outcome: 'Moves', to: placed.node });
+    else moves.push({ ...named, outcome: 'NoRoom', reason: placed.message });
+  }
+  return { node, moves };
+}
+
+/** The state without the node and its pods. */
+export function without(snapshot: Snapshot, node: string): Snapshot {
+  return {
+    ...snapshot,
+    nodes: snapshot.nodes.filter(({ metadata }) => metadata.name !== node),
+    placed: snapshot.placed.filter((each) => each.node !== node),
+    nominated: snapshot.nominated.filter((each) => each.node !== node),
+  };
+}

@@ -1,0 +1,53 @@
+import type { NodeInfo } from '#scheduler/cluster/node-info.js';
+import type { PodInfo } from '#scheduler/cluster/pod-info.js';
+import type { NodeScores, PluginScore } from '#scheduler/explain/explanation.js';
+import type { ClusterCopy } from '#scheduler/explain/snapshot.js';
+import type { Profile } from '#scheduler/framework/profile.js';
+
+interface Given {
+  readonly plugin: string;
+  readonly weight: number;
+  readonly raw: Float64Array;
+  readonly normalized: Float64Array;
+}
+
+/** What every plugin gives to the nodes, the best first, at most `limit`. Plugins that give all the same are left out. */
+export async function scoresOf(
+  copy: ClusterCopy,
+  pod: PodInfo,
+  profile: Profile,
+  nodes: readonly NodeInfo[],
+  limit: number,
+): Promise<NodeScores[]> {
+  const given: Given[] = [];
+  for (const { plugin, point, weight } of profile.scores) {
+    const score = point.prepare(pod, copy.cluster);
+    if (score === undefined) continue;
+    score.begin?.(nodes);
+    const raw = new Float64Array(nodes.length);
+    for (const [i, node] of nodes.entries()) {
+      raw[i] = score.score(node);
+      await copy.pace.step();
+    }
+    const normalized = raw.slice();
+    score.normalize?.(normalized, nodes);
+    score.close?.();
+    given.push({ plugin, weight, raw, normalized });
+  }
+  const totals = nodes.map((node, i) => ({
+    node,
+    i,
+    total: given.reduce((sum, { normalized, weight }) => sum + weight * (normalized[i] ?? 0), 0),
+  }));
+  totals.sort((a, b) => b.total - a.total);
+  return totals.slice(0, limit).map(({ i, node, total }) => ({
+    node: node.name,
+    total,
+    plugins: given.map((each) => scoreAt(each, i)),
+  }));
+}
+
+function scoreAt({ normalized, plugin, raw, weight }: Given, i: number): PluginScore {
+  const score = normalized[i] ?? 0;
+  return { plugin, raw: raw[i] ?? 0, normalized: score, weight, weighted: score * weight };
+}

@@ -1,0 +1,95 @@
+/** The state that a decision is made from, and a copy of it to try things on. */
+import { setImmediate } from 'node:timers/promises';
+import type { Node } from '#api/core/v1/types.gen.js';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { Cluster } from '#scheduler/cluster/cluster.js';
+import type { NodeInfo } from '#scheduler/cluster/node-info.js';
+import type { ClusterObjects } from '#scheduler/cluster/objects.js';
+import type { PodInfo } from '#scheduler/cluster/pod-info.js';
+import { checkWithNominated } from '#scheduler/decision/nominated.js';
+import { Plans } from '#scheduler/decision/plans.js';
+import type { Refusal } from '#scheduler/decision/prepared-filter.js';
+import { ChangedObjects } from '#scheduler/explain/changed-objects.js';
+import type { Profile } from '#scheduler/framework/profile.js';
+import { Nominator } from '#scheduler/queue/nominator.js';
+
+export interface PlacedPod {
+  readonly pod: PodInfo;
+  readonly node: string;
+}
+
+/** Taken in one turn of the event loop, so that its parts belong together. */
+export interface Snapshot {
+  readonly nodes: readonly Node[];
+  /** Pods that take room: bound ones that have not ended, and those about to be bound. */
+  readonly placed: readonly PlacedPod[];
+  /** Pods for which room is being made. */
+  readonly nominated: readonly PlacedPod[];
+  readonly objects: ClusterObjects;
+}
+
+/** Gives the event loop to others when a slice of work is over; so long, in ms, may a slice take. */
+const sliceMs = 4;
+
+export class Pace {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #signal: AbortSignal | undefined;
+  #since: number;
+
+  /** `signal`: nobody waits for the work any more. */
+  constructor(clock: Pick<Clock, 'monotonic'>, signal?: AbortSignal) {
+    this.#clock = clock;
+    this.#signal = signal;
+    this.#since = clock.monotonic();
+  }
+
+  /** To be called between steps of well under a millisecond. Throws when the signal has aborted. */
+  async step(): Promise<void> {
+    if (this.#clock.monotonic() - this.#since < sliceMs) return;
+    await setImmediate();
+    this.#signal?.throwIfAborted();
+    this.#since = this.#clock.monotonic();
+  }
+}
+
+/** A cluster of its own, with the scheduler's code on it: nothing that is done to it reaches the real one. */
+export class ClusterCopy {
+  readonly cluster: Cluster;
+  readonly objects: ChangedObjects;
+  readonly nominator = new Nominator();
+  readonly pace: Pace;
+  readonly #plans: Plans;
+
+  private constructor(dialect: Dialect, objects: ClusterObjects, pace: Pace) {
+    this.objects = new ChangedObjects(objects);
+    this.cluster = new Cluster(dialect, this.objects);
+    this.#plans = new Plans(this.cluster);
+    this.pace = pace;
+  }
+
+  static async of(snapshot: Snapshot, dialect: Dialect, pace: Pace): Promise<ClusterCopy> {
+    const copy = new ClusterCopy(dialect, snapshot.objects, pace);
+    for (const node of snapshot.nodes) {
+      copy.cluster.setNode(node);
+      await pace.step();
+    }
+    for (const { pod, node } of snapshot.placed) {
+      copy.cluster.assume(pod, node);
+      await pace.step();
+    }
+    for (const { pod, node } of snapshot.nominated) copy.nominator.add(pod, node);
+    return copy;
+  }
+
+  filters(pod: PodInfo, profile: Profile) {
+    return this.#plans.of(pod, profile).filters;
+  }
+
+  /** Why the node cannot take the pod, as the scheduler decides. */
+  refusal(pod: PodInfo, profile: Profile, node: NodeInfo): Refusal | undefined {
+    const filters = this.filters(pod, profile);
+    if (filters.refusal !== undefined) return filters.refusal;
+    return checkWithNominated(this.cluster, this.nominator, filters, pod, node, () => filters.check(node));
+  }
+}

@@ -1,0 +1,135 @@
+import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { mergePatch } from '#apimachinery/patch/merge-patch.js';
+import type { NodeInfo } from '#scheduler/cluster/node-info.js';
+import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';
+import type { Refusal } from '#scheduler/decision/prepared-filter.js';
+import type { Change } from '#scheduler/explain/explanation.js';
+import type { ClusterCopy } from '#scheduler/explain/snapshot.js';
+import type { Profile } from '#scheduler/framework/profile.js';
+
+/** Changes that are tried for a pod and one node on a copy, and taken back. */
+export class Trial {
+  readonly copy: ClusterCopy;
+  readonly dialect: Dialect;
+  readonly profile: Profile;
+  readonly #changes: Change[] = [];
+  readonly #undo: (() => void)[] = [];
+  readonly #nodeName: string;
+  #pod: Pod;
+  #info: PodInfo;
+  #replaced = false;
+
+  constructor(copy: ClusterCopy, dialect: Dialect, profile: Profile, pod: Pod, node: string) {
+    this.copy = copy;
+    this.dialect = dialect;
+    this.profile = profile;
+    this.#pod = pod;
+    this.#info = podInfo(pod);
+    this.#nodeName = node;
+  }
+
+  get pod(): Pod {
+    return this.#pod;
+  }
+
+  get info(): PodInfo {
+    return this.#info;
+  }
+
+  get node(): NodeInfo {
+    const node = this.copy.cluster.node(this.#nodeName);
+    if (node === undefined) throw new Error(`node ${this.#nodeName} is not in the copy`);
+    return node;
+  }
+
+  get changes(): Change[] {
+    return [
+      ...this.#changes,
+      ...(this.#replaced ? [{ action: 'replace', object: manifestOf(this.#pod) } as const] : []),
+    ];
+  }
+
+  refusal(): Refusal | undefined {
+    return this.copy.refusal(this.#info, this.profile, this.node);
+  }
+
+  /** The pod as it would have to be; it is made anew. */
+  replacePod(pod: Pod): void {
+    this.#setPod(pod);
+    this.#replaced = true;
+  }
+
+  /** Of the few fields of a pod that can change. */
+  patchPod(patch: object): void {
+    this.#setPod(mergePatch(this.#pod, patch) as Pod);
+    this.#changes.push({ action: 'patch', apiVersion: 'v1', kind: 'Pod', ...nameOf(this.#pod), patch });
+  }
+
+  #setPod(pod: Pod): void {
+    this.#pod = pod;
+    this.#info = podInfo(pod);
+  }
+
+  /** `besides`: what the control plane then changes by itself. */
+  patchNode(patch: object, besides: object = {}): void {
+    const { node } = this.node;
+    if (node === undefined) throw new Error(`node ${this.#nodeName} has no object`);
+    this.copy.cluster.setNode(mergePatch(mergePatch(node, patch), besides) as Node);
+    this.#undo.push(() => this.copy.cluster.setNode(node));
+    this.#changes.push({ action: 'patch', apiVersion: 'v1', kind: 'Node', name: this.#nodeName, patch });
+  }
+
+  /** A pod of the node goes. */
+  removePod(pod: PodInfo): void {
+    const { cluster } = this.copy;
+    cluster.removePod(pod.uid);
+    this.#undo.push(() => cluster.assume(pod, this.#nodeName));
+    this.#changes.push({ action: 'delete', apiVersion: 'v1', kind: 'Pod', ...nameOf(pod.pod) });
+  }
+
+  createClaim(claim: PersistentVolumeClaim): void {
+    this.copy.objects.storage.setClaim(claim);
+    this.#changes.push({ action: 'create', object: claim });
+  }
+
+  /** A volume for that claim, to which the control plane binds it. */
+  createVolume(volume: PersistentVolume, claim: PersistentVolumeClaim): void {
+    const { storage } = this.copy.objects;
+    storage.setVolume(volume);
+    const annotations = { ...claim.metadata.annotations, [this.dialect.annotations.bindCompleted]: 'yes' };
+    storage.setClaim({
+      ...claim,
+      metadata: { ...claim.metadata, annotations },
+      spec: { ...claim.spec, volumeName: volume.metadata.name ?? '' },
+      status: { phase: 'Bound' },
+    });
+    this.#changes.push({ action: 'create', object: volume });
+  }
+
+  undo(): void {
+    for (const step of this.#undo.reverse()) step();
+    this.copy.objects.storage.reset();
+  }
+}
+
+function nameOf({ metadata }: Pod) {
+  return { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
+}
+
+/** What to create so that the pod is there again, without what the server adds. */
+export function manifestOf({ metadata, spec }: Pod): Pod {
+  const { annotations, labels, name, namespace } = metadata;
+  const { nodeName: _node, ...rest } = spec;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name,
+      namespace,
+      ...(labels === undefined ? {} : { labels }),
+      ...(annotations === undefined ? {} : { annotations }),
+    },
+    spec: rest,
+  } as Pod;
+}
