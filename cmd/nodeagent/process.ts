@@ -60,7 +60,7 @@ export class NodeAgentProcess implements Daemon {
     const { health, log } = this.#parts;
     if (health.port === 0) return;
     const server = createServer((request, response) => {
-      const found = request.url?.split('?')[0] === '/healthz';
+      const found = ['/healthz', '/healthz/ping'].includes(request.url?.split('?')[0] ?? '');
       response.writeHead(found ? 200 : 404, { 'content-type': 'text/plain; charset=utf-8' });
       response.end(found ? 'ok' : '404 page not found\n');
     });

@@ -26,6 +26,7 @@ import { kernelSettingErrors } from '#nodeagent/node/kernel-settings.js';
 import { LocalMachine } from '#nodeagent/node/machine.js';
 import { swapRefusal } from '#nodeagent/node/swap.js';
 import { NodeAgent } from '#nodeagent/nodeagent.js';
+import { configInForce } from '#nodeagent/options/config/configz.js';
 import { applyConfigFile } from '#nodeagent/options/config/file.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { nodeAgentGates } from '#nodeagent/options/gates.js';
@@ -171,7 +172,13 @@ async function apiOf(
 function debugEndpoints({ dialect, verbosity, argv, clock }: Context, values: NodeAgentOptions): DebugEndpoints {
   return new DebugEndpoints({
     argv,
-    configz: { [`${dialect.nodeAgentIdentifier.toLowerCase()}config`]: values },
+    configz: {
+      [`${dialect.nodeAgentIdentifier.toLowerCase()}config`]: configInForce(
+        nodeAgentOptionTable(dialect),
+        values,
+        dialect,
+      ),
+    },
     ...(values['enable-debug-flags-handler'] ? { verbosity } : {}),
     ...(values['enable-profiling-handler'] ? { profiler: new InspectorProfilerSource({ clock }) } : {}),
   });

@@ -24,6 +24,7 @@ import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';
 import { ControllerManager } from '#controllers/manager.js';
 import { controllerManagerOptions } from '#controllers/options/options.js';
 import type { Daemon } from '#daemon/daemon.js';
+import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
@@ -31,6 +32,7 @@ import { parseOptions } from '#daemon/options/parse.js';
 import { type Rule, validateOptions } from '#daemon/options/validate.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { NodeAgent } from '#nodeagent/nodeagent.js';
+import { configInForce } from '#nodeagent/options/config/configz.js';
 import { nodeAgentOptionRules, nodeAgentOptionTable } from '#nodeagent/options/options.js';
 import { standardServer } from '#nodeagent/server/standard-server.js';
 import type { KeyCertificate } from '#pki/certificate.js';
@@ -174,6 +176,11 @@ export class ClusterProcess {
     const informers = this.#informers(client);
     // Each has its own: the process's is the API server's, and one agent is told from another.
     const metrics = createRegistry({ dialect });
+    const configz = configInForce(nodeAgentOptionTable(dialect), values, dialect);
+    const debug = new DebugEndpoints({
+      argv: node.arguments,
+      configz: { [`${dialect.nodeAgentIdentifier.toLowerCase()}config`]: configz },
+    });
     const agent = new NodeAgent(values, {
       informers,
       clock,
@@ -181,7 +188,7 @@ export class ClusterProcess {
       log: log.child({ node: node.name }),
       nodeName: node.name,
       metrics,
-      server: standardServer({ client, dialect, clock, log, nodeName: node.name, metrics }),
+      server: standardServer({ client, dialect, clock, log, nodeName: node.name, metrics, debug }),
       ...node.dependencies,
     });
     this.#inform(informers);

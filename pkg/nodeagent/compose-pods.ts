@@ -59,6 +59,7 @@ export interface PodParts {
   /** Reads what the sources of static pods have, until `signal` aborts. */
   readonly readStatics: (signal: AbortSignal) => Promise<void>;
   readonly mirrors: MirrorPods;
+  readonly podLogsDir: string;
   /** Absent where pods have none. */
   readonly cgroups?: PodCgroups;
   /** Ends probes and watches. */

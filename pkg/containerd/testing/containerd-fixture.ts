@@ -79,6 +79,7 @@ export async function containerdFixture(t: Test, dialect: Dialect = orchDialect)
       dialect,
       args: [
         '--port=0',
+        '--read-only-port=0',
         '--address=127.0.0.1',
         '--cert-dir=',
         `--root-dir=${dir}/agent`,

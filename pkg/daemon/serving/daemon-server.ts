@@ -51,6 +51,13 @@ export interface Upgrade {
   readonly head: Buffer;
 }
 
+/** A request that gets no further, with what is known of it. */
+export interface Refusal {
+  readonly status: Status;
+  readonly user: ServingUser | undefined;
+  readonly attributes: AccessAttributes | undefined;
+}
+
 export interface DaemonServerOptions {
   readonly bindAddress: string;
   /** 0 lets the system choose. */
@@ -71,6 +78,8 @@ export interface DaemonServerOptions {
   readonly limits?: Partial<ConnectionLimits> & { readonly connections?: number };
   /** What a request asks for; absent: its path and lower-case method. */
   readonly attributes?: (target: RequestTarget) => AccessAttributes;
+  /** Text of refusals, where clients expect no Status. */
+  readonly refusalText?: (refusal: Refusal) => string;
   /** Adds the daemon's own routes. */
   readonly routes?: (app: DaemonApp) => void;
   /** Called for each new connection, before its handshake. */
@@ -130,14 +139,14 @@ export class DaemonServer {
     this.#app.addHook('onRequest', async (request, reply) => {
       const refusal = await this.#admit(request.raw);
       if (refusal === undefined) return;
-      await sendStatus(reply, refusal.status);
+      await this.#refuse(request.raw, reply, refusal.status);
       return reply;
     });
-    this.#app.setNotFoundHandler((_request, reply) => sendStatus(reply, pathNotFound().status));
+    this.#app.setNotFoundHandler((request, reply) => this.#refuse(request.raw, reply, pathNotFound().status));
     this.#app.setErrorHandler((error, request, reply) => {
       const known = statusOf(error);
       if (known === undefined) options.log.error({ err: error, path: request.url }, 'Request failed');
-      return sendStatus(reply, known ?? internalError(error).status);
+      return this.#refuse(request.raw, reply, known ?? internalError(error).status);
     });
     this.#addHealth();
     this.#addMetrics();
@@ -181,6 +190,23 @@ export class DaemonServer {
   replaceCertificates(certificates: ServingCertificates): void {
     this.#contextFor = contextsOf(certificates);
     this.#app.server.setSecureContext(tlsOptions({ ...this.#options, certificates }));
+  }
+
+  #refusalBody(request: IncomingMessage, status: Status): { readonly type: string; readonly body: string } {
+    const { refusalText, attributes = pathAttributes } = this.#options;
+    if (refusalText === undefined) return { type: 'application/json', body: JSON.stringify(status) };
+    const { target, user } = this.#read(request);
+    const wanted = target === undefined ? undefined : attributes(target);
+    return { type: 'text/plain; charset=utf-8', body: refusalText({ status, user, attributes: wanted }) };
+  }
+
+  async #refuse(request: IncomingMessage, reply: FastifyReply, status: Status): Promise<void> {
+    const { type, body } = this.#refusalBody(request, status);
+    await reply
+      .code(status.code ?? 500)
+      .header('content-type', type)
+      .header('x-content-type-options', 'nosniff')
+      .send(body);
   }
 
   #addHealth(): void {
@@ -265,9 +291,9 @@ export class DaemonServer {
     const refusal = upgrade === undefined ? pathNotFound() : await this.#admit(request);
     const { target, user } = this.#read(request);
     if (refusal !== undefined || upgrade === undefined || user === undefined || target === undefined) {
-      const body = JSON.stringify(refusal?.status ?? {});
+      const { type, body } = this.#refusalBody(request, refusal?.status ?? internalError(undefined).status);
       socket.end(
-        `HTTP/1.1 ${refusal?.code ?? 500} Refused\r\ncontent-type: application/json\r\n` +
+        `HTTP/1.1 ${refusal?.code ?? 500} Refused\r\ncontent-type: ${type}\r\n` +
           `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
       );
       return;
@@ -286,14 +312,6 @@ function readRequest({ method = 'GET', url = '/' }: IncomingMessage): Admission 
 
 function pathAttributes({ method, path }: RequestTarget): AccessAttributes {
   return { path, verb: method.toLowerCase() };
-}
-
-async function sendStatus(reply: FastifyReply, status: Status): Promise<void> {
-  await reply
-    .code(status.code ?? 500)
-    .header('content-type', 'application/json')
-    .header('x-content-type-options', 'nosniff')
-    .send(JSON.stringify(status));
 }
 
 function tlsOptions(

@@ -29,7 +29,7 @@ t.test('a node tells that it starts, and what it has enough of', async (t) => {
 });
 
 t.test('a pressure is a condition and an event, and stays for the transition period', async (t) => {
-  const machine = new SimulatedMachine();
+  const machine = new SimulatedMachine({ address: '192.0.2.1' });
   const state = await machine.state();
   let memoryAvailableBytes = state.memoryAvailableBytes;
   machine.state = async () => ({ ...state, memoryAvailableBytes });
@@ -51,7 +51,7 @@ t.test('a pressure is a condition and an event, and stays for the transition per
 });
 
 t.test('process ids count when there is a threshold for them', async (t) => {
-  const machine = new SimulatedMachine();
+  const machine = new SimulatedMachine({ address: '192.0.2.1' });
   const state = await machine.state();
   machine.state = async () => ({ ...state, processes: 950, maxProcesses: 1000 });
   const { api } = await virtualAgent(t, { args: ['--eviction-hard=pid.available<10%'], dependencies: { machine } });
@@ -59,7 +59,11 @@ t.test('process ids count when there is a threshold for them', async (t) => {
 });
 
 t.test('huge pages are given out, and taken from the memory for others', async (t) => {
-  const machine = new SimulatedMachine({ memoryBytes: 1024 * Mi, hugePages: { [2 * Mi]: 64 * Mi, [1024 * Mi]: 0 } });
+  const machine = new SimulatedMachine({
+    address: '192.0.2.1',
+    memoryBytes: 1024 * Mi,
+    hugePages: { [2 * Mi]: 64 * Mi, [1024 * Mi]: 0 },
+  });
   const { api } = await virtualAgent(t, { dependencies: { machine } });
   t.match(api.get(nodes, nodeName)?.status, {
     capacity: { 'hugepages-2Mi': '64Mi', 'hugepages-1Gi': '0', memory: `${1024 * 1024}Ki` },
@@ -82,7 +86,7 @@ t.test('an object that was there before is put right, and what people made of it
           volumesInUse: ['orch.io/csi/driver^disk'],
         },
       });
-      return { machine: new SimulatedMachine({ bootID: 'now' }) };
+      return { machine: new SimulatedMachine({ address: '192.0.2.1', bootID: 'now' }) };
     },
   });
   await until(() => conditionOf(api.get(nodes, nodeName), 'Ready')?.status === 'True');

@@ -50,6 +50,7 @@ t.test('every option of the specification, with its default and whether a file s
       'node-status-report-frequency',
       'node-lease-duration-seconds',
       'enable-profiling-handler',
+      'enable-system-log-handler',
       'enable-debug-flags-handler',
     ],
   );

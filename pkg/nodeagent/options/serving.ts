@@ -21,7 +21,6 @@ export const servingOptions = {
     default: 10255,
     section: 'Serving',
     configField: 'readOnlyPort',
-    inert: true,
     meaning: 'Port without authentication; 0 disables it.',
   },
   'enable-server': {
@@ -44,6 +43,13 @@ export const servingOptions = {
     section: 'Serving',
     configField: 'enableProfilingHandler',
     meaning: 'Serve profiles at /debug/pprof/, with the debugging handlers.',
+  },
+  'enable-system-log-handler': {
+    type: 'bool',
+    default: true,
+    section: 'Serving',
+    configField: 'enableSystemLogHandler',
+    meaning: 'Show /var/log at /logs/, with the debugging handlers.',
   },
   'enable-debug-flags-handler': {
     type: 'bool',

@@ -35,6 +35,7 @@ export interface ServedNode {
   readonly statuses: Pick<StatusManager, 'get' | 'latest'>;
   readonly prober: Pick<Prober, 'counts'>;
   readonly logFiles: LogFiles;
+  readonly podLogsDir: string;
   /** Absent where pods have none. */
   readonly cgroups?: PodCgroups;
   readonly nodeName: string;

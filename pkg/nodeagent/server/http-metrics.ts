@@ -17,6 +17,7 @@ const paths: ReadonlySet<string> = new Set([
   'exec',
   'healthz',
   'livez',
+  'logs',
   'metrics',
   'metrics/cadvisor',
   'metrics/probes',
@@ -24,6 +25,7 @@ const paths: ReadonlySet<string> = new Set([
   'pods',
   'portForward',
   'readyz',
+  'run',
   'runningpods',
   'stats',
 ]);
@@ -36,7 +38,12 @@ export interface AgentHttpMetricsOptions {
 }
 
 /** Counts a request; the result ends the count. */
-export function agentHttpMetrics(options: AgentHttpMetricsOptions): (method: string, url: string) => () => void {
+export type RequestCounter = (method: string, url: string) => () => void;
+
+/** Of each of the agent's servers. */
+export function agentHttpMetrics(
+  options: AgentHttpMetricsOptions,
+): (server: 'readwrite' | 'readonly') => RequestCounter {
   const { registry, dialect, clock } = options;
   const prefix = `${dialect.components.nodeAgent}_http`;
   const requests = new PlainCounter(registry, {
@@ -55,10 +62,10 @@ export function agentHttpMetrics(options: AgentHttpMetricsOptions): (method: str
     help: '[ALPHA] Number of the inflight http requests',
     labelNames,
   });
-  return (given, url) => {
+  return (server) => (given, url) => {
     const method = methods.has(given) ? given : 'other';
     const path = pathLabel(url);
-    const values = [method, path, 'readwrite', String(longRunning.has(path))] as const;
+    const values = [method, path, server, String(longRunning.has(path))] as const;
     const startedMs = clock.monotonic();
     requests.labels(...values).inc();
     inFlight.labels(...values).inc();

@@ -36,7 +36,7 @@ async function serving(args: string[] = [], debug?: DebugEndpoints) {
   const fixture = startAgent({
     api,
     runtime,
-    args: ['--port=0', '--address=127.0.0.1', '--cert-dir=', ...args],
+    args: ['--port=0', '--read-only-port=0', '--address=127.0.0.1', '--cert-dir=', ...args],
     dependencies: { server, metrics },
   });
   await fixture.agent.ready();

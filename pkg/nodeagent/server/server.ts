@@ -7,6 +7,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { metricsText } from '#daemon/metrics/registry.js';
 import type { AccessAttributes } from '#daemon/serving/authorizer.js';
 import type { DaemonApp } from '#daemon/serving/daemon-app.js';
 import { DaemonServer } from '#daemon/serving/daemon-server.js';
@@ -20,8 +21,12 @@ import type { AgentServer, AgentServerInput } from '#nodeagent/server/agent-serv
 import { agentHttpMetrics } from '#nodeagent/server/http-metrics.js';
 import { logContainer, parseLogRequest, podOnNode } from '#nodeagent/server/log-route.js';
 import { addMetricsRoutes } from '#nodeagent/server/metrics-routes.js';
+import { plain, refusalText, refuseAll, refuseOtherMethods } from '#nodeagent/server/plain-answers.js';
+import { serveReadOnly } from '#nodeagent/server/read-only-server.js';
+import { addRunRoutes } from '#nodeagent/server/run-route.js';
 import { Sessions } from '#nodeagent/server/sessions.js';
 import { statsSummary } from '#nodeagent/server/stats.js';
+import { addSystemLogRoutes } from '#nodeagent/server/system-logs.js';
 
 export interface ServeOptions {
   readonly certificates: ServingCertificates;
@@ -32,6 +37,8 @@ export interface ServeOptions {
   readonly metrics?: Registry;
   /** Served with the debugging handlers. */
   readonly debug?: DebugEndpoints | undefined;
+  /** Shown at `/logs/`; absent: `/var/log`. */
+  readonly systemLogsDir?: string;
 }
 
 const verbs: ReadonlyMap<string, string> = new Map([
@@ -64,8 +71,16 @@ function accessAttributes(nodeName: string): (target: RequestTarget) => AccessAt
 export async function serveAgent(input: AgentServerInput, options: ServeOptions): Promise<AgentServer> {
   const { node, pods, options: values } = input;
   const sessions = new Sessions({ node, pods, idleTimeoutMs: values['streaming-connection-idle-timeout'] });
-  const health = new HealthChecks();
+  // There is no loop over all pods that could stand still apart from the event loop, and no log writer apart from it.
+  const health = new HealthChecks([
+    { name: 'log', check: () => undefined },
+    { name: 'syncloop', check: () => undefined },
+  ]);
   const debugging = values['enable-debugging-handlers'];
+  const counting =
+    options.metrics === undefined
+      ? undefined
+      : agentHttpMetrics({ registry: options.metrics, dialect: node.dialect, clock: options.clock });
   const server = new DaemonServer({
     bindAddress: values.address,
     port: values.port,
@@ -77,23 +92,37 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
     log: options.log,
     attributes: accessAttributes(options.nodeName),
     routes: (app) => {
-      addRoutes(app, input, debugging);
-      if (debugging) addSessionRoutes(app, sessions);
+      addRoutes(app, input);
+      if (debugging) addDebuggingRoutes(app, input, sessions, options);
+      else refuseDebugging(app);
     },
-    ...(options.metrics === undefined
-      ? {}
-      : {
-          metrics: options.metrics,
-          onRequest: agentHttpMetrics({ registry: options.metrics, dialect: node.dialect, clock: options.clock }),
-        }),
+    refusalText,
+    ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
+    ...(counting === undefined ? {} : { onRequest: counting('readwrite') }),
     ...(debugging && options.debug !== undefined ? { debug: options.debug } : {}),
     ...(debugging ? { upgrade: (upgrade) => sessions.upgrade(upgrade) } : {}),
   });
   const { port } = await server.start();
+  const readOnly =
+    values['read-only-port'] === 0
+      ? undefined
+      : await serveReadOnly({
+          address: values.address,
+          port: values['read-only-port'],
+          log: options.log,
+          onRequest: counting?.('readonly'),
+          routes: (app) => {
+            addHealth(app, health);
+            addOwnMetrics(app, options.metrics);
+            addRoutes(app, input);
+            refuseDebugging(app);
+          },
+        });
   return {
     port,
     async close() {
       sessions.close();
+      await readOnly?.close();
       await server.close();
     },
   };
@@ -104,16 +133,57 @@ function podList(pods: readonly Pod[]) {
   return { kind: 'PodList', apiVersion: 'v1', metadata: {}, items };
 }
 
-function addRoutes(app: DaemonApp, input: AgentServerInput, debugging: boolean): void {
+/** What both servers show. */
+function addRoutes(app: DaemonApp, input: AgentServerInput): void {
   const { node, pods } = input;
   for (const slash of ['', '/']) {
     app.get(`/pods${slash}`, () => podList(pods.list().map((pod) => node.statuses.latest(pod))));
+    refuseOtherMethods(app, `/pods${slash}`, ['GET']);
     app.get(`/stats/summary${slash}`, () => statsSummary(node, pods.list()));
-    if (debugging) app.get(`/runningpods${slash}`, () => runningPods(input));
+    refuseOtherMethods(app, `/stats/summary${slash}`, ['GET']);
   }
   addMetricsRoutes(app, input);
-  if (!debugging) return;
-  app.get('/containerLogs/:namespace/:pod/:container', (request, reply) => sendLog(request, reply, input));
+}
+
+function addHealth(app: DaemonApp, health: HealthChecks): void {
+  for (const url of ['/healthz', '/healthz/:check']) {
+    app.get(url, async (request, reply) => {
+      const { check } = request.params as { check?: string };
+      const { status, body } = await health.respond('healthz', queryOf(request), check);
+      return plain(reply, status, body);
+    });
+  }
+}
+
+function addOwnMetrics(app: DaemonApp, metrics: Registry | undefined): void {
+  if (metrics === undefined) return;
+  app.get('/metrics', async (_request, reply) =>
+    reply.header('content-type', metrics.contentType).send(await metricsText(metrics, undefined)),
+  );
+}
+
+/** In the words of 1.24; `/configz` is simply not there. */
+function refuseDebugging(app: DaemonApp): void {
+  for (const path of ['run', 'exec', 'attach', 'portForward', 'containerLogs', 'runningpods', 'debug/pprof', 'logs'])
+    refuseAll(app, `/${path}`, 'Debug endpoints are disabled.');
+}
+
+function addDebuggingRoutes(app: DaemonApp, input: AgentServerInput, sessions: Sessions, options: ServeOptions): void {
+  const { node, options: values } = input;
+  for (const url of ['/runningpods', '/runningpods/']) {
+    app.get(url, () => runningPods(input));
+    refuseOtherMethods(app, url, ['GET']);
+  }
+  const logs = '/containerLogs/:namespace/:pod/:container';
+  app.get(logs, (request, reply) => sendLog(request, reply, input));
+  refuseOtherMethods(app, logs, ['GET']);
+  addRunRoutes(app, input);
+  addSessionRoutes(app, sessions);
+  if (values['enable-system-log-handler'])
+    addSystemLogRoutes(app, { dir: options.systemLogsDir ?? '/var/log', podLogsDir: node.podLogsDir });
+  else refuseAll(app, '/logs', 'logs endpoint is disabled.');
+  if (!values['enable-profiling-handler']) refuseAll(app, '/debug/pprof', 'profiling endpoint is disabled.');
+  if (!values['enable-debug-flags-handler']) refuseAll(app, '/debug/flags/v', 'flags endpoint is disabled.');
 }
 
 /** Sessions are upgrades, which do not come here; the bodies of other requests for them are not read. */

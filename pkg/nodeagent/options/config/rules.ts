@@ -8,7 +8,6 @@ import type { NodeAgentGates } from '#nodeagent/options/gates.js';
 export const configOnlyFields: readonly string[] = [
   'configMapAndSecretChangeDetectionStrategy',
   'enableContentionProfiling',
-  'enableSystemLogHandler',
   'memorySwap',
   'memoryThrottlingFactor',
   'showHiddenMetricsForVersion',

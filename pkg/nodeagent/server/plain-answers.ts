@@ -1,0 +1,53 @@
+/** Refusals of the agent's server: plain text in the words of release 1.24. Its clients put them into messages of their own. */
+import type { FastifyReply } from 'fastify';
+import type { Status } from '#apimachinery/errors/status.js';
+import type { DaemonApp } from '#daemon/serving/daemon-app.js';
+import type { Refusal } from '#daemon/serving/daemon-server.js';
+
+/** Text of a refusal before any route. */
+export function refusalText({ status, user, attributes }: Refusal): string {
+  const { resource, subresource = '' } =
+    attributes !== undefined && 'resource' in attributes ? attributes : { resource: '' };
+  const verb = attributes?.verb ?? '';
+  const asked = `(user=${user?.name ?? ''}, verb=${verb}, resource=${resource}, subresource=${subresource})`;
+  switch (status.code) {
+    case 401:
+      return 'Unauthorized';
+    case 403:
+      return `Forbidden ${asked}`;
+    case 404:
+      return '404 page not found\n';
+    case 500:
+      return user === undefined ? internalText(status) : `Authorization error ${asked}`;
+    default:
+      return internalText(status);
+  }
+}
+
+function internalText({ message = '' }: Status): string {
+  return `${message}\n`;
+}
+
+export function plain(reply: FastifyReply, code: number, text: string): FastifyReply {
+  return reply.code(code).type('text/plain; charset=utf-8').header('x-content-type-options', 'nosniff').send(text);
+}
+
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+type Method = (typeof methods)[number];
+
+/** Answers the methods that no route of the path takes. Bodies are not read. */
+export function refuseOtherMethods(app: DaemonApp, url: string, taken: readonly Method[]): void {
+  const refuse = async (_request: unknown, reply: FastifyReply) => plain(reply, 405, '405: Method Not Allowed');
+  app.route({
+    method: methods.filter((method) => !taken.includes(method)),
+    url,
+    onRequest: refuse,
+    handler: refuse,
+  });
+}
+
+/** Everything at and below the path is switched off. */
+export function refuseAll(app: DaemonApp, path: string, text: string): void {
+  const refuse = async (_request: unknown, reply: FastifyReply) => plain(reply, 405, `${text}\n`);
+  for (const url of [path, `${path}/*`]) app.route({ method: [...methods], url, onRequest: refuse, handler: refuse });
+}
