@@ -1,19 +1,23 @@
 /** Puts together what runs the pods of a node. */
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { searchLimits } from '#api/core/v1/pod/validation/options.js';
 import type { Pod, Service } from '#api/core/v1/types.gen.js';
 import { KeyedBackoff } from '#apimachinery/backoff/keyed-backoff.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { EventRecorder } from '#client/events/recorder.js';
 import type { Informer } from '#client/informer/informer.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { PodAdmission, type PodAdmissionOptions } from '#nodeagent/admission/pod-admission.js';
 import { newStaticSources } from '#nodeagent/compose-sources.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
+import { expandedSearchLimits } from '#nodeagent/environment/dns.js';
 import { hostDNSReader } from '#nodeagent/environment/host-dns.js';
 import { PodEvents } from '#nodeagent/events/pod-events.js';
 import { pullCredentials } from '#nodeagent/images/credentials.js';
 import { ImagePuller } from '#nodeagent/images/puller.js';
 import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
+import { LogLinks } from '#nodeagent/logs/log-links.js';
 import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import { cgroupVersion } from '#nodeagent/node/prerequisites.js';
 import type { NodeRegistrar } from '#nodeagent/node/registrar.js';
@@ -133,6 +137,8 @@ interface PodFiles {
   readonly logFiles: LogFiles;
   readonly podLogsDir: string;
   /** Absent on nodes that write no files. */
+  readonly logLinks?: LogLinks;
+  /** Absent on nodes that write no files. */
   readonly directories?: PodDirectories;
   readonly cgroups?: PodCgroups;
 }
@@ -143,7 +149,9 @@ async function filesOf(values: NodeAgentOptions, deps: NodeAgentDependencies): P
   if (deps.writeFiles === false) return { logFiles, podLogsDir };
   const { dialect } = deps.informers.client;
   const directories = await PodDirectories.open(values['root-dir'], dialect.labelDomain);
-  if (!values['cgroups-per-qos']) return { logFiles, podLogsDir, directories };
+  // Beside the logs: /var/log/containers for /var/log/pods.
+  const logLinks = new LogLinks(join(dirname(podLogsDir), 'containers'));
+  if (!values['cgroups-per-qos']) return { logFiles, logLinks, podLogsDir, directories };
   const cgroups = new PodCgroups({
     mountPoint: cgroupMountPoint,
     version: await cgroupVersion(),
@@ -152,7 +160,7 @@ async function filesOf(values: NodeAgentOptions, deps: NodeAgentDependencies): P
     quota: cpuQuota(values),
     onRefused: (path, error) => deps.log.warn({ err: error, path }, 'a cgroup limit could not be set'),
   });
-  return { logFiles, podLogsDir, directories, cgroups };
+  return { logFiles, logLinks, podLogsDir, directories, cgroups };
 }
 
 interface StarterInput extends PodPartsInput, PodFiles {
@@ -188,11 +196,13 @@ function newStarters(
     },
     quota: cpuQuota(values),
   });
-  const hostDNS = hostDNSReader(values['resolv-conf'], clock);
+  const hostDNS = hostDNSReader(values['resolv-conf'], { clock, hostIPs: () => input.node().hostIPs });
+  const gates = new FeatureGates(values['feature-gates']);
+  const limits = gates.enabled('ExpandedDNSConfig') ? expandedSearchLimits : searchLimits;
   return {
     puller,
-    containers: new ContainerStarter({ ...input, clock, cri, puller, configurator }),
-    sandboxes: new SandboxStarter({ ...input, clock, cri, dialect, clusterDNS, hostDNS }),
+    containers: new ContainerStarter({ ...input, clock, log, cri, puller, configurator }),
+    sandboxes: new SandboxStarter({ ...input, clock, cri, dialect, clusterDNS, hostDNS, searchLimits: limits }),
   };
 }
 

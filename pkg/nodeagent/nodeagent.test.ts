@@ -97,7 +97,7 @@ t.test('a pod runs, is Ready, and goes when it is deleted', async (t) => {
     containerStatuses: [{ name: 'main', ready: true, started: true, restartCount: 0, containerID: /^simulated:\/\// }],
   });
   await pass(100);
-  t.same(reasons('web'), ['Pulling', 'Pulled', 'Created', 'Started']);
+  t.same(reasons('web'), ['MissingClusterDNS', 'Pulling', 'Pulled', 'Created', 'Started']);
   api.takeWrites();
   await pass(60_000);
   t.same(

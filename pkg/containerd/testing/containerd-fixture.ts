@@ -29,7 +29,7 @@ export async function skipWithoutContainers(): Promise<string | false> {
 }
 
 export interface ContainerdFixture {
-  /** Below it is everything that the agent and the runtime write. */
+  /** Below it is everything that the agent and the runtime write; its `manifests` is the directory of static pods. */
   readonly dir: string;
   /** Beginning of the pods' addresses. */
   readonly podPrefix: string;
@@ -86,6 +86,7 @@ export async function containerdFixture(t: Test, dialect: Dialect = orchDialect)
         `--pod-logs-dir=${dir}/logs`,
         '--node-ip=127.0.0.1',
         '--allowed-unsafe-sysctls=net.core.*',
+        `--pod-manifest-path=${dir}/manifests`,
       ],
       dependencies: {
         cri,

@@ -25,7 +25,7 @@ function namespaceOf(name: string): Namespace | undefined {
 }
 
 /** `net/ipv4/a.b` is `net.ipv4.a/b`: whichever separator comes first is the one between its parts. */
-function dottedSysctl(name: string): string {
+export function dottedSysctl(name: string): string {
   if (!/^[^.]*\//.test(name)) return name;
   return name.replace(/[./]/g, (separator) => (separator === '/' ? '.' : '/'));
 }

@@ -10,7 +10,25 @@ export interface ClusterDNS {
 }
 
 const maxServers = 3;
-const maxSearches = 32;
+/** Longer ones let some resolvers abort. */
+const maxSearch = 253;
+
+export interface SearchLimits {
+  readonly paths: number;
+  /** Of all paths, with a space between two. */
+  readonly characters: number;
+}
+
+/** With the feature gate ExpandedDNSConfig. */
+export const expandedSearchLimits: SearchLimits = { paths: 32, characters: 2048 };
+
+export interface DNSForming {
+  readonly limits: SearchLimits;
+  /** What the agent is called in messages. */
+  readonly agent: string;
+  /** What of the pod's wishes is left out; reason and message of an event. */
+  readonly tell?: (reason: string, message: string) => void;
+}
 
 /** The host's resolver configuration, from the text of its `resolv.conf`. */
 export function parseResolvConf(text: string): DNSConfig {
@@ -34,7 +52,8 @@ function mergeOptions(base: readonly string[], added: readonly string[]): string
 }
 
 /** Rules of `dnsPolicy` and `dnsConfig`; pods on the host's network fall back to Default as in 1.24. */
-export function podDNS(pod: Pod, cluster: ClusterDNS, host: DNSConfig): DNSConfig {
+export function podDNS(pod: Pod, cluster: ClusterDNS, host: DNSConfig, forming: DNSForming): DNSConfig {
+  const { tell } = forming;
   const { dnsPolicy = 'ClusterFirst', hostNetwork = false, dnsConfig } = pod.spec;
   const clusterFirst = dnsPolicy === 'ClusterFirstWithHostNet' || (dnsPolicy === 'ClusterFirst' && !hostNetwork);
   let config: DNSConfig;
@@ -47,13 +66,40 @@ export function podDNS(pod: Pod, cluster: ClusterDNS, host: DNSConfig): DNSConfi
       searches: [...new Set([...own, ...host.searches])],
       options: ['ndots:5'],
     };
-  } else config = { servers: [...host.servers], searches: [...host.searches], options: [...host.options] };
+  } else {
+    if (clusterFirst) tell?.('MissingClusterDNS', missingClusterDNS(pod, dnsPolicy, forming.agent));
+    config = { servers: [...host.servers], searches: [...host.searches], options: [...host.options] };
+  }
   const options = (dnsConfig?.options ?? []).map(({ name = '', value }) =>
     value === undefined || value === '' ? name : `${name}:${value}`,
   );
   return {
-    servers: [...new Set([...config.servers, ...(dnsConfig?.nameservers ?? [])])].slice(0, maxServers),
-    searches: [...new Set([...config.searches, ...(dnsConfig?.searches ?? [])])].slice(0, maxSearches),
+    servers: fittingServers([...new Set([...config.servers, ...(dnsConfig?.nameservers ?? [])])], tell),
+    searches: fittingSearches([...new Set([...config.searches, ...(dnsConfig?.searches ?? [])])], forming),
     options: mergeOptions(config.options, options),
   };
+}
+
+function missingClusterDNS({ metadata: { name, namespace, uid } }: Pod, policy: string, agent: string): string {
+  const pod = JSON.stringify(`${name}_${namespace}(${uid})`);
+  return `pod: ${pod}. ${agent} does not have ClusterDNS IP configured and cannot create Pod using "${policy}" policy. Falling back to "Default" policy.`;
+}
+
+function fittingServers(servers: readonly string[], tell: DNSForming['tell']): string[] {
+  const kept = servers.slice(0, maxServers);
+  if (kept.length < servers.length) {
+    const what = 'Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is';
+    tell?.('DNSConfigForming', `${what}: ${kept.join(' ')}`);
+  }
+  return kept;
+}
+
+function fittingSearches(searches: readonly string[], { limits, tell }: DNSForming): string[] {
+  const kept = searches.slice(0, limits.paths).filter((search) => search.length <= maxSearch);
+  while (kept.join(' ').length > limits.characters) kept.pop();
+  if (kept.length < searches.length) {
+    const what = 'Search Line limits were exceeded, some search paths have been omitted, the applied search line is';
+    tell?.('DNSConfigForming', `${what}: ${kept.join(' ')}`);
+  }
+  return kept;
 }

@@ -1,7 +1,8 @@
 import t from 'tap';
+import { searchLimits } from '#api/core/v1/pod/validation/options.js';
 import type { ConfigMap, Container, Pod, Secret, Service } from '#api/core/v1/types.gen.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import { parseResolvConf, podDNS } from '#nodeagent/environment/dns.js';
+import { expandedSearchLimits, parseResolvConf, podDNS } from '#nodeagent/environment/dns.js';
 import { containerEnvironment } from '#nodeagent/environment/environment.js';
 import { expand } from '#nodeagent/environment/expansion.js';
 import { fieldValue, resourceValue } from '#nodeagent/environment/field-ref.js';
@@ -168,27 +169,57 @@ t.test('services: the own namespace and the API itself', async (t) => {
   );
 });
 
+const forming = { limits: searchLimits, agent: 'kubelet' };
+
+t.test('no more of a resolver configuration than resolvers take', async (t) => {
+  const host = { servers: ['1.1.1.1', '2.2.2.2'], searches: ['a', 'b', 'x'.repeat(254)], options: [] };
+  const told: string[] = [];
+  const tell = (reason: string, message: string) => told.push(`${reason}: ${message}`);
+  const dnsConfig = { nameservers: ['3.3.3.3', '4.4.4.4'], searches: ['c', 'd', 'e', 'f'] };
+  const spec = { ...pod.spec, dnsPolicy: 'Default', dnsConfig };
+  t.same(podDNS({ ...pod, spec }, { servers: [], domain: '' }, host, { ...forming, tell }), {
+    servers: ['1.1.1.1', '2.2.2.2', '3.3.3.3'],
+    searches: ['a', 'b', 'c', 'd', 'e'],
+    options: [],
+  });
+  t.same(told.splice(0), [
+    'DNSConfigForming: Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: 1.1.1.1 2.2.2.2 3.3.3.3',
+    'DNSConfigForming: Search Line limits were exceeded, some search paths have been omitted, the applied search line is: a b c d e',
+  ]);
+  const long = { servers: [], searches: ['x'.repeat(200), 'y'.repeat(55), 'z'], options: [] };
+  const ofHost = { ...pod, spec: { ...pod.spec, dnsPolicy: 'Default' } };
+  const searches = (limits: typeof expandedSearchLimits) =>
+    podDNS(ofHost, { servers: [], domain: '' }, long, { ...forming, limits }).searches.length;
+  t.equal(searches(searchLimits), 2);
+  t.equal(searches(expandedSearchLimits), 3);
+  podDNS(pod, { servers: [], domain: '' }, { servers: [], searches: [], options: [] }, { ...forming, tell });
+  t.same(told, [
+    'MissingClusterDNS: pod: "p_ns(u)". kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.',
+  ]);
+});
+
 t.test('resolver configuration by policy', async (t) => {
   const host = parseResolvConf('# x\nnameserver 9.9.9.9\nsearch corp.example lan.\noptions timeout:1\n');
   t.same(host, { servers: ['9.9.9.9'], searches: ['corp.example', 'lan'], options: ['timeout:1'] });
   const cluster = { servers: ['10.0.0.10'], domain: 'cluster.local' };
   const withSpec = (spec: object): Pod => ({ ...pod, spec: { ...pod.spec, ...spec } });
-  t.same(podDNS(withSpec({}), cluster, host), {
+  t.same(podDNS(withSpec({}), cluster, host, forming), {
     servers: ['10.0.0.10'],
     searches: ['ns.svc.cluster.local', 'svc.cluster.local', 'cluster.local', 'corp.example', 'lan'],
     options: ['ndots:5'],
   });
-  t.same(podDNS(withSpec({ dnsPolicy: 'Default' }), cluster, host), host);
-  t.same(podDNS(withSpec({ hostNetwork: true }), cluster, host), host);
-  t.same(podDNS(withSpec({ hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' }), cluster, host).servers, [
-    '10.0.0.10',
-  ]);
+  t.same(podDNS(withSpec({ dnsPolicy: 'Default' }), cluster, host, forming), host);
+  t.same(podDNS(withSpec({ hostNetwork: true }), cluster, host, forming), host);
+  t.same(
+    podDNS(withSpec({ hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' }), cluster, host, forming).servers,
+    ['10.0.0.10'],
+  );
   const dnsConfig = {
     nameservers: ['1.1.1.1'],
     searches: ['own'],
     options: [{ name: 'ndots', value: '2' }, { name: 'edns0' }],
   };
-  t.same(podDNS(withSpec({ dnsPolicy: 'None', dnsConfig }), cluster, host), {
+  t.same(podDNS(withSpec({ dnsPolicy: 'None', dnsConfig }), cluster, host, forming), {
     servers: ['1.1.1.1'],
     searches: ['own'],
     options: ['ndots:2', 'edns0'],

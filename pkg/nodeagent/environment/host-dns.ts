@@ -8,9 +8,17 @@ import { parseResolvConf } from '#nodeagent/environment/dns.js';
 const hostDNSMs = 10_000;
 
 /** Reads the file at `path` when it is asked for, and not again for a while. An empty path has none. */
-export function hostDNSReader(path: string, clock: Clock): () => Promise<DNSConfig> {
+export function hostDNSReader(
+  path: string,
+  { clock, hostIPs }: { clock: Clock; hostIPs: () => readonly string[] },
+): () => Promise<DNSConfig> {
   let known: { at: number; config: Promise<DNSConfig> } | undefined;
   return () => {
+    // No names are to be looked up; without any line the runtime would give the host's own.
+    if (path === '') {
+      const servers = hostIPs().map((ip) => (ip.includes(':') ? '::1' : '127.0.0.1'));
+      return Promise.resolve({ servers, searches: ['.'], options: [] });
+    }
     if (known === undefined || clock.monotonic() - known.at > hostDNSMs) {
       known = { at: clock.monotonic(), config: hostDNS(path) };
     }
@@ -19,7 +27,6 @@ export function hostDNSReader(path: string, clock: Clock): () => Promise<DNSConf
 }
 
 async function hostDNS(path: string): Promise<DNSConfig> {
-  if (path === '') return { servers: [], searches: [], options: [] };
   try {
     return parseResolvConf(await readFile(path, 'utf8'));
   } catch (error) {

@@ -1,9 +1,11 @@
 /** Logs as files that the runtime writes. */
-import { type FSWatcher, watch } from 'node:fs';
+import { createWriteStream, type FSWatcher, watch } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
 import { openRegularFile } from '#nodeagent/files/regular-file.js';
-import type { LogFile, LogFiles } from '#nodeagent/logs/log-files.js';
+import { type LogFile, type LogFiles, temporary } from '#nodeagent/logs/log-files.js';
 
 function missing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT';
@@ -53,6 +55,21 @@ export class DiskLogFiles implements LogFiles {
 
   async rename(from: string, to: string): Promise<void> {
     await rename(from, to);
+  }
+
+  async compress(path: string): Promise<void> {
+    const source = await openRegularFile(path);
+    if (source === undefined) return;
+    const unfinished = `${path}${temporary}`;
+    try {
+      await rm(unfinished, { force: true });
+      const target = createWriteStream(unfinished, { flags: 'wx', mode: 0o640 });
+      await pipeline(source.createReadStream(), createGzip(), target);
+    } finally {
+      await source.close();
+    }
+    await rename(unfinished, `${path}.gz`);
+    await rm(path, { force: true });
   }
 
   async remove(path: string): Promise<void> {

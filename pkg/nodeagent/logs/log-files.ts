@@ -1,5 +1,8 @@
 /** Where containers' logs are kept: the disk of a node, or the memory of a simulated one. */
 
+/** End of the names of files that are being made. */
+export const temporary = '.tmp';
+
 export interface LogFile {
   /** Two opened files with the same identity are the same file, whatever its name is by now. */
   readonly identity: string;
@@ -18,6 +21,8 @@ export interface LogFiles {
   /** Names in a directory; none when it does not exist. */
   list(directory: string): Promise<string[]>;
   rename(from: string, to: string): Promise<void>;
+  /** Puts `<path>.gz` in the file's place; absent where no room is to be saved. */
+  compress?(path: string): Promise<void>;
   /** Removes a file or a directory with all in it; nothing to remove is no error. */
   remove(path: string): Promise<void>;
 }

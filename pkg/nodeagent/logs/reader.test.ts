@@ -128,7 +128,7 @@ t.test('large logs are moved away, the oldest dropped', async (t) => {
   t.equal(reopened.length, 5);
   t.same((await files.list(join(path, '..'))).sort(), [
     '0.log',
-    `0.log.${rotationSuffix(now - 2000)}`,
+    `0.log.${rotationSuffix(now - 2000)}.gz`,
     `0.log.${rotationSuffix(now - 1000)}`,
   ]);
 });

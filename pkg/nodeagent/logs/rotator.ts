@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { RuntimeService } from '#nodeagent/cri/cri.js';
-import type { LogFiles } from '#nodeagent/logs/log-files.js';
+import { type LogFiles, temporary } from '#nodeagent/logs/log-files.js';
 import { isRunning, type PodRuntime } from '#nodeagent/runtime/pod-runtime.js';
 
 export interface LogRotatorOptions {
@@ -61,7 +61,9 @@ export class LogRotator {
     if (file === undefined) return;
     const size = await file.size().finally(() => file.close());
     if (size < maxBytes) return;
-    await this.#dropOldest(path);
+    for (const rotated of await this.#makeRoom(path)) {
+      if (!rotated.endsWith('.gz')) await files.compress?.(rotated);
+    }
     const moved = `${path}.${rotationSuffix(clock.now())}`;
     await files.rename(path, moved);
     try {
@@ -73,14 +75,17 @@ export class LogRotator {
     }
   }
 
-  /** Makes room for one more rotated file. */
-  async #dropOldest(path: string): Promise<void> {
+  /** Makes room for one more rotated file; returns the paths of those that stay. */
+  async #makeRoom(path: string): Promise<string[]> {
     const { files, maxFiles } = this.#options;
     const prefix = `${basename(path)}.`;
-    const rotated = (await files.list(dirname(path))).filter((name) => name.startsWith(prefix)).sort();
+    const all = (await files.list(dirname(path))).filter((name) => name.startsWith(prefix)).sort();
+    // A crash leaves what was not finished, or both forms of a file.
+    const isOver = (name: string) => name.endsWith(temporary) || all.includes(`${name}.gz`);
+    const rotated = all.filter((name) => !isOver(name));
     const keep = Math.max(0, maxFiles - 2);
-    for (const name of rotated.slice(0, Math.max(0, rotated.length - keep))) {
-      await files.remove(`${dirname(path)}/${name}`);
-    }
+    const kept = rotated.slice(Math.max(0, rotated.length - keep));
+    for (const name of all) if (!kept.includes(name)) await files.remove(`${dirname(path)}/${name}`);
+    return kept.map((name) => `${dirname(path)}/${name}`);
   }
 }

@@ -3,6 +3,7 @@ import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { RuntimeService } from '#nodeagent/cri/cri.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
+import { runHook } from '#nodeagent/pods/hooks.js';
 import { killingMessage } from '#nodeagent/pods/plan.js';
 import type { Checker } from '#nodeagent/probes/checker.js';
 import { isRunning, type PodRuntime, podIPs, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
@@ -57,13 +58,11 @@ export class ContainerKiller {
       const target = { pod, container: spec, containerId: container.id, podIP: podIPs(runtime)[0] ?? '' };
       const over = new AbortController();
       const result = await Promise.race([
-        checker.check(hook, target, graceSeconds * 1000),
+        runHook(checker, hook, { target, limitMs: graceSeconds * 1000 }),
         clock.sleep(graceSeconds * 1000, over.signal).then(() => undefined),
       ]);
       over.abort();
-      if (result !== undefined && !result.success) {
-        events.container(pod, { name }, 'Warning', 'FailedPreStopHook', `PreStopHook failed: ${result.output}`);
-      }
+      if (result !== undefined) events.container(pod, { name }, 'Warning', 'FailedPreStopHook', result);
       graceSeconds -= Math.floor((clock.monotonic() - started) / 1000);
     }
     const seconds = options.graceSeconds > 0 ? Math.max(minimumGraceSeconds, graceSeconds) : 0;

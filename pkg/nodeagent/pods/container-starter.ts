@@ -4,15 +4,19 @@ import { join } from 'node:path';
 import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import type { Logger } from '#daemon/log/logger.js';
 import type { Image, PodSandboxConfig, RuntimeService } from '#nodeagent/cri/cri.js';
 import { ContainerConfigError } from '#nodeagent/environment/environment.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import { ImageError, type ImagePuller } from '#nodeagent/images/puller.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
+import type { LogLinks } from '#nodeagent/logs/log-links.js';
 import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import type { ContainerConfigurator, ContainerToConfigure } from '#nodeagent/pods/container-configurator.js';
 import { defaultGraceSeconds } from '#nodeagent/pods/container-killer.js';
+import { runHook } from '#nodeagent/pods/hooks.js';
 import type { ContainerKind } from '#nodeagent/pods/plan.js';
+import { logPath } from '#nodeagent/pods/runtime-config.js';
 import { StartError, startRetryMs } from '#nodeagent/pods/start-error.js';
 import type { Checker } from '#nodeagent/probes/checker.js';
 import { podIPs } from '#nodeagent/runtime/pod-runtime.js';
@@ -24,7 +28,10 @@ export interface ContainerStarterOptions {
   readonly metrics: AgentMetrics;
   readonly checker: Checker;
   readonly puller: Pick<ImagePuller, 'ensure'>;
+  readonly log: Logger;
   readonly logFiles: Pick<LogFiles, 'makeDirectory'>;
+  /** Absent on nodes that write no files. */
+  readonly logLinks?: Pick<LogLinks, 'add'>;
   readonly configurator: ContainerConfigurator;
 }
 
@@ -90,8 +97,22 @@ export class ContainerStarter {
       throw new StartError('RunContainerError', text, retryAt, { cause: error, hasActed: true });
     }
     events.container(pod, container, 'Normal', 'Started', `Started container ${container.name}`);
+    await this.#link(options, id);
     await this.#runPostStart(options, id);
     return id;
+  }
+
+  /** A container without a link is one all the same. */
+  async #link({ pod, start, sandbox }: StartOptions, id: string): Promise<void> {
+    const { logLinks, log } = this.#options;
+    const { name: podName = '', namespace = '' } = pod.metadata;
+    const { name } = start.container;
+    try {
+      const path = join(sandbox.logDirectory, logPath(name, start.attempt));
+      await logLinks?.add({ pod: podName, namespace, container: name, id }, path);
+    } catch (error) {
+      log.error({ err: error, namespace, name: podName, container: name }, 'Failed to create the link to a log');
+    }
   }
 
   async #ensureImage({ pod, start, sandbox, signal }: StartOptions): Promise<Image> {
@@ -115,9 +136,9 @@ export class ContainerStarter {
     const hook = container.lifecycle?.postStart;
     if (hook === undefined) return;
     const podIP = podIPs(runtime)[0] ?? '';
-    const result = await checker.check(hook, { pod, container, containerId, podIP }, postStartLimitMs);
-    if (result.success) return;
-    const message = `PostStartHook failed: ${result.output}`;
+    const target = { pod, container, containerId, podIP };
+    const message = await runHook(checker, hook, { target, limitMs: postStartLimitMs });
+    if (message === undefined) return;
     events.container(pod, container, 'Warning', 'FailedPostStartHook', message);
     events.container(pod, container, 'Normal', 'Killing', 'FailedPostStartHook');
     await cri.stopContainer(containerId, pod.spec.terminationGracePeriodSeconds ?? defaultGraceSeconds);

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { RuntimeService } from '#nodeagent/cri/cri.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
+import type { LogLinks } from '#nodeagent/logs/log-links.js';
 import { logDirectoryName } from '#nodeagent/pods/runtime-config.js';
 import type { PodCgroups } from '#nodeagent/resources/cgroups.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
@@ -14,6 +15,7 @@ export interface PodRemainsOptions {
   readonly volumes: Pick<PodVolumes, 'tearDown' | 'list'>;
   readonly cgroups?: Pick<PodCgroups, 'remove'>;
   readonly logFiles: Pick<LogFiles, 'list' | 'remove'>;
+  readonly logLinks?: Pick<LogLinks, 'remove' | 'removeDead'>;
   readonly podLogsDir: string;
 }
 
@@ -26,7 +28,7 @@ export class PodRemains {
 
   /** Removes every trace of a stopped pod. */
   async remove(runtime: PodRuntime): Promise<void> {
-    const { cri, observer, volumes, cgroups, logFiles, podLogsDir } = this.#options;
+    const { cri, observer, volumes, cgroups, logFiles, logLinks, podLogsDir } = this.#options;
     for (const container of runtime.containers) await cri.removeContainer(container.id);
     for (const sandbox of runtime.sandboxes) {
       await cri.stopPodSandbox(sandbox.id);
@@ -36,11 +38,14 @@ export class PodRemains {
     await volumes.tearDown(runtime.uid);
     await cgroups?.remove(runtime.uid);
     await logFiles.remove(join(podLogsDir, logDirectoryName(runtime)));
+    const { name: pod, namespace } = runtime;
+    for (const { id, metadata } of runtime.containers)
+      await logLinks?.remove({ pod, namespace, container: metadata.name, id });
   }
 
   /** Removes folders and logs of pods that neither the API nor the runtime know. `isKnown`: by UID, to the API. */
   async removeUnknown(isKnown: (uid: string) => boolean): Promise<void> {
-    const { observer, volumes, cgroups, logFiles, podLogsDir } = this.#options;
+    const { observer, volumes, cgroups, logFiles, logLinks, podLogsDir } = this.#options;
     const known = (uid: string) => isKnown(uid) || observer.get(uid) !== undefined;
     for (const uid of await volumes.list()) {
       if (known(uid)) continue;
@@ -51,5 +56,6 @@ export class PodRemains {
       const uid = directory.split('_').at(-1) ?? '';
       if (directory.split('_').length === 3 && !known(uid)) await logFiles.remove(`${podLogsDir}/${directory}`);
     }
+    await logLinks?.removeDead(podLogsDir);
   }
 }

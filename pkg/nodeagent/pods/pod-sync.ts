@@ -7,6 +7,7 @@ import type { PodAdmission } from '#nodeagent/admission/pod-admission.js';
 import type { PodSandboxStatus, RuntimeService } from '#nodeagent/cri/cri.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
+import type { LogLinks } from '#nodeagent/logs/log-links.js';
 import { type ContainerKiller, defaultGraceSeconds } from '#nodeagent/pods/container-killer.js';
 import type { ContainerStarter } from '#nodeagent/pods/container-starter.js';
 import { type Input, maxRetryMs, type PodFailure } from '#nodeagent/pods/lifecycle.js';
@@ -32,6 +33,7 @@ export interface SyncServices {
   readonly volumes: Pick<PodVolumes, 'setUp'>;
   readonly cri: Pick<RuntimeService, 'removeContainer' | 'stopPodSandbox' | 'removePodSandbox'>;
   readonly logFiles: Pick<LogFiles, 'remove'>;
+  readonly logLinks?: Pick<LogLinks, 'remove'>;
   readonly sandboxes: SandboxStarter;
   readonly containers: ContainerStarter;
   readonly admission: Pick<PodAdmission, 'admit' | 'blocked'>;
@@ -167,6 +169,8 @@ export class PodSync {
   async removeContainer(container: RuntimeContainer): Promise<void> {
     await this.#services.cri.removeContainer(container.id);
     if (container.logPath !== '') await this.#services.logFiles.remove(container.logPath);
+    const { name: pod = '', namespace = '' } = this.#pod().metadata;
+    await this.#services.logLinks?.remove({ pod, namespace, container: container.metadata.name, id: container.id });
     this.#reporter.forget(container.id);
   }
 

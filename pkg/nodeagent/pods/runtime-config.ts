@@ -1,5 +1,6 @@
 /** The configurations of a pod's sandbox and containers, as the runtime takes them. Pure. */
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
+import { dottedSysctl } from '#nodeagent/admission/sysctls.js';
 import type {
   ContainerConfig,
   Device,
@@ -56,7 +57,9 @@ export function sandboxConfig(input: SandboxConfigInput): PodSandboxConfig {
     linux: {
       ...(input.cgroupParent === undefined ? {} : { cgroupParent: input.cgroupParent }),
       securityContext: sandboxSecurity(pod),
-      ...(sysctls.length === 0 ? {} : { sysctls: Object.fromEntries(sysctls.map((s) => [s.name, s.value])) }),
+      ...(sysctls.length === 0
+        ? {}
+        : { sysctls: Object.fromEntries(sysctls.map((s) => [dottedSysctl(s.name), s.value])) }),
     },
   };
 }
@@ -76,7 +79,7 @@ export interface ContainerConfigInput {
 }
 
 /** Of a container's log below its pod's log directory. */
-function logPath(container: string, attempt: number): string {
+export function logPath(container: string, attempt: number): string {
   return `${container}/${attempt}.log`;
 }
 

@@ -8,7 +8,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { notFound } from '#apimachinery/errors/status.js';
 import type { DNSConfig, PodSandboxConfig, RuntimeService } from '#nodeagent/cri/cri.js';
-import { type ClusterDNS, podDNS } from '#nodeagent/environment/dns.js';
+import { type ClusterDNS, type DNSForming, podDNS, type SearchLimits } from '#nodeagent/environment/dns.js';
 import { podHostname } from '#nodeagent/environment/hosts-file.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
@@ -30,6 +30,7 @@ export interface SandboxStarterOptions {
   readonly podLogsDir: string;
   readonly clusterDNS: ClusterDNS;
   readonly hostDNS: () => Promise<DNSConfig>;
+  readonly searchLimits: SearchLimits;
   readonly dialect: Dialect;
   readonly objects: Pick<ReferencedObjects, 'get'>;
 }
@@ -41,8 +42,10 @@ export class SandboxStarter {
     this.#options = options;
   }
 
-  async config(pod: Pod, attempt: number): Promise<PodSandboxConfig> {
-    const { labels, cgroups, podLogsDir, clusterDNS, hostDNS } = this.#options;
+  /** `tell`: of what the pod asks for and does not get. */
+  async config(pod: Pod, attempt: number, tell?: DNSForming['tell']): Promise<PodSandboxConfig> {
+    const { labels, cgroups, podLogsDir, clusterDNS, hostDNS, searchLimits: limits, dialect } = this.#options;
+    const forming = { limits, agent: dialect.components.nodeAgent, ...(tell && { tell }) };
     const { name = '', namespace = '', uid = '' } = pod.metadata;
     const parent = cgroups?.parentOf(pod);
     return sandboxConfig({
@@ -51,7 +54,7 @@ export class SandboxStarter {
       labels,
       hostname: podHostname(pod, clusterDNS.domain).hostname,
       logDirectory: join(podLogsDir, logDirectoryName({ name, namespace, uid })),
-      dns: podDNS(pod, clusterDNS, await hostDNS()),
+      dns: podDNS(pod, clusterDNS, await hostDNS(), forming),
       ...(parent === undefined ? {} : { cgroupParent: parent }),
     });
   }
@@ -61,7 +64,7 @@ export class SandboxStarter {
     const { cri, cgroups, logFiles, events, metrics, clock } = this.#options;
     metrics.startedPods.inc();
     try {
-      const config = await this.config(pod, attempt);
+      const config = await this.config(pod, attempt, (reason, message) => events.pod(pod, 'Warning', reason, message));
       await cgroups?.create(pod);
       await logFiles.makeDirectory(config.logDirectory);
       await cri.runPodSandbox(config, await this.#runtimeHandler(pod));

@@ -5,6 +5,10 @@ export interface CheckResult {
   readonly isWarning?: boolean;
   /** For events; at most a few hundred characters matter. */
   readonly output: string;
+  /** Of an HTTP server's answer. */
+  readonly statusCode?: number;
+  /** How a command ended that failed. */
+  readonly error?: string;
 }
 
 export const failure = (output: string): CheckResult => ({ success: false, output });

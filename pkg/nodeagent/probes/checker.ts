@@ -76,7 +76,9 @@ export class RuntimeChecker implements Checker {
       const timeoutSeconds = Math.ceil(timeoutMs / 1000);
       const { stdout, stderr, exitCode } = await this.#cri.execSync({ containerId, cmd, timeoutSeconds });
       const output = Buffer.concat([stdout, stderr]).toString().slice(0, maxOutput);
-      return { success: exitCode === 0, output: exitCode === 0 || output !== '' ? output : `exit code ${exitCode}` };
+      if (exitCode === 0) return { success: true, output };
+      const ended = `command '${cmd.join(' ')}' exited with ${exitCode}: ${stderr.toString().slice(0, maxOutput)}`;
+      return { success: false, output: output !== '' ? output : `exit code ${exitCode}`, error: ended };
     } catch (error) {
       const text = messageOf(error);
       const output = isCRIError(error, 'DeadlineExceeded')

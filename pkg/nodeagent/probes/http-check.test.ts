@@ -53,7 +53,7 @@ t.test('an HTTP check judges by the status, and waits for no endless body', asyn
     more();
   });
   t.same(await check('/200'), { success: true, output: 'said' });
-  t.same(await check('/503'), { success: false, output: 'HTTP probe failed with statuscode: 503' });
+  t.same(await check('/503'), { success: false, output: 'HTTP probe failed with statuscode: 503', statusCode: 503 });
   const { success, output } = await check('/200endless');
   t.equal(success, true);
   t.equal(output.length, 10 * 1024);
@@ -120,7 +120,7 @@ t.test('redirects to the same host are followed, and others are a success with a
   ]);
   t.same(await check('/absolute', { headers }), { success: true, output: 'there' });
   t.same(asked.splice(0).at(-1), ['/ok', `127.0.0.1:${port}`, '1, 2']);
-  t.same(await check('/fails'), { success: false, output: 'HTTP probe failed with statuscode: 500' });
+  t.same(await check('/fails'), { success: false, output: 'HTTP probe failed with statuscode: 500', statusCode: 500 });
   for (const path of ['/away', '/nowhere']) {
     const output = 'Probe terminated redirects, Response body: moved';
     t.same(await check(path), { success: true, isWarning: true, output }, path);

@@ -93,7 +93,9 @@ function send(url: string, headers: Headers, signal: AbortSignal): Promise<Incom
 async function judged(response: IncomingMessage): Promise<CheckResult> {
   const { statusCode = 0 } = response;
   const body = await beginning(response);
-  if (statusCode < 200 || statusCode >= 400) return failure(`HTTP probe failed with statuscode: ${statusCode}`);
+  if (statusCode < 200 || statusCode >= 400) {
+    return { ...failure(`HTTP probe failed with statuscode: ${statusCode}`), statusCode };
+  }
   if (statusCode < 300) return { success: true, output: body };
   return { success: true, isWarning: true, output: `Probe terminated redirects, Response body: ${body}` };
 }
