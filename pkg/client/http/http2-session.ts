@@ -96,16 +96,17 @@ export class Http2Session {
       const abort = () => stream.close(constants.NGHTTP2_CANCEL);
       request.signal.addEventListener('abort', abort, { once: true });
       let failure: Error | undefined;
+      let isAnswered = false;
       stream.on('error', (error) => {
         failure = error;
       });
       stream.once('close', () => {
         this.#ended();
         request.signal.removeEventListener('abort', abort);
-        // Has no effect when there was an answer.
-        reject(this.#explain(stream, failure));
+        if (!isAnswered) reject(this.#explain(stream, failure));
       });
       stream.once('response', (received) => {
+        isAnswered = true;
         resolve({
           status: Number(received[HTTP2_HEADER_STATUS] ?? 0),
           headers: flattenHeaders(received),

@@ -78,11 +78,11 @@ function valueReader(field: FieldInfo): ValueReader {
     read: (reader, known) => {
       const outer = reader.enterMessage();
       const { messages } = reader;
-      const value =
-        isShared && messages !== undefined && known === undefined
-          ? messages.of(type, reader, () => read(reader, undefined))
-          : // A field may come twice, and adds to what it gave before.
-            read(reader, Object.isFrozen(known) ? structuredClone(known) : known);
+      let value: unknown;
+      // A field may come twice, and adds to what it gave before.
+      if (known !== undefined) value = read(reader, Object.isFrozen(known) ? structuredClone(known) : known);
+      else if (isShared && messages !== undefined) value = messages.of(type, reader, () => read(reader, undefined));
+      else value = read(reader, undefined);
       reader.leaveMessage(outer);
       return value;
     },
