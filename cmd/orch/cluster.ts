@@ -37,7 +37,9 @@ import { nodeAgentOptionRules, nodeAgentOptionTable } from '#nodeagent/options/o
 import { standardServer } from '#nodeagent/server/standard-server.js';
 import type { KeyCertificate } from '#pki/certificate.js';
 import { jwtSigningKey } from '#pki/jwt.js';
+import { explainPages } from '#scheduler/explain/page.js';
 import { schedulerMetrics } from '#scheduler/metrics/metrics.js';
+import { defaultProfile } from '#scheduler/plugins/profiles.js';
 import { Scheduler } from '#scheduler/scheduler.js';
 import type { Store } from '#storage/store.js';
 
@@ -79,6 +81,7 @@ export class ClusterProcess {
   /** What controllers and scheduler see. */
   #loopInformers: SharedInformerFactory | undefined;
   #loopsRun = false;
+  #scheduler: Scheduler | undefined;
 
   constructor(options: ClusterProcessOptions) {
     this.#options = options;
@@ -117,6 +120,7 @@ export class ClusterProcess {
       log,
       random,
       metrics,
+      debug: this.#schedulerPages(),
       components: ['scheduler', 'controller-manager'].map((name) => ({ name, check: () => this.#checkLoops() })),
       ...(store === undefined ? {} : { store }),
       ...(newUID === undefined ? {} : { newUID }),
@@ -157,9 +161,20 @@ export class ClusterProcess {
       log,
       metrics: schedulerMetrics(metrics),
     });
+    this.#scheduler = scheduler;
     this.#inform(informers);
     await Promise.all([this.#start(manager), this.#start(scheduler)]);
     this.#loopsRun = true;
+  }
+
+  /** The scheduler has no port of its own here: what it tells is told at the API server's. */
+  #schedulerPages(): DebugEndpoints {
+    const { clock, dialect } = this.#options;
+    const profiles = [defaultProfile(dialect)];
+    return new DebugEndpoints({
+      argv: [],
+      pages: explainPages({ view: () => this.#scheduler?.view, dialect, clock, profiles }),
+    });
   }
 
   /** They have no port of their own here; one that ends ends this process. */

@@ -1,6 +1,7 @@
 /** Hopeless pods on a real cluster: `orchctl why` names the cause and a remedy, the remedy is carried out, the pod runs. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
@@ -195,6 +196,14 @@ t.test('what would happen', async (t) => {
   await running(lone);
   const drain = await why<LeavingForecast>('--drain', node);
   t.match(drain, { node, moves: [{ name: 'lone', outcome: 'Lost' }] });
+  const told = await client.request<Explanation>('GET', '/debug/scheduler/explain?pod=default/lone');
+  t.match(told, { outcome: 'Bound', node, pod: { name: 'lone' } });
+  const waiting = pod('waiting', { requests: { cpu: '9000' } });
+  await create(waiting);
+  await eventually('the scheduler tells the same', async () => {
+    const here = await client.request<Explanation>('GET', '/debug/scheduler/explain?pod=default/waiting');
+    return isDeepStrictEqual(here, await why('pod', 'waiting'));
+  });
   t.match((await cluster.ctl('why', 'pod', 'lone')).stdout, /^Pod default\/lone: has a node\n/);
   t.match((await cluster.ctl('why', '--drain', 'nowhere')).stderr, /there is no node "nowhere"/);
   t.equal((await cluster.ctl('why')).code, 2);

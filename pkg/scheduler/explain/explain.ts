@@ -95,8 +95,9 @@ async function decide(
   const refusals = new Map<string, NodeRefusal>();
   const counts = new Map<Refusal, number>();
   const groups = new RefusalGroups();
+  const refusalOn = copy.decision(info, profile);
   for (const node of nodes) {
-    const refusal = copy.refusal(info, profile, node);
+    const refusal = refusalOn(node);
     if (refusal === undefined) feasible.push(node);
     else {
       counts.set(refusal, (counts.get(refusal) ?? 0) + 1);
@@ -122,8 +123,7 @@ async function decide(
   }
   const error = new FitError(nodes.length, counts);
   if (nodes.length === 0) return { ...common, outcome: 'FitsNowhere', message: error.message, remedies: [] };
-  const resolvable = nodes.filter(({ name }) => refusals.get(name)?.resolvable === true);
-  const preemption = await preemptionOf(copy, info, profile, resolvable);
+  const preemption = await preemptionOf(copy, info, profile);
   const representatives = common.refused.slice(0, 8).flatMap(({ examples }) => examples.slice(0, 3));
   const remedies = await remediesFor(copy, dialect, info, profile, representatives);
   const message =

@@ -25,8 +25,9 @@ async function place(
   const feasible = [];
   const counts = new Map<Refusal, number>();
   const nodes = copy.cluster.nodes();
+  const refusalOn = copy.decision(pod, profile);
   for (const node of nodes) {
-    const refusal = copy.refusal(pod, profile, node);
+    const refusal = refusalOn(node);
     if (refusal === undefined) feasible.push(node);
     else counts.set(refusal, (counts.get(refusal) ?? 0) + 1);
     await copy.pace.step();

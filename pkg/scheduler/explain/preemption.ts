@@ -1,55 +1,39 @@
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
-import { checkWithNominated } from '#scheduler/decision/nominated.js';
 import type { PreemptionCandidate, PreemptionReport } from '#scheduler/explain/explanation.js';
 import { RefusalGroups } from '#scheduler/explain/refusals.js';
 import type { ClusterCopy } from '#scheduler/explain/snapshot.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 import { Preemption } from '#scheduler/preemption/preemption.js';
-import { selectVictims, type Victims } from '#scheduler/preemption/victims.js';
+import type { Victims } from '#scheduler/preemption/victims.js';
 
-/** Nodes and candidates that are told of, at most. */
-const triedNodes = 200;
+/** Candidates that are told of, at most. */
 const shownCandidates = 10;
 
-/** What evicting pods would do. `nodes`: those that refused the pod and that evicting could help. */
-export async function preemptionOf(
-  copy: ClusterCopy,
-  pod: PodInfo,
-  profile: Profile,
-  nodes: readonly NodeInfo[],
-): Promise<PreemptionReport> {
+/** What evicting pods would do for a pod that fits nowhere. */
+export async function preemptionOf(copy: ClusterCopy, pod: PodInfo, profile: Profile): Promise<PreemptionReport> {
   const { cluster, nominator, pace } = copy;
   if (profile.preemption === undefined) {
     return { message: 'no plugin of the profile evicts pods', tried: 0, candidates: [], refused: [] };
   }
   const filters = copy.filters(pod, profile);
-  const some = nodes.slice(0, triedNodes);
   const candidates: PreemptionCandidate[] = [];
   const refused = new RefusalGroups();
-  if (pod.pod.spec.preemptionPolicy !== 'Never') {
-    for (const node of some) {
-      const result = victimsOn(copy, pod, profile, node);
-      if ('reasons' in result) {
-        refused.add({ node: node.name, plugin: 'DefaultPreemption', reasons: result.reasons, resolvable: true });
-      } else if (candidates.length < shownCandidates) candidates.push(candidateOf(node, result));
-      await pace.step();
-    }
-  }
   // The same on every call: this is told, not done.
-  const found = new Preemption({ cluster, nominator, random: () => 0 }).find(pod, filters, profile.preemption);
+  const steps = new Preemption({ cluster, nominator, random: () => 0 }).steps(pod, filters, profile.preemption);
+  let tried = 0;
+  let step = steps.next();
+  for (; step.done !== true; step = steps.next()) {
+    const { node, result } = step.value;
+    tried++;
+    if ('reasons' in result) {
+      refused.add({ node: node.name, plugin: 'DefaultPreemption', reasons: result.reasons, resolvable: true });
+    } else if (candidates.length < shownCandidates) candidates.push(candidateOf(node, result));
+    await pace.step();
+  }
+  const found = step.value;
   const end = 'message' in found ? { message: found.message } : { node: found.node.name };
-  return { ...end, tried: some.length, candidates, refused: refused.list() };
-}
-
-/** Who would have to go from the node; or why that does not help. */
-function victimsOn(copy: ClusterCopy, pod: PodInfo, profile: Profile, node: NodeInfo) {
-  const { cluster, nominator } = copy;
-  const filters = copy.filters(pod, profile);
-  return cluster.tentatively(node, (change) => {
-    const check = () => checkWithNominated(cluster, nominator, filters, pod, node, () => filters.checkTentative(node));
-    return selectVictims(pod, node, { ...change, check }, cluster.objects.budgets());
-  });
+  return { ...end, tried, candidates, refused: refused.list() };
 }
 
 function candidateOf({ name }: NodeInfo, { pods, violations }: Victims): PreemptionCandidate {

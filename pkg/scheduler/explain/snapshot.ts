@@ -30,7 +30,7 @@ export interface Snapshot {
 }
 
 /** Gives the event loop to others when a slice of work is over; so long, in ms, may a slice take. */
-const sliceMs = 4;
+const sliceMs = 2;
 
 export class Pace {
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -86,10 +86,11 @@ export class ClusterCopy {
     return this.#plans.of(pod, profile).filters;
   }
 
-  /** Why the node cannot take the pod, as the scheduler decides. */
-  refusal(pod: PodInfo, profile: Profile, node: NodeInfo): Refusal | undefined {
+  /** Why a node cannot take the pod, as the scheduler decides. Holds until the copy changes. */
+  decision(pod: PodInfo, profile: Profile): (node: NodeInfo) => Refusal | undefined {
     const filters = this.filters(pod, profile);
-    if (filters.refusal !== undefined) return filters.refusal;
-    return checkWithNominated(this.cluster, this.nominator, filters, pod, node, () => filters.check(node));
+    const { refusal } = filters;
+    if (refusal !== undefined) return () => refusal;
+    return (node) => checkWithNominated(this.cluster, this.nominator, filters, pod, node, () => filters.check(node));
   }
 }

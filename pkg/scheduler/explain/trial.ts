@@ -51,7 +51,7 @@ export class Trial {
   }
 
   refusal(): Refusal | undefined {
-    return this.copy.refusal(this.#info, this.profile, this.node);
+    return this.copy.decision(this.#info, this.profile)(this.node);
   }
 
   /** The pod as it would have to be; it is made anew. */

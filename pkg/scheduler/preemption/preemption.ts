@@ -22,6 +22,12 @@ export interface PreemptionOptions {
 /** A node to wait for, once its victims are gone; or why there is none. `final`: nor is an earlier one left. */
 export type Preempted = Candidate | { readonly message: string; readonly final: boolean };
 
+/** A node and whose eviction would make room there; or why none would. */
+interface Tried {
+  readonly node: NodeInfo;
+  readonly result: Victims | Rejection;
+}
+
 const name = 'DefaultPreemption';
 const notHelpful: Refusal = {
   plugin: name,
@@ -38,6 +44,15 @@ export class Preemption {
 
   /** For a pod that no node can take as they are. */
   find(pod: PodInfo, filters: PodFilters, args: PreemptionArgs): Preempted {
+    const steps = this.steps(pod, filters, args);
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+    }
+  }
+
+  /** The same, node by node, for those who want to see what is tried or cannot stay at it. */
+  *steps(pod: PodInfo, filters: PodFilters, args: PreemptionArgs): Generator<Tried, Preempted> {
     const { cluster, random } = this.#options;
     const ineligible = this.#ineligible(pod, filters);
     if (ineligible !== undefined) return { message: ineligible, final: false };
@@ -64,6 +79,7 @@ export class Preemption {
         candidates.push({ node, victims: result });
         withoutViolation ||= result.violations === 0;
       }
+      yield { node, result };
     }
     return leastMissed(candidates) ?? { message: new FitError(nodes.length, refusals).message, final: true };
   }
