@@ -1,9 +1,11 @@
+import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import type { Lease } from '#api/coordination/v1/types.gen.js';
 import { nodes, pods } from '#api/core/v1/resources.gen.js';
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import { formatMicroTime, formatTime } from '#apimachinery/clock.js';
+import { controllerMetrics } from '#controllers/framework/metrics.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { NodeLifecycleController } from '#controllers/nodelifecycle/controller.js';
 
@@ -14,6 +16,15 @@ function setUp(
 ) {
   const harness = new Harness(t, [nodes, pods, leases]);
   const { api, clock, dialect, context } = harness;
+  const registry = new Registry();
+  /** By zone. */
+  const series = async (name: string) =>
+    Object.fromEntries(
+      ((await registry.getSingleMetric(`node_collector_${name}`)?.get())?.values ?? []).map(({ labels, value }) => [
+        labels['zone'],
+        value,
+      ]),
+    );
   const alive = new Set(names);
   const namespace = dialect.namespaces.nodeLease;
   for (const name of names) {
@@ -52,15 +63,18 @@ function setUp(
     (api.get(nodes, name)?.spec.taints ?? []).map(({ key, effect }) => `${key} ${effect}`);
   const start = (taintManager = true) =>
     harness.start(
-      new NodeLifecycleController(context, {
-        grace: { runningMs: 40_000, startupMs: 60_000 },
-        monitorPeriodMs: 5000,
-        zones: { evictionRate: 0.1, secondaryEvictionRate: 0.01, largeClusterSize: 50, unhealthyThreshold: 0.55 },
-        taintManager,
-        podEvictionTimeoutMs: 300_000,
-      }),
+      new NodeLifecycleController(
+        { ...context, metrics: controllerMetrics(registry) },
+        {
+          grace: { runningMs: 40_000, startupMs: 60_000 },
+          monitorPeriodMs: 5000,
+          zones: { evictionRate: 0.1, secondaryEvictionRate: 0.01, largeClusterSize: 50, unhealthyThreshold: 0.55 },
+          taintManager,
+          podEvictionTimeoutMs: 300_000,
+        },
+      ),
     );
-  return { harness, api, alive, pass, ready, readiness, taints, start, dialect };
+  return { harness, api, alive, pass, ready, readiness, taints, start, dialect, series };
 }
 
 t.test('a node that renews its lease is left alone', async (t) => {
@@ -187,3 +201,26 @@ t.test('when no node is heard, nothing is evicted', async (t) => {
   t.same(taints('n1'), []);
   t.ok(taints('n2').includes(`${dialect.taints.unreachable} NoExecute`), 'now it is only some that are silent');
 });
+
+for (const taintManager of [true, false]) {
+  t.test(`series of zones ${taintManager ? 'with' : 'without'} the taint manager`, async (t) => {
+    const { api, alive, pass, start, dialect, series } = setUp(t, ['n1', 'n2', 'n3']);
+    api.change<Node>(nodes, 'n3', (node) => {
+      node.metadata.labels = { [dialect.labels.region]: 'r', [dialect.labels.zone]: 'z' };
+    });
+    await start(taintManager);
+    t.same(await series('zone_size'), { '': 2, 'r:\0:z': 1 });
+    t.same(await series('zone_health'), { '': 100, 'r:\0:z': 100 });
+    t.same(await series('evictions_total'), { '': 0, 'r:\0:z': 0 });
+    alive.delete('n2');
+    await pass(400);
+    t.same(await series('zone_health'), { '': 50, 'r:\0:z': 100 });
+    t.same(await series('unhealthy_nodes_in_zone'), { '': 1, 'r:\0:z': 0 });
+    for (const name of ['evictions_total', 'evictions_number']) {
+      t.same(await series(name), { '': 1, 'r:\0:z': 0 }, 'once for each node');
+    }
+    api.remove(nodes, 'n3');
+    await pass(10);
+    t.same(await series('zone_size'), { '': 2 });
+  });
+}

@@ -21,6 +21,7 @@ import {
   silentAt,
   silentConditions,
 } from '#controllers/nodelifecycle/health.js';
+import { countEvictions, registerZones } from '#controllers/nodelifecycle/metrics.js';
 import { evictionDueMs, PodEvictor, type SeenReadiness } from '#controllers/nodelifecycle/pod-evictor.js';
 import { TaintManager } from '#controllers/nodelifecycle/taint-manager.js';
 import { type Eviction, needsLeave, planTaints } from '#controllers/nodelifecycle/taints.js';
@@ -91,6 +92,7 @@ export class NodeLifecycleController implements Controller {
       if (node !== undefined) this.#note(node, lease);
     };
     const watches = [
+      registerZones(this.#context.metrics, this.#zones),
       this.#nodes.addHandler({ onAdd: observe, onUpdate: observe, onDelete: (node) => this.#forget(node) }),
       this.#leases.addHandler({ onAdd: renewed, onUpdate: renewed }),
     ];
@@ -105,7 +107,9 @@ export class NodeLifecycleController implements Controller {
     if (this.#readiness.get(name)?.readiness !== readiness) {
       this.#readiness.set(name, { readiness, sinceMs: this.#context.clock.monotonic() });
     }
-    this.#zoneChanged(() => this.#zones.set(name, zoneOf(dialect, node), readiness));
+    const zone = zoneOf(dialect, node);
+    this.#zoneChanged(() => this.#zones.set(name, zone, readiness));
+    countEvictions(this.#context.metrics, zone, 0);
   }
 
   #forget(node: Node): void {
@@ -171,6 +175,7 @@ export class NodeLifecycleController implements Controller {
     const taints = planTaints(dialect, node, eviction, clock.now());
     if (taints === undefined) return waitMs;
     await this.#write(() => client.resource(nodeType).update({ ...node, spec: { ...node.spec, taints } }));
+    if (eviction === 'allowed') countEvictions(this.#context.metrics, zoneOf(dialect, node), 1);
     return waitMs;
   }
 
@@ -190,8 +195,10 @@ export class NodeLifecycleController implements Controller {
       const leave = this.#leave(name);
       if (leave.kind !== 'allowed') return leave.kind === 'wait' ? leave.ms : undefined;
     }
+    const isFirst = !this.#emptied.has(name);
     this.#emptied.add(name);
     await this.#evictor.evictFrom(node);
+    if (isFirst) countEvictions(this.#context.metrics, zoneOf(this.#context.dialect, node), 1);
     // Whatever comes to the node meanwhile goes, too.
     return Math.max(monitorPeriodMs, shortestLookMs);
   }

@@ -19,14 +19,26 @@ export interface ZoneOptions {
   readonly unhealthyThreshold: number;
 }
 
+/** The name of the node's zone in the series of 1.24, where a zero byte keeps regions and zones apart. */
 export function zoneOf(dialect: Dialect, node: Node): string {
   const { [dialect.labels.region]: region = '', [dialect.labels.zone]: zone = '' } = node.metadata.labels ?? {};
-  return `${region}:${zone}`;
+  return region === '' && zone === '' ? '' : `${region}:\0:${zone}`;
+}
+
+export interface ZoneSize {
+  readonly name: string;
+  /** Nodes, one at least. */
+  readonly size: number;
+  readonly notReady: number;
+}
+
+function notReadyOf(readiness: readonly Readiness[]): number {
+  return readiness.filter((each) => each !== 'True').length;
 }
 
 /** Pure. */
 export function zoneState(readiness: readonly Readiness[], unhealthyThreshold: number): ZoneState {
-  const notReady = readiness.filter((each) => each !== 'True').length;
+  const notReady = notReadyOf(readiness);
   if (notReady > 0 && notReady === readiness.length) return 'fullDisruption';
   return notReady > 2 && notReady / readiness.length >= unhealthyThreshold ? 'partialDisruption' : 'normal';
 }
@@ -64,6 +76,14 @@ export class Zones {
   /** True while no zone has a node that is ready. */
   get allDisrupted(): boolean {
     return this.#allDisrupted;
+  }
+
+  sizes(): ZoneSize[] {
+    return [...this.#zones].map(([name, { nodes }]) => ({
+      name,
+      size: nodes.size,
+      notReady: notReadyOf([...nodes.values()]),
+    }));
   }
 
   /** Notes a node's readiness; returns the nodes for which that changes what may be done. */
