@@ -10,6 +10,7 @@ import { OptionsError } from '#daemon/options/errors.js';
 import { validateOptions } from '#daemon/options/validate.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
 import { explainPages } from '#scheduler/explain/page.js';
+import { checkQueueSorts } from '#scheduler/framework/profile.js';
 import { schedulerMetrics } from '#scheduler/metrics/metrics.js';
 import { formatSchedulerConfig, schedulerConfig } from '#scheduler/options/config/format.js';
 import { type ResolvedScheduler, resolveScheduler } from '#scheduler/options/config/resolve.js';
@@ -41,6 +42,8 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   if (target !== '') {
     return task(name, () => writeFile(target, formatSchedulerConfig(values, settings, dialect), { mode: 0o644 }));
   }
+  const profiles = settings.profiles.map((profile) => profileOf(profile, dialect));
+  checkQueueSorts(profiles);
   const metrics = createRegistry({ dialect, process: facts });
   return createControlLoop({
     context: { ...context, values },

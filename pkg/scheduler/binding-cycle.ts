@@ -1,17 +1,16 @@
-/** From the decision to the binding, beside further decisions: reserve, assume, make ready, bind; or take all back. */
+/** From the decision to the binding, beside further decisions: reserve, assume, wait, make ready, bind; or take all back. */
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import type { EventRecorder } from '#client/events/recorder.js';
 import type { Logger } from '#daemon/log/logger.js';
-import type { Binder } from '#scheduler/binder.js';
 import type { Cluster } from '#scheduler/cluster/cluster.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
-import type { PodInfo } from '#scheduler/cluster/pod-info.js';
-import type { ClusterFeed } from '#scheduler/cluster-feed.js';
+import type { FailedTries } from '#scheduler/failed-tries.js';
 import type { Handle, Reservation } from '#scheduler/framework/plugin.js';
 import type { Profile } from '#scheduler/framework/profile.js';
-import type { PluginStatus, SchedulerMetrics } from '#scheduler/metrics/metrics.js';
+import type { Refused, WaitingPods } from '#scheduler/framework/waiting-pods.js';
+import type { ExtensionPoint, SchedulerMetrics } from '#scheduler/metrics/metrics.js';
 import type { Nominator } from '#scheduler/queue/nominator.js';
 import type { QueuedPod, SchedulingQueue } from '#scheduler/queue/scheduling-queue.js';
 import type { Writes } from '#scheduler/writes.js';
@@ -22,14 +21,24 @@ export interface BindingCycleOptions {
   readonly recorder: EventRecorder;
   readonly metrics: SchedulerMetrics;
   readonly handle: Handle;
-  readonly binder: Binder;
   readonly cluster: Cluster;
-  readonly feed: ClusterFeed;
+  readonly failedTries: FailedTries;
   readonly queue: SchedulingQueue;
   readonly nominator: Nominator;
+  readonly waitingPods: WaitingPods;
   readonly writes: Writes;
   /** The scheduler stops. */
   readonly stopped: AbortSignal;
+}
+
+/** A pod on its way to its node. */
+interface Passage {
+  readonly queued: QueuedPod;
+  readonly node: NodeInfo;
+  readonly profile: Profile;
+  /** When the try began; ms. */
+  readonly started: number;
+  readonly reservations: readonly Reservation[];
 }
 
 export class BindingCycle {
@@ -39,99 +48,190 @@ export class BindingCycle {
     this.#options = options;
   }
 
-  /**
-   * For a pod that is to come to the node. Resolves when the next pod can be decided; rejects when a plugin cannot
-   * reserve what the pod needs. `started`: when the try began; ms.
-   */
+  /** For a pod that is to come to the node. Resolves when the next pod can be decided. `started`: when the try began; ms. */
   async start(queued: QueuedPod, node: NodeInfo, profile: Profile, started: number): Promise<void> {
     const { cluster, nominator, writes } = this.#options;
     const { info } = queued;
-    const reservations = this.#reserve(info, node, profile);
-    cluster.assume(info, node.name);
-    nominator.remove(info.uid);
-    const bind = () => this.#bind(queued, node.name, started, reservations);
-    if (reservations.length === 0) return writes.start(info.key, bind());
-    writes.startWaiting(info.key, this.#bindWhenReady(queued, reservations, bind));
+    const reservations: Reservation[] = [];
+    const passage = { queued, node, profile, started, reservations };
+    let permission: ReadonlyMap<string, number> | Refused;
+    try {
+      this.#measured('Reserve', profile, () => this.#reserve(passage, reservations));
+      cluster.assume(info, node.name);
+      nominator.remove(info.uid);
+      permission = this.#measured('Permit', profile, () => this.#permissions(passage));
+    } catch (error) {
+      return writes.start(info.key, this.#failed(passage, messageOf(error)));
+    }
+    if ('plugin' in permission) return writes.start(info.key, this.#refused(passage, permission));
+    if (permission.size === 0 && reservations.length === 0 && profile.preBinds.length === 0) {
+      return writes.start(info.key, this.#bind(passage));
+    }
+    // This may take minutes, and so does not count among the writes under way.
+    writes.startWaiting(info.key, this.#bindWhenReady(passage, permission));
   }
 
-  /** What plugins need before the binding; all of it or nothing. */
-  #reserve(info: PodInfo, node: NodeInfo, profile: Profile): Reservation[] {
-    const reservations: Reservation[] = [];
-    try {
-      for (const { point: reserve } of profile.reserves) {
-        const reservation = reserve(info, node, this.#options.handle);
+  /** What plugins need before the binding; added to `reservations` one by one, so that what was taken can be given back. */
+  #reserve({ node, profile, queued }: Passage, reservations: Reservation[]): void {
+    for (const { plugin, point } of profile.reserves) {
+      try {
+        const reservation = point(queued.info, node, this.#options.handle);
         if (reservation !== undefined) reservations.push(reservation);
+      } catch (error) {
+        throw new Error(`running Reserve plugin "${plugin}": ${messageOf(error)}`, { cause: error });
       }
+    }
+  }
+
+  /** How long which plugins make the pod wait (ms), or who does not want it there. */
+  #permissions({ node, profile, queued }: Passage): ReadonlyMap<string, number> | Refused {
+    if (profile.permits.length === 0) return nobody;
+    const waits = new Map<string, number>();
+    for (const { plugin, point } of profile.permits) {
+      let permission: ReturnType<typeof point>;
+      try {
+        permission = point(queued.info, node, this.#options.handle);
+      } catch (error) {
+        throw new Error(`running Permit plugin "${plugin}": ${messageOf(error)}`, { cause: error });
+      }
+      if (permission === undefined) continue;
+      if ('reject' in permission) return { plugin, message: permission.reject };
+      waits.set(plugin, permission.waitMs);
+    }
+    return waits;
+  }
+
+  async #bindWhenReady(passage: Passage, waits: ReadonlyMap<string, number>): Promise<void> {
+    const refused = waits.size === 0 ? undefined : await this.#permitted(passage, waits);
+    if (refused !== undefined) return this.#refused(passage, refused);
+    const { clock } = this.#options;
+    const started = clock.monotonic();
+    try {
+      await this.#preBind(passage);
     } catch (error) {
-      for (const reservation of reservations) reservation.release();
+      this.#took('PreBind', passage.profile, 'Error', started);
+      return this.#failed(passage, messageOf(error));
+    }
+    this.#took('PreBind', passage.profile, 'Success', started);
+    await this.#bind(passage);
+  }
+
+  async #permitted({ node, queued }: Passage, waits: ReadonlyMap<string, number>): Promise<Refused | undefined> {
+    const { clock, metrics, waitingPods } = this.#options;
+    const started = clock.monotonic();
+    const refused = await waitingPods.wait(queued.info, node.name, waits);
+    metrics.permitted(refused === undefined ? 'Success' : 'Unschedulable', clock.monotonic() - started);
+    return refused;
+  }
+
+  async #preBind({ node, profile, queued, reservations }: Passage): Promise<void> {
+    const { handle, stopped } = this.#options;
+    const steps = [
+      ...reservations.map((reservation) => ({
+        plugin: reservation.plugin,
+        run: () => reservation.preBind(stopped),
+      })),
+      ...profile.preBinds.map(({ plugin, point }) => ({
+        plugin,
+        run: () => point(queued.info, node, handle, stopped),
+      })),
+    ];
+    for (const { plugin, run } of steps) {
+      try {
+        await run();
+      } catch (error) {
+        throw new Error(`running PreBind plugin "${plugin}": ${messageOf(error)}`, { cause: error });
+      }
+    }
+  }
+
+  async #bind(passage: Passage): Promise<void> {
+    const { clock, metrics, queue, recorder } = this.#options;
+    const { node, profile, queued, started } = passage;
+    const { pod } = queued.info;
+    const bindStarted = clock.monotonic();
+    try {
+      await this.#bindBy(passage);
+    } catch (error) {
+      this.#took('Bind', profile, 'Error', bindStarted);
+      if (!isNotFound(error) && !isConflict(error))
+        return this.#failed(passage, `binding rejected: ${messageOf(error)}`);
+      // The pod is gone, another, or somewhere already: there is nobody to tell.
+      this.#takeBack(passage);
+      this.#options.failedTries.retry(queued);
+      queue.notify(['AssignedPodDelete']);
+      if (isConflict(error)) metrics.attempt('error', profile.schedulerName, clock.monotonic() - started);
+      return;
+    }
+    this.#took('Bind', profile, 'Success', bindStarted);
+    queue.done(queued);
+    metrics.attempt('scheduled', profile.schedulerName, clock.monotonic() - started);
+    metrics.bound(queued.attempts, clock.monotonic() - queued.firstSeen);
+    const { namespace, name } = pod.metadata;
+    recorder.record(pod, 'Normal', 'Scheduled', `Successfully assigned ${namespace}/${name} to ${node.name}`);
+    this.#measured('PostBind', profile, () => this.#postBind(passage));
+  }
+
+  async #bindBy({ node, profile, queued }: Passage): Promise<void> {
+    for (const { point } of profile.binds) if (await point(queued.info, node, this.#options.handle)) return;
+    throw new Error('all bind plugins skipped the pod');
+  }
+
+  #postBind({ node, profile, queued }: Passage): void {
+    for (const { plugin, point } of profile.postBinds) {
+      try {
+        point(queued.info, node, this.#options.handle);
+      } catch (err) {
+        // The pod is bound, whatever a plugin makes of it.
+        this.#options.log.warn({ err, plugin, pod: queued.info.key }, 'PostBind failed');
+      }
+    }
+  }
+
+  async #refused(passage: Passage, { message, plugin }: Refused): Promise<void> {
+    const { clock, failedTries, metrics, stopped } = this.#options;
+    this.#takeBack(passage);
+    if (stopped.aborted) return;
+    const { profile, queued, started } = passage;
+    metrics.attempt('unschedulable', profile.schedulerName, clock.monotonic() - started);
+    const reported = failedTries.refused(queued, profile, plugin, message);
+    this.#options.queue.notify(['AssignedPodDelete']);
+    await reported;
+  }
+
+  async #failed(passage: Passage, message: string): Promise<void> {
+    const { clock, failedTries, log, metrics, queue, stopped } = this.#options;
+    this.#takeBack(passage);
+    if (stopped.aborted) return;
+    const { node, profile, queued, started } = passage;
+    metrics.attempt('error', profile.schedulerName, clock.monotonic() - started);
+    log.warn({ pod: queued.info.key, node: node.name, reason: message }, 'pod is not bound');
+    const reported = failedTries.erred(queued, message);
+    queue.notify(['AssignedPodDelete']);
+    await reported;
+  }
+
+  #takeBack({ queued, reservations }: Passage): void {
+    for (const reservation of [...reservations].reverse()) reservation.release();
+    this.#options.cluster.forget(queued.info.uid);
+  }
+
+  #measured<T>(point: ExtensionPoint, profile: Profile, run: () => T): T {
+    const started = this.#options.clock.monotonic();
+    try {
+      const result = run();
+      this.#took(point, profile, 'Success', started);
+      return result;
+    } catch (error) {
+      this.#took(point, profile, 'Error', started);
       throw error;
     }
-    return reservations;
   }
 
-  /** Pods that wait for what was reserved do not count among the writes under way: that may take minutes. */
-  async #bindWhenReady(
-    queued: QueuedPod,
-    reservations: readonly Reservation[],
-    bind: () => Promise<void>,
-  ): Promise<void> {
-    try {
-      for (const reservation of reservations) await this.#preBind(reservation);
-    } catch (error) {
-      return this.#notReady(queued, reservations, error);
-    }
-    await bind();
-  }
-
-  async #preBind(reservation: Reservation): Promise<void> {
-    try {
-      await reservation.preBind(this.#options.stopped);
-    } catch (error) {
-      throw new Error(`running PreBind plugin "${reservation.plugin}": ${messageOf(error)}`, { cause: error });
-    }
-  }
-
-  #notReady(queued: QueuedPod, reservations: readonly Reservation[], error: unknown): void {
-    const { log, metrics, recorder, stopped } = this.#options;
-    this.#takeBack(queued, reservations);
-    if (stopped.aborted) return;
-    const { pod } = queued.info;
-    metrics.attempt('error', pod.spec.schedulerName ?? '', 0);
-    log.warn({ err: error, pod: queued.info.key }, 'pod is not ready to be bound');
-    recorder.record(pod, 'Warning', 'FailedScheduling', messageOf(error));
-  }
-
-  #takeBack(queued: QueuedPod, reservations: readonly Reservation[]): void {
-    const { cluster, feed, queue } = this.#options;
-    for (const reservation of reservations) reservation.release();
-    cluster.forget(queued.info.uid);
-    queue.reject(queued, new Set(), feed.current(queued));
-    queue.notify(['AssignedPodDelete']);
-  }
-
-  async #bind(queued: QueuedPod, node: string, started: number, reservations: readonly Reservation[]): Promise<void> {
-    const { binder, clock, log, metrics, queue, recorder } = this.#options;
-    const { pod } = queued.info;
-    const { namespace, name } = pod.metadata;
-    const profileName = pod.spec.schedulerName ?? '';
-    const bindStarted = clock.monotonic();
-    const bindEnded = (status: PluginStatus) =>
-      metrics.extensionPoint('Bind', status, profileName, clock.monotonic() - bindStarted);
-    try {
-      await binder.bind(pod, node);
-      bindEnded('Success');
-      queue.done(queued);
-      metrics.attempt('scheduled', profileName, clock.monotonic() - started);
-      metrics.bound(queued.attempts, clock.monotonic() - queued.firstSeen);
-      recorder.record(pod, 'Normal', 'Scheduled', `Successfully assigned ${namespace}/${name} to ${node}`);
-    } catch (error) {
-      bindEnded('Error');
-      this.#takeBack(queued, reservations);
-      if (isNotFound(error)) return;
-      metrics.attempt('error', profileName, clock.monotonic() - started);
-      if (isConflict(error)) return;
-      log.warn({ err: error, namespace, name, node }, 'binding failed');
-      recorder.record(pod, 'Warning', 'FailedScheduling', `binding rejected: ${messageOf(error)}`);
-    }
+  #took(point: ExtensionPoint, { schedulerName }: Profile, status: 'Success' | 'Error', started: number): void {
+    const { clock, metrics } = this.#options;
+    metrics.extensionPoint(point, status, schedulerName, clock.monotonic() - started);
   }
 }
+
+const nobody: ReadonlyMap<string, number> = new Map();

@@ -5,6 +5,7 @@ import type { Cluster } from '#scheduler/cluster/cluster.js';
 import { differ } from '#scheduler/cluster/events.js';
 import type { LiveObjects } from '#scheduler/cluster/live-objects.js';
 import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';
+import type { WaitingPods } from '#scheduler/framework/waiting-pods.js';
 import type { Nominator } from '#scheduler/queue/nominator.js';
 import type { QueuedPod, SchedulingQueue } from '#scheduler/queue/scheduling-queue.js';
 
@@ -15,6 +16,7 @@ export interface ClusterFeedOptions {
   readonly cluster: Cluster;
   readonly queue: SchedulingQueue;
   readonly nominator: Nominator;
+  readonly waitingPods: Pick<WaitingPods, 'get'>;
   /** Whether this scheduler places the pods of that `schedulerName`. */
   readonly serves: (schedulerName: string) => boolean;
 }
@@ -115,8 +117,9 @@ export class ClusterFeed {
   }
 
   #podDeleted(pod: Pod): void {
-    const { cluster, nominator, queue } = this.#options;
+    const { cluster, nominator, queue, waitingPods } = this.#options;
     nominator.remove(pod.metadata.uid ?? '');
+    waitingPods.get(pod.metadata.uid ?? '')?.reject('', 'removed');
     queue.remove(pod);
     cluster.removePod(pod.metadata.uid ?? '');
     if ((pod.spec.nodeName ?? '') !== '') queue.notify(['AssignedPodDelete']);

@@ -3,12 +3,13 @@ import { type Clock, formatTime } from '#apimachinery/clock.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import type { EventRecorder } from '#client/events/recorder.js';
 import type { Logger } from '#daemon/log/logger.js';
-import type { Binder } from '#scheduler/binder.js';
+import type { Binder, UnschedulableReport } from '#scheduler/binder.js';
 import type { ClusterEvent } from '#scheduler/cluster/events.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import type { ClusterFeed } from '#scheduler/cluster-feed.js';
 import type { Algorithm } from '#scheduler/decision/algorithm.js';
 import type { FitError } from '#scheduler/framework/fit-error.js';
+import type { Handle, PreemptionArgs } from '#scheduler/framework/plugin.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 import type { SchedulerMetrics } from '#scheduler/metrics/metrics.js';
 import type { Evictions } from '#scheduler/preemption/evictions.js';
@@ -22,6 +23,7 @@ export interface FailedTriesOptions {
   readonly recorder: EventRecorder;
   readonly metrics: SchedulerMetrics;
   readonly binder: Binder;
+  readonly handle: Handle;
   readonly feed: ClusterFeed;
   readonly queue: SchedulingQueue;
   readonly algorithm: Algorithm;
@@ -45,37 +47,81 @@ export class FailedTries {
     this.#options = options;
   }
 
-  /** Resolves when the API server knows; the pod is back in the queue before that. */
+  /** No node can take the pod. Resolves when the API server knows; the pod is back in the queue before that. */
   async unschedulable(queued: QueuedPod, profile: Profile, error: FitError): Promise<void> {
-    const { feed, queue } = this.#options;
-    const events = new Set<ClusterEvent>(['NodeAdd']);
-    for (const plugin of error.plugins) for (const event of profile.events.get(plugin) ?? []) events.add(event);
-    const current = feed.current(queued);
-    const room = current === undefined || error.nodeCount === 0 ? {} : this.#makeRoom(queued.info, profile);
-    queue.reject(queued, events, current, error.plugins);
+    const { feed, log, queue } = this.#options;
+    const room = await this.#makeRoom(queued, profile, error).catch((err: unknown) => {
+      log.error({ err, pod: queued.info.key }, 'looking for room by other means failed');
+      return noRoom;
+    });
+    queue.reject(queued, helpful(profile, error.plugins), feed.current(queued), error.plugins);
     const message = room.message === undefined ? error.message : `${error.message} preemption: ${room.message}`;
-    await this.#report(queued, message, room.node);
+    await this.#report(queued, 'Unschedulable', message, room.node);
     await room.made;
   }
 
-  async #report({ info: { key, pod } }: QueuedPod, message: string, nominatedNode: string | undefined): Promise<void> {
+  /** A plugin does not want the pod on the node that was found. As above. */
+  async refused(queued: QueuedPod, profile: Profile, plugin: string, message: string): Promise<void> {
+    const { feed, queue } = this.#options;
+    const by = new Set([plugin].filter((name) => name !== ''));
+    queue.reject(queued, helpful(profile, by), feed.current(queued), by);
+    await this.#report(queued, 'Unschedulable', message, undefined);
+  }
+
+  /** Something went wrong; the pod is tried again after its back-off. As above. */
+  async erred(queued: QueuedPod, message: string): Promise<void> {
+    const { feed, queue } = this.#options;
+    const current = feed.current(queued);
+    queue.reject(queued, new Set(), current);
+    if (current !== undefined) await this.#report(queued, 'SchedulerError', message, undefined);
+  }
+
+  /** Tried again after its back-off, without a word: if it is still there. */
+  retry(queued: QueuedPod): void {
+    this.#options.queue.reject(queued, new Set(), this.#options.feed.current(queued));
+  }
+
+  async #report(
+    { info: { key, pod } }: QueuedPod,
+    reason: UnschedulableReport['reason'],
+    message: string,
+    nominatedNode: string | undefined,
+  ): Promise<void> {
     const { binder, clock, log, recorder } = this.#options;
     recorder.record(pod, 'Warning', 'FailedScheduling', message);
     const now = formatTime(clock.now());
     const node = nominatedNode === undefined ? {} : { nominatedNode };
     try {
-      await binder.reportUnschedulable(pod, { reason: 'Unschedulable', message, now, ...node });
+      await binder.reportUnschedulable(pod, { reason, message, now, ...node });
     } catch (failure) {
       // The condition is information only; the pod stays queued, and the next try reports again.
       if (!isNotFound(failure)) log.warn({ err: failure, pod: key }, 'condition not written');
     }
   }
 
-  #makeRoom(info: PodInfo, profile: Profile): Room {
+  async #makeRoom(queued: QueuedPod, profile: Profile, error: FitError): Promise<Room> {
+    const { clock, feed, handle, metrics } = this.#options;
+    if (error.nodeCount === 0 || profile.postFilters.length === 0 || feed.current(queued) === undefined) return noRoom;
+    const started = clock.monotonic();
+    let room: Room = noRoom;
+    for (const { point } of profile.postFilters) {
+      const found =
+        typeof point === 'function'
+          ? ((await point(queued.info, error, handle)) ?? noRoom)
+          : this.#preempt(queued.info, profile, point);
+      room = { ...room, ...found };
+      if ((room.node ?? '') !== '') break;
+    }
+    if ((room.node ?? '') !== '') this.#options.nominator.add(queued.info, room.node ?? '');
+    const status = (room.node ?? '') === '' ? 'Unschedulable' : 'Success';
+    metrics.extensionPoint('PostFilter', status, profile.schedulerName, clock.monotonic() - started);
+    return room;
+  }
+
+  #preempt(info: PodInfo, profile: Profile, args: PreemptionArgs): Room {
     const { algorithm, evictions, metrics, nominator, preemption } = this.#options;
-    if (profile.preemption === undefined) return {};
     metrics.preempting();
-    const found = preemption.find(info, algorithm.plan(info, profile).filters, profile.preemption);
+    const found = preemption.find(info, algorithm.plan(info, profile).filters, args);
     if ('message' in found) {
       if (!found.final) return { message: found.message };
       nominator.remove(info.uid);
@@ -86,4 +132,13 @@ export class FailedTries {
     nominator.add(info, found.node.name);
     return { node: found.node.name, made: evictions.carryOut(info, found, displaced) };
   }
+}
+
+const noRoom: Room = {};
+
+/** The events that could help a pod that these plugins refused. */
+function helpful(profile: Profile, plugins: ReadonlySet<string>): ReadonlySet<ClusterEvent> {
+  const events = new Set<ClusterEvent>(['NodeAdd']);
+  for (const plugin of plugins) for (const event of profile.events.get(plugin) ?? []) events.add(event);
+  return events;
 }

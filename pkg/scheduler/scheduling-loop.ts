@@ -8,6 +8,7 @@ import { nodes, pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import type { Client } from '#client/client.js';
 import type { EventRecorder } from '#client/events/recorder.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
@@ -23,7 +24,9 @@ import { Algorithm } from '#scheduler/decision/algorithm.js';
 import type { Snapshot } from '#scheduler/explain/snapshot.js';
 import { FailedTries } from '#scheduler/failed-tries.js';
 import { FitError } from '#scheduler/framework/fit-error.js';
+import type { Handle } from '#scheduler/framework/plugin.js';
 import type { Profile } from '#scheduler/framework/profile.js';
+import { WaitingPods } from '#scheduler/framework/waiting-pods.js';
 import type { SchedulerMetrics, SchedulerState } from '#scheduler/metrics/metrics.js';
 import { defaultProfile } from '#scheduler/plugins/profiles.js';
 import { Evictions } from '#scheduler/preemption/evictions.js';
@@ -65,6 +68,7 @@ export class SchedulingLoop {
   readonly #nominator: Nominator;
   readonly #bindings: BindingCycle;
   readonly #failedTries: FailedTries;
+  readonly #waitingPods: WaitingPods;
   readonly #writes: Writes;
   readonly #stopped = new AbortController();
   readonly #informers: InformerFactory;
@@ -78,6 +82,7 @@ export class SchedulingLoop {
     this.#writes = new Writes(options.maxBindings ?? 64, log);
     const queue = new SchedulingQueue({
       clock,
+      ...(profiles[0] === undefined ? {} : { before: profiles[0].queueSort.point }),
       onIncoming: (name, event) => metrics.incoming(name, event),
       ...(options.maxUnschedulableMs === undefined ? {} : { maxUnschedulableMs: options.maxUnschedulableMs }),
       ...(options.initialBackoffMs === undefined ? {} : { initialBackoffMs: options.initialBackoffMs }),
@@ -94,7 +99,9 @@ export class SchedulingLoop {
       clock,
       times: metrics,
     });
+    const waitingPods = new WaitingPods(clock);
     const feed = new ClusterFeed({
+      waitingPods,
       pods: this.#informers.informer(pods),
       nodes: this.#informers.informer(nodes),
       objects,
@@ -105,25 +112,29 @@ export class SchedulingLoop {
     });
     const shared = { clock, log, recorder, metrics, feed, queue, nominator };
     const binder = options.binder ?? apiBinder(client);
+    const handle: Handle = { client, clock, cluster, binder, waitingPods };
     this.#cluster = cluster;
     this.#queue = queue;
     this.#algorithm = algorithm;
     this.#feed = feed;
     this.#nominator = nominator;
-    this.#bindings = new BindingCycle({
-      ...shared,
-      binder,
-      cluster,
-      handle: { client, clock, cluster },
-      writes: this.#writes,
-      stopped: this.#stopped.signal,
-    });
+    this.#waitingPods = waitingPods;
     this.#failedTries = new FailedTries({
       ...shared,
       binder,
+      handle,
       algorithm,
       preemption: new Preemption({ cluster, nominator, random }),
-      evictions: new Evictions({ client, recorder, nominator, log }),
+      evictions: new Evictions({ client, recorder, nominator, log, waitingPods }),
+    });
+    this.#bindings = new BindingCycle({
+      ...shared,
+      cluster,
+      failedTries: this.#failedTries,
+      handle,
+      waitingPods,
+      writes: this.#writes,
+      stopped: this.#stopped.signal,
     });
   }
 
@@ -166,6 +177,7 @@ export class SchedulingLoop {
       unfollow();
       onStop();
       this.#stopped.abort();
+      this.#waitingPods.rejectAll('the scheduler stops');
       await this.#writes.settled();
       stop.removeEventListener('abort', onStop);
       ended.abort();
@@ -197,7 +209,7 @@ export class SchedulingLoop {
     }
     log.error({ err: error, pod: queued.info.key }, 'scheduling failed');
     metrics.attempt('error', profile.schedulerName, took());
-    this.#queue.reject(queued, new Set(), this.#feed.current(queued));
+    await this.#writes.start(queued.info.key, this.#failedTries.erred(queued, messageOf(error)));
   }
 
   /** What the gauges tell. */

@@ -71,13 +71,14 @@ export class Algorithm {
   schedule(pod: PodInfo, profile: Profile): Decision {
     const { clock, times } = this.#options;
     const recorder = times.pluginRecorder();
-    const plan = this.plan(pod, profile);
     let started = clock.monotonic();
     const took = (point: ExtensionPoint, status: PluginStatus) => {
       const now = clock.monotonic();
       times.extensionPoint(point, status, profile.schedulerName, now - started);
       started = now;
     };
+    const plan = this.plan(pod, profile);
+    took('PreFilter', plan.filters.refusal === undefined ? 'Success' : 'UnschedulableAndUnresolvable');
     const { feasible, evaluated, refusals } = this.#filter(pod, plan.filters, recorder);
     took('Filter', feasible.length === 0 ? 'Unschedulable' : 'Success');
     if (feasible.length === 0) throw new FitError(this.#options.cluster.nodes().length, refusals);

@@ -3,12 +3,14 @@
  * know (`prepare`); that is shared by all pods that scheduling cannot tell apart and is kept current by the cluster's
  * changes. Then it is asked node by node. Plugins decide from the pod, the node and the cluster alone: no I/O here.
  */
+import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Client } from '#client/client.js';
 import type { Cluster } from '#scheduler/cluster/cluster.js';
 import type { ClusterEvent } from '#scheduler/cluster/events.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
+import type { WaitingPods } from '#scheduler/framework/waiting-pods.js';
 
 export interface Rejection {
   /** Counted and shown to the user: `Insufficient cpu`. */
@@ -73,7 +75,44 @@ export interface Handle {
   readonly client: Client;
   readonly clock: Clock;
   readonly cluster: Cluster;
+  /** Writes bindings to the API. */
+  readonly binder: { bind(pod: Pod, node: string): Promise<void> };
+  /** Pods that are to be bound as soon as plugins permit it. */
+  readonly waitingPods: Pick<WaitingPods, 'get' | 'values'>;
 }
+
+/** A pod that waits for its turn. */
+export interface Turn {
+  readonly info: PodInfo;
+  /** When it began to wait; ms of the monotonic clock. */
+  readonly since: number;
+}
+
+/** Whether `a` is tried before `b`. */
+export type QueueSort = (a: Turn, b: Turn) => boolean;
+
+/** Undefined: the pod may be bound. `waitMs`: not before the plugin allows it, and not at all after that long. */
+export type Permission = { readonly reject: string } | { readonly waitMs: number } | undefined;
+
+/** What came of a pod that no node can take. `node`: where it will have room soon; `message`: why nowhere. */
+export interface PostFilterResult {
+  readonly node?: string;
+  readonly message?: string;
+}
+
+/** Why a pod fits nowhere. */
+export interface NoFit {
+  readonly message: string;
+  readonly nodeCount: number;
+  /** Those that refused at least one node. */
+  readonly plugins: ReadonlySet<string>;
+}
+
+export type PostFilter = (
+  pod: PodInfo,
+  refusal: NoFit,
+  handle: Handle,
+) => PostFilterResult | undefined | Promise<PostFilterResult | undefined>;
 
 /** A plugin's part of a decision that must be made true before the pod is bound. */
 export interface Reservation {
@@ -95,6 +134,18 @@ export interface Plugin {
   readonly preemption?: PreemptionArgs;
   /** Takes what the pod needs on the node, so that the next decision knows; undefined: nothing. */
   reserve?(pod: PodInfo, node: NodeInfo, handle: Handle): Reservation | undefined;
+  /** The order of the queue. */
+  readonly queueSort?: QueueSort;
+  /** Asked, in the order of the profile, until one finds a node. */
+  readonly postFilter?: PostFilter;
+  /** Whether the pod may be bound now. */
+  permit?(pod: PodInfo, node: NodeInfo, handle: Handle): Permission;
+  /** Makes ready what the pod needs there. Rejects when that is not possible (now): the pod is tried again. */
+  preBind?(pod: PodInfo, node: NodeInfo, handle: Handle, stop: AbortSignal): Promise<void>;
+  /** Binds the pod; false when that is for another plugin to do. */
+  bind?(pod: PodInfo, node: NodeInfo, handle: Handle): Promise<boolean>;
+  /** Hears of pods that were bound. */
+  postBind?(pod: PodInfo, node: NodeInfo, handle: Handle): void;
 }
 
 /** Scales scores so that the largest becomes the maximum; `reverse` makes few good. */

@@ -1,5 +1,19 @@
-import type { FilterPoint, Plugin, PreemptionArgs, ScorePoint } from '#scheduler/framework/plugin.js';
-import { mergedPlugins, type NamedPlugin, type PluginSets, pluginsAt } from '#scheduler/framework/plugin-sets.js';
+import { OptionsError } from '#daemon/options/errors.js';
+import type {
+  FilterPoint,
+  Plugin,
+  PostFilter,
+  PreemptionArgs,
+  QueueSort,
+  ScorePoint,
+} from '#scheduler/framework/plugin.js';
+import {
+  mergedPlugins,
+  type NamedPlugin,
+  type PluginPoint,
+  type PluginSets,
+  pluginsAt,
+} from '#scheduler/framework/plugin-sets.js';
 
 /** A plugin at one point. */
 export interface At<P> {
@@ -7,14 +21,22 @@ export interface At<P> {
   readonly point: P;
 }
 
+type Method<N extends 'reserve' | 'permit' | 'preBind' | 'bind' | 'postBind'> = readonly At<NonNullable<Plugin[N]>>[];
+
 /** Which plugins decide for the pods of one scheduler name, in order. */
 export interface Profile {
   readonly schedulerName: string;
-  /** Of the filters: what could help pods that they rejected. */
+  /** Of those that can refuse a pod: what could help it. */
   readonly events: ReadonlyMap<string, NonNullable<Plugin['events']>>;
+  readonly queueSort: At<QueueSort>;
   readonly filters: readonly At<FilterPoint>[];
+  readonly postFilters: readonly At<PreemptionArgs | PostFilter>[];
   readonly scores: readonly (At<ScorePoint> & { readonly weight: number })[];
-  readonly reserves: readonly At<NonNullable<Plugin['reserve']>>[];
+  readonly reserves: Method<'reserve'>;
+  readonly permits: Method<'permit'>;
+  readonly preBinds: Method<'preBind'>;
+  readonly binds: Method<'bind'>;
+  readonly postBinds: Method<'postBind'>;
   /** Absent: no pod is evicted for another. */
   readonly preemption: PreemptionArgs | undefined;
 }
@@ -29,23 +51,64 @@ export interface ProfileInputs {
   readonly plugins: ReadonlyMap<string, Plugin>;
 }
 
+/** Throws OptionsError for what release 1.24 refuses: a plugin at a point that it does not have, no or two orders, no binding. */
 export function makeProfile({ defaults, plugins, schedulerName, sets = {} }: ProfileInputs): Profile {
   const multiPoint = mergedPlugins(defaults, sets.multiPoint);
+  const errors: string[] = [];
   /** The plugins that are enabled at the point and have it. */
-  const at = <P>(point: keyof PluginSets, of: (plugin: Plugin) => P | undefined) =>
+  const at = <P>(point: PluginPoint, of: (plugin: Plugin) => P | undefined) =>
     pluginsAt(multiPoint, sets[point], (name) => of(plugins.get(name) ?? { name }) !== undefined).flatMap(
       ({ name, weight }) => {
         const has = of(plugins.get(name) ?? { name });
-        return has === undefined ? [] : [{ plugin: name, point: has, weight: (weight ?? 0) === 0 ? 1 : (weight ?? 1) }];
+        if (has !== undefined) return [{ plugin: name, point: has, weight: (weight ?? 0) === 0 ? 1 : (weight ?? 1) }];
+        errors.push(`plugin ${JSON.stringify(name)} does not extend ${typeName(point)} plugin`);
+        return [];
       },
     );
   const filters = at('filter', ({ filter }) => filter);
-  return {
+  const postFilters = at('postFilter', ({ postFilter, preemption }) => postFilter ?? preemption);
+  const sorts = at('queueSort', ({ queueSort }) => queueSort);
+  const reserves = at('reserve', (plugin) => plugin.reserve?.bind(plugin));
+  const permits = at('permit', (plugin) => plugin.permit?.bind(plugin));
+  const binds = at('bind', (plugin) => plugin.bind?.bind(plugin));
+  const name = JSON.stringify(schedulerName);
+  const [queueSort] = sorts;
+  if (queueSort === undefined || sorts.length > 1) {
+    errors.push(`only one queue sort plugin required for profile with scheduler name ${name}, but got ${sorts.length}`);
+  }
+  if (binds.length === 0) errors.push(`at least one bind plugin is needed for profile with scheduler name ${name}`);
+  const refusing = [...filters, ...reserves, ...permits].map(({ plugin }) => plugin);
+  const profile = {
     schedulerName,
-    events: new Map(filters.map(({ plugin }) => [plugin, plugins.get(plugin)?.events ?? []])),
+    events: new Map(refusing.map((plugin) => [plugin, plugins.get(plugin)?.events ?? []])),
     filters,
+    postFilters,
     scores: at('score', ({ score }) => score),
-    reserves: at('reserve', ({ reserve }) => reserve),
-    preemption: at('postFilter', ({ preemption }) => preemption)[0]?.point,
+    reserves,
+    permits,
+    // What a reservation has to make true is part of it.
+    preBinds: at('preBind', (plugin) => plugin.preBind?.bind(plugin) ?? (plugin.reserve && nothingMore)),
+    binds,
+    postBinds: at('postBind', (plugin) => plugin.postBind?.bind(plugin)),
+    preemption: postFilters.flatMap(({ point }) => (typeof point === 'function' ? [] : [point]))[0],
   };
+  if (errors.length > 0 || queueSort === undefined) throw new OptionsError(errors);
+  return { ...profile, queueSort, preBinds: profile.preBinds.filter(({ point }) => point !== nothingMore) };
+}
+
+const nothingMore = () => Promise.resolve();
+
+/** As release 1.24 names the interface: `FilterPlugin`. */
+const typeName = (point: PluginPoint): string => `${point.charAt(0).toUpperCase()}${point.slice(1)}Plugin`;
+
+/** Throws OptionsError when the profiles do not agree on the order of the queue that they share. */
+export function checkQueueSorts(profiles: readonly Profile[]): void {
+  const [first] = profiles;
+  for (const { queueSort, schedulerName } of profiles) {
+    if (first === undefined || queueSort.plugin === first.queueSort.plugin) continue;
+    const [name, other, one] = [schedulerName, queueSort.plugin, first.queueSort.plugin].map((text) =>
+      JSON.stringify(text),
+    );
+    throw new OptionsError([`different queue sort plugins for profile ${name}: ${other}, first: ${one}`]);
+  }
 }

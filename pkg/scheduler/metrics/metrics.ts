@@ -4,9 +4,21 @@ import { exponentialBuckets, gauge } from '#daemon/metrics/metric.js';
 import { type HistogramSeries, PlainCounter, PlainHistogram } from '#daemon/metrics/plain-series.js';
 
 export type AttemptResult = 'scheduled' | 'unschedulable' | 'error';
-export type ExtensionPoint = 'Filter' | 'Score' | 'Bind';
+const extensionPoints = [
+  'PreFilter',
+  'Filter',
+  'PostFilter',
+  'Score',
+  'Reserve',
+  'Permit',
+  'PreBind',
+  'Bind',
+  'PostBind',
+] as const;
+export type ExtensionPoint = (typeof extensionPoints)[number];
 /** How a plugin, or all of a point, ended. */
-export type PluginStatus = 'Success' | 'Unschedulable' | 'UnschedulableAndUnresolvable' | 'Error';
+const pluginStatuses = ['Success', 'Unschedulable', 'UnschedulableAndUnresolvable', 'Error'] as const;
+export type PluginStatus = (typeof pluginStatuses)[number];
 export type QueueName = 'active' | 'backoff' | 'unschedulable';
 
 /** What is read when the series are. */
@@ -37,6 +49,8 @@ export interface SchedulerMetrics {
   extensionPoint(point: ExtensionPoint, status: PluginStatus, profile: string, durationMs: number): void;
   /** Undefined for the cycles that are not measured: nine of ten. */
   pluginRecorder(): PluginRecorder | undefined;
+  /** A pod waited so long (ms) for plugins to permit its binding. */
+  permitted(result: PluginStatus, durationMs: number): void;
   /** A pod came into a queue because of the event. */
   incoming(queue: QueueName, event: string): void;
   /** From now on the gauges tell of this; undefined: of nothing. */
@@ -89,6 +103,12 @@ export function schedulerMetrics(registry: Registry): SchedulerMetrics {
     labelNames: ['extension_point', 'status', 'profile'],
     buckets: exponentialBuckets(0.0001, 2, 12),
   });
+  const permitSeconds = new PlainHistogram(registry, {
+    name: 'scheduler_permit_wait_duration_seconds',
+    help: '[ALPHA] Duration of waiting on permit.',
+    labelNames: ['result'],
+    buckets: attemptBuckets,
+  });
   const incoming = new PlainCounter(registry, {
     name: 'scheduler_queue_incoming_pods_total',
     help: '[STABLE] Number of pods added to scheduling queues by event and queue type.',
@@ -122,17 +142,15 @@ export function schedulerMetrics(registry: Registry): SchedulerMetrics {
     extensionPoint: (point, status, profile, durationMs) =>
       pointSeconds.labels(point, status, profile).observe(durationMs / 1000),
     pluginRecorder: () => (cycles++ % sampledCycle === 0 ? recorder : undefined),
+    permitted: (result, durationMs) => permitSeconds.labels(result).observe(durationMs / 1000),
     incoming: (queue, event) => incoming.labels(queue, event).inc(),
     observe: stateGauges(registry),
   };
 }
 
 /** Numbers for the pairs, so that finding a series joins no texts. */
-const keys: Readonly<Record<ExtensionPoint, Readonly<Record<PluginStatus, number>>>> = {
-  Filter: { Success: 0, Unschedulable: 1, UnschedulableAndUnresolvable: 2, Error: 3 },
-  Score: { Success: 4, Unschedulable: 5, UnschedulableAndUnresolvable: 6, Error: 7 },
-  Bind: { Success: 8, Unschedulable: 9, UnschedulableAndUnresolvable: 10, Error: 11 },
-};
+const keyOf = (point: ExtensionPoint, status: PluginStatus): number =>
+  extensionPoints.indexOf(point) * pluginStatuses.length + pluginStatuses.indexOf(status);
 
 class Plugins implements PluginRecorder {
   readonly #seconds: PlainHistogram;
@@ -153,7 +171,7 @@ class Plugins implements PluginRecorder {
       ofPlugin = new Map();
       this.#series.set(plugin, ofPlugin);
     }
-    const key = keys[point][status];
+    const key = keyOf(point, status);
     let series = ofPlugin.get(key);
     if (series === undefined) {
       series = this.#seconds.labels(plugin, point, status);

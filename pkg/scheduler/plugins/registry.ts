@@ -3,6 +3,7 @@ import type { NodeAffinity } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldTable, Plain } from '#daemon/options/config-decode.js';
 import type { Plugin } from '#scheduler/framework/plugin.js';
+import { defaultBinder } from '#scheduler/plugins/default-binder.js';
 import { imageLocality } from '#scheduler/plugins/image-locality.js';
 import { interPodAffinity } from '#scheduler/plugins/inter-pod-affinity.js';
 import { nodeAffinity } from '#scheduler/plugins/node-affinity.js';
@@ -19,6 +20,7 @@ import { taintToleration } from '#scheduler/plugins/taint-toleration.js';
 import { volumeBinding } from '#scheduler/plugins/volume-binding/plugin.js';
 import { volumeRestrictions } from '#scheduler/plugins/volume-restrictions.js';
 import { volumeZone } from '#scheduler/plugins/volume-zone.js';
+import { byPriority } from '#scheduler/queue/priority-sort.js';
 
 export interface PluginKind {
   readonly name: string;
@@ -38,7 +40,7 @@ const shape = {
 } as const;
 
 export const pluginKinds: readonly PluginKind[] = [
-  without('PrioritySort', () => ({ name: 'PrioritySort' })),
+  without('PrioritySort', () => ({ name: 'PrioritySort', queueSort: byPriority })),
   without('NodeUnschedulable', nodeUnschedulable),
   without('NodeName', () => nodeName),
   { ...without('TaintToleration', () => taintToleration), weight: 3 },
@@ -122,7 +124,7 @@ export const pluginKinds: readonly PluginKind[] = [
       balancedAllocation(given === undefined ? {} : { resources: withWeights(given as ResourceWeight[]) }),
   },
   without('ImageLocality', () => imageLocality),
-  without('DefaultBinder', () => ({ name: 'DefaultBinder' })),
+  without('DefaultBinder', () => defaultBinder),
 ];
 
 /** Plugins of release 1.24 that may be named and do nothing. */

@@ -4,6 +4,7 @@ import type { Client } from '#client/client.js';
 import type { EventRecorder } from '#client/events/recorder.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
+import type { WaitingPods } from '#scheduler/framework/waiting-pods.js';
 import type { Candidate } from '#scheduler/preemption/choice.js';
 import type { Nominator } from '#scheduler/queue/nominator.js';
 
@@ -12,6 +13,7 @@ export interface EvictionsOptions {
   readonly recorder: EventRecorder;
   readonly nominator: Nominator;
   readonly log: Logger;
+  readonly waitingPods: Pick<WaitingPods, 'get'>;
 }
 
 /** Carries out preemptions. */
@@ -38,7 +40,10 @@ export class Evictions {
   }
 
   async #evict({ pod: victim, uid }: PodInfo, { key }: PodInfo, node: string): Promise<void> {
-    const { client, recorder } = this.#options;
+    const { client, recorder, waitingPods } = this.#options;
+    const waiting = waitingPods.get(uid);
+    // It runs nowhere yet: it is enough that it does not come.
+    if (waiting !== undefined) return waiting.reject('', 'preempted');
     const { name = '', namespace = '' } = victim.metadata;
     try {
       await client.resource(pods).delete(name, { namespace, preconditions: { uid } });

@@ -9,7 +9,9 @@ import type { Clock, Timer } from '#apimachinery/clock.js';
 import { KeyedHeap } from '#apimachinery/collections/keyed-heap.js';
 import type { ClusterEvent } from '#scheduler/cluster/events.js';
 import { type PodInfo, podInfo, podKey } from '#scheduler/cluster/pod-info.js';
+import type { QueueSort } from '#scheduler/framework/plugin.js';
 import type { QueueName } from '#scheduler/metrics/metrics.js';
+import { byPriority } from '#scheduler/queue/priority-sort.js';
 
 export interface QueuedPod {
   readonly info: PodInfo;
@@ -28,6 +30,8 @@ export interface QueuedPod {
 
 export interface QueueOptions {
   clock: Clock;
+  /** Which of two is tried first; by priority and age unless told. */
+  before?: QueueSort;
   /** First back-off, doubled with each attempt; ms. */
   initialBackoffMs?: number;
   maxBackoffMs?: number;
@@ -52,7 +56,7 @@ export class SchedulingQueue {
   readonly #maxBackoffMs: number;
   readonly #maxUnschedulableMs: number;
   readonly #onIncoming: (queue: QueueName, event: string) => void;
-  readonly #active = new KeyedHeap<QueuedPod>({ keyOf: (p) => p.info.key, before: comesFirst });
+  readonly #active: KeyedHeap<QueuedPod>;
   readonly #backoff = new KeyedHeap<QueuedPod>({ keyOf: (p) => p.info.key, before: (a, b) => a.retryAt < b.retryAt });
   readonly #unschedulable = new Map<string, QueuedPod>();
   /** Keys of the unschedulable pods that an event could help. */
@@ -66,6 +70,7 @@ export class SchedulingQueue {
 
   constructor(options: QueueOptions) {
     this.#clock = options.clock;
+    this.#active = new KeyedHeap<QueuedPod>({ keyOf: (p) => p.info.key, before: options.before ?? byPriority });
     this.#initialBackoffMs = options.initialBackoffMs ?? 1000;
     this.#maxBackoffMs = options.maxBackoffMs ?? 10_000;
     this.#maxUnschedulableMs = options.maxUnschedulableMs ?? 300_000;
@@ -247,8 +252,4 @@ export class SchedulingQueue {
       Math.max(1000, oldest + this.#maxUnschedulableMs - this.#clock.monotonic()),
     );
   }
-}
-
-function comesFirst(a: QueuedPod, b: QueuedPod): boolean {
-  return a.info.priority !== b.info.priority ? a.info.priority > b.info.priority : a.since < b.since;
 }

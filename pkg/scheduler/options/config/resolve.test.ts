@@ -164,7 +164,10 @@ t.test('plugins of a profile', (t) => {
     'ImageLocality 1',
   ]);
   t.match(byDefault.preemption, { minCandidateNodesPercentage: 10, minCandidateNodesAbsolute: 100 });
-  const few = profile('plugins: {multiPoint: {enabled: [{name: ImageLocality, weight: 7}], disabled: [{name: "*"}]}}');
+  const needed = '{name: PrioritySort}, {name: DefaultBinder}';
+  const few = profile(
+    `plugins: {multiPoint: {enabled: [${needed}, {name: ImageLocality, weight: 7}], disabled: [{name: "*"}]}}`,
+  );
   t.same(few.filters, []);
   t.match(few.scores, [{ plugin: 'ImageLocality', weight: 7 }]);
   t.equal(few.preemption, undefined);

@@ -1,0 +1,137 @@
+/** Every point of the framework, taken by a plugin of our own, against a real API server. */
+import t from 'tap';
+import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import type { Permission, Plugin } from '#scheduler/framework/plugin.js';
+import { makeProfile } from '#scheduler/framework/profile.js';
+import type { WaitingPod } from '#scheduler/framework/waiting-pods.js';
+import { pluginKinds } from '#scheduler/plugins/registry.js';
+import { cluster } from '#test/integration/scheduler/cluster.js';
+
+const schedulerName = dialect.components.defaultScheduler;
+
+function profileWith(plugin: Plugin) {
+  const defaults = pluginKinds.map(({ name, weight = 1 }) => ({ name, weight }));
+  const plugins = new Map(pluginKinds.map(({ make, name }) => [name, make({}, dialect)]));
+  plugins.set(plugin.name, plugin);
+  const multiPoint = { enabled: [{ name: plugin.name }], disabled: [] };
+  return makeProfile({ schedulerName, defaults, plugins, sets: { multiPoint, bind: bindFirst(plugin.name) } });
+}
+
+/** Before DefaultBinder. */
+const bindFirst = (name: string) => ({ enabled: [{ name }, { name: 'DefaultBinder' }], disabled: [] });
+
+t.test('a plugin at all points', async (t) => {
+  const calls: string[] = [];
+  const heard = (pod: { pod: { metadata: { name?: string } } }, what: string) =>
+    calls.push(`${pod.pod.metadata.name} ${what}`);
+  const waiting: WaitingPod[] = [];
+  const permissions: Record<string, Permission> = {
+    refused: { reject: 'not today' },
+    patient: { waitMs: 600_000 },
+    spurned: { waitMs: 600_000 },
+    late: { waitMs: 1 },
+  };
+  const plugin: Plugin = {
+    name: 'Own',
+    reserve(pod) {
+      heard(pod, 'reserve');
+      return { plugin: 'Own', preBind: () => Promise.resolve(), release: () => heard(pod, 'release') };
+    },
+    permit(pod, _node, { waitingPods }) {
+      heard(pod, 'permit');
+      // It is among those that wait right after this.
+      queueMicrotask(() => {
+        const found = waitingPods.get(pod.uid);
+        if (found !== undefined) waiting.push(found);
+      });
+      return permissions[pod.pod.metadata.name ?? ''];
+    },
+    preBind(pod) {
+      heard(pod, 'preBind');
+      return pod.pod.metadata.name === 'unready' ? Promise.reject(new Error('no power')) : Promise.resolve();
+    },
+    bind(pod) {
+      heard(pod, 'bind');
+      return Promise.resolve(false);
+    },
+    postBind(pod) {
+      heard(pod, 'postBind');
+      throw new Error('nobody minds');
+    },
+    postFilter: () => ({ message: 'no way.' }),
+  };
+  const c = await cluster(t, { profiles: [profileWith(plugin)] });
+  await c.node('one');
+  const of = (name: string) => calls.filter((call) => call.startsWith(`${name} `)).map((call) => call.split(' ')[1]);
+  const condition = async (name: string, reason: string) => {
+    const pod = await c.when(name, ({ status }) => status?.conditions?.some((each) => each.reason === reason) === true);
+    return pod.status?.conditions?.find((each) => each.reason === reason)?.message;
+  };
+
+  await c.pod('plain');
+  await c.when('plain', ({ spec }) => spec.nodeName === 'one');
+  while (!of('plain').includes('postBind')) await new Promise(setImmediate);
+  t.same(of('plain'), ['reserve', 'permit', 'preBind', 'bind', 'postBind']);
+
+  await c.pod('refused');
+  t.equal(await condition('refused', 'Unschedulable'), 'not today');
+  t.same(of('refused').slice(0, 3), ['reserve', 'permit', 'release']);
+
+  await c.pod('late');
+  t.equal(await condition('late', 'Unschedulable'), 'rejected due to timeout after waiting 0.001s at plugin Own');
+
+  await c.pod('spurned');
+  while (!waiting.some(({ pod }) => pod.pod.metadata.name === 'spurned')) await new Promise(setImmediate);
+  waiting.find(({ pod }) => pod.pod.metadata.name === 'spurned')?.reject('Own', 'changed its mind');
+  t.equal(await condition('spurned', 'Unschedulable'), 'changed its mind');
+
+  await c.pod('patient');
+  while (!waiting.some(({ pod }) => pod.pod.metadata.name === 'patient')) await new Promise(setImmediate);
+  const patient = waiting.find(({ pod }) => pod.pod.metadata.name === 'patient');
+  t.same([patient?.node, patient?.pending()], ['one', ['Own']]);
+  t.notMatch(of('patient'), ['preBind']);
+  patient?.allow('Own');
+  await c.when('patient', ({ spec }) => spec.nodeName === 'one');
+
+  await c.pod('unready');
+  t.equal(await condition('unready', 'SchedulerError'), 'running PreBind plugin "Own": no power');
+  t.same(of('unready').slice(0, 4), ['reserve', 'permit', 'preBind', 'release']);
+
+  await c.pod('elsewhere', { nodeSelector: { no: 'where' } });
+  t.match(await condition('elsewhere', 'Unschedulable'), / preemption: /);
+
+  const series = await c.metrics();
+  for (const point of ['PreFilter', 'Filter', 'PostFilter', 'Reserve', 'Permit', 'PreBind', 'Bind', 'PostBind']) {
+    t.match(series, `extension_point="${point}"`);
+  }
+  t.match(series, /scheduler_permit_wait_duration_seconds_count\{result="Success"\} 1/);
+});
+
+t.test('what a profile must have', (t) => {
+  const defaults = pluginKinds.map(({ name, weight = 1 }) => ({ name, weight }));
+  const plugins = new Map(pluginKinds.map(({ make, name }) => [name, make({}, dialect)]));
+  const off = (name: string) => ({ enabled: [], disabled: [name] });
+  const on = (name: string) => ({ enabled: [{ name }], disabled: [] });
+  const messages = (sets: Parameters<typeof makeProfile>[0]['sets']) => {
+    try {
+      makeProfile({ schedulerName, defaults, plugins, ...(sets === undefined ? {} : { sets }) });
+      return [];
+    } catch (error) {
+      return (error as { messages?: string[] }).messages;
+    }
+  };
+  t.same(messages({}), []);
+  t.same(messages({ queueSort: off('PrioritySort') }), [
+    'only one queue sort plugin required for profile with scheduler name "default-scheduler", but got 0',
+  ]);
+  t.same(messages({ bind: off('*') }), [
+    'at least one bind plugin is needed for profile with scheduler name "default-scheduler"',
+  ]);
+  t.same(messages({ filter: on('PrioritySort') }), ['plugin "PrioritySort" does not extend FilterPlugin plugin']);
+  plugins.set('Other', { name: 'Other', queueSort: () => true });
+  t.same(messages({ queueSort: on('Other') }), [
+    'only one queue sort plugin required for profile with scheduler name "default-scheduler", but got 2',
+  ]);
+  t.same(messages({ queueSort: { ...on('Other'), disabled: ['PrioritySort'] } }), []);
+  t.end();
+});
