@@ -1,0 +1,149 @@
+/**
+ * Pods per second of the scheduler with the real API server and etcd, each a process of its own, and beside it what the
+ * API server takes in bindings when nobody decides. Arguments: --nodes 5000 --pods 10000 --only plain,spread…
+ * --peer PATH (or PEER=PATH) runs another scheduler's program on the same rows, on the same API server.
+ * All pods are there when a scheduler starts; the time runs from the first binding that a watch shows to the last.
+ */
+import { readFileSync } from 'node:fs';
+import { Agent, get } from 'node:https';
+import { text } from 'node:stream/consumers';
+import { parseArgs } from 'node:util';
+import { realClock as clock } from '#apimachinery/clock.js';
+import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
+import { EtcdStore } from '#storage/etcd/etcd-store.js';
+import { cpuMs, figure, machineLine, megabytes, residentBytes } from '#test/bench/report.js';
+import { bindAll, revisionNow, type Size, seedRow, untilBound } from '#test/bench/scheduler/cluster.js';
+import { type Row, rowsOf } from '#test/bench/scheduler/rows.js';
+import { freePort } from '#test/integration/daemons/api.js';
+import { type Command, own, startApiServer } from '#test/integration/peers/implementations.js';
+
+const { values } = parseArgs({
+  options: {
+    nodes: { type: 'string', default: '5000' },
+    pods: { type: 'string', default: '10000' },
+    only: { type: 'string', default: '' },
+    peer: { type: 'string', default: process.env['PEER'] ?? '' },
+    profile: { type: 'string', default: '' },
+  },
+});
+const bindingsAtOnce = 64;
+const load = () => readFileSync('/proc/loadavg', 'utf8').split(' ').slice(0, 2).join(' ');
+
+/** The whole of one page of metrics, whoever signed the certificate. */
+async function metricsText(port: number): Promise<string> {
+  const agent = new Agent({ rejectUnauthorized: false });
+  return new Promise((resolve, reject) => {
+    get({ agent, host: '127.0.0.1', port, path: '/metrics' }, (answer) => void text(answer).then(resolve, reject)).on(
+      'error',
+      reject,
+    );
+  });
+}
+
+/** Upper end in ms of the bucket in which the slowest but 1 % of the attempts that bound a pod are. */
+function attemptP99Ms(metrics: string): number {
+  const series = /^scheduler_scheduling_attempt_duration_seconds_bucket\{(.*)\} (\S+)$/gm;
+  const buckets = [...metrics.matchAll(series)]
+    .filter(([, labels = '']) => labels.includes('result="scheduled"'))
+    .map(([, labels = '', count]) => ({
+      le: Number(/\ble="([^"]+)"/.exec(labels)?.[1]?.replace('+Inf', 'Infinity')),
+      count: Number(count),
+    }))
+    .sort((a, b) => a.le - b.le);
+  const wanted = 0.99 * (buckets.at(-1)?.count ?? 0);
+  return 1000 * (buckets.find(({ count }) => count >= wanted)?.le ?? Number.NaN);
+}
+
+/** A cluster of its own for each: what one left behind must not slow the next. */
+async function withCluster(
+  row: Row,
+  size: Size,
+  run: (server: Awaited<ReturnType<typeof startApiServer>>) => Promise<void>,
+): Promise<void> {
+  const teardowns: (() => unknown)[] = [];
+  const lifetime = { teardown: (end: () => unknown) => void teardowns.unshift(end) };
+  try {
+    const server = await startApiServer(lifetime, own('orch-apiserver'));
+    const store = new EtcdStore({ endpoints: [server.etcd], clock, random: Math.random });
+    lifetime.teardown(() => store.close());
+    await seedRow(server.client, store, row, size);
+    await run(server);
+  } finally {
+    for (const end of teardowns) await end();
+  }
+}
+
+const perThousand = (ms: number, count: number) => `${(ms / count).toFixed(2)} s`;
+
+async function measureScheduler(name: string, command: Command, row: Row, size: Size): Promise<void> {
+  await withCluster(row, size, async (server) => {
+    const watched = server.connect(dialect.protobufMediaType);
+    const bound = untilBound(watched, await revisionNow(watched), size.podCount);
+    const port = await freePort();
+    const serverBefore = cpuMs(server.pid);
+    const child = server.startScheduler(command, port, '--leader-elect=false');
+    const { firstMs, lastMs } = await bound.catch((error: unknown) => {
+      process.stderr.write(server.log().slice(-3000));
+      throw error;
+    });
+    const { pid = 0 } = child;
+    const [scheduler, apiServer] = [cpuMs(pid), cpuMs(server.pid) - serverBefore];
+    figure(`  ${name}: pods bound`, `${Math.round((1000 * size.podCount) / (lastMs - firstMs))}/s`);
+    figure(
+      '    from the decision to the binding, 99 % within',
+      `${attemptP99Ms(await metricsText(port)).toFixed(0)} ms`,
+    );
+    figure('    CPU time of 1,000 pods: the scheduler', perThousand(scheduler, size.podCount));
+    figure('    and the API server', perThousand(apiServer, size.podCount));
+    figure('    resident memory of the scheduler', megabytes(residentBytes(pid)));
+    // A profile is written at the end.
+    if (values.profile !== '') child.kill('SIGTERM');
+    while (values.profile !== '' && child.exitCode === null && child.signalCode === null) await clock.sleep(100);
+  });
+}
+
+async function measureBindings(row: Row, size: Size): Promise<void> {
+  await withCluster(row, size, async (server) => {
+    const binder = server.connect(dialect.protobufMediaType);
+    const watcher = server.connect(dialect.protobufMediaType);
+    const bound = untilBound(watcher, await revisionNow(watcher), size.podCount);
+    const before = cpuMs(server.pid);
+    const [{ firstMs, lastMs }] = await Promise.all([bound, bindAll(binder, size, bindingsAtOnce)]);
+    figure('  bindings alone', `${Math.round((1000 * size.podCount) / (lastMs - firstMs))}/s`);
+    figure('    CPU time of 1,000: the API server', perThousand(cpuMs(server.pid) - before, size.podCount));
+  });
+}
+
+const podCount = Number(values.pods);
+const nodeCount = Number(values.nodes);
+const plainSize: Size = { nodeCount, podCount, hopeless: 0 };
+const rows = rowsOf(dialect);
+const all = new Map<string, { row: Row; size: Size }>();
+for (const key of ['plain', 'anti', 'preferred', 'spread', 'affinity', 'taints', 'preemption']) {
+  const row = rows[key];
+  if (row === undefined) throw new Error(`no row ${key}`);
+  // Preemption is slower by nature, and needs four pods on each node.
+  all.set(key, { row, size: key === 'preemption' ? { ...plainSize, podCount: podCount / 10 } : plainSize });
+}
+const { row: plain } = all.get('plain') ?? {};
+if (plain !== undefined) {
+  const hopeless = { ...plain, name: 'plain, 1,000 unschedulable pods waiting' };
+  all.set('hopeless', { row: hopeless, size: { ...plainSize, hopeless: 1000 } });
+  all.set('large', { row: { ...plain, name: 'plain' }, size: { ...plainSize, nodeCount: 3 * nodeCount } });
+}
+
+const [program, ...args] = own('orch-scheduler');
+const profiled: readonly string[] = values.profile === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${values.profile}`];
+const schedulers: [string, Command][] = [['orch', [program, ...profiled, ...args]]];
+if (values.peer !== '') schedulers.push(['peer', [values.peer]]);
+process.stdout.write(`${machineLine()}; load ${load()}\n`);
+const only = values.only === '' ? [...all.keys()] : values.only.split(',');
+for (const key of only) {
+  const found = all.get(key);
+  if (found === undefined) throw new Error(`no row ${key}; there are ${[...all.keys()].join(', ')}`);
+  const { row, size } = found;
+  process.stdout.write(`${row.name}; ${size.nodeCount} nodes, ${size.podCount} pods\n`);
+  if (key === 'plain' || key === 'large') await measureBindings(row, size);
+  for (const [name, command] of schedulers) await measureScheduler(name, command, row, size);
+}
+process.stdout.write(`load ${load()}\n`);
