@@ -32,8 +32,9 @@ bench: ## Measure start-up, memory, throughput
 fuzz: ## Break bodies, addresses, rights and sizes of requests, and SPDY and etcd's frames, ten minutes each
 	@hack/fuzz.sh
 
-soak: ## Let clients leave at random moments for ten minutes
+soak: ## Let clients leave, and schedulers die, at random moments, ten minutes each
 	@hack/soak.sh
+	@hack/soak.sh --histories
 
 clean: ## Remove what was built
 	@rm -rf dist .tap

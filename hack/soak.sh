@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
 # Clients come to a cluster and leave it at random moments: `[--minutes N] [--seed N] [--separate] [--runtime NAME]`; ten
 # minutes on the best runtime of the machine unless told otherwise. Prints what the daemons hold each minute; ends with 1
-# when one was restarted or holds more than before.
+# when one was restarted or holds more than before. `--histories` instead lets nodes, pods and schedulers come and go for
+# ten minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 hack/build.sh
+if [ "${1:-}" = --histories ]; then
+  HISTORY_SECONDS=600 exec node dist/test/integration/scheduler/histories.test.js
+fi
 exec node dist/test/e2e/leaving/main.js "$@"

@@ -1,0 +1,310 @@
+/**
+ * A random history of a cluster: nodes and pods come, go, change and end, while two schedulers that elect a leader are
+ * killed, ended, frozen and started again. What came of it is judged by a model that reads the API's own history.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { namespaces, nodes, pods, serviceaccounts } from '#api/core/v1/resources.gen.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { realClock as clock } from '#apimachinery/clock.js';
+import { isNotFound } from '#apimachinery/errors/status.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
+import type { Client } from '#client/client.js';
+import { ended } from '#test/integration/daemons/api.js';
+import { type Lifetime, own, startApiServer } from '#test/integration/peers/implementations.js';
+import { type Change, Model, milli } from '#test/integration/scheduler/model.js';
+
+export interface HistoryOptions {
+  readonly seed: number;
+  /** How long things go on happening. */
+  readonly forMs: number;
+  /** How long the schedulers may take until everything that fits is bound, when nothing happens any more. */
+  readonly settleMs: number;
+}
+
+export interface HistoryResult {
+  /** What no scheduler may do, and pods that were left waiting. */
+  readonly findings: readonly string[];
+  readonly bindings: number;
+  /** Pods for which there was no room in the end. */
+  readonly waiting: number;
+  /** How often which thing happened. */
+  readonly happened: Readonly<Record<string, number>>;
+  readonly log: string;
+}
+
+const namespace = 'default';
+const where = { namespace };
+const leaseMs = 3000;
+
+/** Runs one history and ends all it started with `lifetime`. */
+export async function runHistory(lifetime: Lifetime, options: HistoryOptions): Promise<HistoryResult> {
+  const server = await startApiServer(lifetime, own('orch-apiserver'));
+  const { client } = server;
+  await client.resource(namespaces).get(namespace);
+  await client.resource(serviceaccounts).create({ metadata: { name: 'default', namespace } });
+  const model = new Model();
+  const changes: Change[] = [];
+  const stop = new AbortController();
+  const from = (await client.resource(pods).list({ ...where, limit: 1 })).metadata?.resourceVersion ?? '';
+  const history = { from, changes, signal: stop.signal };
+  const following = [follow(client, nodes, history), follow(client, pods, history)];
+  const schedulers = [0, 1].map(
+    () =>
+      new Restarted(() =>
+        server.startScheduler(
+          own('orch-scheduler'),
+          0,
+          `--leader-elect-lease-duration=${leaseMs / 1000}s`,
+          '--leader-elect-renew-deadline=2s',
+          '--leader-elect-retry-period=500ms',
+        ),
+      ),
+  );
+  const world = new World(client, schedulers, seededRandom(options.seed));
+  for (let i = 0; i < 12; i++) await world.addNode();
+  for (const until = clock.monotonic() + options.forMs; clock.monotonic() < until; ) await world.step();
+  for (const scheduler of schedulers) await scheduler.recover();
+
+  // Events of both watches in the order of their revisions; what is newer than both have shown waits for the next look.
+  const look = async (): Promise<string[]> => {
+    await caughtUp(client, changes);
+    changes.sort((a, b) => revisionOf(a) - revisionOf(b));
+    for (const change of changes.splice(0)) model.apply(change);
+    return model.waitingThoughTheyFit();
+  };
+  let waiting = await look();
+  for (const until = clock.monotonic() + options.settleMs; clock.monotonic() < until; ) {
+    if (waiting.length === 0) break;
+    await clock.sleep(500);
+    waiting = await look();
+  }
+  stop.abort();
+  await Promise.all(following);
+  const left = waiting.map((name) => `${name} fits and still waits`);
+  const { bindings, findings } = model;
+  return {
+    findings: [...findings, ...left],
+    bindings,
+    waiting: model.waiting,
+    happened: Object.fromEntries(world.happened),
+    log: server.log(),
+  };
+}
+
+const revisionOf = ({ object }: Change) => Number(object.metadata.resourceVersion);
+
+/** All that happens to objects of a kind since that revision. */
+async function follow(
+  client: Client,
+  type: typeof nodes | typeof pods,
+  { from, changes, signal }: { readonly from: string; readonly changes: Change[]; readonly signal: AbortSignal },
+): Promise<void> {
+  const resource = client.resource<Change['object']>(type as never);
+  let resourceVersion = from;
+  while (!signal.aborted) {
+    for await (const { type, object } of resource.watch({ resourceVersion, signal })) {
+      resourceVersion = object.metadata.resourceVersion ?? resourceVersion;
+      if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') changes.push({ type, object });
+    }
+  }
+}
+
+/** Resolves when both watches have shown an object that was made after everything before. */
+async function caughtUp(client: Client, changes: readonly Change[]): Promise<void> {
+  const name = `mark-${clock.monotonic().toFixed(0)}`;
+  const node = await client.resource(nodes).create({ metadata: { name }, spec: { unschedulable: true } });
+  // Of another scheduler: ours leave it alone.
+  const spec = { schedulerName: 'nobody', containers: [{ name: 'c', image: 'i' }] };
+  const pod = await client.resource(pods).create({ metadata: { name, namespace }, spec });
+  await client.resource(pods).delete(name, { ...where, gracePeriodSeconds: 0 });
+  await client.resource(nodes).delete(name);
+  const uids = [node.metadata.uid, pod.metadata.uid];
+  const gone = () => changes.filter(({ type, object }) => type === 'DELETED' && uids.includes(object.metadata.uid));
+  for (const until = clock.monotonic() + 60_000; clock.monotonic() < until; await clock.sleep(20)) {
+    if (gone().length === 2) return;
+  }
+  throw new Error('the watches stand still');
+}
+
+/** A process that is ended in several ways and started again. */
+class Restarted {
+  readonly #start: () => ChildProcess;
+  #child: ChildProcess | undefined;
+
+  constructor(start: () => ChildProcess) {
+    this.#start = start;
+    this.#child = start();
+  }
+
+  /** Ends it, or starts it when it does not run. */
+  async toggle(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    const child = this.#child;
+    if (child === undefined) {
+      this.#child = this.#start();
+      return;
+    }
+    this.#child = undefined;
+    child.kill('SIGCONT');
+    child.kill(signal);
+    await ended(child);
+  }
+
+  freeze(): void {
+    this.#child?.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#child?.kill('SIGCONT');
+  }
+
+  /** Runs again, whatever has been done to it; one that lost its lease has ended by itself. */
+  async recover(): Promise<void> {
+    this.thaw();
+    const child = this.#child;
+    if (child !== undefined && child.exitCode === null && child.signalCode === null) await this.toggle('SIGTERM');
+    this.#child = this.#start();
+  }
+}
+
+class World {
+  readonly happened = new Map<string, number>();
+  readonly #client: Client;
+  readonly #schedulers: readonly Restarted[];
+  readonly #random: () => number;
+  readonly #nodes: string[] = [];
+  readonly #pods: string[] = [];
+  #made = 0;
+
+  constructor(client: Client, schedulers: readonly Restarted[], random: () => number) {
+    this.#client = client;
+    this.#schedulers = schedulers;
+    this.#random = random;
+  }
+
+  /** One thing happens. */
+  async step(): Promise<void> {
+    const things: readonly [chance: number, name: string, happen: () => Promise<void>][] = [
+      [45, 'pod comes', () => this.#addPod()],
+      [18, 'pod goes', () => this.#removePod(this.#pick(this.#pods))],
+      [14, 'pod ends', () => this.#endPod()],
+      [7, 'node is cordoned or not', () => this.#cordon()],
+      [3, 'node grows', () => this.#grow()],
+      [2, 'node comes', () => this.addNode()],
+      [1, 'node goes', () => this.#removeNode()],
+      [2, 'scheduler is killed or started', () => this.#one(this.#schedulers).toggle('SIGKILL')],
+      [1, 'scheduler is ended or started', () => this.#one(this.#schedulers).toggle('SIGTERM')],
+      [0.5, 'scheduler is frozen', () => this.#freeze()],
+    ];
+    let at = this.#random() * things.reduce((sum, [chance]) => sum + chance, 0);
+    for (const [chance, name, happen] of things) {
+      at -= chance;
+      if (at >= 0) continue;
+      this.happened.set(name, (this.happened.get(name) ?? 0) + 1);
+      await happen().catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+      break;
+    }
+    await clock.sleep(this.#random() * 20);
+  }
+
+  async addNode(): Promise<void> {
+    // A name is never used again: what a node has only grows.
+    const name = `n${this.#made++}`;
+    const api = this.#client.resource(nodes);
+    await api.create({ metadata: { name, labels: { 'kubernetes.io/hostname': name } }, spec: {} });
+    const room = { cpu: '2000m', memory: '2048Mi', pods: String(4 + Math.floor(this.#random() * 10)) };
+    const status = { allocatable: room, capacity: room };
+    await api.patch(name, { status }, { type: 'merge', subresource: 'status' });
+    // Without the taint that every new node has until a controller finds it ready.
+    await api.patch(name, { spec: { taints: [] } }, { type: 'merge' });
+    this.#nodes.push(name);
+  }
+
+  async #addPod(): Promise<void> {
+    const name = `p${this.#made++}`;
+    this.#pods.push(name);
+    const kind = this.#random();
+    const app = `app-${Math.floor(this.#random() * 4)}`;
+    const labelSelector = { matchLabels: { app } };
+    const term = { topologyKey: 'kubernetes.io/hostname', labelSelector };
+    const apart = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
+    const port = 8080 + Math.floor(this.#random() * 3);
+    const requests = {
+      cpu: `${50 * Math.ceil(this.#random() * 16)}m`,
+      memory: `${32 * Math.ceil(this.#random() * 16)}Mi`,
+    };
+    const ports = kind < 0.2 ? { ports: [{ containerPort: port, hostPort: port }] } : {};
+    const pod: Pod = {
+      metadata: { name, namespace, labels: { app: kind > 0.8 ? app : 'plain' } },
+      spec: {
+        containers: [{ name: 'c', image: 'i', resources: { requests }, ...ports }],
+        ...(kind > 0.8 ? { affinity: apart } : {}),
+      },
+    };
+    await this.#client.resource(pods).create(pod);
+  }
+
+  async #removePod(name: string | undefined): Promise<void> {
+    if (name === undefined) return;
+    this.#pods.splice(this.#pods.indexOf(name), 1);
+    await this.#client.resource(pods).delete(name, { ...where, gracePeriodSeconds: 0 });
+  }
+
+  async #endPod(): Promise<void> {
+    const name = this.#pick(this.#pods);
+    if (name === undefined) return;
+    const api = this.#client.resource(pods);
+    const pod = await api.get(name, where);
+    if ((pod.spec.nodeName ?? '') === '') return;
+    const phase = this.#random() < 0.5 ? 'Succeeded' : 'Failed';
+    await api.patch(name, { status: { phase } }, { ...where, type: 'merge', subresource: 'status' });
+  }
+
+  async #cordon(): Promise<void> {
+    const name = this.#pick(this.#nodes);
+    if (name === undefined) return;
+    const spec = { unschedulable: this.#random() < 0.25 };
+    await this.#client.resource(nodes).patch(name, { spec }, { type: 'merge' });
+  }
+
+  async #grow(): Promise<void> {
+    const name = this.#pick(this.#nodes);
+    if (name === undefined) return;
+    const api = this.#client.resource(nodes);
+    const { status } = await api.get(name);
+    const cpu = `${milli(String(status?.allocatable?.['cpu'])) + 500}m`;
+    const more = { allocatable: { cpu }, capacity: { cpu } };
+    await api.patch(name, { status: more }, { type: 'merge', subresource: 'status' });
+  }
+
+  async #removeNode(): Promise<void> {
+    if (this.#nodes.length <= 4) return;
+    const name = this.#pick(this.#nodes);
+    if (name === undefined) return;
+    this.#nodes.splice(this.#nodes.indexOf(name), 1);
+    await this.#client.resource(nodes).delete(name);
+  }
+
+  /** Long enough for another to lead; what it had begun goes on when it wakes up. */
+  async #freeze(): Promise<void> {
+    const scheduler = this.#one(this.#schedulers);
+    scheduler.freeze();
+    const until = clock.monotonic() + leaseMs + 1500;
+    while (clock.monotonic() < until) {
+      await this.#addPod();
+      await clock.sleep(this.#random() * 100);
+    }
+    scheduler.thaw();
+  }
+
+  #pick<T>(from: readonly T[]): T | undefined {
+    return from[Math.floor(this.#random() * from.length)];
+  }
+
+  #one<T>(from: readonly T[]): T {
+    const found = this.#pick(from);
+    if (found === undefined) throw new RangeError('nothing to choose from');
+    return found;
+  }
+}
