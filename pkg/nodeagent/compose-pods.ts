@@ -64,6 +64,8 @@ export interface PodParts {
   readonly readStatics: (signal: AbortSignal) => Promise<void>;
   readonly mirrors: MirrorPods;
   readonly podLogsDir: string;
+  /** Absent on nodes that write no files. */
+  readonly directories?: PodDirectories;
   /** Absent where pods have none. */
   readonly cgroups?: PodCgroups;
   /** Ends probes and watches. */

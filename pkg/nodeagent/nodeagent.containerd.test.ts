@@ -1,17 +1,24 @@
 import { once } from 'node:events';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, statfs } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { configmaps, events, pods, secrets } from '#api/core/v1/resources.gen.js';
 import type { PodSpec } from '#api/core/v1/types.gen.js';
 import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
-import { containerdFixture, skipWithoutContainers } from '#containerd/testing/containerd-fixture.js';
+import {
+  type ContainerdFixture,
+  containerdFixture,
+  skipWithoutContainers,
+} from '#containerd/testing/containerd-fixture.js';
+import { cgroupVersion } from '#nodeagent/node/prerequisites.js';
 import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
+import { CgroupReader } from '#nodeagent/stats/cgroup-usage.js';
+import { diskUsage } from '#nodeagent/stats/storage-meter.js';
 import { eventually, testPod } from '#nodeagent/testing/agent-fixture.js';
 import { openPortForward, webSocketSession } from '#nodeagent/testing/web-socket-session.js';
 
@@ -28,6 +35,43 @@ async function read(port: number, path: string): Promise<string> {
   call.end();
   const [response] = (await once(call, 'response')) as [IncomingMessage];
   return text(response);
+}
+
+/** Figures of the pod `web` against the files of its cgroup, its volumes and its log. */
+async function summaryOfWeb(t: Test, { dir, agent, cri }: ContainerdFixture, uid: string): Promise<void> {
+  const ask = async (query = '') => JSON.parse(await read(agent().agent.port, `/stats/summary${query}`));
+  const before = await ask();
+  const [sandbox] = await cri.listPodSandbox();
+  const version = await cgroupVersion();
+  const cgroup = `/orchpods/pod${uid}`;
+  const kernel = await new CgroupReader({ mountPoint: '/sys/fs/cgroup', version }).usage(cgroup);
+  const after = await ask();
+  const podOf = (summary: typeof before) =>
+    summary.pods.find((each: { podRef: { uid: string } }) => each.podRef.uid === uid);
+  const [older, newer] = [podOf(before), podOf(after)];
+  const nanoSeconds = (kernel?.cpu.totalSeconds ?? 0) * 1e9;
+  t.ok(sandbox !== undefined && nanoSeconds > 0);
+  t.ok(older.cpu.usageCoreNanoSeconds <= nanoSeconds + 1, `${older.cpu.usageCoreNanoSeconds} then ${nanoSeconds}`);
+  t.ok(newer.cpu.usageCoreNanoSeconds >= nanoSeconds - 1, `${nanoSeconds} then ${newer.cpu.usageCoreNanoSeconds}`);
+  const { memory } = newer.containers[0];
+  t.equal(memory.availableBytes + memory.workingSetBytes, 64 << 20, 'what is left of the limit');
+  t.equal(newer.process_stats.process_count, kernel?.processes);
+  t.match(newer.network, { name: 'eth0', interfaces: [{ name: 'eth0' }] });
+  t.ok(newer.network.rxBytes > 0);
+  t.same(newer.volume.map(({ name }: { name: string }) => name).sort(), ['cfg', 'data', 'sec']);
+  const data = newer.volume.find(({ name }: { name: string }) => name === 'data');
+  const onDisk = await diskUsage([join(dir, 'agent', 'pods', uid, 'volumes', 'orch.io~empty-dir', 'data')]);
+  t.same([{ usedBytes: data.usedBytes, inodesUsed: data.inodesUsed }], [...onDisk.values()]);
+  t.ok(newer.containers[0].logs.usedBytes > 0);
+  t.ok(newer['ephemeral-storage'].usedBytes >= data.usedBytes + newer.containers[0].logs.usedBytes);
+  const { bsize, blocks } = await statfs('/');
+  t.equal(after.node.fs.capacityBytes, bsize * blocks);
+  t.ok(after.node.rlimit.curproc > 0 && after.node.rlimit.maxpid > after.node.rlimit.curproc);
+  // The runtime adds up its images every ten seconds only: what they take may still be 0.
+  t.ok(after.node.runtime.imageFs.capacityBytes > 0);
+  const small = await ask('?only_cpu_and_memory=true');
+  t.same(Object.keys(small.node).sort(), ['cpu', 'memory', 'nodeName', 'startTime']);
+  t.same(Object.keys(podOf(small)).sort(), ['containers', 'cpu', 'memory', 'podRef', 'startTime']);
 }
 
 const skip = await skipWithoutContainers();
@@ -106,6 +150,7 @@ t.test('an agent on containerd', { skip }, async (t) => {
     t.match(used, new RegExp(`^container_cpu_cfs_periods_total${main}\\} \\d+ \\d{13}$`, 'm'));
     t.match(used, /^container_network_receive_bytes_total\{container="",.*pod="web",interface="eth0"\} [1-9]/m);
     t.match(used, /^machine_memory_bytes\{boot_id="[^"]+",.*\} [1-9]/m);
+    await t.test('the summary agrees with the kernel', (t) => summaryOfWeb(t, fixture, uid));
     const resources = await read(fixture.agent().agent.port, '/metrics/resource');
     t.match(resources, /^node_cpu_usage_seconds_total [1-9]/m);
     t.match(resources, /^pod_cpu_usage_seconds_total\{namespace="default",pod="web"\} 0\.\d+ /m);

@@ -7,6 +7,10 @@ export interface HostUsage {
   readonly userSeconds: number;
   readonly systemSeconds: number;
   readonly swapBytes: number;
+  /** All that is not free. */
+  readonly memoryUsedBytes: number;
+  /** Of processes, without caches and files. */
+  readonly anonymousBytes: number;
   readonly physicalCores: number;
   readonly sockets: number;
   readonly network: readonly InterfaceUsage[];
@@ -39,11 +43,14 @@ export function parseHostUsage(stat: string, memory: string, cpus: string): Omit
       return core === undefined ? [] : [`${socket} ${core}`];
     }),
   );
+  const kilobytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(memory)?.[1] ?? 0) * 1024;
   return {
     cpuSeconds: (user + nice + system + irq + softirq) / userHz,
     userSeconds: (user + nice) / userHz,
     systemSeconds: (system + irq + softirq) / userHz,
-    swapBytes: Number(/^SwapTotal:\s+(\d+) kB/m.exec(memory)?.[1] ?? 0) * 1024,
+    swapBytes: kilobytes('SwapTotal'),
+    memoryUsedBytes: kilobytes('MemTotal') - kilobytes('MemFree'),
+    anonymousBytes: kilobytes('AnonPages'),
     physicalCores: cores.size,
     sockets: sockets.size,
   };

@@ -38,6 +38,8 @@ export interface MachineState {
 export interface FilesystemState {
   readonly availableBytes: number;
   readonly capacityBytes: number;
+  /** What only the system may still use counts as free. */
+  readonly usedBytes: number;
   readonly inodesFree: number;
   readonly inodes: number;
 }
@@ -141,8 +143,14 @@ export class LocalMachine implements Machine {
 
   async filesystem(path: string): Promise<FilesystemState | undefined> {
     try {
-      const { bsize, bavail, blocks, ffree, files } = await statfs(path);
-      return { availableBytes: bsize * bavail, capacityBytes: bsize * blocks, inodesFree: ffree, inodes: files };
+      const { bsize, bavail, bfree, blocks, ffree, files } = await statfs(path);
+      return {
+        availableBytes: bsize * bavail,
+        capacityBytes: bsize * blocks,
+        usedBytes: bsize * (blocks - bfree),
+        inodesFree: ffree,
+        inodes: files,
+      };
     } catch {
       return undefined;
     }

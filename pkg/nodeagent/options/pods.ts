@@ -105,8 +105,7 @@ export const podsOptions = {
     default: 60_000,
     section: 'Pods',
     configField: 'volumeStatsAggPeriod',
-    inert: true,
-    meaning: 'How often volumes are measured.',
+    meaning: 'How often volumes are measured at most, when somebody asks for figures; 0 switches it off.',
   },
   'volume-plugin-dir': {
     type: 'string',

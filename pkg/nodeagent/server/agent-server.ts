@@ -11,6 +11,7 @@ import type { Prober } from '#nodeagent/probes/prober.js';
 import type { PodCgroups } from '#nodeagent/resources/cgroups.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import type { StatusManager } from '#nodeagent/status/manager.js';
+import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
 
 export interface AgentServer {
   /** What it listens on. */
@@ -36,6 +37,8 @@ export interface ServedNode {
   readonly prober: Pick<Prober, 'counts'>;
   readonly logFiles: LogFiles;
   readonly podLogsDir: string;
+  /** Absent on nodes that write no files. */
+  readonly directories?: PodDirectories;
   /** Absent where pods have none. */
   readonly cgroups?: PodCgroups;
   readonly nodeName: string;

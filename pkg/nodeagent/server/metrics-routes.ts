@@ -5,11 +5,10 @@ import type { DaemonApp } from '#daemon/serving/daemon-app.js';
 import type { ProbeCount } from '#nodeagent/probes/prober.js';
 import type { AgentServerInput } from '#nodeagent/server/agent-server.js';
 import { cadvisorFamilies } from '#nodeagent/stats/cadvisor-metrics.js';
-import { type NodeUsage, UsageCollector } from '#nodeagent/stats/collector.js';
+import type { NodeUsage, UsageCollector } from '#nodeagent/stats/collector.js';
 import { resourceFamilies } from '#nodeagent/stats/resource-metrics.js';
 
-export function addMetricsRoutes(app: DaemonApp, { node, machine, pods }: AgentServerInput): void {
-  const collector = new UsageCollector({ node, machine, pods: () => pods.list() });
+export function addMetricsRoutes(app: DaemonApp, { node }: AgentServerInput, collector: UsageCollector): void {
   const { dialect, log, prober } = node;
   const send = (reply: FastifyReply, families: readonly Family[]) =>
     reply.type(expositionType).send(expositionText(families));

@@ -25,8 +25,9 @@ import { plain, refusalText, refuseAll, refuseOtherMethods } from '#nodeagent/se
 import { serveReadOnly } from '#nodeagent/server/read-only-server.js';
 import { addRunRoutes } from '#nodeagent/server/run-route.js';
 import { Sessions } from '#nodeagent/server/sessions.js';
-import { statsSummary } from '#nodeagent/server/stats.js';
+import { StatsSummary } from '#nodeagent/server/stats.js';
 import { addSystemLogRoutes } from '#nodeagent/server/system-logs.js';
+import { UsageCollector } from '#nodeagent/stats/collector.js';
 
 export interface ServeOptions {
   readonly certificates: ServingCertificates;
@@ -77,6 +78,8 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
     { name: 'syncloop', check: () => undefined },
   ]);
   const debugging = values['enable-debugging-handlers'];
+  const collector = new UsageCollector({ node, machine: input.machine, pods: () => pods.list() });
+  const measured: Measured = { collector, stats: new StatsSummary(input, collector) };
   const counting =
     options.metrics === undefined
       ? undefined
@@ -92,7 +95,7 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
     log: options.log,
     attributes: accessAttributes(options.nodeName),
     routes: (app) => {
-      addRoutes(app, input);
+      addRoutes(app, input, measured);
       if (debugging) addDebuggingRoutes(app, input, sessions, options);
       else refuseDebugging(app);
     },
@@ -114,7 +117,7 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
           routes: (app) => {
             addHealth(app, health);
             addOwnMetrics(app, options.metrics);
-            addRoutes(app, input);
+            addRoutes(app, input, measured);
             refuseDebugging(app);
           },
         });
@@ -133,16 +136,28 @@ function podList(pods: readonly Pod[]) {
   return { kind: 'PodList', apiVersion: 'v1', metadata: {}, items };
 }
 
+/** Shared by the servers: figures are taken once for both. */
+interface Measured {
+  readonly collector: UsageCollector;
+  readonly stats: StatsSummary;
+}
+
 /** What both servers show. */
-function addRoutes(app: DaemonApp, input: AgentServerInput): void {
+function addRoutes(app: DaemonApp, input: AgentServerInput, measured: Measured): void {
   const { node, pods } = input;
   for (const slash of ['', '/']) {
     app.get(`/pods${slash}`, () => podList(pods.list().map((pod) => node.statuses.latest(pod))));
     refuseOtherMethods(app, `/pods${slash}`, ['GET']);
-    app.get(`/stats/summary${slash}`, () => statsSummary(node, pods.list()));
-    refuseOtherMethods(app, `/stats/summary${slash}`, ['GET']);
+    const summary = `/stats/summary${slash}`;
+    const answer = (request: FastifyRequest) => {
+      const only = queryOf(request).get('only_cpu_and_memory') ?? '';
+      return measured.stats.summary(['1', 't', 'T', 'true', 'TRUE', 'True'].includes(only));
+    };
+    app.get(summary, answer);
+    app.post(summary, { onRequest: async (request, reply) => reply.send(await answer(request)) }, answer);
+    refuseOtherMethods(app, summary, ['GET', 'POST']);
   }
-  addMetricsRoutes(app, input);
+  addMetricsRoutes(app, input, measured.collector);
 }
 
 function addHealth(app: DaemonApp, health: HealthChecks): void {

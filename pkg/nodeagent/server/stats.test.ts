@@ -1,8 +1,13 @@
 import t from 'tap';
+import type { Pod } from '#api/core/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import type { ContainerState, ContainerStats } from '#nodeagent/cri/cri.js';
 import type { PodRuntime, RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
-import { statsSummary } from '#nodeagent/server/stats.js';
+import type { AgentServerInput } from '#nodeagent/server/agent-server.js';
+import { StatsSummary } from '#nodeagent/server/stats.js';
+import { SimulatedMachine } from '#nodeagent/simulated/machine.js';
+import { UsageCollector } from '#nodeagent/stats/collector.js';
+import { CPURates } from '#nodeagent/stats/cpu-rates.js';
 
 const now = Date.parse('2030-01-01T00:00:00Z');
 const uid = 'u';
@@ -23,13 +28,18 @@ t.test('containers that have ended have no counters of their own: they are told 
   ];
   const stats = [used('c2', 'main', now - 5000), used('c1', 'main', 0), used('b1', 'init', 0), used('b0', 'init', 0)];
   const node = {
-    cri: { listContainerStats: async () => stats } as never,
+    cri: { listContainerStats: async () => stats, imageFsInfo: async () => [] },
     clock: { ...realClock, now: () => now },
-    observer: { get: () => ({ uid, containers }) as unknown as PodRuntime } as never,
+    observer: { get: () => ({ uid, sandboxes: [], containers }) as unknown as PodRuntime },
+    podLogsDir: '/nowhere',
     nodeName: 'n1',
   };
-  const pod = { metadata: { name: 'p', namespace: 'default', uid }, spec: { containers: [] } };
-  const summary = await statsSummary(node, [pod]);
+  const pod: Pod = { metadata: { name: 'p', namespace: 'default', uid }, spec: { containers: [] } };
+  const machine = new SimulatedMachine();
+  const options = { 'volume-stats-agg-period': 60_000 };
+  const input = { node, machine, options, pods: { list: () => [pod] } } as unknown as AgentServerInput;
+  const collector = new UsageCollector({ node: input.node, machine, pods: () => [pod] });
+  const summary = await new StatsSummary(input, collector).summary(false);
   t.same(
     summary.pods[0]?.containers.map(({ name, startTime, cpu }) => [name, startTime, cpu.time]),
     [
@@ -38,4 +48,18 @@ t.test('containers that have ended have no counters of their own: they are told 
     ],
     'one run of each name: what runs, else the newest',
   );
+});
+
+t.test('rates of CPU need two readings', async (t) => {
+  const rates = new CPURates();
+  t.equal(rates.rate('a', 1, 10_000), undefined);
+  rates.endRound();
+  t.equal(rates.rate('a', 1.5, 11_000), 5e8, 'half a core');
+  rates.endRound();
+  t.equal(rates.rate('a', 1.6, 11_100), 5e8, 'too close to the last one');
+  rates.endRound();
+  t.equal(rates.rate('a', 0.1, 13_000), undefined, 'it began anew');
+  rates.endRound();
+  rates.endRound();
+  t.equal(rates.rate('a', 0.2, 14_000), undefined, 'forgotten');
 });

@@ -1,25 +1,191 @@
-/** `/stats/summary`: what the node's pods use, from the runtime's own counters. */
+/** `/stats/summary` of release 1.24: what the node, its pods, containers and volumes use. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
 import type { ContainerStats } from '#nodeagent/cri/cri.js';
+import type { FilesystemState } from '#nodeagent/node/machine.js';
+import type { InterfaceUsage } from '#nodeagent/node/network-usage.js';
 import { isRunning, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
-import type { ServedNode } from '#nodeagent/server/agent-server.js';
+import type { AgentServerInput } from '#nodeagent/server/agent-server.js';
+import type { CgroupUsage } from '#nodeagent/stats/cgroup-usage.js';
+import type { ContainerUsage, NodeUsage, PodUsage, UsageCollector } from '#nodeagent/stats/collector.js';
+import { CPURates } from '#nodeagent/stats/cpu-rates.js';
+import { type DiskUsage, StorageMeter, type StorageUsage } from '#nodeagent/stats/storage-meter.js';
 
-/** @param now For counters without an instant of their own: those of a container that has ended. */
-function containerStats(container: RuntimeContainer, stats: ContainerStats, now: number) {
-  const time = formatTime(stats.timestamp > 0 ? stats.timestamp : now);
-  return {
-    name: stats.name,
-    startTime: formatTime(container.createdAt),
-    cpu: { time, usageCoreNanoSeconds: stats.usageCoreNanoSeconds },
-    memory: {
+/** Of the containers' own layers. */
+interface ImageFilesystem {
+  readonly usedBytes: number;
+  readonly inodesUsed: number;
+  readonly state: FilesystemState | undefined;
+}
+
+/** Everything of one answer. */
+interface Round {
+  readonly usage: NodeUsage;
+  readonly now: string;
+  readonly nowMs: number;
+  /** All below is undefined where only CPU and memory are asked for. */
+  readonly storage: ReadonlyMap<string, StorageUsage> | undefined;
+  readonly rootfs: FilesystemState | undefined;
+  readonly images: ImageFilesystem | undefined;
+}
+
+/** Volumes whose bytes are the node's own disk's. */
+const onDisk = new Set(['empty-dir', 'configmap', 'downward-api', 'git-repo']);
+
+export class StatsSummary {
+  readonly #input: AgentServerInput;
+  readonly #collector: UsageCollector;
+  readonly #storage: StorageMeter;
+  readonly #rates = new CPURates();
+  readonly #startedMs: number;
+
+  constructor(input: AgentServerInput, collector: UsageCollector) {
+    const { node, machine, options } = input;
+    this.#input = input;
+    this.#collector = collector;
+    this.#startedMs = node.clock.now();
+    const { directories } = node;
+    this.#storage = new StorageMeter({
+      clock: node.clock,
+      machine,
+      podDir: directories === undefined ? undefined : (uid) => directories.pod(uid),
+      podLogsDir: node.podLogsDir,
+      periodMs: options['volume-stats-agg-period'],
+    });
+  }
+
+  /** Throws CRIError when the runtime does not answer. */
+  async summary(onlyCpuAndMemory: boolean) {
+    const { node, machine, pods } = this.#input;
+    const all = pods.list();
+    const usage = await this.#collector.collect();
+    const nowMs = node.clock.now();
+    const round: Round = {
+      usage,
+      nowMs,
+      now: formatTime(nowMs),
+      storage: onlyCpuAndMemory ? undefined : await this.#storage.usage(all),
+      rootfs: onlyCpuAndMemory ? undefined : await machine.filesystem('/'),
+      images: onlyCpuAndMemory ? undefined : await this.#images(),
+    };
+    const answer = { node: await this.#node(round), pods: all.map((pod) => this.#pod(pod, round)) };
+    this.#rates.endRound();
+    return answer;
+  }
+
+  async #images(): Promise<ImageFilesystem | undefined> {
+    const { node, machine } = this.#input;
+    const [first] = await node.cri.imageFsInfo();
+    if (first === undefined) return undefined;
+    const state = first.mountpoint === '' ? undefined : await machine.filesystem(first.mountpoint);
+    return { usedBytes: first.usedBytes, inodesUsed: first.inodesUsed, state };
+  }
+
+  #cpu(key: string, time: string, { seconds, nowMs }: { seconds: number; nowMs: number }) {
+    return {
       time,
-      usageBytes: stats.usageBytes,
-      workingSetBytes: stats.workingSetBytes,
-      rssBytes: stats.rssBytes,
-    },
-    rootfs: { time, usedBytes: stats.writableLayerUsedBytes, inodesUsed: stats.writableLayerInodesUsed },
-  };
+      usageNanoCores: this.#rates.rate(key, seconds, nowMs),
+      usageCoreNanoSeconds: Math.round(seconds * 1e9),
+    };
+  }
+
+  async #node({ usage, now, nowMs, rootfs, images, storage }: Round) {
+    const { nodeName } = this.#input.node;
+    const { facts, host, cpuSeconds, workingSetBytes } = usage;
+    const basic = {
+      nodeName,
+      startTime: formatTime(this.#startedMs),
+      cpu: this.#cpu('/', now, { seconds: cpuSeconds, nowMs }),
+      memory: {
+        time: now,
+        availableBytes: Math.max(0, facts.memoryBytes - workingSetBytes),
+        workingSetBytes,
+        ...(host === undefined ? {} : { usageBytes: host.memoryUsedBytes, rssBytes: host.anonymousBytes }),
+      },
+    };
+    if (storage === undefined) return basic;
+    const state = await this.#input.machine.state();
+    return {
+      ...basic,
+      ...network(host?.network ?? [], now),
+      ...(rootfs === undefined ? {} : { fs: { ...filesystem(rootfs, now), usedBytes: rootfs.usedBytes } }),
+      ...(images === undefined
+        ? {}
+        : {
+            runtime: {
+              imageFs: { ...filesystem(images.state, now), usedBytes: images.usedBytes, inodesUsed: images.inodesUsed },
+            },
+          }),
+      rlimit: { time: now, maxpid: state.maxProcesses, curproc: state.processes },
+    };
+  }
+
+  #pod(pod: Pod, round: Round) {
+    const { name = '', namespace = '', uid = '' } = pod.metadata;
+    const { now, nowMs } = round;
+    const used = round.usage.pods.find((each) => each.uid === uid);
+    const storage = round.storage?.get(uid);
+    const containers = this.#containers(pod, used, round);
+    const basic = {
+      podRef: { name, namespace, uid },
+      startTime: pod.status?.startTime ?? now,
+      containers: containers.map(({ stats }) => stats),
+      ...(used === undefined
+        ? {}
+        : {
+            cpu: this.#cpu(used.path, now, { seconds: used.cpuSeconds, nowMs }),
+            memory: podMemory(used, now),
+          }),
+    };
+    if (round.storage === undefined) return basic;
+    const writable = containers.reduce((sum, { writtenBytes }) => sum + writtenBytes, 0);
+    const files = containers.reduce((sum, { writtenInodes }) => sum + writtenInodes, 0);
+    return {
+      ...basic,
+      ...network(used?.network ?? [], now),
+      ...(storage === undefined ? {} : { volume: volumes(pod, storage, now) }),
+      'ephemeral-storage': ephemeral(pod, { storage, writable, files }, round),
+      ...(used?.cgroup?.processes === undefined ? {} : { process_stats: { process_count: used.cgroup.processes } }),
+    };
+  }
+
+  #containers(pod: Pod, used: PodUsage | undefined, round: Round) {
+    const { usage, now, nowMs, images, rootfs } = round;
+    const all = round.storage !== undefined;
+    const storage = round.storage?.get(pod.metadata.uid ?? '');
+    const known = this.#input.node.observer.get(pod.metadata.uid ?? '')?.containers ?? [];
+    return reported(known).flatMap((container) => {
+      const stats = usage.stats.get(container.id);
+      if (stats === undefined) return [];
+      const measured = used?.containers.find(({ id }) => id === container.id);
+      // Those that have ended have no instant of their own.
+      const time = stats.timestamp > 0 ? formatTime(stats.timestamp) : now;
+      const seconds = measured?.cpuSeconds ?? stats.usageCoreNanoSeconds / 1e9;
+      const logs = storage?.logs.get(stats.name);
+      return [
+        {
+          writtenBytes: stats.writableLayerUsedBytes + (logs?.usedBytes ?? 0),
+          writtenInodes: stats.writableLayerInodesUsed + (logs?.inodesUsed ?? 0),
+          stats: {
+            name: stats.name,
+            startTime: formatTime(container.createdAt),
+            cpu: this.#cpu(container.id, time, { seconds, nowMs }),
+            memory: containerMemory(stats, measured, time),
+            ...(all
+              ? {
+                  rootfs: {
+                    ...filesystem(images?.state, time),
+                    usedBytes: stats.writableLayerUsedBytes,
+                    inodesUsed: stats.writableLayerInodesUsed,
+                  },
+                  logs: { ...filesystem(rootfs, time), ...diskUsed(logs) },
+                }
+              : {}),
+          },
+        },
+      ];
+    });
+  }
 }
 
 /** Of each name the runs that are running, else the newest: as release 1.24 tells of them. Newest first is given. */
@@ -32,25 +198,86 @@ function reported(containers: readonly RuntimeContainer[]): RuntimeContainer[] {
   });
 }
 
-/** Throws CRIError when the runtime does not answer. */
-export async function statsSummary(
-  { cri, clock, observer, nodeName }: Pick<ServedNode, 'cri' | 'clock' | 'observer' | 'nodeName'>,
-  pods: readonly Pod[],
-) {
-  const stats = new Map((await cri.listContainerStats()).map((one) => [one.id, one]));
-  const now = clock.now();
+function faults(cgroup: CgroupUsage | undefined) {
+  if (cgroup === undefined) return {};
+  const { pageFaults, majorPageFaults } = cgroup.memory;
+  return { pageFaults, majorPageFaults };
+}
+
+/** Only what has a limit can say how much is left. */
+function available(cgroup: CgroupUsage | undefined) {
+  const limit = cgroup?.limits.memoryBytes;
+  if (cgroup === undefined || limit === undefined) return {};
+  return { availableBytes: Math.max(0, limit - cgroup.memory.workingSetBytes) };
+}
+
+function podMemory({ cgroup, workingSetBytes, containers }: PodUsage, time: string) {
+  const usageBytes = cgroup?.memory.usageBytes ?? containers.reduce((sum, each) => sum + each.memoryBytes, 0);
+  const rssBytes = cgroup?.memory.rssBytes ?? containers.reduce((sum, each) => sum + each.rssBytes, 0);
+  return { time, ...available(cgroup), usageBytes, workingSetBytes, rssBytes, ...faults(cgroup) };
+}
+
+function containerMemory(stats: ContainerStats, measured: ContainerUsage | undefined, time: string) {
   return {
-    node: { nodeName, startTime: formatTime(now) },
-    pods: pods.map((pod) => {
-      const { name = '', namespace = '', uid = '' } = pod.metadata;
-      return {
-        podRef: { name, namespace, uid },
-        startTime: pod.status?.startTime ?? formatTime(now),
-        containers: reported(observer.get(uid)?.containers ?? []).flatMap((container) => {
-          const found = stats.get(container.id);
-          return found === undefined ? [] : [containerStats(container, found, now)];
-        }),
-      };
-    }),
+    time,
+    ...available(measured?.cgroup),
+    usageBytes: measured?.memoryBytes ?? stats.usageBytes,
+    workingSetBytes: measured?.workingSetBytes ?? stats.workingSetBytes,
+    rssBytes: measured?.rssBytes ?? stats.rssBytes,
+    ...faults(measured?.cgroup),
+  };
+}
+
+function filesystem(state: FilesystemState | undefined, time: string) {
+  if (state === undefined) return { time };
+  const { availableBytes, capacityBytes, inodesFree, inodes } = state;
+  return { time, availableBytes, capacityBytes, inodesFree, inodes, inodesUsed: inodes - inodesFree };
+}
+
+function diskUsed(usage: DiskUsage | undefined) {
+  return usage === undefined ? {} : { usedBytes: usage.usedBytes, inodesUsed: usage.inodesUsed };
+}
+
+/** The interface of the pod's own address comes first; its figures stand for the whole, as in 1.24. */
+function network(interfaces: readonly InterfaceUsage[], time: string) {
+  const all = interfaces.map(({ name, received, transmitted }) => ({
+    name,
+    rxBytes: received.bytes,
+    rxErrors: received.errors,
+    txBytes: transmitted.bytes,
+    txErrors: transmitted.errors,
+  }));
+  const main = all.find(({ name }) => name === 'eth0') ?? all[0];
+  return main === undefined ? {} : { network: { time, ...main, interfaces: all } };
+}
+
+function volumes(pod: Pod, { volumes: measured }: StorageUsage, time: string) {
+  return measured.map(({ name, filesystem: state, usedBytes, inodesUsed }) => {
+    const claim = pod.spec.volumes?.find((volume) => volume.name === name)?.persistentVolumeClaim?.claimName;
+    return {
+      ...filesystem(state, time),
+      usedBytes,
+      inodesUsed,
+      name,
+      ...(claim === undefined ? {} : { pvcRef: { name: claim, namespace: pod.metadata.namespace } }),
+    };
+  });
+}
+
+interface Written {
+  readonly storage: StorageUsage | undefined;
+  readonly writable: number;
+  readonly files: number;
+}
+
+function ephemeral(pod: Pod, { storage, writable, files }: Written, { rootfs, now }: Round) {
+  const inMemory = new Set(
+    pod.spec.volumes?.filter(({ emptyDir }) => emptyDir?.medium === 'Memory').map((v) => v.name),
+  );
+  const local = (storage?.volumes ?? []).filter(({ name, plugin }) => onDisk.has(plugin) && !inMemory.has(name));
+  return {
+    ...filesystem(rootfs, now),
+    usedBytes: local.reduce((sum, { usedBytes }) => sum + usedBytes, writable),
+    inodesUsed: local.reduce((sum, { inodesUsed }) => sum + inodesUsed, files),
   };
 }

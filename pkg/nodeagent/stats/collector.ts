@@ -31,6 +31,7 @@ export interface ContainerUsage {
 }
 
 export interface PodUsage {
+  readonly uid: string;
   readonly name: string;
   readonly namespace: string;
   readonly path: string;
@@ -52,6 +53,8 @@ export interface NodeUsage {
   readonly cpuSeconds: number;
   readonly workingSetBytes: number;
   readonly pods: readonly PodUsage[];
+  /** What the runtime counts, by container; those that have ended, too. */
+  readonly stats: ReadonlyMap<string, ContainerStats>;
 }
 
 /** Where it is measured. */
@@ -112,6 +115,7 @@ export class UsageCollector {
           ? sum(used, ({ workingSetBytes }) => workingSetBytes)
           : facts.memoryBytes - state.memoryAvailableBytes,
       pods: used,
+      stats,
     };
   }
 
@@ -131,6 +135,7 @@ export class UsageCollector {
     const ofSandbox = sandbox === undefined ? undefined : await this.#ofSandbox(sandbox, path);
     const cgroup = await this.#cgroups?.usage(path);
     return {
+      uid,
       name,
       namespace,
       path,

@@ -101,6 +101,8 @@ t.test('the network and the machine', (t) => {
     userSeconds: 1.5,
     systemSeconds: 2.05,
     swapBytes: 2048,
+    memoryUsedBytes: 9216,
+    anonymousBytes: 0,
     physicalCores: 2,
     sockets: 1,
   });

@@ -1,0 +1,175 @@
+/**
+ * What pods hold on disk: their volumes and their containers' logs. Measured when somebody asks, at most once in a period,
+ * and by another process: walking a large volume must not hold up the agent. Nobody asks, nothing is walked.
+ */
+import { execFile } from 'node:child_process';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import type { Clock } from '#apimachinery/clock.js';
+import type { FilesystemState, Machine } from '#nodeagent/node/machine.js';
+
+const run = promisify(execFile);
+
+export interface DiskUsage {
+  readonly usedBytes: number;
+  readonly inodesUsed: number;
+}
+
+export interface VolumeUsage extends DiskUsage {
+  readonly name: string;
+  /** As in the names of folders: `empty-dir`. */
+  readonly plugin: string;
+  /** That the volume is on. */
+  readonly filesystem: FilesystemState | undefined;
+}
+
+export interface StorageUsage {
+  readonly timeMs: number;
+  readonly volumes: readonly VolumeUsage[];
+  /** By container. */
+  readonly logs: ReadonlyMap<string, DiskUsage>;
+}
+
+export interface StorageMeterOptions {
+  readonly clock: Clock;
+  readonly machine: Pick<Machine, 'filesystem'>;
+  /** The folder of a pod; absent on nodes that write no files. */
+  readonly podDir: ((uid: string) => string) | undefined;
+  readonly podLogsDir: string;
+  /** 0 or less: volumes are not measured. */
+  readonly periodMs: number;
+}
+
+/** Pods that are measured together. */
+const parallel = 2;
+/** Longer than this no question waits; the figures come with the next. */
+const patienceMs = 2000;
+/** A walk that takes longer is given up. */
+const walkMs = 60_000;
+/** Whose figures are those of their file system: they are not the pod's alone. */
+const wholeFilesystem = new Set(['nfs', 'local-volume', 'csi']);
+
+export class StorageMeter {
+  readonly #options: StorageMeterOptions;
+  #known = new Map<string, StorageUsage>();
+  readonly #measuring = new Map<string, Promise<void>>();
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  constructor(options: StorageMeterOptions) {
+    this.#options = options;
+  }
+
+  /** By the pods' UIDs; without those that are not known yet. Those of other pods are forgotten. */
+  async usage(pods: readonly Pod[]): Promise<ReadonlyMap<string, StorageUsage>> {
+    const { clock, periodMs, podDir } = this.#options;
+    if (periodMs <= 0 || podDir === undefined) return this.#known;
+    const uids = new Set(pods.map(({ metadata }) => metadata.uid ?? ''));
+    this.#known = new Map([...this.#known].filter(([uid]) => uids.has(uid)));
+    const unknown: Promise<void>[] = [];
+    for (const pod of pods) {
+      const known = this.#known.get(pod.metadata.uid ?? '');
+      if (known !== undefined && clock.monotonic() - known.timeMs < periodMs) continue;
+      const measured = this.#measure(pod, podDir);
+      if (known === undefined) unknown.push(measured);
+    }
+    if (unknown.length > 0) {
+      const done = new AbortController();
+      await Promise.race([Promise.all(unknown), clock.sleep(patienceMs, done.signal)]);
+      done.abort();
+    }
+    return this.#known;
+  }
+
+  #measure(pod: Pod, podDir: (uid: string) => string): Promise<void> {
+    const uid = pod.metadata.uid ?? '';
+    const running = this.#measuring.get(uid);
+    if (running !== undefined) return running;
+    const measuring = this.#inTurn(async () => {
+      const [volumes, logs] = await Promise.all([this.#volumes(podDir(uid)), this.#logs(pod)]);
+      this.#known.set(uid, { timeMs: this.#options.clock.monotonic(), volumes, logs });
+    }).finally(() => this.#measuring.delete(uid));
+    this.#measuring.set(uid, measuring);
+    return measuring;
+  }
+
+  async #inTurn(work: () => Promise<void>): Promise<void> {
+    if (this.#running >= parallel) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#running += 1;
+    try {
+      await work();
+    } finally {
+      this.#running -= 1;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  async #volumes(podDir: string): Promise<VolumeUsage[]> {
+    const root = join(podDir, 'volumes');
+    const found: { name: string; plugin: string; path: string }[] = [];
+    for (const plugin of await names(root)) {
+      for (const name of await names(join(root, plugin)))
+        found.push({ name, plugin: plugin.slice(plugin.indexOf('~') + 1), path: join(root, plugin, name) });
+    }
+    const used = await diskUsage(found.filter(({ plugin }) => !wholeFilesystem.has(plugin)).map(({ path }) => path));
+    return Promise.all(
+      found.map(async ({ name, plugin, path }) => {
+        const filesystem = await this.#options.machine.filesystem(path);
+        const ofAll = {
+          usedBytes: filesystem?.usedBytes ?? 0,
+          inodesUsed: (filesystem?.inodes ?? 0) - (filesystem?.inodesFree ?? 0),
+        };
+        return { name, plugin, filesystem, ...(used.get(path) ?? ofAll) };
+      }),
+    );
+  }
+
+  async #logs({ metadata }: Pod): Promise<ReadonlyMap<string, DiskUsage>> {
+    const dir = join(this.#options.podLogsDir, `${metadata.namespace}_${metadata.name}_${metadata.uid}`);
+    const containers = await names(dir);
+    const used = await diskUsage(containers.map((name) => join(dir, name)));
+    return new Map(
+      containers.flatMap((name) => {
+        const usage = used.get(join(dir, name));
+        return usage === undefined ? [] : [[name, usage] as const];
+      }),
+    );
+  }
+}
+
+async function names(dir: string): Promise<string[]> {
+  try {
+    return await readdir(dir);
+  } catch {
+    // The pod is gone, or has none.
+    return [];
+  }
+}
+
+/** What lies below each path on the file system of that path; without those that are gone. */
+export async function diskUsage(paths: readonly string[]): Promise<Map<string, DiskUsage>> {
+  if (paths.length === 0) return new Map();
+  const [bytes, inodes] = await Promise.all([du(['-B1'], paths), du(['--inodes'], paths)]);
+  return new Map(
+    [...bytes].map(([path, usedBytes]) => [path, { usedBytes, inodesUsed: inodes.get(path) ?? 0 }] as const),
+  );
+}
+
+async function du(flags: readonly string[], paths: readonly string[]): Promise<Map<string, number>> {
+  let text: string;
+  try {
+    const { stdout } = await run('du', ['-sx', '-0', ...flags, '--', ...paths], { timeout: walkMs });
+    text = stdout;
+  } catch (error) {
+    // Files that vanish while it walks make it fail; what it has found counts.
+    text = String((error as { stdout?: string }).stdout ?? '');
+  }
+  return new Map(
+    text.split('\0').flatMap((line) => {
+      const tab = line.indexOf('\t');
+      return tab < 0 ? [] : [[line.slice(tab + 1), Number(line.slice(0, tab))] as const];
+    }),
+  );
+}
