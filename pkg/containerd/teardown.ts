@@ -32,6 +32,7 @@ async function podCgroups(): Promise<PodCgroups[]> {
         root: '/',
         podsName: `${dialect.shortName}pods`,
         quota: { enforced: false, periodMicros: 100_000 },
+        pidsLimit: -1,
         // Something still runs there that is not of the runtime; it is not this function's to end.
         onRefused: () => undefined,
       }),

@@ -160,6 +160,7 @@ async function filesOf(values: NodeAgentOptions, deps: NodeAgentDependencies): P
     root: values['cgroup-root'] === '' ? '/' : values['cgroup-root'],
     podsName: `${dialect.shortName}pods`,
     quota: cpuQuota(values),
+    pidsLimit: values['pod-max-pids'],
     onRefused: (path, error) => deps.log.warn({ err: error, path }, 'a cgroup limit could not be set'),
   });
   return { logFiles, logLinks, podLogsDir, directories, cgroups };

@@ -147,6 +147,14 @@ t.test("pods' lives on containerd", { skip }, async (t) => {
     t.match(shared.message, /^(?!1 )\d+ sleep\n$/);
   });
 
+  await t.test("forks without end are the pod's own trouble", async (t) => {
+    const fork = 'n=0; while [ $n -lt 400 ]; do sleep 5 & n=$((n+1)); done';
+    const { message } = await said('forks', {
+      containers: [shell(`(${fork}) 2>&1 | head -n 1 > /dev/termination-log; exit 0`)],
+    });
+    t.match(message, /can't fork/);
+  });
+
   await t.test('hooks tell why they failed, and an answer of any status is none', async (t) => {
     const failing = shell('exec sleep 1000', {
       lifecycle: { postStart: { exec: { command: ['sh', '-c', 'exit 3'] } } },

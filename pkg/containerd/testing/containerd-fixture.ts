@@ -86,6 +86,7 @@ export async function containerdFixture(t: Test, dialect: Dialect = orchDialect)
         `--pod-logs-dir=${dir}/logs`,
         '--node-ip=127.0.0.1',
         '--allowed-unsafe-sysctls=net.core.*',
+        '--pod-max-pids=200',
         `--pod-manifest-path=${dir}/manifests`,
       ],
       dependencies: {

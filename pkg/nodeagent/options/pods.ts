@@ -20,8 +20,7 @@ export const podsOptions = {
     default: -1,
     section: 'Pods',
     configField: 'podPidsLimit',
-    inert: true,
-    meaning: 'Processes per pod.',
+    meaning: 'Processes per pod; -1 for no limit of its own.',
   },
   'pod-cidr': {
     type: 'string',

@@ -17,6 +17,8 @@ export interface PodCgroupsOptions {
   /** Name of the cgroup of all pods. */
   readonly podsName: string;
   readonly quota: CPUQuota;
+  /** Processes of each pod; not positive: as many as the machine has room for. */
+  readonly pidsLimit: number;
   /** Told of limits that this machine does not let be set. */
   readonly onRefused: (path: string, error: unknown) => void;
 }
@@ -51,7 +53,8 @@ export class PodCgroups {
   async create(pod: Pod): Promise<void> {
     const parent = this.parentOf(pod);
     const limits = podCgroupLimits(pod, this.#options.quota);
-    const { periodMicros } = this.#options.quota;
+    const { pidsLimit, quota } = this.#options;
+    const { periodMicros } = quota;
     if (this.#options.version === 2) {
       const dir = join(this.#options.mountPoint, parent);
       await this.#enableControllers(parent);
@@ -61,6 +64,7 @@ export class PodCgroups {
       if (limits.memoryLimitInBytes !== undefined) {
         await this.#set(join(dir, 'memory.max'), String(limits.memoryLimitInBytes));
       }
+      if (pidsLimit > 0) await this.#set(join(dir, 'pids.max'), String(pidsLimit));
       return;
     }
     const make = async (controller: string): Promise<string | undefined> => {
@@ -81,6 +85,8 @@ export class PodCgroups {
         await this.#set(join(cpu, 'cpu.cfs_quota_us'), String(limits.cpuQuota));
       }
     }
+    const pids = pidsLimit > 0 ? await make('pids') : undefined;
+    if (pids !== undefined) await this.#set(join(pids, 'pids.max'), String(pidsLimit));
     const memory = await make('memory');
     if (memory !== undefined && limits.memoryLimitInBytes !== undefined) {
       await this.#set(join(memory, 'memory.limit_in_bytes'), String(limits.memoryLimitInBytes));
