@@ -2,6 +2,7 @@ import t, { type Test } from 'tap';
 import { endpoints, nodes, pods, services } from '#api/core/v1/resources.gen.js';
 import type { Endpoints, Node, Pod, Service } from '#api/core/v1/types.gen.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
+import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import { EndpointController } from '#controllers/endpoint/controller.js';
 import { EndpointSliceController } from '#controllers/endpointslice/controller.js';
@@ -90,6 +91,28 @@ t.test('a cache that lags behind makes no second slice', async (t) => {
   await harness.advance(60_000);
   t.same(sliceAddresses().flat().sort(), ['10.1.0.1', '10.1.0.2', '10.1.0.3', '10.1.0.4', '10.1.0.5']);
   t.equal(api.list(endpointslices).length, 3);
+});
+
+t.test('a lost answer makes no second slice', async (t) => {
+  const { harness, api, addPod, sliceAddresses, start } = setUp(t);
+  await start();
+  const seen = harness.freeze('endpointslices');
+  let creations = 0;
+  api.intercept(({ verb, resource, body }) => {
+    if (verb !== 'create' || resource !== 'endpointslices') return undefined;
+    creations += 1;
+    if (creations > 1) return undefined;
+    const slice = body as EndpointSlice;
+    api.seed<EndpointSlice>(endpointslices, { ...slice, metadata: { ...slice.metadata, name: 'web-lost' } });
+    return serviceUnavailable('down');
+  });
+  addPod();
+  await harness.advance(30_000);
+  t.equal(creations, 1);
+  seen();
+  await harness.advance(60_000);
+  t.equal(creations, 1);
+  t.same(sliceAddresses(), [['10.1.0.1']]);
 });
 
 t.test('failures are told and made up for', async (t) => {

@@ -5,6 +5,7 @@ import { isNotFound } from '#apimachinery/errors/status.js';
 import type { Client } from '#client/client.js';
 import type { Informer } from '#client/informer/informer.js';
 import type { SlicePlan } from '#controllers/endpointslice/plan.js';
+import { isUnclear } from '#controllers/framework/errors.js';
 import type { WrittenObjects } from '#controllers/framework/written.js';
 
 export interface SliceExecution {
@@ -20,7 +21,15 @@ export interface SliceExecution {
 export async function executeSlicePlan({ client, key, plan, written, cache }: SliceExecution): Promise<void> {
   const resource = client.resource(endpointslices);
   // New endpoints come before old ones go, so that a service never has fewer than it must.
-  for (const slice of plan.creates) written.wrote(key, cache, await resource.create(slice));
+  for (const slice of plan.creates) {
+    try {
+      written.wrote(key, cache, await resource.create(slice));
+    } catch (error) {
+      // The server chooses the name, so that creating it again would make another.
+      if (isUnclear(error)) written.unclear(key, cache, () => slicesLike(client, slice));
+      throw error;
+    }
+  }
   for (const slice of plan.updates) written.wrote(key, cache, await resource.update(slice));
   for (const slice of plan.deletes) {
     const { name = '', namespace = '', uid = '' } = slice.metadata;
@@ -31,4 +40,11 @@ export async function executeSlicePlan({ client, key, plan, written, cache }: Sl
     }
     written.deleted(key, cache, slice);
   }
+}
+
+async function slicesLike(client: Client, { metadata: { namespace = '', labels = {} } }: EndpointSlice) {
+  const labelSelector = Object.entries(labels)
+    .map((pair) => pair.join('='))
+    .join();
+  return (await client.resource(endpointslices).list({ namespace, labelSelector })).items;
 }
