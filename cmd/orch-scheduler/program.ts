@@ -13,9 +13,10 @@ import { explainPages } from '#scheduler/explain/page.js';
 import { checkQueueSorts } from '#scheduler/framework/profile.js';
 import { schedulerMetrics } from '#scheduler/metrics/metrics.js';
 import { formatSchedulerConfig, schedulerConfig } from '#scheduler/options/config/format.js';
-import { type ResolvedScheduler, resolveScheduler } from '#scheduler/options/config/resolve.js';
+import { pluginsOfModules, type ResolvedScheduler, resolveScheduler } from '#scheduler/options/config/resolve.js';
 import { type SchedulerOptionTable, schedulerOptions, schedulerRules } from '#scheduler/options/options.js';
 import { profileOf } from '#scheduler/plugins/profiles.js';
+import type { PluginKind } from '#scheduler/plugins/registry.js';
 import { Scheduler } from '#scheduler/scheduler.js';
 import { openLeaderLock } from '#storage/etcd/open-leader-lock.js';
 
@@ -35,14 +36,14 @@ export function schedulerProgram(facts: ProcessFacts): Program<SchedulerOptionTa
 
 async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   const { dialect, clock, random, log } = context;
-  const { options, settings } = await resolve(context);
+  const { morePlugins, options, settings } = await resolve(context);
   const { values } = options;
   const name = dialect.components.scheduler;
   const target = values['write-config-to'] ?? '';
   if (target !== '') {
     return task(name, () => writeFile(target, formatSchedulerConfig(values, settings, dialect), { mode: 0o644 }));
   }
-  const profiles = settings.profiles.map((profile) => profileOf(profile, dialect));
+  const profiles = settings.profiles.map((profile) => profileOf(profile, dialect, morePlugins));
   checkQueueSorts(profiles);
   const metrics = createRegistry({ dialect, process: facts });
   return createControlLoop({
@@ -53,7 +54,6 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     openEtcdLock: (where) => openLeaderLock({ values, clock, random, ...where }),
     configz: { componentconfig: schedulerConfig(values, settings, dialect) },
     create: ({ client, recorder, leadership }) => {
-      const profiles = settings.profiles.map((profile) => profileOf(profile, dialect));
       const loop = new Scheduler({
         client,
         recorder,
@@ -76,18 +76,21 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
 }
 
 /** The options with the file of `--config`, which is validated as the command line was. */
-async function resolve(context: Context): Promise<ResolvedScheduler> {
+async function resolve(context: Context): Promise<ResolvedScheduler & { morePlugins: readonly PluginKind[] }> {
   const { dialect, values, log } = context;
   const source = values.config ?? '';
   const table = schedulerOptions(dialect);
+  const file = source === '' ? undefined : { source, text: await textOf(source) };
+  const morePlugins = file === undefined ? [] : await pluginsOfModules(file);
   const resolved = resolveScheduler(context, {
     table,
     dialect,
-    ...(source === '' ? {} : { file: { source, text: await textOf(source) } }),
+    morePlugins,
+    ...(file === undefined ? {} : { file }),
   });
   for (const warning of resolved.options.warnings.slice(context.warnings.length)) log.warn(warning);
   validateOptions(resolved.options, schedulerRules);
-  return resolved;
+  return { ...resolved, morePlugins };
 }
 
 async function textOf(path: string): Promise<string> {

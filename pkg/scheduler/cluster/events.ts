@@ -1,27 +1,29 @@
 import type { Node } from '#api/core/v1/types.gen.js';
 
 /** Changes in the cluster that may make a rejected pod schedulable. */
-export type ClusterEvent =
-  | 'NodeAdd'
-  | 'NodeAllocatable'
-  | 'NodeLabels'
-  | 'NodeTaints'
-  | 'PvAdd'
-  | 'PvUpdate'
-  | 'PvcAdd'
-  | 'PvcUpdate'
-  | 'StorageClassAdd'
-  | 'StorageClassUpdate'
-  | 'CSINodeAdd'
-  | 'CSINodeUpdate'
-  | 'CSIDriverAdd'
-  | 'CSIDriverUpdate'
-  | 'CSIStorageCapacityAdd'
-  | 'CSIStorageCapacityUpdate'
+export const clusterEvents = [
+  'NodeAdd',
+  'NodeAllocatable',
+  'NodeLabels',
+  'NodeTaints',
+  'PvAdd',
+  'PvUpdate',
+  'PvcAdd',
+  'PvcUpdate',
+  'StorageClassAdd',
+  'StorageClassUpdate',
+  'CSINodeAdd',
+  'CSINodeUpdate',
+  'CSIDriverAdd',
+  'CSIDriverUpdate',
+  'CSIStorageCapacityAdd',
+  'CSIStorageCapacityUpdate',
   /** A pod was assigned or changed its labels: it may satisfy an affinity. */
-  | 'AssignedPodAdd'
+  'AssignedPodAdd',
   /** An assigned pod went away or gave resources back. */
-  | 'AssignedPodDelete';
+  'AssignedPodDelete',
+] as const;
+export type ClusterEvent = (typeof clusterEvents)[number];
 
 /** Which changes between two versions of a node could make room for a pod; heartbeats give none. */
 export function nodeEvents(node: Node, old: Node): ClusterEvent[] {

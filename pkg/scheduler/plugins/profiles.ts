@@ -2,7 +2,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { Plain } from '#daemon/options/config-decode.js';
 import type { PluginSets } from '#scheduler/framework/plugin-sets.js';
 import { makeProfile, type Profile } from '#scheduler/framework/profile.js';
-import { pluginKinds } from '#scheduler/plugins/registry.js';
+import { type PluginKind, pluginKinds } from '#scheduler/plugins/registry.js';
 
 /** What a configuration says of a profile. */
 export interface ProfileSettings {
@@ -12,12 +12,17 @@ export interface ProfileSettings {
   readonly args: Readonly<Record<string, Plain>>;
 }
 
-export function profileOf({ args, schedulerName, sets }: ProfileSettings, dialect: Dialect): Profile {
+/** `more`: plugins beyond those that the scheduler has itself. */
+export function profileOf(
+  { args, schedulerName, sets }: ProfileSettings,
+  dialect: Dialect,
+  more: readonly PluginKind[] = [],
+): Profile {
   return makeProfile({
     schedulerName,
     sets,
     defaults: pluginKinds.map(({ name, weight = 1 }) => ({ name, weight })),
-    plugins: new Map(pluginKinds.map(({ make, name }) => [name, make(args[name] ?? {}, dialect)])),
+    plugins: new Map([...pluginKinds, ...more].map(({ make, name }) => [name, make(args[name] ?? {}, dialect)])),
   });
 }
 

@@ -9,7 +9,7 @@ import { parseOptions } from '#daemon/options/parse.js';
 import { listedSnapshot } from '#scheduler/explain/listed-snapshot.js';
 import { ClusterCopy, Pace, type Snapshot } from '#scheduler/explain/snapshot.js';
 import type { Profile } from '#scheduler/framework/profile.js';
-import { resolveScheduler } from '#scheduler/options/config/resolve.js';
+import { pluginsOfModules, resolveScheduler } from '#scheduler/options/config/resolve.js';
 import { schedulerOptions } from '#scheduler/options/options.js';
 import { profileOf } from '#scheduler/plugins/profiles.js';
 
@@ -29,14 +29,20 @@ export async function stateOf({ api, clock, signal, values }: Invocation): Promi
   const parsed = parseOptions(table, [], { program: dialect.components.scheduler, allowArgs: false });
   if (parsed.kind !== 'run') throw new Error('no options were parsed to something else');
   const source = values.string('scheduler-config') ?? '';
-  const file = source === '' ? {} : { file: { source, text: textOf(source) } };
-  const { settings } = resolveScheduler(parsed, { table, dialect, ...file });
+  const file = source === '' ? undefined : { source, text: textOf(source) };
+  const morePlugins = file === undefined ? [] : await pluginsOfModules(file);
+  const { settings } = resolveScheduler(parsed, {
+    table,
+    dialect,
+    morePlugins,
+    ...(file === undefined ? {} : { file }),
+  });
   const client = api.client(dialect);
   const snapshot = await listedSnapshot(client, signal);
   const pace = new Pace(clock, signal);
   return {
     client,
-    profiles: settings.profiles.map((profile) => profileOf(profile, dialect)),
+    profiles: settings.profiles.map((profile) => profileOf(profile, dialect, morePlugins)),
     snapshot,
     copy: (of) => ClusterCopy.of(of, dialect, pace),
   };

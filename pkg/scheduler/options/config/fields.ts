@@ -1,5 +1,5 @@
 /** The fields of a scheduler's configuration file, version v1beta3 of release 1.24, and their types. */
-import type { Dialect } from '#apimachinery/dialect.js';
+import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
 import type { FieldTable, FieldType } from '#daemon/options/config-decode.js';
 
 const pluginSet: FieldType = {
@@ -63,6 +63,8 @@ const profile: FieldType = {
   },
 };
 
+const pluginModule: FieldType = { fields: { path: 'string' }, required: ['path'] };
+
 /** The client config file's field as files of the dialect spell it. */
 export const clientConfigField = (dialect: Dialect): string => `${dialect.shortName}config`;
 
@@ -98,5 +100,7 @@ export function schedulerConfigFields(dialect: Dialect): FieldTable {
     podMaxBackoffSeconds: 'int64',
     profiles: { listOf: profile },
     extenders: { listOf: extender },
+    // What the other dialect's files cannot say stays unknown there.
+    ...(dialect === orchDialect ? { pluginModules: { listOf: pluginModule } } : {}),
   };
 }

@@ -1,6 +1,6 @@
 /** The configuration in force as the text of a configuration file, as `--write-config-to` wants it. */
 import { stringify } from 'yaml';
-import type { Dialect } from '#apimachinery/dialect.js';
+import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
 import { formatDuration } from '#apimachinery/duration.js';
 import { clientConfigField } from '#scheduler/options/config/fields.js';
 import type { SchedulerSettings } from '#scheduler/options/config/settings.js';
@@ -14,13 +14,16 @@ export function schedulerConfig(
   settings: SchedulerSettings,
   dialect: Dialect,
 ): Readonly<Record<string, unknown>> {
+  const modules = settings.pluginModules.map((path) => ({ path }));
+  // Only files of our own dialect can name modules; every dialect's scheduler reads those.
+  const written = modules.length === 0 ? dialect : orchDialect;
   return {
-    ...dialect.schedulerConfig,
+    ...written.schedulerConfig,
     clientConnection: {
       acceptContentTypes: '',
       burst: values['orch-api-burst'],
       contentType: values['orch-api-content-type'],
-      [clientConfigField(dialect)]: values.orchconfig ?? '',
+      [clientConfigField(written)]: values.orchconfig ?? '',
       qps: values['orch-api-qps'],
     },
     enableContentionProfiling: values['contention-profiling'],
@@ -35,6 +38,7 @@ export function schedulerConfig(
       retryPeriod: formatDuration(values['leader-elect-retry-period']),
     },
     percentageOfNodesToScore: settings.percentageOfNodesToScore,
+    ...(modules.length === 0 ? {} : { pluginModules: modules }),
     podInitialBackoffSeconds: settings.podInitialBackoffMs / 1000,
     podMaxBackoffSeconds: settings.podMaxBackoffMs / 1000,
     profiles: settings.profiles.map(profileConfig),

@@ -2,17 +2,21 @@
 import { decodeFields, isPlain, type Plain } from '#daemon/options/config-decode.js';
 import { type NamedPlugin, type PluginSet, type PluginSets, pluginPoints } from '#scheduler/framework/plugin-sets.js';
 import type { ProfileSettings } from '#scheduler/plugins/profiles.js';
-import { absentPlugins, pluginKinds } from '#scheduler/plugins/registry.js';
+import { absentPlugins, type PluginKind } from '#scheduler/plugins/registry.js';
 
 const points = [...pluginPoints, 'multiPoint'] as const;
-const known = new Set(pluginKinds.map(({ name }) => name));
 
-/** `config` is decoded by the table of fields. Adds what is wrong to `errors`, each with the field's path in front. */
-export function profilesOf(config: Plain, defaultName: string, errors: string[]): ProfileSettings[] {
+/** `config` is decoded by the table of fields; `kinds`: the plugins that there are. Adds what is wrong to `errors`, each with the field's path in front. */
+export function profilesOf(
+  config: Plain,
+  defaultName: string,
+  kinds: readonly PluginKind[],
+  errors: string[],
+): ProfileSettings[] {
   return profilesIn(config).map((profile, i) => ({
     schedulerName: typeof profile['schedulerName'] === 'string' ? profile['schedulerName'] : defaultName,
-    sets: setsOf(profile['plugins'], `profiles[${i}].plugins`, errors),
-    args: argsOf(profile['pluginConfig'], `profiles[${i}].pluginConfig`, errors),
+    sets: setsOf(profile['plugins'], `profiles[${i}].plugins`, kinds, errors),
+    args: argsOf(profile['pluginConfig'], `profiles[${i}].pluginConfig`, kinds, errors),
   }));
 }
 
@@ -32,7 +36,8 @@ function listOf(set: unknown, which: 'enabled' | 'disabled'): readonly NamedPlug
   return Array.isArray(list) ? (list as NamedPlugin[]) : [];
 }
 
-function setsOf(plugins: unknown, path: string, errors: string[]): PluginSets {
+function setsOf(plugins: unknown, path: string, kinds: readonly PluginKind[], errors: string[]): PluginSets {
+  const known = new Set(kinds.map(({ name }) => name));
   if (!isPlain(plugins)) return {};
   const sets: Partial<Record<(typeof points)[number], PluginSet>> = {};
   for (const point of points) {
@@ -55,13 +60,13 @@ function setsOf(plugins: unknown, path: string, errors: string[]): PluginSets {
   return sets;
 }
 
-function argsOf(configs: unknown, path: string, errors: string[]): Record<string, Plain> {
+function argsOf(configs: unknown, path: string, kinds: readonly PluginKind[], errors: string[]): Record<string, Plain> {
   const result: Record<string, Plain> = {};
   for (const [i, config] of (Array.isArray(configs) ? configs : []).entries()) {
     if (!isPlain(config)) continue;
     const at = `${path}[${i}]`;
     const { args, name } = config;
-    const kind = pluginKinds.find((each) => each.name === name);
+    const kind = kinds.find((each) => each.name === name);
     if (kind?.args === undefined) {
       const why = kind === undefined && !absentPlugins.includes(String(name)) ? 'does not exist' : 'takes no arguments';
       errors.push(`${at}.name: Invalid value: ${JSON.stringify(name)}: ${why}`);

@@ -77,6 +77,7 @@ profiles:
       percentageOfNodesToScore: 30,
       podInitialBackoffMs: 2000,
       podMaxBackoffMs: 20_000,
+      pluginModules: [],
     });
   }
   t.match(resolve(head).settings.profiles, [{ schedulerName: 'default-scheduler' }]);

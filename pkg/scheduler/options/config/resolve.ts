@@ -2,6 +2,7 @@
  * The scheduler's options and its configuration file, brought together as in release 1.24: with a file, options that
  * are deprecated in its favor are ignored, and those of leader election still win over it.
  */
+import { dirname, resolve as resolvePath } from 'node:path';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { decodeFields, isPlain, type Plain, parseConfigText } from '#daemon/options/config-decode.js';
@@ -15,6 +16,8 @@ import { idlePlugins, profilesOf } from '#scheduler/options/config/profiles.js';
 import { configErrors } from '#scheduler/options/config/rules.js';
 import { defaultSettings, type SchedulerSettings } from '#scheduler/options/config/settings.js';
 import { ignoredWithConfig, type SchedulerOptionTable } from '#scheduler/options/options.js';
+import { loadPluginModules } from '#scheduler/plugins/modules.js';
+import { type PluginKind, pluginKinds } from '#scheduler/plugins/registry.js';
 
 export interface ResolvedScheduler {
   readonly options: ParsedOptions<SchedulerOptionTable>;
@@ -25,7 +28,35 @@ export interface ResolveSources {
   readonly table: SchedulerOptionTable;
   readonly dialect: Dialect;
   /** The file of `--config`; undefined without one. */
-  readonly file?: { readonly text: string; readonly source: string };
+  readonly file?: ConfigFile;
+  /** The plugins of the modules that the file names. */
+  readonly morePlugins?: readonly PluginKind[];
+}
+
+export interface ConfigFile {
+  readonly text: string;
+  /** Its path. */
+  readonly source: string;
+}
+
+/** Loads the modules that the file names; their paths count from its folder. Rejects with an OptionsError that names it. */
+export async function pluginsOfModules({ source, text }: ConfigFile): Promise<PluginKind[]> {
+  try {
+    return await loadPluginModules(modulePaths(decode(text), source));
+  } catch (error) {
+    throw inFile(error, source);
+  }
+}
+
+function modulePaths(config: Plain, source: string): string[] {
+  const modules = Array.isArray(config['pluginModules']) ? config['pluginModules'].filter(isPlain) : [];
+  return modules.map(({ path }) => resolvePath(dirname(source), String(path)));
+}
+
+/** Says which file it is about. */
+function inFile(error: unknown, source: string): unknown {
+  if (!(error instanceof OptionsError)) return error;
+  return new OptionsError(error.messages.map((message) => `${source}: ${message}`));
 }
 
 /** Throws OptionsError with every message about the file, its name in front. The rules over the values are the caller's. */
@@ -40,10 +71,14 @@ export function resolveScheduler(
     const config = decode(file.text);
     const options = overlayConfig(table, withoutIgnored(table, parsed), config);
     const warnings = [...options.warnings, ...idleFields(config).map((field) => idleText(file.source, field))];
-    return { options: { ...options, warnings }, settings: settingsOf(config, settings, dialect) };
+    const kinds = [...pluginKinds, ...(sources.morePlugins ?? [])];
+    const found = settingsOf(config, settings, dialect, kinds);
+    return {
+      options: { ...options, warnings },
+      settings: { ...found, pluginModules: modulePaths(config, file.source) },
+    };
   } catch (error) {
-    if (!(error instanceof OptionsError)) throw error;
-    throw new OptionsError(error.messages.map((message) => `${file.source}: ${message}`));
+    throw inFile(error, file.source);
   }
 }
 
@@ -100,13 +135,19 @@ function withDeprecatedLock(parsed: ParsedOptions<SchedulerOptionTable>): Parsed
 }
 
 /** Throws OptionsError with what is wrong about profiles. */
-function settingsOf(config: Plain, defaults: SchedulerSettings, dialect: Dialect): SchedulerSettings {
+function settingsOf(
+  config: Plain,
+  defaults: SchedulerSettings,
+  dialect: Dialect,
+  kinds: readonly PluginKind[],
+): SchedulerSettings {
   const number = (name: string, otherwise: number, scale: number) =>
     typeof config[name] === 'number' ? config[name] * scale : otherwise;
   const errors: string[] = [];
-  const profiles = profilesOf(config, dialect.components.defaultScheduler, errors);
+  const profiles = profilesOf(config, dialect.components.defaultScheduler, kinds, errors);
   if (errors.length > 0) throw new OptionsError(errors);
   return {
+    ...defaults,
     profiles: profiles.length === 0 ? defaults.profiles : profiles,
     percentageOfNodesToScore: number('percentageOfNodesToScore', defaults.percentageOfNodesToScore, 1),
     podInitialBackoffMs: number('podInitialBackoffSeconds', defaults.podInitialBackoffMs, 1000),

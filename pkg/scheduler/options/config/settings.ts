@@ -8,6 +8,8 @@ export interface SchedulerSettings {
   readonly percentageOfNodesToScore: number;
   readonly podInitialBackoffMs: number;
   readonly podMaxBackoffMs: number;
+  /** Absolute paths of modules with further plugins. */
+  readonly pluginModules: readonly string[];
 }
 
 /** Release 1.24's, for a scheduler without a file. */
@@ -17,5 +19,6 @@ export function defaultSettings(schedulerName: string): SchedulerSettings {
     percentageOfNodesToScore: 0,
     podInitialBackoffMs: 1000,
     podMaxBackoffMs: 10_000,
+    pluginModules: [],
   };
 }
