@@ -14,6 +14,8 @@ import { expandedSearchLimits } from '#nodeagent/environment/dns.js';
 import { hostDNSReader } from '#nodeagent/environment/host-dns.js';
 import { PodEvents } from '#nodeagent/events/pod-events.js';
 import { pullCredentials } from '#nodeagent/images/credentials.js';
+import { readProviders } from '#nodeagent/images/provider-config.js';
+import { CredentialProviders, runPlugin } from '#nodeagent/images/providers.js';
 import { ImagePuller } from '#nodeagent/images/puller.js';
 import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
@@ -106,7 +108,8 @@ export async function composePods(
   const volumes = new PodVolumes({ objects, tokens: new TokenManager({ client: tokenClient, clock }), ...files });
   const remains = new PodRemains({ cri, observer, volumes, ...files });
   const node = () => nodeFacts(deps.nodeName, input.registrar);
-  const starters = newStarters(values, deps, { ...input, ...files, objects, events, checker, node });
+  const providers = await newProviders(values, deps);
+  const starters = newStarters(values, deps, { ...input, ...files, objects, events, checker, node, providers });
   const admission = newAdmission(values, dialect, {
     ...input,
     pods: () => manager.list().map((pod) => statuses.latest(pod)),
@@ -171,6 +174,17 @@ interface StarterInput extends PodPartsInput, PodFiles {
   readonly events: PodEvents;
   readonly checker: Checker;
   readonly node: () => ReturnType<typeof nodeFacts>;
+  readonly providers: CredentialProviders;
+}
+
+/** The plugins that the options name, or none. Throws OptionsError. */
+async function newProviders(
+  values: NodeAgentOptions,
+  { clock, log }: NodeAgentDependencies,
+): Promise<CredentialProviders> {
+  const config = values['image-credential-provider-config'] ?? '';
+  const found = config === '' ? [] : await readProviders(config, values['image-credential-provider-bin-dir'] ?? '');
+  return new CredentialProviders(found, { clock, log, run: runPlugin });
 }
 
 /** What starts sandboxes and containers. */
@@ -187,7 +201,10 @@ function newStarters(
     images: cri,
     serialize: values['serialize-image-pulls'],
     rate: { qps: values['registry-qps'], burst: values['registry-burst'] },
-    credentials: (pod, image) => pullCredentials(pod, image, { objects, dialect }),
+    credentials: async (pod, image) => [
+      ...(await pullCredentials(pod, image, { objects, dialect })),
+      ...(await input.providers.credentials(image)),
+    ],
   });
   const configurator = new ContainerConfigurator({
     ...input,

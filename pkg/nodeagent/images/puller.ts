@@ -139,17 +139,19 @@ export class ImagePuller {
     options: { sandbox: PodSandboxConfig; signal: AbortSignal },
   ): Promise<void> {
     if (!this.#bucket.tryTake()) throw new Error('pull QPS exceeded');
-    let failure: unknown;
+    const failures = new Map<string, unknown>();
     for (const auth of known.length === 0 ? [undefined] : known) {
       try {
         await this.#options.images.pullImage(name, auth === undefined ? options : { ...options, auth });
         return;
       } catch (error) {
         if (options.signal.aborted) throw error;
-        failure = error;
+        failures.set(messageOf(error), error);
       }
     }
-    throw failure;
+    const [failure] = failures.values();
+    if (failures.size === 1) throw failure;
+    throw new Error(`[${[...failures.keys()].join(', ')}]`, { cause: failure });
   }
 
   /** Forgets the back-offs of a pod's images. @param prefix Its UID. */

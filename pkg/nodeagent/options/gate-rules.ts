@@ -42,6 +42,11 @@ const table: readonly Gated[] = [
     gates: ['TopologyManager'],
     used: (values) => values['topology-manager-scope'] !== 'container',
   },
+  {
+    name: 'image-credential-provider-config',
+    gates: ['NodeAgentCredentialProviders'],
+    used: (values) => (values['image-credential-provider-config'] ?? '') !== '',
+  },
   { name: 'qos-reserved', gates: ['QOSReserved'], used: (values) => Object.keys(values['qos-reserved']).length > 0 },
   {
     name: 'rotate-server-certificates',

@@ -10,6 +10,7 @@ export const nodeAgentGates = [
   'GracefulNodeShutdown',
   'GracefulNodeShutdownBasedOnPodPriority',
   'MemoryManager',
+  'NodeAgentCredentialProviders',
   'NodeSwap',
   'QOSReserved',
   'RotateNodeAgentServerCertificate',

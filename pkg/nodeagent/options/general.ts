@@ -126,13 +126,11 @@ export const generalOptions = {
   'image-credential-provider-bin-dir': {
     type: 'string',
     section: 'General',
-    inert: true,
     meaning: 'Directory of credential provider plugins.',
   },
   'image-credential-provider-config': {
     type: 'string',
     section: 'General',
-    inert: true,
     meaning: 'Configuration of credential provider plugins.',
   },
   'exit-on-lock-contention': {

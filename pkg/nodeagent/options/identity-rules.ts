@@ -92,6 +92,11 @@ function combinationErrors(values: NodeAgentOptions, given: ReadonlySet<string>)
       `--container-runtime: unsupported runtime ${JSON.stringify(values['container-runtime'])}, only "remote" is supported`,
     );
   }
+  const absent = (name: 'image-credential-provider-config' | 'image-credential-provider-bin-dir') =>
+    (values[name] ?? '') === '';
+  if (absent('image-credential-provider-config') !== absent('image-credential-provider-bin-dir')) {
+    messages.push('--image-credential-provider-config and --image-credential-provider-bin-dir must be given together');
+  }
   if ((values['system-cgroups'] ?? '') !== '' && values['cgroup-root'] === '') {
     messages.push(`${label('system-cgroups')} was specified and ${label('cgroup-root')} was not`);
   }

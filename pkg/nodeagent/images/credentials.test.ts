@@ -1,0 +1,61 @@
+import t from 'tap';
+import type { Pod, Secret } from '#api/core/v1/types.gen.js';
+import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
+import { pullCredentials } from '#nodeagent/images/credentials.js';
+import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+async function credentials(image: string, found: Readonly<Record<string, unknown>>, raw = false) {
+  const secretOf = (name: string): Secret | undefined => {
+    if (!Object.hasOwn(found, name)) return undefined;
+    const old = name.startsWith('old');
+    const text = raw ? String(found[name]) : JSON.stringify(old ? found[name] : { auths: found[name] });
+    return {
+      metadata: { name },
+      type: old ? dialect.secretTypes.dockercfg : dialect.secretTypes.dockerConfigJson,
+      data: { [old ? '.dockercfg' : '.dockerconfigjson']: base64(text) },
+    };
+  };
+  const objects = {
+    get: async (_resource: unknown, { name }: { name: string }) => secretOf(name),
+  } as unknown as Pick<ReferencedObjects, 'get'>;
+  const imagePullSecrets = ['missing', ...Object.keys(found)].map((name) => ({ name }));
+  const pod: Pod = { metadata: { name: 'p', namespace: 'n', uid: 'u' }, spec: { containers: [], imagePullSecrets } };
+  return pullCredentials(pod, image, { objects, dialect });
+}
+
+t.test('several secrets of both formats are tried, the most specific registry first', async (t) => {
+  const found = await credentials('eu.example.com/team/app:1', {
+    one: { '*.example.com': { auth: base64('glob:with:colon') }, 'other.org': { auth: base64('no:no') } },
+    two: { 'https://eu.example.com/v1/team': { username: 'path', password: 'p', auth: base64('x:y') } },
+    old: { 'eu.example.com': { identitytoken: 'token' } },
+  });
+  t.same(found, [
+    { username: 'path', password: 'p' },
+    { identityToken: 'token' },
+    { username: 'glob', password: 'with:colon' },
+  ]);
+});
+
+t.test("the registry's short and long names are the same one", async (t) => {
+  const hub = { one: { 'https://index.docker.io/v1/': { auth: base64('u:p') } } };
+  for (const image of ['busybox', 'docker.io/busybox:1', 'team/app']) {
+    t.same(await credentials(image, hub), [{ username: 'u', password: 'p' }], image);
+  }
+  t.same(await credentials('example.com/app', hub), []);
+});
+
+t.test('secrets that hold something else are passed over', async (t) => {
+  for (const text of [
+    '{',
+    'null',
+    '7',
+    '[]',
+    '{"auths":[]}',
+    '{"auths":{"example.com":7}}',
+    '{"auths":{"example.com":{}}}',
+  ])
+    t.same(await credentials('example.com/app', { one: text }, true), [], text);
+  t.same(await credentials('example.com/app', { one: '{"auths":{"example.com":{"auth":7}}}' }, true), []);
+});

@@ -1,0 +1,108 @@
+import { chmod, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pino from 'pino';
+import t from 'tap';
+import { VirtualClock } from '#client/testing/virtual-clock.js';
+import type { CredentialProvider } from '#nodeagent/images/provider-config.js';
+import { CredentialProviders, pluginRunner, type RunPlugin, runPlugin } from '#nodeagent/images/providers.js';
+
+const apiVersion = 'credentialprovider.kubelet.k8s.io/v1beta1';
+const provider: CredentialProvider = {
+  path: '/bin/plugin',
+  name: 'plugin',
+  matchImages: ['*.example.com'],
+  defaultCacheMs: 60_000,
+  apiVersion,
+  args: [],
+  env: {},
+};
+const log = pino({ level: 'silent' });
+const auth = (username: string) => ({ username, password: 'p' });
+const answer = (more: object) =>
+  JSON.stringify({ kind: 'CredentialProviderResponse', apiVersion, cacheKeyType: 'Image', ...more });
+
+function setUp(run: RunPlugin, providers: readonly CredentialProvider[] = [provider]) {
+  const clock = new VirtualClock();
+  const asked: string[] = [];
+  const counted: RunPlugin = (each, request) => {
+    asked.push((JSON.parse(request) as { image: string }).image);
+    return run(each, request);
+  };
+  return { clock, asked, plugins: new CredentialProviders(providers, { clock, log, run: counted }) };
+}
+
+t.test('answers are kept by image, registry or for all, as long as they say', async (t) => {
+  const images = ['eu.example.com/a:1', 'eu.example.com/a:2', 'eu.example.com/b', 'us.example.com/a', 'other.org/a'];
+  for (const [cacheKeyType, cacheDuration, count] of [
+    ['Image', undefined, 3],
+    ['Registry', '1m', 2],
+    ['Global', '1m', 1],
+    ['Global', '0s', 4],
+  ] as const) {
+    const { plugins, asked, clock } = setUp(async () =>
+      answer({ cacheKeyType, cacheDuration, auth: { '*.example.com': auth('u') } }),
+    );
+    for (const image of images) {
+      t.same(await plugins.credentials(image), image.startsWith('other') ? [] : [auth('u')], image);
+    }
+    t.equal(asked.length, count, `${cacheKeyType} ${cacheDuration}`);
+    await clock.advance(59_999);
+    await plugins.credentials('eu.example.com/a');
+    t.equal(asked.length, cacheDuration === '0s' ? count + 1 : count);
+    await clock.advance(1);
+    await plugins.credentials('eu.example.com/a');
+    t.equal(asked.length, cacheDuration === '0s' ? count + 2 : count + 1);
+  }
+});
+
+t.test('one run serves all who ask for the same at once', async (t) => {
+  const { plugins, asked } = setUp(async () => answer({ auth: { 'eu.example.com': auth('u') } }));
+  await Promise.all([plugins.credentials('eu.example.com/a:1'), plugins.credentials('eu.example.com/a:2')]);
+  t.same(asked, ['eu.example.com/a']);
+});
+
+t.test('of several providers the one listed first comes first, and one that fails spoils nothing', async (t) => {
+  const named = ['broken', 'first', 'second'].map((name) => ({ ...provider, name }));
+  const { plugins } = setUp(async ({ name }) => {
+    if (name === 'broken') throw new Error('no');
+    return answer({ auth: { 'eu.example.com': auth(name), [`eu.example.com/${name}`]: auth(`${name} path`) } });
+  }, named);
+  t.same(await plugins.credentials('eu.example.com/second/a'), [auth('second path'), auth('first'), auth('second')]);
+});
+
+t.test('answers that are none give no credentials, and are not kept', async (t) => {
+  for (const text of [
+    'x',
+    '7',
+    answer({ apiVersion: 'credentialprovider.kubelet.k8s.io/v1alpha1' }),
+    answer({ kind: 'Other' }),
+    answer({ cacheKeyType: 'constructor' }),
+    answer({ cacheDuration: 7 }),
+    answer({ cacheDuration: 'long' }),
+    answer({ auth: [] }),
+    answer({ auth: { 'eu.example.com': { username: 1 } } }),
+  ]) {
+    const { plugins, asked } = setUp(async () => text);
+    t.same(await plugins.credentials('eu.example.com/a'), [], text);
+    t.same(await plugins.credentials('eu.example.com/a'), [], text);
+    t.equal(asked.length, 2);
+  }
+});
+
+t.test('a real plugin reads the request, its arguments and its environment', async (t) => {
+  const dir = t.testdir();
+  const plugin = async (name: string, script: string) => {
+    const path = join(dir, name);
+    await writeFile(path, `#!/bin/sh\n${script}\n`);
+    await chmod(path, 0o755);
+    return { ...provider, name, path, args: ['one two'], env: { TOKEN: 'of the file' } };
+  };
+  const echo = await plugin('echo', 'printf "%s|%s|%s|%s" "$(cat)" "$1" "$TOKEN" "$PATH"');
+  t.equal(await runPlugin(echo, '{"image":"x"}'), `{"image":"x"}|one two|of the file|${process.env['PATH']}`);
+  await t.rejects(runPlugin(await plugin('endless', 'exec yes'), '{}'), /maxBuffer|too much/);
+  const silent = await plugin('silent', 'exec sleep 1000');
+  await t.rejects(pluginRunner(100)(silent, '{}'), /did not answer in time/);
+  await t.rejects(runPlugin(await plugin('fails', 'echo why >&2; exit 3'), '{}'), /why/);
+  await t.rejects(runPlugin({ ...provider, path: join(dir, 'missing') }, '{}'), { code: 'ENOENT' });
+  t.equal(await runPlugin(await plugin('deaf', 'exec <&-; echo {}'), 'x'.repeat(1_000_000)), '{}\n');
+});

@@ -1,0 +1,170 @@
+/** Registry credentials out of credential provider plugins: matching, running, caching (KEP-2133, release 1.24). */
+import { execFile } from 'node:child_process';
+import type { Clock } from '#apimachinery/clock.js';
+import { DurationError, parseDuration } from '#apimachinery/duration.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { isPlain } from '#daemon/options/config-decode.js';
+import type { ImageAuth } from '#nodeagent/cri/cri.js';
+import type { CredentialProvider } from '#nodeagent/images/provider-config.js';
+import { matchesRegistry, matchingEntries, registryKey, repositoryOf } from '#nodeagent/images/registry-match.js';
+
+/** Runs a plugin with the request on its standard input and resolves with what it writes. */
+export type RunPlugin = (provider: CredentialProvider, request: string) => Promise<string>;
+
+type Entries = readonly { readonly key: string; readonly value: ImageAuth }[];
+
+interface Answer {
+  readonly entries: Entries;
+  readonly cacheKey: string;
+  readonly cacheMs: number;
+}
+
+const timeLimitMs = 60_000;
+const maxOutputBytes = 1024 * 1024;
+/** Of answers kept per provider; the oldest goes first. */
+const maxCached = 1000;
+
+/** A plugin gets a minute, and may write a megabyte; its environment is the agent's with the provider's on top. */
+export const runPlugin: RunPlugin = pluginRunner(timeLimitMs);
+
+/** @param timeout Milliseconds until a plugin is killed. */
+export function pluginRunner(timeout: number): RunPlugin {
+  return ({ path, args, env }, request) => runWithin(timeout, { path, args, env }, request);
+}
+
+function runWithin(
+  timeout: number,
+  { path, args, env }: Pick<CredentialProvider, 'path' | 'args' | 'env'>,
+  request: string,
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = {
+      timeout,
+      killSignal: 'SIGKILL',
+      maxBuffer: maxOutputBytes,
+      env: { ...process.env, ...env },
+    } as const;
+    const child = execFile(path, [...args], options, (error, stdout) => {
+      if (error === null) resolve(stdout);
+      else reject(error.killed === true ? new Error(`${path} did not answer in time, or wrote too much`) : error);
+    });
+    // A plugin that does not read what it is asked has ended or answers all the same: its end tells which.
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(request);
+  });
+}
+
+/** Keys below which an answer may be kept, in the order in which they are looked up. */
+function cacheKeys(repository: string): Readonly<Record<string, string>> {
+  return { Image: `image ${repository}`, Registry: `registry ${repository.split('/')[0]}`, Global: 'global' };
+}
+
+/** Throws Error, DurationError or SyntaxError for what is no answer. */
+function parseAnswer(text: string, provider: CredentialProvider, repository: string): Answer {
+  const answer: unknown = JSON.parse(text);
+  if (!isPlain(answer)) throw new Error('the answer is not an object');
+  if (answer['kind'] !== 'CredentialProviderResponse' || answer['apiVersion'] !== provider.apiVersion) {
+    const found = `${String(answer['apiVersion'])} ${String(answer['kind'])}`;
+    throw new Error(`the answer must be a CredentialProviderResponse of ${provider.apiVersion}, not ${found}`);
+  }
+  const keyType = String(answer['cacheKeyType']);
+  const keys = cacheKeys(repository);
+  const cacheKey = Object.hasOwn(keys, keyType) ? keys[keyType] : undefined;
+  if (cacheKey === undefined) throw new Error(`the answer's cacheKeyType ${JSON.stringify(keyType)} is not known`);
+  const duration = answer['cacheDuration'] ?? undefined;
+  if (duration !== undefined && typeof duration !== 'string') throw new DurationError('cacheDuration must be a text');
+  const auth = answer['auth'] ?? {};
+  if (!isPlain(auth)) throw new Error("the answer's auth is not an object");
+  const entries = Object.entries(auth).map(([registry, entry]) => {
+    const { username, password } = isPlain(entry) ? entry : {};
+    if (typeof username !== 'string' || typeof password !== 'string') {
+      throw new Error(`the answer's auth of ${JSON.stringify(registry)} lacks username or password`);
+    }
+    return { key: registryKey(registry), value: { username, password } };
+  });
+  return { entries, cacheKey, cacheMs: duration === undefined ? provider.defaultCacheMs : parseDuration(duration) };
+}
+
+class Plugin {
+  readonly #provider: CredentialProvider;
+  readonly #options: CredentialProvidersOptions;
+  /** Cache key → answer, and the instant of the clock that is never set (ms) until which it counts. */
+  readonly #cache = new Map<string, { readonly entries: Entries; readonly until: number }>();
+  /** Repository → the run under way. */
+  readonly #running = new Map<string, Promise<Entries>>();
+
+  constructor(provider: CredentialProvider, options: CredentialProvidersOptions) {
+    this.#provider = provider;
+    this.#options = options;
+  }
+
+  /** What it knows for the repository; nothing when it fails, and then the log says why. */
+  async provide(repository: string): Promise<Entries> {
+    if (!this.#provider.matchImages.some((entry) => matchesRegistry(entry, repository))) return [];
+    const cached = this.#cached(repository);
+    if (cached !== undefined) return cached;
+    const running = this.#running.get(repository) ?? this.#ask(repository);
+    this.#running.set(repository, running);
+    try {
+      return await running;
+    } catch (error) {
+      const fields = { plugin: this.#provider.name, image: repository };
+      this.#options.log.error({ err: error, ...fields }, 'a credential provider failed');
+      return [];
+    } finally {
+      this.#running.delete(repository);
+    }
+  }
+
+  #cached(repository: string): Entries | undefined {
+    const now = this.#options.clock.monotonic();
+    for (const key of Object.values(cacheKeys(repository))) {
+      const found = this.#cache.get(key);
+      if (found !== undefined && found.until > now) return found.entries;
+      this.#cache.delete(key);
+    }
+    return undefined;
+  }
+
+  async #ask(repository: string): Promise<Entries> {
+    const { run, clock } = this.#options;
+    const { apiVersion } = this.#provider;
+    const request = JSON.stringify({ kind: 'CredentialProviderRequest', apiVersion, image: repository });
+    let answer: Answer;
+    try {
+      answer = parseAnswer(await run(this.#provider, request), this.#provider, repository);
+    } catch (error) {
+      const what = `error execing credential provider plugin ${this.#provider.name} for image ${repository}`;
+      throw new Error(`${what}: ${messageOf(error)}`, { cause: error });
+    }
+    if (answer.cacheMs > 0) {
+      this.#cache.delete(answer.cacheKey);
+      this.#cache.set(answer.cacheKey, { entries: answer.entries, until: clock.monotonic() + answer.cacheMs });
+      const [oldest] = this.#cache.keys();
+      if (this.#cache.size > maxCached && oldest !== undefined) this.#cache.delete(oldest);
+    }
+    return answer.entries;
+  }
+}
+
+export interface CredentialProvidersOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly run: RunPlugin;
+}
+
+export class CredentialProviders {
+  readonly #plugins: readonly Plugin[];
+
+  constructor(providers: readonly CredentialProvider[], options: CredentialProvidersOptions) {
+    this.#plugins = providers.map((provider) => new Plugin(provider, options));
+  }
+
+  /** Credentials for an image, the most specific first; of one registry those of the provider that is listed first. */
+  async credentials(image: string): Promise<ImageAuth[]> {
+    const repository = repositoryOf(image);
+    const entries = await Promise.all(this.#plugins.map((plugin) => plugin.provide(repository)));
+    return matchingEntries(entries.flat(), repository);
+  }
+}
