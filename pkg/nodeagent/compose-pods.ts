@@ -114,7 +114,10 @@ export async function composePods(
     ...input,
     pods: () => manager.list().map((pod) => statuses.latest(pod)),
     isStatic: (uid) => statics.get(uid) !== undefined,
-    preempt: (uid) => manager.condemn(uid, preempted),
+    preempt: (uid, resource) => {
+      metrics.preemptions.labels(resource).inc();
+      manager.condemn(uid, preempted);
+    },
   });
   const services = {
     ...{ client, clock, log, cri, events, metrics, observer, statuses, prober, volumes, remains, node, admission },

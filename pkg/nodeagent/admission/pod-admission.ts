@@ -20,8 +20,8 @@ export interface PodAdmissionOptions {
   readonly isKnown: (uid: string) => boolean;
   /** Whether it is a static pod. By UID. */
   readonly isStatic: (uid: string) => boolean;
-  /** Ends a pod for the sake of a critical one. By UID. */
-  readonly preempt: (uid: string) => void;
+  /** Ends a pod, by UID, for the sake of a critical one, which lacks `resource` before all. */
+  readonly preempt: (uid: string, resource: string) => void;
 }
 
 export type AdmissionVerdict =
@@ -67,9 +67,10 @@ export class PodAdmission {
     try {
       const isCritical = (each: Pod) =>
         isCriticalPod({ pod: each, isStatic: this.#options.isStatic(each.metadata.uid ?? '') });
-      for (const victim of podsToPreempt({ pod, others, shortages: lacking({ ...input, others }), isCritical })) {
+      const shortages = lacking({ ...input, others });
+      for (const victim of podsToPreempt({ pod, others, shortages, isCritical })) {
         this.#condemned.add(victim.metadata.uid ?? '');
-        this.#options.preempt(victim.metadata.uid ?? '');
+        this.#options.preempt(victim.metadata.uid ?? '', shortages[0]?.resource ?? '');
       }
     } catch (error) {
       if (!(error instanceof PreemptionError)) throw error;

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Registry } from 'prom-client';
 import t from 'tap';
 import { events, pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -50,7 +51,8 @@ t.test('a static pod finds room', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'preempt-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const args = [`--pod-manifest-path=${dir}`, '--file-check-frequency=1s'];
-  const { api, isTrue, status, until, pass, reasons } = await virtualAgent(t, { args });
+  const metrics = new Registry();
+  const { api, isTrue, status, until, pass, reasons } = await virtualAgent(t, { args, dependencies: { metrics } });
   for (const [name, cpu] of [
     ['small', 4],
     ['large', 20],
@@ -71,6 +73,7 @@ t.test('a static pod finds room', async (t) => {
     api.list(events).filter(({ reason }) => reason === 'Preempting'),
     [{ type: 'Warning', involvedObject: { name: 'large' } }],
   );
+  t.match(await metrics.metrics(), /^nodeagent_preemptions\{preemption_signal="cpu"\} 1$/m);
   t.ok(isTrue('small', 'Ready'));
 
   await manifest('huge', asking(1000));

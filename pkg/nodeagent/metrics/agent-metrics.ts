@@ -33,6 +33,7 @@ export class AgentMetrics {
   readonly relistIntervalSeconds: HistogramSeries;
   readonly workerStartSeconds: HistogramSeries;
   readonly podStartSeconds: HistogramSeries;
+  readonly preemptions: PlainCounter;
   readonly startedPods: CounterSeries;
   readonly startedPodErrors: CounterSeries;
   readonly startedContainers: PlainCounter;
@@ -109,6 +110,9 @@ export class AgentMetrics {
       'pod_start_duration_seconds',
       `Duration in seconds from ${prefix} seeing a pod for the first time to the pod starting to run`,
     ).labels();
+    this.preemptions = counter('preemptions', 'Cumulative number of pod preemptions by preemption resource', [
+      'preemption_signal',
+    ]);
     this.startedPods = counter('started_pods_total', 'Cumulative number of pods started').labels();
     this.startedPodErrors = counter(
       'started_pods_errors_total',
