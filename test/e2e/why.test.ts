@@ -57,11 +57,12 @@ function create(fields: object): Promise<unknown> {
   return client.request('POST', collection(object.apiVersion, object.kind, object.metadata.namespace), object);
 }
 
-async function remove(object: Made): Promise<void> {
+/** `gracePeriodSeconds` 0: its node may still have it; absent: not until its node has let it go. */
+async function remove(object: Made, options: { gracePeriodSeconds?: number } = {}): Promise<void> {
   const path = pathOf(object);
   const gone = async (method: string) => {
     try {
-      await client.request(method, path, method === 'DELETE' ? { gracePeriodSeconds: 0 } : undefined);
+      await client.request(method, path, method === 'DELETE' ? options : undefined);
       return false;
     } catch (error) {
       if (isNotFound(error)) return true;
@@ -158,7 +159,8 @@ async function hopeless(t: Tap, situation: Situation): Promise<void> {
   } finally {
     // Claims that pods use and volumes that claims have stay until then.
     const order = (object: object) => ['Pod', 'PersistentVolumeClaim'].indexOf((object as Made).kind) >>> 0;
-    for (const object of made.sort((a, b) => order(a) - order(b))) await remove(object as Made);
+    for (const object of made.sort((a, b) => order(a) - order(b)))
+      await remove(object as Made, { gracePeriodSeconds: 0 });
     if (situation.nodeAfter !== undefined) await patch(`/api/v1/nodes/${node}`, situation.nodeAfter);
   }
 }
@@ -183,12 +185,23 @@ t.test('what would happen', async (t) => {
   writeFileSync(file, JSON.stringify(pod('fill', { requests: { 'example.com/gpu': '1' } })));
   const none = await why<CopiesForecast>('-f', file, '--copies', '50');
   t.match(none, { asked: 50, fit: 0, nodes: [], message: /Insufficient example.com\/gpu/ });
-  writeFileSync(file, JSON.stringify(pod('small')));
+  const small = pod('small');
+  writeFileSync(file, JSON.stringify(small));
   const three = await why<CopiesForecast>('-f', file, '--copies', '3');
   t.match(three, { asked: 3, fit: 3, nodes: [{ node, copies: 3 }] });
   const fits = await why('-f', file);
   t.match(fits, { outcome: 'Fits', node });
   t.ok((fits.scores[0]?.plugins.length ?? 0) > 0, 'scores are told');
+  writeFileSync(
+    file,
+    JSON.stringify({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'web' },
+      spec: { template: { metadata: { labels: { app: 'web' } }, spec: small['spec'] } },
+    }),
+  );
+  t.match(await why('-f', file), { outcome: 'Fits', node, pod: { name: 'web' } });
   const gone = await why('-f', file, '--without-node', node);
   t.match(gone, { outcome: 'FitsNowhere', message: 'no nodes available to schedule pods' });
   const lone = pod('lone');

@@ -109,6 +109,43 @@ t.test('pods that belong to the node are not asked away', async (t) => {
   t.same(found.remedies, []);
 });
 
+t.test('what plugins found', async (t) => {
+  const selector = { matchLabels: { app: 'web' } };
+  const facts = async (nodes: readonly Node[], pods: readonly Pod[], spec: Partial<Pod['spec']>, labels = {}) => {
+    const subject = pod('p', { labels });
+    const found = await why(snapshotOf(nodes, pods), { ...subject, spec: { ...subject.spec, ...spec } });
+    return found.refused.map((group) => group.facts);
+  };
+  const web = { labels: { app: 'web' } };
+  const containers = [{ name: 'main', image: 'web', ports: [{ containerPort: 80, hostPort: 80 }] }];
+  const onPort = pod('other', { on: 'a' });
+  t.same(await facts([node('a')], [], { nodeSelector: { disk: 'ssd' } }), [
+    'disk=ssd is asked for, the node has no such label',
+  ]);
+  t.same(await facts([node('a')], [{ ...onPort, spec: { ...onPort.spec, containers } }], { containers }), [
+    'port 80/TCP is taken by default/other',
+  ]);
+  const key = dialect.labels.hostname;
+  const spread = { maxSkew: 1, topologyKey: key, whenUnsatisfiable: 'DoNotSchedule', labelSelector: selector };
+  const nodes = [node('a'), node('b', { spec: { unschedulable: true } })];
+  const placed = [pod('w', { on: 'a', ...web })];
+  t.same((await facts(nodes, placed, { topologySpreadConstraints: [spread] }, { app: 'web' })).sort(), [
+    `${key}=a has 1 such pods, the least of all 0, maxSkew is 1`,
+    undefined,
+  ]);
+  const required = [{ labelSelector: selector, topologyKey: key }];
+  const affinity = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } };
+  t.same(await facts([node('a')], placed, { affinity }), [
+    `default/w is there, which the pod keeps away from by ${key}`,
+  ]);
+});
+
+t.test('a pod that a controller makes is changed in its template', async (t) => {
+  const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-1', uid: 'o', controller: true };
+  const found = await why(snapshotOf([node('a')]), pod('p', { cpu: '9', metadata: { ownerReferences: [owner] } }));
+  t.match(found.remedies[0]?.text, 'ask for at most 4 cpu instead of 9 (in the pod template of ReplicaSet web-1)');
+});
+
 t.test('what preemption considered', async (t) => {
   const pods = [
     pod('low', { cpu: '3', on: 'a', labels: { app: 'kept' } }),

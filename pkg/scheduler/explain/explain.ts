@@ -6,6 +6,7 @@ import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';
 import type { Refusal } from '#scheduler/decision/prepared-filter.js';
 import type { Explanation, NodeRefusal, Outcome, Remedy } from '#scheduler/explain/explanation.js';
+import { factsOf } from '#scheduler/explain/facts.js';
 import { preemptionOf } from '#scheduler/explain/preemption.js';
 import { RefusalGroups, refusalOf } from '#scheduler/explain/refusals.js';
 import { remediesFor } from '#scheduler/explain/remedies.js';
@@ -107,12 +108,18 @@ async function decide(
     }
     await copy.pace.step();
   }
+  const withFacts = <T extends { readonly plugin: string }>(refusal: T, name: string | undefined): T => {
+    const node = copy.cluster.node(name ?? '');
+    if (node === undefined) return refusal;
+    const facts = factsOf({ plugin: refusal.plugin, pod: info, node, cluster: copy.cluster, dialect });
+    return facts === undefined ? refusal : { ...refusal, facts };
+  };
   const details = detailsOf(nodes, refusals, options.details);
   const common = {
     ...head,
     nodes: { total: nodes.length, fitting: feasible.length },
-    refused: groups.list(),
-    ...(details === undefined ? {} : { details }),
+    refused: groups.list().map((group) => withFacts(group, group.examples[0])),
+    ...(details === undefined ? {} : { details: await toldOf(details, copy, withFacts) }),
   };
   if (feasible.length > 0) {
     const scores = await scoresOf(copy, info, profile, feasible, Math.max(1, options.scores));
@@ -125,10 +132,36 @@ async function decide(
   if (nodes.length === 0) return { ...common, outcome: 'FitsNowhere', message: error.message, remedies: [] };
   const preemption = await preemptionOf(copy, info, profile);
   const representatives = common.refused.slice(0, 8).flatMap(({ examples }) => examples.slice(0, 3));
-  const remedies = await remediesFor(copy, dialect, info, profile, representatives);
+  const remedies = inTemplate(info, await remediesFor(copy, dialect, info, profile, representatives));
   const message =
     preemption.message === undefined ? error.message : `${error.message} preemption: ${preemption.message}`;
   return { ...common, outcome: 'FitsNowhere', message, preemption, remedies };
+}
+
+/** A pod that a controller makes is changed for good only where the controller has it from. */
+function inTemplate({ pod: { metadata } }: PodInfo, remedies: readonly Remedy[]): readonly Remedy[] {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  if (owner === undefined) return remedies;
+  return remedies.map((remedy) =>
+    remedy.changes.some(({ action }) => action === 'replace')
+      ? { ...remedy, text: `${remedy.text} (in the pod template of ${owner.kind} ${owner.name})` }
+      : remedy,
+  );
+}
+
+type Details = NonNullable<Explanation['details']>;
+
+async function toldOf(
+  details: Details,
+  { pace }: ClusterCopy,
+  tell: (refusal: NodeRefusal, node: string) => NodeRefusal,
+): Promise<Details> {
+  const items: Details['items'][number][] = [];
+  for (const item of details.items) {
+    items.push('fits' in item ? item : tell(item, item.node));
+    await pace.step();
+  }
+  return { ...details, items };
 }
 
 function detailsOf(

@@ -35,6 +35,8 @@ export interface NodeRefusal {
   readonly plugin: string;
   readonly reasons: readonly string[];
   readonly shortages?: readonly Shortage[];
+  /** What the plugin found there: the taint, the label, the pod that has the port, how uneven it would be. */
+  readonly facts?: string;
   /** Evicting pods could help. */
   readonly resolvable: boolean;
 }
@@ -46,8 +48,10 @@ export interface RefusalGroup {
   readonly nodes: number;
   /** Some of them. */
   readonly examples: readonly string[];
-  /** Of the node that lacks least. */
+  /** Of the node that lacks least, which is the first of the examples. */
   readonly shortages?: readonly Shortage[];
+  /** Of the same node. */
+  readonly facts?: string;
 }
 
 export interface PluginScore {

@@ -45,7 +45,7 @@ export function pod(name: string, { claim, labels = {}, ports, requests = {}, sp
     kind: 'Pod',
     metadata: { name, namespace: 'default', labels },
     spec: {
-      terminationGracePeriodSeconds: 0,
+      terminationGracePeriodSeconds: 1,
       containers: [{ ...container, ...(ports === undefined ? {} : { ports }) }],
       ...volumes,
       ...spec,

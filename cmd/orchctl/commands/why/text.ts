@@ -38,13 +38,14 @@ const headlines: Readonly<Record<Explanation['outcome'], string>> = {
 
 const indent = (line: string): string => `  ${line}`;
 
-function groupLines({ examples, nodes, plugin, reasons, shortages }: RefusalGroup): string[] {
+function groupLines({ examples, facts, nodes, plugin, reasons, shortages }: RefusalGroup): string[] {
   const names = `${examples.join(', ')}${nodes > examples.length ? ', …' : ''}`;
   return [
     `  ${nodes}  ${plugin}: ${reasons.join(', ')} (${names})`,
     ...(shortages ?? []).map(
       ({ asked, free, of, resource }) => `       ${resource}: asked ${asked}, at best ${free} free of ${of}`,
     ),
+    ...(facts === undefined ? [] : [`       ${examples[0]}: ${facts}`]),
   ];
 }
 
