@@ -1,6 +1,6 @@
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Plain } from '#daemon/options/config-decode.js';
-import type { PluginSets } from '#scheduler/framework/plugin-sets.js';
+import type { NamedPlugin, PluginSets } from '#scheduler/framework/plugin-sets.js';
 import { makeProfile, type Profile } from '#scheduler/framework/profile.js';
 import { type PluginKind, pluginKinds } from '#scheduler/plugins/registry.js';
 
@@ -8,20 +8,31 @@ import { type PluginKind, pluginKinds } from '#scheduler/plugins/registry.js';
 export interface ProfileSettings {
   readonly schedulerName: string;
   readonly sets: PluginSets;
+  /** Those of the file's version; the current ones unless told. */
+  readonly defaults?: readonly NamedPlugin[];
   /** Arguments by plugin, decoded by the plugin's table. */
   readonly args: Readonly<Record<string, Plain>>;
 }
 
+/** In the order of release 1.24, with its weights. */
+export const defaultPlugins: readonly NamedPlugin[] = pluginKinds.map(({ name, weight = 1 }) => ({ name, weight }));
+
+/** With the weights of v1beta2, where only spreading counts for more. */
+export const oldDefaultPlugins: readonly NamedPlugin[] = pluginKinds.map(({ name }) => ({
+  name,
+  weight: name === 'PodTopologySpread' ? 2 : 1,
+}));
+
 /** `more`: plugins beyond those that the scheduler has itself. */
 export function profileOf(
-  { args, schedulerName, sets }: ProfileSettings,
+  { args, defaults = defaultPlugins, schedulerName, sets }: ProfileSettings,
   dialect: Dialect,
   more: readonly PluginKind[] = [],
 ): Profile {
   return makeProfile({
     schedulerName,
     sets,
-    defaults: pluginKinds.map(({ name, weight = 1 }) => ({ name, weight })),
+    defaults,
     plugins: new Map([...pluginKinds, ...more].map(({ make, name }) => [name, make(args[name] ?? {}, dialect)])),
   });
 }

@@ -1,6 +1,6 @@
-/** The fields of a scheduler's configuration file, version v1beta3 of release 1.24, and their types. */
+/** The fields of a scheduler's configuration file, versions v1beta2 and v1beta3 of release 1.24, and their types. */
 import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
-import type { FieldTable, FieldType } from '#daemon/options/config-decode.js';
+import type { FieldTable, FieldType, Plain } from '#daemon/options/config-decode.js';
 
 const pluginSet: FieldType = {
   fields: {
@@ -8,6 +8,17 @@ const pluginSet: FieldType = {
     disabled: { listOf: { fields: { name: 'string', weight: 'int32' }, required: ['name'] } },
   },
 };
+
+const old = '/v1beta2';
+
+/** The versions that files may have, the newest first. */
+export const configVersions = ({ schedulerConfig: { apiVersion } }: Dialect): string[] => [
+  apiVersion,
+  apiVersion.replace(/\/v1beta3$/, old),
+];
+
+/** Whether the file is of v1beta2: it knows no `multiPoint`, and its default plugins have other weights. */
+export const isOldConfig = (file: Plain): boolean => String(file['apiVersion']).endsWith(old);
 
 const extensionPoints = [
   'queueSort',
@@ -55,20 +66,22 @@ const extender: FieldType = {
   required: ['urlPrefix'],
 };
 
-const profile: FieldType = {
+const profile = (points: readonly string[]): FieldType => ({
   fields: {
     schedulerName: 'string',
-    plugins: { fields: Object.fromEntries(extensionPoints.map((point) => [point, pluginSet])) },
+    plugins: { fields: Object.fromEntries(points.map((point) => [point, pluginSet])) },
     pluginConfig: { listOf: { fields: { name: 'string', args: 'any' }, required: ['name'] } },
   },
-};
+});
 
 const pluginModule: FieldType = { fields: { path: 'string' }, required: ['path'] };
 
 /** The client config file's field as files of the dialect spell it. */
 export const clientConfigField = (dialect: Dialect): string => `${dialect.shortName}config`;
 
-export function schedulerConfigFields(dialect: Dialect): FieldTable {
+/** `isOld`: of v1beta2. */
+export function schedulerConfigFields(dialect: Dialect, isOld: boolean): FieldTable {
+  const points = isOld ? extensionPoints.filter((point) => point !== 'multiPoint') : extensionPoints;
   return {
     apiVersion: 'string',
     kind: 'string',
@@ -98,7 +111,7 @@ export function schedulerConfigFields(dialect: Dialect): FieldTable {
     percentageOfNodesToScore: 'int32',
     podInitialBackoffSeconds: 'int64',
     podMaxBackoffSeconds: 'int64',
-    profiles: { listOf: profile },
+    profiles: { listOf: profile(points) },
     extenders: { listOf: extender },
     // What the other dialect's files cannot say stays unknown there.
     ...(dialect === orchDialect ? { pluginModules: { listOf: pluginModule } } : {}),

@@ -5,8 +5,7 @@ import { formatDuration } from '#apimachinery/duration.js';
 import { clientConfigField } from '#scheduler/options/config/fields.js';
 import type { SchedulerSettings } from '#scheduler/options/config/settings.js';
 import type { SchedulerOptionValues } from '#scheduler/options/options.js';
-import type { ProfileSettings } from '#scheduler/plugins/profiles.js';
-import { pluginKinds } from '#scheduler/plugins/registry.js';
+import { defaultPlugins, type ProfileSettings } from '#scheduler/plugins/profiles.js';
 
 /** The object of a configuration file that says the same; also what `/configz` shows. */
 export function schedulerConfig(
@@ -45,8 +44,8 @@ export function schedulerConfig(
   };
 }
 
-function profileConfig({ args, schedulerName, sets }: ProfileSettings) {
-  const byDefault = { enabled: pluginKinds.map(({ name, weight = 0 }) => ({ name, weight })), disabled: [] };
+function profileConfig({ args, defaults = defaultPlugins, schedulerName, sets }: ProfileSettings) {
+  const byDefault = { enabled: defaults, disabled: [] };
   const plugins = Object.entries({ multiPoint: byDefault, ...sets }).map(([point, { disabled, enabled }]) => [
     point,
     { enabled, disabled: disabled.map((name) => ({ name })) },

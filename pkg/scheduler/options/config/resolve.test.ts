@@ -116,6 +116,18 @@ t.test('what is refused, with the name of the field', (t) => {
     [`${head}profiles: [{schedulerName: a}, {}]`, [/profiles\[1\].schedulerName: Required/]],
     [`${head}leaderElection: {leaseDuration: 5s}`, [/lease-duration must be greater/]],
     ['kind: KubeSchedulerConfiguration', [/apiVersion and kind must be/]],
+    [
+      `${head}extenders: [{urlPrefix: a, prioritizeVerb: p}]`,
+      [/extenders\[0\].weight: .*: must have a positive weight/],
+    ],
+    [
+      `${head}extenders: [{urlPrefix: a, bindVerb: p}, {urlPrefix: b, bindVerb: p}]`,
+      [/only one extender can implement/],
+    ],
+    [
+      `${head}extenders: [{urlPrefix: a, managedResources: [{name: a.io/b}, {name: a.io/b}, {name: cpu}]}]`,
+      [/managedResources\[1\].name: .*: duplicate/, /managedResources\[2\].name: .*: is an invalid extended resource/],
+    ],
     ['[]', ['f: must be an object']],
     ['a: {', [/^f: /]],
   ];
@@ -128,6 +140,8 @@ t.test('fields and plugins that are known and idle are named', (t) => {
   const warnings = resolve(text).options.warnings.join('\n');
   t.match(warnings, /field parallelism has no effect/);
   t.match(warnings, /for plugin SelectorSpread has no effect/);
+  const early = resolve(`${head}profiles: [{plugins: {preScore: {disabled: [{name: '*'}]}}}]`).options.warnings;
+  t.match(early.join(), /profiles\[0\].plugins.preScore has no effect: it comes with score/);
   t.end();
 });
 
@@ -136,6 +150,30 @@ function profile(text: string) {
   const [first] = resolve(`${head}profiles:\n- ${text}`).settings.profiles;
   return profileOf(first ?? { schedulerName: '', sets: {}, args: {} }, orchDialect);
 }
+
+t.test('files of v1beta2', (t) => {
+  for (const text of [head, orchHead]) {
+    const old = text.replace('v1beta3', 'v1beta2');
+    const [first] = resolve(old).settings.profiles;
+    const { scores } = profileOf(first ?? { schedulerName: '', sets: {}, args: {} }, orchDialect);
+    t.same(
+      scores.map(({ plugin, weight }) => `${plugin} ${weight}`),
+      [
+        'TaintToleration 1',
+        'NodeAffinity 1',
+        'NodeResourcesFit 1',
+        'PodTopologySpread 2',
+        'InterPodAffinity 1',
+        'NodeResourcesBalancedAllocation 1',
+        'ImageLocality 1',
+      ],
+    );
+    t.same(errorsOf(`${old}profiles: [{plugins: {multiPoint: {}}}]`), [
+      'f: unknown field "profiles[0].plugins.multiPoint"',
+    ]);
+  }
+  t.end();
+});
 
 t.test('plugins of a profile', (t) => {
   const names = (points: readonly { readonly plugin: string }[]) => points.map(({ plugin }) => plugin);

@@ -11,12 +11,18 @@ import { OptionsError } from '#daemon/options/errors.js';
 import type { OptionTable } from '#daemon/options/option.js';
 import { deepFreeze, type ParsedOptions } from '#daemon/options/parse.js';
 import { defaultValue } from '#daemon/options/value.js';
-import { clientConfigField, schedulerConfigFields } from '#scheduler/options/config/fields.js';
+import {
+  clientConfigField,
+  configVersions,
+  isOldConfig,
+  schedulerConfigFields,
+} from '#scheduler/options/config/fields.js';
 import { idlePlugins, profilesOf } from '#scheduler/options/config/profiles.js';
 import { configErrors } from '#scheduler/options/config/rules.js';
 import { defaultSettings, type SchedulerSettings } from '#scheduler/options/config/settings.js';
 import { ignoredWithConfig, type SchedulerOptionTable } from '#scheduler/options/options.js';
 import { loadPluginModules } from '#scheduler/plugins/modules.js';
+import { oldDefaultPlugins } from '#scheduler/plugins/profiles.js';
 import { type PluginKind, pluginKinds } from '#scheduler/plugins/registry.js';
 
 export interface ResolvedScheduler {
@@ -70,7 +76,11 @@ export function resolveScheduler(
   try {
     const config = decode(file.text);
     const options = overlayConfig(table, withoutIgnored(table, parsed), config);
-    const warnings = [...options.warnings, ...idleFields(config).map((field) => idleText(file.source, field))];
+    const idle = [
+      ...idleFields(config).map((field) => idleText(file.source, field)),
+      ...innerPoints(config, file.source),
+    ];
+    const warnings = [...options.warnings, ...idle];
     const kinds = [...pluginKinds, ...(sources.morePlugins ?? [])];
     const found = settingsOf(config, settings, dialect, kinds);
     return {
@@ -85,17 +95,18 @@ export function resolveScheduler(
 /** In the words of the table's `configField`s. */
 function decode(text: string): Plain {
   const file = parseConfigText(text);
-  const dialects = [orchDialect, kubernetesDialect];
-  const dialect = dialects.find(
-    ({ schedulerConfig }) => file['apiVersion'] === schedulerConfig.apiVersion && file['kind'] === schedulerConfig.kind,
+  const known = [orchDialect, kubernetesDialect].flatMap((dialect) =>
+    configVersions(dialect).map((apiVersion) => ({ dialect, apiVersion, kind: dialect.schedulerConfig.kind })),
   );
-  if (dialect === undefined) {
-    const accepted = dialects.map(({ schedulerConfig: { apiVersion, kind } }) => `${apiVersion} ${kind}`);
-    const found = `${String(file['apiVersion'])} ${String(file['kind'])}`;
-    throw new OptionsError([`apiVersion and kind must be ${accepted.join(' or ')}, not ${found}`]);
+  const found = known.find(({ apiVersion, kind }) => file['apiVersion'] === apiVersion && file['kind'] === kind);
+  if (found === undefined) {
+    const accepted = known.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`);
+    const given = `${String(file['apiVersion'])} ${String(file['kind'])}`;
+    throw new OptionsError([`apiVersion and kind must be ${accepted.join(' or ')}, not ${given}`]);
   }
+  const { dialect } = found;
   const errors: string[] = [];
-  const decoded = decodeFields(schedulerConfigFields(dialect), file, errors);
+  const decoded = decodeFields(schedulerConfigFields(dialect, isOldConfig(file)), file, errors);
   errors.push(...configErrors(decoded));
   if (errors.length > 0) throw new OptionsError(errors);
   const connection = decoded['clientConnection'];
@@ -143,12 +154,13 @@ function settingsOf(
 ): SchedulerSettings {
   const number = (name: string, otherwise: number, scale: number) =>
     typeof config[name] === 'number' ? config[name] * scale : otherwise;
+  const weights = isOldConfig(config) ? { defaults: oldDefaultPlugins } : {};
   const errors: string[] = [];
   const profiles = profilesOf(config, dialect.components.defaultScheduler, kinds, errors);
   if (errors.length > 0) throw new OptionsError(errors);
   return {
     ...defaults,
-    profiles: profiles.length === 0 ? defaults.profiles : profiles,
+    profiles: (profiles.length === 0 ? defaults.profiles : profiles).map((profile) => ({ ...profile, ...weights })),
     percentageOfNodesToScore: number('percentageOfNodesToScore', defaults.percentageOfNodesToScore, 1),
     podInitialBackoffMs: number('podInitialBackoffSeconds', defaults.podInitialBackoffMs, 1000),
     podMaxBackoffMs: number('podMaxBackoffSeconds', defaults.podMaxBackoffMs, 1000),
@@ -166,3 +178,16 @@ function idleFields(config: Plain): string[] {
 }
 
 const idleText = (source: string, field: string) => `${source}: field ${field} has no effect: nothing acts on it yet`;
+
+/** Points that a file may set, and that come with others whatever it says. */
+function innerPoints(config: Plain, source: string): string[] {
+  const withPoint = { preFilter: 'filter', preScore: 'score' };
+  const profiles = Array.isArray(config['profiles']) ? config['profiles'].filter(isPlain) : [];
+  return profiles.flatMap(({ plugins }, i) =>
+    Object.entries(withPoint)
+      .filter(([point]) => isPlain(plugins) && plugins[point] !== undefined)
+      .map(
+        ([point, outer]) => `${source}: field profiles[${i}].plugins.${point} has no effect: it comes with ${outer}`,
+      ),
+  );
+}
