@@ -10,12 +10,15 @@ import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
+import type { Client } from '#client/client.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
+import type { Store } from '#storage/store.js';
+import { seed } from '#test/bench/controllers/objects.js';
 import { cpuMs, figure, machineLine, megabytes, residentBytes } from '#test/bench/report.js';
 import { bindAll, revisionNow, type Size, seedRow, untilBound } from '#test/bench/scheduler/cluster.js';
 import { type Row, rowsOf } from '#test/bench/scheduler/rows.js';
 import { freePort } from '#test/integration/daemons/api.js';
-import { type Command, own, startApiServer } from '#test/integration/peers/implementations.js';
+import { type Command, own, type RunningApiServer, startApiServer } from '#test/integration/peers/implementations.js';
 
 const { values } = parseArgs({
   options: {
@@ -56,9 +59,8 @@ function attemptP99Ms(metrics: string): number {
 
 /** A cluster of its own for each: what one left behind must not slow the next. */
 async function withCluster(
-  row: Row,
-  size: Size,
-  run: (server: Awaited<ReturnType<typeof startApiServer>>) => Promise<void>,
+  fill: (client: Client, store: Store) => Promise<void>,
+  run: (server: RunningApiServer) => Promise<void>,
 ): Promise<void> {
   const teardowns: (() => unknown)[] = [];
   const lifetime = { teardown: (end: () => unknown) => void teardowns.unshift(end) };
@@ -66,7 +68,7 @@ async function withCluster(
     const server = await startApiServer(lifetime, own('orch-apiserver'));
     const store = new EtcdStore({ endpoints: [server.etcd], clock, random: Math.random });
     lifetime.teardown(() => store.close());
-    await seedRow(server.client, store, row, size);
+    await fill(server.client, store);
     await run(server);
   } finally {
     for (const end of teardowns) await end();
@@ -76,7 +78,8 @@ async function withCluster(
 const perThousand = (ms: number, count: number) => `${(ms / count).toFixed(2)} s`;
 
 async function measureScheduler(name: string, command: Command, row: Row, size: Size): Promise<void> {
-  await withCluster(row, size, async (server) => {
+  const fill = (client: Client, store: Store) => seedRow(client, store, row, size);
+  await withCluster(fill, async (server) => {
     const watched = server.connect(dialect.protobufMediaType);
     const bound = untilBound(watched, await revisionNow(watched), size.podCount);
     const port = await freePort();
@@ -103,7 +106,8 @@ async function measureScheduler(name: string, command: Command, row: Row, size: 
 }
 
 async function measureBindings(row: Row, size: Size): Promise<void> {
-  await withCluster(row, size, async (server) => {
+  const fill = (client: Client, store: Store) => seedRow(client, store, row, size);
+  await withCluster(fill, async (server) => {
     const binder = server.connect(dialect.protobufMediaType);
     const watcher = server.connect(dialect.protobufMediaType);
     const bound = untilBound(watcher, await revisionNow(watcher), size.podCount);
@@ -112,6 +116,32 @@ async function measureBindings(row: Row, size: Size): Promise<void> {
     figure('  bindings alone', `${Math.round((1000 * size.podCount) / (lastMs - firstMs))}/s`);
     figure('    CPU time of 1,000: the API server', perThousand(cpuMs(server.pid) - before, size.podCount));
   });
+}
+
+/** What the scheduler holds when everything runs and nothing waits. */
+async function measureMemory(size: Pick<Size, 'nodeCount' | 'podCount'>): Promise<void> {
+  await withCluster(
+    (client, store) => seed(client, store, size),
+    async (server) => {
+      const port = await freePort();
+      const { pid = 0 } = server.startScheduler(own('orch-scheduler'), port, '--leader-elect=false');
+      const known = async () => {
+        const shown = await metricsText(port).catch(() => '');
+        return Number(/cache_size\{type="pods"\} (\d+)/.exec(shown)?.[1] ?? 0);
+      };
+      for (const until = clock.monotonic() + 300_000; (await known()) < size.podCount; await clock.sleep(500)) {
+        if (clock.monotonic() > until) throw new Error(`the scheduler never knew all pods: ${server.log()}`);
+      }
+      figure(
+        `${size.nodeCount} nodes, ${size.podCount} pods: resident memory`,
+        megabytes(residentBytes(pid)),
+        '700 MB',
+      );
+      await clock.sleep(30_000);
+      figure('  half a minute later', megabytes(residentBytes(pid)), '700 MB');
+      figure('  CPU time until then', `${(cpuMs(pid) / 1000).toFixed(1)} s`);
+    },
+  );
 }
 
 const podCount = Number(values.pods);
@@ -137,8 +167,12 @@ const profiled: readonly string[] = values.profile === '' ? [] : ['--cpu-prof', 
 const schedulers: [string, Command][] = [['orch', [program, ...profiled, ...args]]];
 if (values.peer !== '') schedulers.push(['peer', [values.peer]]);
 process.stdout.write(`${machineLine()}; load ${load()}\n`);
-const only = values.only === '' ? [...all.keys()] : values.only.split(',');
+const only = values.only === '' ? [...all.keys(), 'memory'] : values.only.split(',');
 for (const key of only) {
+  if (key === 'memory') {
+    await measureMemory({ nodeCount, podCount: 5 * podCount });
+    continue;
+  }
   const found = all.get(key);
   if (found === undefined) throw new Error(`no row ${key}; there are ${[...all.keys()].join(', ')}`);
   const { row, size } = found;

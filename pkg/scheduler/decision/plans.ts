@@ -31,6 +31,8 @@ export class Plans {
   readonly #cluster: Cluster;
   readonly #local = new LruCache<string, LocalPlan>({ limit: keptSpecs, onEvict: closeLocal });
   readonly #plans = new LruCache<string, Plan>({ limit: keptPods, onEvict: close });
+  /** Of the pod asked about last: one that fits nowhere is asked about twice. */
+  #last: { readonly info: PodInfo; readonly keys: ReturnType<typeof schedulingKeys> } | undefined;
 
   constructor(cluster: Cluster) {
     this.#cluster = cluster;
@@ -45,7 +47,8 @@ export class Plans {
 
   #of(info: PodInfo, profile: Profile): Plan {
     const { epoch, objects } = this.#cluster;
-    const { pod, spec } = schedulingKeys(info);
+    if (this.#last?.info !== info) this.#last = { info, keys: schedulingKeys(info) };
+    const { pod, spec } = this.#last.keys;
     const key = `${profile.schedulerName} ${objects.spreadSelector(info.pod)} ${pod}`;
     const kept = this.#plans.get(key);
     if (kept?.epoch === epoch) return kept;

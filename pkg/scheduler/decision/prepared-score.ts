@@ -36,9 +36,13 @@ export class PreparedScore {
 
   #fresh(nodes: readonly NodeInfo[], measure: MeasureScore | undefined): Float64Array {
     const { node, plugin } = this;
-    return Float64Array.from(nodes, (each) =>
-      measure === undefined ? node.score(each) : measure(plugin, () => node.score(each)),
-    );
+    const scores = new Float64Array(nodes.length);
+    for (let i = 0; i < nodes.length; i++) {
+      const each = nodes[i];
+      if (each === undefined) continue;
+      scores[i] = measure === undefined ? node.score(each) : measure(plugin, () => node.score(each));
+    }
+    return scores;
   }
 
   #kept(nodes: readonly NodeInfo[], slots: number): Float64Array {
