@@ -121,6 +121,7 @@ export const schedulerMetrics: readonly ReleaseMetric[] = [
 scheduler_framework_extension_point_duration_seconds histogram STABLE extension_point profile status
 scheduler_pending_pods gauge STABLE queue
 scheduler_plugin_execution_duration_seconds histogram ALPHA extension_point plugin status
+scheduler_permit_wait_duration_seconds histogram ALPHA result
 scheduler_pod_scheduling_attempts histogram STABLE
 scheduler_pod_scheduling_duration_seconds histogram STABLE attempts
 scheduler_preemption_attempts_total counter STABLE
@@ -149,6 +150,7 @@ _pleg_relist_interval_seconds histogram ALPHA
 _pod_start_duration_seconds histogram ALPHA
 _pod_worker_duration_seconds histogram ALPHA operation_type
 _pod_worker_start_duration_seconds histogram ALPHA
+_preemptions counter ALPHA preemption_signal
 _run_podsandbox_duration_seconds histogram ALPHA runtime_handler
 _run_podsandbox_errors_total counter ALPHA runtime_handler
 _running_containers gauge ALPHA container_state
@@ -180,7 +182,6 @@ export const leftOut: Readonly<Record<string, string>> = {
   field_validation_request_duration_seconds: 'fields are validated with the decoding, which is not measured apart',
   go_: 'there is no Go runtime; nodejs_ tells of the one there is',
   scheduler_e2e_scheduling_duration_seconds: 'deprecated since 1.23, and hidden in 1.24',
-  scheduler_scheduler_permit_: 'no plugin makes pods wait',
   storage_operation_: 'volumes are files: nothing is attached or mounted by an operation of its own',
   _certificate_manager_: 'certificates of the node are renewed by whoever gives them to it',
   _cgroup_manager_duration_seconds: 'cgroups are directories that the agent makes itself',
@@ -188,7 +189,6 @@ export const leftOut: Readonly<Record<string, string>> = {
   _evictions: 'pods are not evicted for want of resources',
   _pleg_discard_events: 'changes of the runtime wait in no channel, so none can be dropped',
   _pod_resources_endpoint_: 'there is no such endpoint',
-  _preemptions: 'pods are not preempted by the agent',
   _started_host_process_containers_: 'of another operating system',
   _volume_stats_: 'use of volumes is told by /stats/summary only',
 };
