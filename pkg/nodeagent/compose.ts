@@ -6,10 +6,12 @@ import { value } from '#apimachinery/quantity.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import type { Informer } from '#client/informer/informer.js';
 import { Announcer } from '#nodeagent/announce/announcer.js';
+import { newStorageEvictor } from '#nodeagent/compose-eviction.js';
 import { newLease, newRegistrar } from '#nodeagent/compose-node.js';
 import { composePods } from '#nodeagent/compose-pods.js';
 import { MeasuredCRI } from '#nodeagent/cri/measured-cri.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
+import type { StorageEvictor } from '#nodeagent/eviction/storage-evictor.js';
 import { LogRotator } from '#nodeagent/logs/rotator.js';
 import { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import type { NodeLease } from '#nodeagent/node/lease.js';
@@ -43,6 +45,8 @@ export interface AgentParts {
   readonly mirrors: MirrorPods;
   /** Absent where there are no files. */
   readonly rotator?: LogRotator;
+  /** Absent where pods have no files. */
+  readonly storageEvictor?: StorageEvictor;
   /** Absent where no addresses are announced. */
   readonly announcer?: Announcer;
   /** Starts the server; undefined where there is to be none. */
@@ -95,6 +99,7 @@ export async function composeAgent(
     ...{ informers, registrar, observer, statuses, manager, statics, readStatics, mirrors },
     lease: newLease(values, deps, registrar),
     ...(deps.writeFiles === false ? {} : { rotator }),
+    ...newStorageEvictor(values, deps, { ...podParts, observer, machine }),
     ...(deps.links === undefined
       ? {}
       : { announcer: new Announcer({ informers: factory, clock, log, nodeName, links: deps.links }) }),

@@ -125,6 +125,40 @@ t.test('hostile containers', { skip }, async (t) => {
     await untouched();
   });
 
+  await t.test('a pod that writes more than it may is evicted', async (t) => {
+    const write = 'dd if=/dev/zero of=$0 bs=1M count=3 2>/dev/null; exec sleep 1000';
+    const greedy = (name: string, path: string, more: Partial<Container> = {}) =>
+      testPod(name, {
+        terminationGracePeriodSeconds: 1000,
+        containers: [
+          shell('main', write, {
+            command: ['sh', '-c', write, path],
+            volumeMounts: [{ name: 'data', mountPath: '/data' }],
+            ...more,
+          }),
+        ],
+        volumes: [{ name: 'data', emptyDir: name === 'volume' ? { sizeLimit: '1Mi' } : {} }],
+      });
+    const limits = { resources: { limits: { 'ephemeral-storage': '2Mi' } } };
+    api.seed(pods, greedy('volume', '/data/file'));
+    api.seed(pods, greedy('layer', '/file', limits));
+    api.seed(pods, greedy('modest', '/data/file'));
+    for (const [name, message] of [
+      ['volume', 'Usage of EmptyDir volume "data" exceeds the limit "1Mi". '],
+      ['layer', 'Pod ephemeral local storage usage exceeds the total limit of containers 2Mi. '],
+    ] as const) {
+      const found = await seeded(name, ({ phase }) => phase === 'Failed');
+      t.match(found, { reason: 'Evicted', message }, name);
+      const uid = api.get(pods, `default/${name}`)?.metadata.uid ?? '';
+      await eventually(
+        async () => !(await readdir(join(dir, 'agent', 'pods', uid)).catch(() => [''])).includes('volumes'),
+        'its volumes are gone',
+      );
+    }
+    t.equal(status('modest')?.phase, 'Running');
+    await Promise.all(['volume', 'layer', 'modest'].map((name) => fixture.remove(name)));
+  });
+
   await t.test('messages of any length are cut, and logs stand in for them', async (t) => {
     const end = 'echo the end >> /dev/termination-log';
     // containerd 1.6 loses what a program writes right before its end (2 of 18 logs of 100 kB lacked their last 2 kB).

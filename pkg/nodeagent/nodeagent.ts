@@ -90,7 +90,7 @@ export class NodeAgent implements Daemon {
     background: { run(work: Promise<void>): void; failed: Promise<void> },
     signal: AbortSignal,
   ): Promise<void> {
-    const { statuses, observer, manager, rotator, announcer, statics, readStatics, registrar } = parts;
+    const { statuses, observer, manager, rotator, storageEvictor, announcer, statics, readStatics, registrar } = parts;
     const { clock, isStandalone = false } = this.#deps;
     const registered = deferred();
     if (isStandalone) {
@@ -104,6 +104,7 @@ export class NodeAgent implements Daemon {
     if (signal.aborted) return;
     manager.start();
     if (rotator !== undefined) background.run(rotator.run(signal));
+    if (storageEvictor !== undefined) background.run(storageEvictor.run(signal));
     if (this.#options.runonce) return untilTheyRun({ statics, statuses, clock, signal });
     if (isStandalone) background.run(this.#clean(parts, signal));
     else background.run(this.#runPodsOfAPI(parts, background, signal));

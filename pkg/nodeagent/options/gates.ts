@@ -9,6 +9,7 @@ export const nodeAgentGates = [
   'ExpandedDNSConfig',
   'GracefulNodeShutdown',
   'GracefulNodeShutdownBasedOnPodPriority',
+  'LocalStorageCapacityIsolation',
   'MemoryManager',
   'NodeAgentCredentialProviders',
   'NodeSwap',

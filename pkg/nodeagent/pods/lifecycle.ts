@@ -28,6 +28,8 @@ export interface PodFailure {
   readonly isRefusal?: boolean;
   /** The node ends it for the sake of others. */
   readonly isEviction?: boolean;
+  /** What its containers have from SIGTERM to SIGKILL; the pod's own grace unless said. */
+  readonly graceSeconds?: number;
 }
 
 /** How a pod is to end. */

@@ -68,7 +68,7 @@ export class PodTermination {
     }
     prober.remove(this.#uid);
     const runtime = await observer.refresh(this.#uid);
-    await killer.killAll({ pod, runtime, graceSeconds: podGraceSeconds(pod) });
+    await killer.killAll({ pod, runtime, graceSeconds: failure?.graceSeconds ?? podGraceSeconds(pod) });
     await observer.refresh(this.#uid);
     this.#backoff.clear();
     this.#reporter.ended();
