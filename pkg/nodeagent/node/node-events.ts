@@ -60,15 +60,4 @@ export class NodeEvents {
   starting(agent: string): void {
     this.record({ type: 'Normal', reason: 'Starting', message: `Starting ${agent}.` });
   }
-
-  /** The cgroup of all pods has its limits, or the kernel refused them. */
-  allocatableEnforced(refusal?: { readonly path: string; readonly error: string }): void {
-    if (refusal === undefined) {
-      const message = 'Updated Node Allocatable limit across pods';
-      this.record({ type: 'Normal', reason: 'NodeAllocatableEnforced', message });
-      return;
-    }
-    const message = `Failed to update Node Allocatable Limits ${JSON.stringify(refusal.path)}: ${refusal.error}`;
-    this.record({ type: 'Warning', reason: 'FailedNodeAllocatableEnforcement', message });
-  }
 }
