@@ -112,9 +112,19 @@ t.test('a claim waits for a volume', async (t) => {
     [...new Set(harness.events)],
     ['Normal FailedBinding data: no persistent volumes available for this claim and no storage class is set'],
   );
+  addVolume('small', '1Mi');
   addVolume('late', '1Gi');
-  await harness.advance(15_000);
-  t.equal(claim()?.spec.volumeName, 'late');
+  await harness.settled();
+  t.equal(claim()?.spec.volumeName, 'late', 'as soon as there is one');
+});
+
+t.test('a claim waits for the volume that names it', async (t) => {
+  const { harness, addVolume, addClaim, start, claim } = setUp(t);
+  addClaim({ storageClassName: 'other' });
+  await start();
+  addVolume('own', '1Gi', { claimRef: { namespace: 'default', name: 'data' } });
+  await harness.settled();
+  t.equal(claim()?.spec.volumeName, 'own');
 });
 
 t.test('an external provisioner makes a volume, and deletes it', async (t) => {

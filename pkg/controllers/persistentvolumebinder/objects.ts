@@ -1,4 +1,5 @@
 /** The claims and volumes as they are after this controller's own writes, and those writes. */
+import { mismatch } from '#api/core/v1/persistentvolume/match.js';
 import { persistentvolumeclaims, persistentvolumes } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
 import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
@@ -11,6 +12,8 @@ import { LatestObjects } from '#controllers/framework/latest.js';
 
 /** Index of unclaimed volumes by their class. */
 const freeIndex = 'unclaimedOfClass';
+/** Index of claims without a volume by their class. */
+const waitingIndex = 'waitingOfClass';
 /** Index of volumes by the key of the claim that they name. */
 const claimRefIndex = 'claimRef';
 
@@ -34,6 +37,9 @@ export class BoundObjects {
       [freeIndex]: (volume) => (volume.spec.claimRef === undefined ? [storageClassOf(volume, dialect)] : []),
       [claimRefIndex]: (volume) => (volume.spec.claimRef === undefined ? [] : [claimKeyOf(volume)]),
     });
+    this.claimCache.addIndexers({
+      [waitingIndex]: (claim) => ((claim.spec.volumeName ?? '') === '' ? [storageClassOf(claim, dialect)] : []),
+    });
     this.#volumes = new LatestObjects(this.volumeCache, clock);
     this.#claims = new LatestObjects(this.claimCache, clock);
   }
@@ -51,6 +57,14 @@ export class BoundObjects {
     const reserved = this.#volumes.byIndex(claimRefIndex, keyOf(claim));
     const free = this.#volumes.byIndex(freeIndex, storageClassOf(claim, this.#context.dialect));
     return [...new Set([...reserved, ...free])];
+  }
+
+  /** Keys of the claims that the volume, which is available, may be bound to: the one that it names, or those that it suits. */
+  waitingFor(volume: PersistentVolume): string[] {
+    if (volume.spec.claimRef !== undefined) return [claimKeyOf(volume)];
+    const { dialect } = this.#context;
+    const waiting = this.#claims.byIndex(waitingIndex, storageClassOf(volume, dialect));
+    return waiting.filter((claim) => mismatch(volume, claim, dialect) === undefined).map(keyOf);
   }
 
   /** As the API server knows it. */

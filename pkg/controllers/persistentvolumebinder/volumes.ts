@@ -39,9 +39,12 @@ export class VolumeSync {
     const claim = await this.#claimOf(volume);
     const plan = planVolume({ dialect, volume, claim });
     switch (plan.step) {
-      case 'phase':
-        await objects.saveVolumeStatus(volume, volumeInPhase(volume, plan.phase));
+      case 'phase': {
+        const saved = await objects.saveVolumeStatus(volume, volumeInPhase(volume, plan.phase));
+        // Release 1.24 leaves the claims that wait to its next look at all of them.
+        if (saved !== volume && plan.phase === 'Available') objects.waitingFor(saved).forEach(syncClaim);
         return;
+      }
       case 'claim':
         if (claim !== undefined) syncClaim(keyOf(claim));
         return;
