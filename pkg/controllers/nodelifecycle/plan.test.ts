@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import type { Node, Pod, Toleration } from '#api/core/v1/types.gen.js';
 import { orchDialect as dialect, kubernetesDialect } from '#apimachinery/dialect.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { planEviction } from '#controllers/nodelifecycle/eviction.js';
 import { observeHealth, type Readiness, silentAt, silentConditions } from '#controllers/nodelifecycle/health.js';
 import { type Eviction, planTaints } from '#controllers/nodelifecycle/taints.js';
@@ -121,17 +123,42 @@ t.test('taints', (t) => {
   t.end();
 });
 
+t.test('zones count their nodes through every change', (t) => {
+  const options = { evictionRate: 0.1, secondaryEvictionRate: 0.01, largeClusterSize: 50, unhealthyThreshold: 0.55 };
+  const zones = new Zones(options);
+  const nodes = new Map<string, { zone: string; readiness: Readiness }>();
+  const random = seededRandom(7);
+  const any = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
+  for (let step = 0; step < 2000; step += 1) {
+    const name = `n${Math.floor(random() * 20)}`;
+    if (random() < 0.2) {
+      zones.remove(name);
+      nodes.delete(name);
+    } else {
+      const [zone, readiness] = [any(['a', 'b', 'c']), any<Readiness>(['True', 'False', 'Unknown'])];
+      zones.set(name, zone, readiness);
+      nodes.set(name, { zone, readiness });
+    }
+    const sizes = new Map<string, { name: string; size: number; notReady: number }>();
+    for (const { zone, readiness } of nodes.values()) {
+      const { size, notReady } = sizes.get(zone) ?? { size: 0, notReady: 0 };
+      sizes.set(zone, { name: zone, size: size + 1, notReady: notReady + (readiness === 'True' ? 0 : 1) });
+    }
+    const byName = (a: { name: string }, b: { name: string }) => a.name.localeCompare(b.name);
+    const [found, wanted] = [zones.sizes().sort(byName), [...sizes.values()].sort(byName)];
+    if (!isDeepStrictEqual(found, wanted)) t.same(found, wanted, `step ${step}`);
+  }
+  t.end();
+});
+
 t.test('states and rates of zones', (t) => {
-  const list = (ready: number, silent: number): Readiness[] => [
-    ...Array<Readiness>(ready).fill('True'),
-    ...Array<Readiness>(silent).fill('Unknown'),
-  ];
+  const list = (ready: number, notReady: number) => ({ size: ready + notReady, notReady });
   t.equal(zoneState(list(3, 0), 0.55), 'normal');
   t.equal(zoneState(list(1, 2), 0.55), 'normal', 'two are too few to judge by');
   t.equal(zoneState(list(2, 3), 0.55), 'partialDisruption');
   t.equal(zoneState(list(3, 3), 0.55), 'normal');
   t.equal(zoneState(list(0, 1), 0.55), 'fullDisruption');
-  t.equal(zoneState([], 0.55), 'normal');
+  t.equal(zoneState(list(0, 0), 0.55), 'normal');
   const options = { evictionRate: 0.1, secondaryEvictionRate: 0.01, largeClusterSize: 50, unhealthyThreshold: 0.55 };
   t.equal(evictionRate('normal', 10, options), 0.1);
   t.equal(evictionRate('partialDisruption', 50, options), 0);

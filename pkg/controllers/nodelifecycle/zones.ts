@@ -32,15 +32,18 @@ export interface ZoneSize {
   readonly notReady: number;
 }
 
-function notReadyOf(readiness: readonly Readiness[]): number {
-  return readiness.filter((each) => each !== 'True').length;
+/** 1 for a node that is there and not ready. */
+function counted(readiness: Readiness | undefined): number {
+  return readiness === undefined || readiness === 'True' ? 0 : 1;
 }
 
 /** Pure. */
-export function zoneState(readiness: readonly Readiness[], unhealthyThreshold: number): ZoneState {
-  const notReady = notReadyOf(readiness);
-  if (notReady > 0 && notReady === readiness.length) return 'fullDisruption';
-  return notReady > 2 && notReady / readiness.length >= unhealthyThreshold ? 'partialDisruption' : 'normal';
+export function zoneState(
+  { size, notReady }: Pick<ZoneSize, 'size' | 'notReady'>,
+  unhealthyThreshold: number,
+): ZoneState {
+  if (notReady > 0 && notReady === size) return 'fullDisruption';
+  return notReady > 2 && notReady / size >= unhealthyThreshold ? 'partialDisruption' : 'normal';
 }
 
 /** Nodes per second. Pure. */
@@ -57,6 +60,8 @@ export type Leave =
 
 interface Zone {
   readonly nodes: Map<string, Readiness>;
+  /** How many of them are not ready. Kept, so that a change costs the same in a zone of thousands. */
+  notReady: number;
   state: ZoneState;
   /** When the last node got leave. */
   lastMs: number | undefined;
@@ -79,11 +84,7 @@ export class Zones {
   }
 
   sizes(): ZoneSize[] {
-    return [...this.#zones].map(([name, { nodes }]) => ({
-      name,
-      size: nodes.size,
-      notReady: notReadyOf([...nodes.values()]),
-    }));
+    return [...this.#zones].map(([name, { nodes, notReady }]) => ({ name, size: nodes.size, notReady }));
   }
 
   /** Notes a node's readiness; returns the nodes for which that changes what may be done. */
@@ -93,12 +94,14 @@ export class Zones {
     if (before !== undefined && before !== zoneName) affected.push(...this.remove(node));
     let zone = this.#zones.get(zoneName);
     if (zone === undefined) {
-      zone = { nodes: new Map(), state: 'normal', lastMs: undefined };
+      zone = { nodes: new Map(), notReady: 0, state: 'normal', lastMs: undefined };
       this.#zones.set(zoneName, zone);
     }
     this.#zoneOfNode.set(node, zoneName);
-    if (zone.nodes.get(node) === readiness) return affected;
+    const old = zone.nodes.get(node);
+    if (old === readiness) return affected;
     zone.nodes.set(node, readiness);
+    zone.notReady += counted(readiness) - counted(old);
     return [...affected, ...this.#update(zone)];
   }
 
@@ -107,6 +110,7 @@ export class Zones {
     const zone = name === undefined ? undefined : this.#zones.get(name);
     if (name === undefined || zone === undefined) return [];
     this.#zoneOfNode.delete(node);
+    zone.notReady -= counted(zone.nodes.get(node));
     zone.nodes.delete(node);
     if (zone.nodes.size === 0) this.#zones.delete(name);
     return this.#update(zone);
@@ -125,7 +129,7 @@ export class Zones {
   }
 
   #update(zone: Zone): readonly string[] {
-    const state = zoneState([...zone.nodes.values()], this.#options.unhealthyThreshold);
+    const state = zoneState({ size: zone.nodes.size, notReady: zone.notReady }, this.#options.unhealthyThreshold);
     const changed = state !== zone.state;
     zone.state = state;
     const zones = [...this.#zones.values()];
