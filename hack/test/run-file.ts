@@ -1,0 +1,59 @@
+/**
+ * One file of tests in a process of its own. A test that uses tap writes TAP when it is run by itself; tap's own runner
+ * gives each process a dozen loaders that no test here needs, which took a minute of every five.
+ */
+import { spawn } from 'node:child_process';
+import { TapCount } from './tap-count.js';
+
+/** Whole clusters take minutes where tap would wait for half of one. */
+const timeoutSeconds = 900;
+/** What a test may take, after its time is up, to say which of its parts hung. */
+const patienceMs = 30_000;
+/** How long something that a test left behind may keep its output open. */
+const lingerMs = 5000;
+
+export interface FileResult {
+  readonly passed: number;
+  readonly failed: number;
+  /** What is to be shown of those that failed. */
+  readonly failures: readonly string[];
+}
+
+/** Never rejects: a file that cannot be run, or that ends as it should not, has failed. */
+export function runFile(file: string): Promise<FileResult> {
+  const child = spawn(process.execPath, ['--enable-source-maps', file], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, TAP_TIMEOUT: String(timeoutSeconds) },
+  });
+  const tap = new TapCount();
+  let rest = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) tap.add(line);
+  });
+  const overdue = setTimeout(() => child.kill('SIGKILL'), timeoutSeconds * 1000 + patienceMs);
+  return new Promise((resolve) => {
+    let end = 'did not end';
+    const finish = () => {
+      clearTimeout(overdue);
+      child.stdout.destroy();
+      if (rest !== '') tap.add(rest);
+      const { passed, failed, failures } = tap;
+      if (end === '' || failed > 0) resolve({ passed, failed, failures });
+      else resolve({ passed, failed: 1, failures: [...failures, `not ok - ${file}: ${end}`] });
+    };
+    child.once('error', (error) => {
+      end = error.message;
+      finish();
+    });
+    child.once('exit', (code, signal) => {
+      end = code === 0 ? '' : `ended with ${signal ?? code}`;
+      const linger = setTimeout(finish, lingerMs);
+      child.once('close', () => {
+        clearTimeout(linger);
+        finish();
+      });
+    });
+  });
+}
