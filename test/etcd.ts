@@ -3,10 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePorts } from '#test/free-port.js';
 
 export interface TestEtcd {
   /** `http://127.0.0.1:PORT` */
@@ -156,18 +156,4 @@ async function healthy(endpoint: string, child: ChildProcess, output: () => stri
     await sleep(50);
   }
   throw new Error(`etcd did not start: ${output()}`);
-}
-
-/** Ports that were free a moment ago; all are held at once so that they differ. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  await Promise.all(
-    servers.map((server) => {
-      server.listen(0, '127.0.0.1');
-      return once(server, 'listening');
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

@@ -3,26 +3,17 @@ import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { startEtcd } from '#test/etcd.js';
+import { freePort } from '#test/free-port.js';
 
 const program = fileURLToPath(new URL('main.js', import.meta.url));
 /** The same as it is run: out of a few files, which have to find each other. */
 const bundled = fileURLToPath(new URL('../../bundle/orch-apiserver/main.js', import.meta.url));
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 interface Answer {
   readonly status: number;

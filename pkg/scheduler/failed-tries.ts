@@ -55,8 +55,7 @@ export class FailedTries {
       return noRoom;
     });
     queue.reject(queued, helpful(profile, error.plugins), feed.current(queued), error.plugins);
-    const message = room.message === undefined ? error.message : `${error.message} preemption: ${room.message}`;
-    await this.#report(queued, 'Unschedulable', message, room.node);
+    await this.#report(queued, 'Unschedulable', error.afterPreemption(room.message), room.node);
     await room.made;
   }
 
@@ -100,7 +99,7 @@ export class FailedTries {
   }
 
   async #makeRoom(queued: QueuedPod, profile: Profile, error: FitError): Promise<Room> {
-    const { clock, feed, handle, metrics } = this.#options;
+    const { clock, feed, handle, metrics, nominator } = this.#options;
     if (error.nodeCount === 0 || profile.postFilters.length === 0 || feed.current(queued) === undefined) return noRoom;
     const started = clock.monotonic();
     let room: Room = noRoom;
@@ -110,10 +109,10 @@ export class FailedTries {
           ? ((await point(queued.info, error, handle)) ?? noRoom)
           : this.#preempt(queued.info, profile, point);
       room = { ...room, ...found };
-      if ((room.node ?? '') !== '') break;
+      if (isFound(room)) break;
     }
-    if ((room.node ?? '') !== '') this.#options.nominator.add(queued.info, room.node ?? '');
-    const status = (room.node ?? '') === '' ? 'Unschedulable' : 'Success';
+    if (isFound(room)) nominator.add(queued.info, room.node);
+    const status = isFound(room) ? 'Success' : 'Unschedulable';
     metrics.extensionPoint('PostFilter', status, profile.schedulerName, clock.monotonic() - started);
     return room;
   }
@@ -129,12 +128,13 @@ export class FailedTries {
     }
     metrics.preempted(found.victims.pods.length);
     const displaced = preemption.displaced(info, found.node.name);
-    nominator.add(info, found.node.name);
     return { node: found.node.name, made: evictions.carryOut(info, found, displaced) };
   }
 }
 
 const noRoom: Room = {};
+
+const isFound = (room: Room): room is Room & { readonly node: string } => (room.node ?? '') !== '';
 
 /** The events that could help a pod that these plugins refused. */
 function helpful(profile: Profile, plugins: ReadonlySet<string>): ReadonlySet<ClusterEvent> {

@@ -17,7 +17,7 @@ import { seed } from '#test/bench/controllers/objects.js';
 import { cpuMs, figure, machineLine, megabytes, residentBytes } from '#test/bench/report.js';
 import { bindAll, revisionNow, type Size, seedRow, untilBound } from '#test/bench/scheduler/cluster.js';
 import { type Row, rowsOf } from '#test/bench/scheduler/rows.js';
-import { freePort } from '#test/integration/daemons/api.js';
+import { freePort } from '#test/free-port.js';
 import { type Command, own, type RunningApiServer, startApiServer } from '#test/integration/peers/implementations.js';
 
 const { values } = parseArgs({

@@ -5,7 +5,6 @@ import { configmaps, nodes, pods, secrets } from '#api/core/v1/resources.gen.js'
 import type { Pod, Volume } from '#api/core/v1/types.gen.js';
 import type { Client } from '#client/client.js';
 import { whyNoContainers } from '#cmd/orch/preflight.js';
-import { freePort } from '#cmd/orch/settings.js';
 import { eventually, ownRanges, rangeArguments, startTestCluster, type TestCluster } from '#test/e2e/harness.js';
 import { killCluster, killContainerd } from '#test/e2e/kill.js';
 import {
@@ -29,6 +28,7 @@ import {
   untilPod,
   untilPodReady,
 } from '#test/e2e/pods.js';
+import { freePort } from '#test/free-port.js';
 
 const noContainers = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 });
 const skip = noContainers === undefined ? false : `${noContainers}: nothing can be left behind`;

@@ -30,29 +30,22 @@ export const runPlugin: RunPlugin = pluginRunner(timeLimitMs);
 
 /** @param timeout Milliseconds until a plugin is killed. */
 export function pluginRunner(timeout: number): RunPlugin {
-  return ({ path, args, env }, request) => runWithin(timeout, { path, args, env }, request);
-}
-
-function runWithin(
-  timeout: number,
-  { path, args, env }: Pick<CredentialProvider, 'path' | 'args' | 'env'>,
-  request: string,
-): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const options = {
-      timeout,
-      killSignal: 'SIGKILL',
-      maxBuffer: maxOutputBytes,
-      env: { ...process.env, ...env },
-    } as const;
-    const child = execFile(path, [...args], options, (error, stdout) => {
-      if (error === null) resolve(stdout);
-      else reject(error.killed === true ? new Error(`${path} did not answer in time, or wrote too much`) : error);
+  return ({ path, args, env }, request) =>
+    new Promise((resolve, reject) => {
+      const options = {
+        timeout,
+        killSignal: 'SIGKILL',
+        maxBuffer: maxOutputBytes,
+        env: { ...process.env, ...env },
+      } as const;
+      const child = execFile(path, [...args], options, (error, stdout) => {
+        if (error === null) resolve(stdout);
+        else reject(error.killed === true ? new Error(`${path} did not answer in time, or wrote too much`) : error);
+      });
+      // A plugin that does not read what it is asked has ended or answers all the same: its end tells which.
+      child.stdin?.on('error', () => undefined);
+      child.stdin?.end(request);
     });
-    // A plugin that does not read what it is asked has ended or answers all the same: its end tells which.
-    child.stdin?.on('error', () => undefined);
-    child.stdin?.end(request);
-  });
 }
 
 /** Keys below which an answer may be kept, in the order in which they are looked up. */

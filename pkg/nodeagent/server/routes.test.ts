@@ -2,43 +2,21 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request } from 'node:https';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fastify } from 'fastify';
 import t, { type Test } from 'tap';
 import { pods } from '#api/core/v1/resources.gen.js';
-import { realClock } from '#apimachinery/clock.js';
-import { orchDialect } from '#apimachinery/dialect.js';
-import { FakeApi } from '#client/testing/fake-api.js';
-import { silentLogger } from '#daemon/log/logger.js';
-import { createRegistry } from '#daemon/metrics/registry.js';
 import type { DaemonApp } from '#daemon/serving/daemon-app.js';
-import { standardServer } from '#nodeagent/server/standard-server.js';
 import { addSystemLogRoutes } from '#nodeagent/server/system-logs.js';
-import { eventually, nodeName, startAgent, testPod, testResources } from '#nodeagent/testing/agent-fixture.js';
-
-const dialect = orchDialect;
+import { eventually, testPod } from '#nodeagent/testing/agent-fixture.js';
+import { startServingAgent } from '#nodeagent/testing/serving-agent.js';
+import { freePort } from '#test/free-port.js';
 
 async function serving(t: Test, args: readonly string[] = []) {
-  const api = new FakeApi({ dialect, clock: realClock, resources: testResources });
-  const metrics = createRegistry({ dialect });
-  const server = standardServer({
-    client: api.client,
-    dialect,
-    clock: realClock,
-    log: silentLogger,
-    nodeName,
-    metrics,
-  });
-  const fixture = startAgent({
-    api,
-    args: ['--port=0', '--read-only-port=0', '--address=127.0.0.1', '--cert-dir=', ...args],
-    dependencies: { server, metrics },
-  });
+  const fixture = await startServingAgent(args);
   t.teardown(() => fixture.stop());
-  await fixture.agent.ready();
   return fixture;
 }
 
@@ -53,16 +31,6 @@ async function ask(port: number, path: string, { method = 'GET', isPlain = false
   call.end();
   const [response] = (await once(call, 'response')) as [IncomingMessage];
   return { status: response.statusCode ?? 0, body: await text(response) };
-}
-
-/** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 t.test('what is refused, in the words of 1.24', async (t) => {

@@ -1,47 +1,10 @@
 import { request } from 'node:https';
-import { Registry } from 'prom-client';
 import t from 'tap';
 import { nodes, pods } from '#api/core/v1/resources.gen.js';
-import { realClock } from '#apimachinery/clock.js';
-import { orchDialect } from '#apimachinery/dialect.js';
-import { FakeApi } from '#client/testing/fake-api.js';
 import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
-import { silentLogger } from '#daemon/log/logger.js';
-import { standardServer } from '#nodeagent/server/standard-server.js';
-import {
-  eventually,
-  newSimulatedRuntime,
-  nodeName,
-  startAgent,
-  testPod,
-  testResources,
-} from '#nodeagent/testing/agent-fixture.js';
+import { eventually, testPod } from '#nodeagent/testing/agent-fixture.js';
+import { startServingAgent } from '#nodeagent/testing/serving-agent.js';
 import { openPortForward, webSocketSession } from '#nodeagent/testing/web-socket-session.js';
-
-const dialect = orchDialect;
-
-async function serving(args: string[] = [], debug?: DebugEndpoints) {
-  const api = new FakeApi({ dialect, clock: realClock, resources: testResources });
-  const runtime = newSimulatedRuntime();
-  const metrics = new Registry();
-  const server = standardServer({
-    client: api.client,
-    dialect,
-    clock: realClock,
-    log: silentLogger,
-    nodeName,
-    metrics,
-    ...(debug === undefined ? {} : { debug }),
-  });
-  const fixture = startAgent({
-    api,
-    runtime,
-    args: ['--port=0', '--read-only-port=0', '--address=127.0.0.1', '--cert-dir=', ...args],
-    dependencies: { server, metrics },
-  });
-  await fixture.agent.ready();
-  return fixture;
-}
 
 function get(port: number, path: string): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {
@@ -58,7 +21,7 @@ function get(port: number, path: string): Promise<{ status: number; body: string
 }
 
 t.test('serves pods, logs and sessions of a simulated node', async (t) => {
-  const fixture = await serving();
+  const fixture = await startServingAgent();
   t.teardown(() => fixture.stop());
   const { api, agent } = fixture;
   const { port } = agent;
@@ -235,7 +198,7 @@ t.test('serves pods, logs and sessions of a simulated node', async (t) => {
 });
 
 t.test('without anonymous access nobody gets in', async (t) => {
-  const fixture = await serving(['--anonymous-auth=false']);
+  const fixture = await startServingAgent(['--anonymous-auth=false']);
   t.teardown(() => fixture.stop());
   t.equal((await get(fixture.agent.port, '/pods')).status, 401);
 });
@@ -246,7 +209,10 @@ t.test('what the agent tells of itself goes with the debugging handlers', async 
     [true, 200],
     [false, 404],
   ] as const) {
-    const fixture = await serving([`--enable-debugging-handlers=${on}`, '--pods-per-core=3', '--max-pods=200'], debug);
+    const fixture = await startServingAgent(
+      [`--enable-debugging-handlers=${on}`, '--pods-per-core=3', '--max-pods=200'],
+      debug,
+    );
     const answer = await get(fixture.agent.port, '/configz');
     t.equal(answer.status, status);
     if (on) t.same(JSON.parse(answer.body), { nodeagentconfig: { port: 1 } });

@@ -90,7 +90,7 @@ export class ManifestFiles {
     for (const path of this.#known.keys()) if (!paths.includes(path)) this.#known.delete(path);
     for (const path of paths) await this.#readFile(path, isPeriodic);
     this.#problem = '';
-    this.#options.onPods([...paths].flatMap((path) => this.#known.get(path)?.pod ?? []));
+    this.#options.onPods(paths.flatMap((path) => this.#known.get(path)?.pod ?? []));
   }
 
   async #readFile(path: string, isPeriodic: boolean): Promise<void> {

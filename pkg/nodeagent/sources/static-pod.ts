@@ -46,27 +46,13 @@ export class ManifestReader {
   /** The pod of a file, YAML or JSON. Throws ManifestError. `path`: goes into the pod's UID. */
   file(bytes: Buffer, path: string): Pod {
     const { nodeName } = this.#options;
-    let value: unknown;
-    try {
-      value = parseYAML(bytes.toString('utf8'));
-    } catch (error) {
-      throw new ManifestError(`${path}: couldn't parse as pod(${messageOf(error)}), please check config file`, {
-        cause: error,
-      });
-    }
+    const value = parsed(bytes, (problem) => `${path}: couldn't parse as pod(${problem}), please check config file`);
     return this.#pod(value, { origin: `host:${nodeName}file:${path}`, isFile: true });
   }
 
   /** The pod, or the pods of the list, of an answer. Throws ManifestError: one bad pod spoils them all. */
   answer(bytes: Buffer, url: string): Pod[] {
-    let value: unknown;
-    try {
-      value = parseYAML(bytes.toString('utf8'));
-    } catch (error) {
-      throw new ManifestError(`${url}: couldn't parse as single or multiple pods (${messageOf(error)})`, {
-        cause: error,
-      });
-    }
+    const value = parsed(bytes, (problem) => `${url}: couldn't parse as single or multiple pods (${problem})`);
     const origin = { origin: `url:${url}`, isFile: false };
     return podsOf(value).map((each) => this.#pod(each, origin));
   }
@@ -113,6 +99,15 @@ export class ManifestReader {
       spec.tolerations = [...others, { operator: 'Exists', effect: 'NoExecute' }];
     }
     pod.status = { phase: 'Pending' };
+  }
+}
+
+/** Throws ManifestError with the message made of what the parser says. */
+function parsed(bytes: Buffer, message: (problem: string) => string): unknown {
+  try {
+    return parseYAML(bytes.toString('utf8'));
+  } catch (error) {
+    throw new ManifestError(message(messageOf(error)), { cause: error });
   }
 }
 

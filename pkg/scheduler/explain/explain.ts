@@ -133,8 +133,7 @@ async function decide(
   const preemption = await preemptionOf(copy, info, profile);
   const representatives = common.refused.slice(0, 8).flatMap(({ examples }) => examples.slice(0, 3));
   const remedies = inTemplate(info, await remediesFor(copy, dialect, info, profile, representatives));
-  const message =
-    preemption.message === undefined ? error.message : `${error.message} preemption: ${preemption.message}`;
+  const message = error.afterPreemption(preemption.message);
   return { ...common, outcome: 'FitsNowhere', message, preemption, remedies };
 }
 

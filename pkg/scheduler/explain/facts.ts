@@ -1,5 +1,5 @@
 /** What a plugin found on a node, in numbers and names: beyond the words of release 1.24, which count nodes only. */
-import { findUntoleratedTaint } from '#api/core/v1/node/taints.js';
+import { findUntoleratedTaint, taintText } from '#api/core/v1/node/taints.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Cluster } from '#scheduler/cluster/cluster.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
@@ -36,9 +36,7 @@ export function factsOf(question: Question): string | undefined {
 function taintOf({ node, pod: { pod } }: Question): string | undefined {
   const taints = node.node?.spec.taints;
   const taint = findUntoleratedTaint(taints, pod.spec.tolerations, ['NoSchedule', 'NoExecute']);
-  if (taint === undefined) return undefined;
-  const value = (taint.value ?? '') === '' ? '' : `=${taint.value}`;
-  return `the pod does not tolerate ${taint.key}${value}:${taint.effect}`;
+  return taint === undefined ? undefined : `the pod does not tolerate ${taintText(taint)}`;
 }
 
 function labelsOf({ node, pod: { pod } }: Question): string | undefined {

@@ -1,5 +1,5 @@
 /** What could make a node take a pod, by the plugin that refuses it. Each is only a guess until the decision is made again. */
-import { findUntoleratedTaint } from '#api/core/v1/node/taints.js';
+import { findUntoleratedTaint, taintText } from '#api/core/v1/node/taints.js';
 import type { Affinity, NodeSelectorTerm } from '#api/core/v1/types.gen.js';
 import type { Refusal } from '#scheduler/decision/prepared-filter.js';
 import type { Fix } from '#scheduler/explain/fix.js';
@@ -48,7 +48,7 @@ function taintFixes({ dialect, info, node: { node } }: Trial): Fix[] {
   const taint = findUntoleratedTaint(taints, info.pod.spec.tolerations, ['NoSchedule', 'NoExecute']);
   if (taint === undefined) return [];
   const { effect, key, value = '' } = taint;
-  const shown = `${key}${value === '' ? '' : `=${value}`}:${effect}`;
+  const shown = taintText(taint);
   const tolerate: Fix = (trial) => {
     const toleration = { key, operator: 'Equal', value, effect };
     trial.patchPod({ spec: { tolerations: [...(trial.pod.spec.tolerations ?? []), toleration] } });

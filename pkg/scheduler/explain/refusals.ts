@@ -1,3 +1,4 @@
+import { milliValue } from '#apimachinery/quantity.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import type { Refusal } from '#scheduler/decision/prepared-filter.js';
@@ -100,10 +101,8 @@ export function quantity(resource: string, amount: number): string {
 function lackOf(shortages: readonly Shortage[] | undefined): number {
   let most = 0;
   for (const { asked, free } of shortages ?? []) {
-    const [a, f] = [numberOf(asked), numberOf(free)];
+    const [a, f] = [Number(milliValue(asked)), Number(milliValue(free))];
     most = Math.max(most, a === 0 ? 0 : (a - f) / a);
   }
   return most;
 }
-
-const numberOf = (text: string): number => (text.endsWith('m') ? Number(text.slice(0, -1)) / 1000 : Number(text));

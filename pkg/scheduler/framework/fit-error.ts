@@ -20,6 +20,11 @@ export class FitError extends Error {
     this.nodeCount = nodeCount;
     this.plugins = new Set([...refusals.keys()].map(({ plugin }) => plugin));
   }
+
+  /** The message with what preemption said, if it said anything. */
+  afterPreemption(said: string | undefined): string {
+    return said === undefined ? this.message : `${this.message} preemption: ${said}`;
+  }
 }
 
 /** `0/3 nodes are available: 1 Insufficient cpu, 2 Too many pods.` */

@@ -3,7 +3,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -11,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { realClock } from '#apimachinery/clock.js';
 import { Connections } from '#test/bench/access/connections.js';
 import { startEtcd, type TestEtcd } from '#test/etcd.js';
+import { freePort } from '#test/free-port.js';
 
 export interface RunningServer {
   readonly name: 'bare' | 'orch' | 'peer';
@@ -38,15 +38,6 @@ const token = 'secret';
 const module = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 const readyPollMs = 5;
 const startTimeoutMs = 120_000;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 /** Log of a child, for the case that it fails; the end is kept. */
 function follow(child: ChildProcess): () => string {

@@ -24,7 +24,8 @@ import { ServiceAccountToken } from '#client/rest/service-account-token.js';
 import { electionKey } from '#storage/election-key.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { startEtcd } from '#test/etcd.js';
-import { type DaemonTest, ended, freePort, startApi, until } from '#test/integration/daemons/api.js';
+import { freePort } from '#test/free-port.js';
+import { type DaemonTest, ended, startApi, until } from '#test/integration/daemons/api.js';
 
 t.setTimeout(180_000);
 

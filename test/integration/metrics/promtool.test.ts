@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import t from 'tap';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { simulatedEndpoint } from '#nodeagent/simulated/node.js';
-import { freePort, startApi, until } from '#test/integration/daemons/api.js';
+import { freePort } from '#test/free-port.js';
+import { startApi, until } from '#test/integration/daemons/api.js';
 import { readMetrics } from '#test/integration/metrics/read-metrics.js';
 
 t.setTimeout(120_000);

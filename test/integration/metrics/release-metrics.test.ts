@@ -5,7 +5,8 @@ import { jobs } from '#api/batch/v1/resources.gen.js';
 import { pods } from '#api/core/v1/resources.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { simulatedEndpoint } from '#nodeagent/simulated/node.js';
-import { type DaemonTest, freePort, startApi, until } from '#test/integration/daemons/api.js';
+import { freePort } from '#test/free-port.js';
+import { type DaemonTest, startApi, until } from '#test/integration/daemons/api.js';
 import { exposition } from '#test/integration/metrics/exposition.js';
 import { readMetrics } from '#test/integration/metrics/read-metrics.js';
 import {

@@ -17,7 +17,8 @@ import type { RestClient } from '#client/rest/rest-client.js';
 import { type ClusterPki, ensureClusterPki } from '#cmd/orch/pki/cluster-pki.js';
 import type { KeyCertificate } from '#pki/certificate.js';
 import { startEtcd } from '#test/etcd.js';
-import { ended, freePort } from '#test/integration/daemons/api.js';
+import { freePort } from '#test/free-port.js';
+import { ended } from '#test/integration/daemons/api.js';
 
 /** A program with the arguments that come before all others. */
 export type Command = readonly [program: string, ...args: string[]];

@@ -1,4 +1,6 @@
 /** Between the forms of the configuration file and those of options, and between the names of the two dialects. */
+import { taintText } from '#api/core/v1/node/taints.js';
+import type { Taint } from '#api/core/v1/types.gen.js';
 import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
 import type { Plain } from '#daemon/options/config-decode.js';
 
@@ -41,9 +43,7 @@ export function inOptionForm(fields: Plain, from: Dialect, to: Dialect): Plain {
         .join(','),
     );
   }
-  replace('registerWithTaints', (taints: { key: string; value?: string; effect: string }[]) =>
-    taints.map(({ key, value = '', effect }) => `${key}${value === '' ? '' : `=${value}`}:${effect}`),
-  );
+  replace('registerWithTaints', (taints: Taint[]) => taints.map(taintText));
   replace('staticPodURLHeader', (headers: Record<string, string[]>) =>
     Object.entries(headers).flatMap(([name, values]) => values.map((value) => `${name}:${value}`)),
   );

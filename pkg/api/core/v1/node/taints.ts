@@ -1,6 +1,11 @@
 /** Taints of nodes and what tolerates them. */
 import type { Taint, Toleration } from '#api/core/v1/types.gen.js';
 
+/** `key[=value]:effect`, as command lines and people write it. */
+export function taintText({ key, value = '', effect }: Pick<Taint, 'key' | 'value' | 'effect'>): string {
+  return `${key}${value === '' ? '' : `=${value}`}:${effect}`;
+}
+
 /** True when the toleration tolerates the taint. An empty key or effect stands for all of them. */
 export function tolerates(toleration: Toleration, taint: Taint): boolean {
   if ((toleration.effect ?? '') !== '' && toleration.effect !== taint.effect) return false;

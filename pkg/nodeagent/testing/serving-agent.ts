@@ -1,0 +1,38 @@
+import { realClock } from '#apimachinery/clock.js';
+import { orchDialect } from '#apimachinery/dialect.js';
+import { FakeApi } from '#client/testing/fake-api.js';
+import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
+import { silentLogger } from '#daemon/log/logger.js';
+import { createRegistry } from '#daemon/metrics/registry.js';
+import { standardServer } from '#nodeagent/server/standard-server.js';
+import {
+  type AgentFixture,
+  newSimulatedRuntime,
+  nodeName,
+  startAgent,
+  testResources,
+} from '#nodeagent/testing/agent-fixture.js';
+
+/** A ready agent with its server on a port of the loopback, on the fake API and the simulated runtime; stop it. */
+export async function startServingAgent(args: readonly string[] = [], debug?: DebugEndpoints): Promise<AgentFixture> {
+  const dialect = orchDialect;
+  const api = new FakeApi({ dialect, clock: realClock, resources: testResources });
+  const metrics = createRegistry({ dialect });
+  const server = standardServer({
+    client: api.client,
+    dialect,
+    clock: realClock,
+    log: silentLogger,
+    nodeName,
+    metrics,
+    ...(debug === undefined ? {} : { debug }),
+  });
+  const fixture = startAgent({
+    api,
+    runtime: newSimulatedRuntime(),
+    args: ['--port=0', '--read-only-port=0', '--address=127.0.0.1', '--cert-dir=', ...args],
+    dependencies: { server, metrics },
+  });
+  await fixture.agent.ready();
+  return fixture;
+}
