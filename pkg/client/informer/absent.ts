@@ -34,11 +34,13 @@ export function absentInformers(dialect: Dialect): InformerFactory {
     addHandler: () => () => undefined,
     addIndexers: () => undefined,
     hasSynced: () => true,
+    whenSynced: async () => undefined,
     lastVersion: '',
   };
   return {
     client: absentClient(dialect),
     informer: <T extends ApiObject>() => empty as unknown as Informer<T>,
+    existing: () => undefined,
     start: (signal) =>
       new Promise((resolve) => {
         if (signal.aborted) resolve();

@@ -54,8 +54,8 @@ export class SharedInformerFactory implements InformerFactory {
    * a different transform makes an informer of its own.
    */
   informer<T extends ApiObject>(type: ResourceType<T>, options: InformerOptions<T> = {}): Informer<T> {
-    const { namespace = '', labelSelector = '', fieldSelector = '', transform, indexers } = options;
-    const id = JSON.stringify([type.group, type.version, type.resource, namespace, labelSelector, fieldSelector]);
+    const { transform, indexers } = options;
+    const id = idOf(type, options);
     for (let copy = 0; ; copy += 1) {
       const entry = this.#entries.get(`${id}#${copy}`);
       if (entry === undefined) return this.#create(`${id}#${copy}`, type, options);
@@ -64,6 +64,12 @@ export class SharedInformerFactory implements InformerFactory {
       if (indexers !== undefined) informer.addIndexers(indexers);
       return informer;
     }
+  }
+
+  existing<T extends ApiObject>(type: ResourceType<T>): Informer<T> | undefined {
+    // The first copy has no transform of its own, unless nobody wants it without.
+    const entry = this.#entries.get(`${idOf(type)}#0`);
+    return entry === undefined || entry.transform !== undefined ? undefined : (entry.shared as SharedInformer<T>);
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -126,4 +132,9 @@ export class SharedInformerFactory implements InformerFactory {
       .finally(() => this.#running.delete(running));
     this.#running.add(running);
   }
+}
+
+function idOf<T extends ApiObject>(type: ResourceType<T>, options: InformerOptions<T> = {}): string {
+  const { namespace = '', labelSelector = '', fieldSelector = '' } = options;
+  return JSON.stringify([type.group, type.version, type.resource, namespace, labelSelector, fieldSelector]);
 }

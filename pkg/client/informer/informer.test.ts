@@ -217,6 +217,40 @@ t.test('informers are shared by what they select', async (t) => {
   t.equal(late.size, 1, 'asked for after the start, started at once');
 });
 
+t.test('only informers of all objects, as they are, are there for others', async (t) => {
+  const { factory, informer } = setUp(t);
+  t.equal(factory.existing(pods), informer);
+  const other = new SharedInformerFactory({
+    client: factory.client,
+    clock: new VirtualClock(),
+    random: () => 0.5,
+    log: silentLogger,
+  });
+  t.equal(other.existing(pods), undefined);
+  other.informer(pods, { namespace: 'default' });
+  other.informer(pods, { transform: dropManagedFields });
+  t.equal(other.existing(pods), undefined);
+});
+
+t.test('an index follows changes of what it is made of', async (t) => {
+  const { api, informer, start } = setUp(t);
+  informer.addIndexers({ app: ({ metadata }) => Object.values(metadata.labels ?? {}) });
+  api.seed(pods, pod('a', { app: 'x' }));
+  api.seed(pods, pod('b', { app: 'x' }));
+  await start();
+  const names = (app: string) => informer.byIndex('app', app).map(({ metadata }) => metadata.name);
+  api.change(pods, 'default/a', (object) => {
+    object.status = { phase: 'Running' };
+  });
+  await eventLoopTurn();
+  t.same(names('x'), ['a', 'b']);
+  api.change(pods, 'default/a', ({ metadata }) => {
+    metadata.labels = { app: 'y', tier: 'x' };
+  });
+  await eventLoopTurn();
+  t.same([names('x'), names('y')], [['b', 'a'], ['a']]);
+});
+
 t.test('a dead connection is given up some time after the watch should have ended', async (t) => {
   const { api, start, verbs, clock } = setUp(t);
   await start();

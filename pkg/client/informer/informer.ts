@@ -46,6 +46,8 @@ export interface Informer<T extends ApiObject> extends Lister<T> {
   /** Adds indexes; may be called at any time. */
   addIndexers(indexers: Record<string, (object: T) => readonly string[]>): void;
   hasSynced(): boolean;
+  /** Resolves when the first list is in the store and its handlers ran. */
+  whenSynced(): Promise<void>;
   /** Every change up to this resource version is in the store and was told to the handlers; empty before the first list. */
   readonly lastVersion: string;
 }
@@ -54,6 +56,8 @@ export interface Informer<T extends ApiObject> extends Lister<T> {
 export interface InformerFactory {
   readonly client: Client;
   informer<T extends ApiObject>(type: ResourceType<T>, options?: InformerOptions<T>): Informer<T>;
+  /** The informer of all objects of the resource, if somebody has asked for it. */
+  existing<T extends ApiObject>(type: ResourceType<T>): Informer<T> | undefined;
   /** Starts all informers asked for so far (and, once started, later ones at once); resolves when `signal` aborts. */
   start(signal: AbortSignal): Promise<void>;
   /** Resolves when every informer asked for so far has synced; rejects when `signal` aborts first. */

@@ -90,7 +90,6 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
     return this.#hasSynced;
   }
 
-  /** Resolves when the first list is in the store and its handlers ran. */
   whenSynced(): Promise<void> {
     return this.#synced.promise;
   }

@@ -58,7 +58,7 @@ export class Store<T extends ApiObject> implements Lister<T> {
         throw new RangeError(`index ${JSON.stringify(name)} exists with another function`);
       }
       const index: Index<T> = { of, keys: new Map() };
-      for (const [key, object] of this.#objects) insert(index, key, object);
+      for (const [key, object] of this.#objects) insert(index, key, of(object));
       this.#indexes.set(name, index);
     }
   }
@@ -68,8 +68,14 @@ export class Store<T extends ApiObject> implements Lister<T> {
     const old = this.#objects.get(key);
     this.#objects.set(key, object);
     for (const index of this.#indexes.values()) {
-      if (old !== undefined) remove(index, key, old);
-      insert(index, key, object);
+      const values = index.of(object);
+      if (old !== undefined) {
+        const before = index.of(old);
+        // Most changes leave most indexes alone.
+        if (sameValues(before, values)) continue;
+        remove(index, key, before);
+      }
+      insert(index, key, values);
     }
     return old;
   }
@@ -79,21 +85,25 @@ export class Store<T extends ApiObject> implements Lister<T> {
     const old = this.#objects.get(key);
     if (old === undefined) return undefined;
     this.#objects.delete(key);
-    for (const index of this.#indexes.values()) remove(index, key, old);
+    for (const index of this.#indexes.values()) remove(index, key, index.of(old));
     return old;
   }
 }
 
-function insert<T>(index: Index<T>, key: ObjectKey, object: T): void {
-  for (const value of index.of(object)) {
+function sameValues(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((value, i) => value === b[i]);
+}
+
+function insert<T>(index: Index<T>, key: ObjectKey, values: readonly string[]): void {
+  for (const value of values) {
     const keys = index.keys.get(value);
     if (keys === undefined) index.keys.set(value, new Set([key]));
     else keys.add(key);
   }
 }
 
-function remove<T>(index: Index<T>, key: ObjectKey, object: T): void {
-  for (const value of index.of(object)) {
+function remove<T>(index: Index<T>, key: ObjectKey, values: readonly string[]): void {
+  for (const value of values) {
     const keys = index.keys.get(value);
     if (keys?.delete(key) === true && keys.size === 0) index.keys.delete(value);
   }

@@ -62,6 +62,21 @@ t.test('what has an owner stays, what has lost all goes, down the tree', async (
   api.verify();
 });
 
+t.test('what another controller watches is not watched again', async (t) => {
+  const { harness, api, seed, start, names } = setUp(t);
+  const maps = harness.informers.informer(configmaps);
+  const owner = seed('owner');
+  seed('child', [owner]);
+  await start();
+  const watched = (resource: string) => api.calls.filter((call) => call.verb === 'watch' && call.resource === resource);
+  t.equal(watched('configmaps').length, 1);
+  t.equal(watched('secrets').length, 1);
+  t.equal(maps.size, 2);
+  api.remove(configmaps, 'default/owner');
+  await harness.advance(1000);
+  t.same(names(), []);
+});
+
 t.test('an owner of the same name that is another object does not count', async (t) => {
   const { seed, start, names } = setUp(t);
   seed('owner');

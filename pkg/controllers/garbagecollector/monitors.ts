@@ -4,15 +4,18 @@ import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject } from '#client/client.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
+import type { EventHandler, Informer } from '#client/informer/informer.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { discoverResources } from '#controllers/framework/discovery.js';
 import { type Graph, groupOf, type ObjectFacts } from '#controllers/garbagecollector/graph.js';
 
-interface Monitor {
-  readonly type: ResourceType<ApiObject>;
-  readonly stop: AbortController;
-  readonly running: Promise<void>;
+interface Watching {
   readonly synced: Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface Monitor extends Watching {
+  readonly type: ResourceType<ApiObject>;
 }
 
 export class Monitors {
@@ -72,29 +75,50 @@ export class Monitors {
   }
 
   #start(id: string, type: ResourceType<ApiObject>, signal: AbortSignal): void {
-    const { client, clock, random, log, dialect } = this.#context;
-    // A factory of its own, so that it can end when the resource vanishes, and so that no other part waits for it.
-    const factory = new SharedInformerFactory({ client, clock, random, log, transform: identityOnly });
+    const { dialect, informers } = this.#context;
     const apiVersion = dialect.apiVersion(type.group, type.version);
-    const stop = new AbortController();
     const observe = (object: ApiObject) =>
       this.#graph.observe(factsOf(object.metadata, apiVersion, type.kind, dialect.finalizers));
-    factory.informer(type).addHandler({
+    const handler: EventHandler<ApiObject> = {
       onAdd: observe,
       onUpdate: observe,
       onDelete: ({ metadata }) => this.#graph.remove(metadata.uid ?? ''),
+    };
+    const existing = informers.existing(type);
+    this.#monitors.set(id, {
+      type,
+      ...(existing === undefined ? this.#watch(type, handler, signal) : listen(existing, handler)),
     });
+  }
+
+  /** A factory of its own, so that it can end when the resource vanishes, and so that no other part waits for it. */
+  #watch(type: ResourceType<ApiObject>, handler: EventHandler<ApiObject>, signal: AbortSignal): Watching {
+    const { client, clock, random, log } = this.#context;
+    const factory = new SharedInformerFactory({ client, clock, random, log, transform: identityOnly });
+    const stop = new AbortController();
+    factory.informer(type).addHandler(handler);
     const running = factory.start(AbortSignal.any([stop.signal, signal]));
     // Awaited when it is stopped; until then a failure must not count as unhandled.
     running.catch((err: unknown) => log.error({ err, resource: type.resource }, 'Watching for garbage has ended'));
-    this.#monitors.set(id, { type, stop, running, synced: factory.waitForSync() });
+    return {
+      synced: factory.waitForSync(),
+      stop: () => {
+        stop.abort();
+        return running;
+      },
+    };
   }
 
   async #stop(id: string, monitor: Monitor): Promise<void> {
     this.#monitors.delete(id);
-    monitor.stop.abort();
-    await monitor.running;
+    await monitor.stop();
   }
+}
+
+/** Another controller keeps the same objects already: they are read and held once. */
+function listen(informer: Informer<ApiObject>, handler: EventHandler<ApiObject>): Watching {
+  const remove = informer.addHandler(handler, { resyncMs: 0 });
+  return { synced: informer.whenSynced(), stop: async () => remove() };
 }
 
 function idOf(apiVersion: string, kind: string): string {

@@ -70,7 +70,8 @@ export class NodeLifecycleController implements Controller {
     this.#zones = new Zones(options.zones);
     this.#nodes = sharedInformer(context.informers, nodeType);
     this.#pods = sharedInformer(context.informers, podType);
-    this.#leases = context.informers.informer(leaseType, { namespace: context.dialect.namespaces.nodeLease });
+    // Of all namespaces: the garbage collector looks at the same.
+    this.#leases = sharedInformer(context.informers, leaseType);
     indexByNode(this.#pods);
     this.#evictor = new PodEvictor(context, this.#pods);
     this.#taintManager = options.taintManager ? new TaintManager(context) : undefined;
@@ -88,6 +89,7 @@ export class NodeLifecycleController implements Controller {
     };
     // A renewal is no news: it only moves the deadline, which is looked up when the old one has come.
     const renewed = (lease: Lease) => {
+      if (lease.metadata.namespace !== this.#context.dialect.namespaces.nodeLease) return;
       const node = this.#nodes.get(lease.metadata.name ?? '');
       if (node !== undefined) this.#note(node, lease);
     };

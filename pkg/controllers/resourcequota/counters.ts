@@ -114,7 +114,9 @@ export class Counters {
   }
 
   #start(type: ResourceType<ApiObject>, evaluator: QuotaEvaluator, signal: AbortSignal): Running {
-    const shared = type.group === 'core' && wholeObjects.includes(type.resource);
+    const whole = type.group === 'core' && wholeObjects.includes(type.resource);
+    // What another controller keeps already is counted there.
+    const shared = whole || this.#options.context.informers.existing(type) !== undefined;
     const running = shared ? this.#sharedCache(type, evaluator) : this.#ownCache(type, evaluator, signal);
     this.#running.set(idOf(type), running);
     const { counter } = running;
@@ -131,7 +133,7 @@ export class Counters {
   #sharedCache(type: ResourceType<ApiObject>, evaluator: QuotaEvaluator): Running {
     const { informers } = this.#options.context;
     const informer = sharedInformer(informers, type);
-    const counter = { type, evaluator, informer, filled: informers.waitForSync() };
+    const counter = { type, evaluator, informer, filled: informer.whenSynced() };
     const unwatch = informer.addHandler(this.#options.handlerOf(counter));
     return { counter, stop: async () => unwatch() };
   }

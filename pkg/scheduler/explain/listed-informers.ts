@@ -12,6 +12,8 @@ class ListedInformer<T extends ApiObject> extends Store<T> implements Informer<T
     return true;
   }
 
+  async whenSynced(): Promise<void> {}
+
   /** Tells of what is there; nothing follows. */
   addHandler({ onAdd }: EventHandler<T>): () => void {
     if (onAdd !== undefined) for (const object of this.list()) onAdd(object, true);
@@ -28,6 +30,10 @@ export class ListedInformers implements InformerFactory {
   }
 
   informer<T extends ApiObject>(type: ResourceType<T>): Informer<T> {
+    return this.#of(type);
+  }
+
+  existing<T extends ApiObject>(type: ResourceType<T>): Informer<T> {
     return this.#of(type);
   }
 
