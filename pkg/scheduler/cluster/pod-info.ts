@@ -82,7 +82,8 @@ function hostPortsOf(pod: Pod): HostPort[] {
     for (const port of container.ports ?? []) {
       const hostPort = port.hostPort ?? 0;
       if (hostPort <= 0) continue;
-      ports.push({ ip: port.hostIP ?? '0.0.0.0', protocol: port.protocol ?? 'TCP', port: hostPort });
+      // What is empty means the same as what is absent.
+      ports.push({ ip: port.hostIP || '0.0.0.0', protocol: port.protocol || 'TCP', port: hostPort });
     }
   }
   return ports;

@@ -62,7 +62,7 @@ const requiredTerms = (affinity: NodeAffinity | undefined) =>
 function namesAskedFor({ affinity }: PodSpec): Set<string> | undefined {
   const names = new Set<string>();
   const terms = requiredTerms(affinity?.nodeAffinity);
-  if (terms === undefined) return undefined;
+  if (terms === undefined || terms.length === 0) return undefined;
   for (const { matchFields = [] } of terms) {
     let ofTerm: Set<string> | undefined;
     for (const { key, operator, values = [] } of matchFields) {

@@ -85,15 +85,21 @@ class ZoneFilter implements NodeFilter {
       if (volumeName === '') {
         const className = storageClassOf(claim, this.#dialect);
         if (className === '') return unresolvable('PersistentVolumeClaim had no pv name and storageClass name');
+        const storageClass = this.#storage.storageClass(className);
+        if (storageClass === undefined) {
+          const kind = `storageclass.${this.#dialect.groupName('storage')}`;
+          return unresolvable(`${kind} ${JSON.stringify(className)} not found`);
+        }
         // Its volume is chosen with the node.
-        if (this.#storage.storageClass(className)?.volumeBindingMode === 'WaitForFirstConsumer') continue;
+        if (storageClass.volumeBindingMode === 'WaitForFirstConsumer') continue;
         return unresolvable('PersistentVolume had no name');
       }
       const volume = this.#storage.volume(volumeName);
       if (volume === undefined) return unresolvable(`persistentvolume ${JSON.stringify(volumeName)} not found`);
       for (const label of this.#labels) {
-        const value = volume.metadata.labels?.[label];
-        if (value !== undefined) places.push({ label, values: value.split(separator) });
+        const values = volume.metadata.labels?.[label]?.split(separator).map((value) => value.trim());
+        // A list with an empty name in it says nothing.
+        if (values?.includes('') === false) places.push({ label, values });
       }
     }
     return places;

@@ -78,14 +78,15 @@ function insufficient(
     lacking.push(name);
   };
   if (pods.size + 1 > maxPods) lacks('pods');
-  const fits = (asked: number, has: number, taken: number) => asked <= 0 || asked <= has - taken;
-  if (!fits(requests.milliCpu, allocatable.milliCpu, requested.milliCpu)) lacks('cpu');
-  if (!fits(requests.memory, allocatable.memory, requested.memory)) lacks('memory');
-  if (!fits(requests.ephemeralStorage, allocatable.ephemeralStorage, requested.ephemeralStorage)) {
-    lacks('ephemeral-storage');
-  }
-  if (requests.scalars === undefined) return lacking;
-  for (const [name, amount] of requests.scalars) {
+  const { ephemeralStorage, memory, milliCpu, scalars } = requests;
+  if (milliCpu === 0 && memory === 0 && ephemeralStorage === 0 && scalars === undefined) return lacking;
+  // A pod that asks for something goes to no node that has given away more than it has, of whatever it is.
+  const fits = (asked: number, has: number, taken: number) => asked <= has - taken;
+  if (!fits(milliCpu, allocatable.milliCpu, requested.milliCpu)) lacks('cpu');
+  if (!fits(memory, allocatable.memory, requested.memory)) lacks('memory');
+  if (!fits(ephemeralStorage, allocatable.ephemeralStorage, requested.ephemeralStorage)) lacks('ephemeral-storage');
+  if (scalars === undefined) return lacking;
+  for (const [name, amount] of scalars) {
     const has = allocatable.scalars?.get(name) ?? 0;
     if (!ignores(name) && !fits(amount, has, requested.scalars?.get(name) ?? 0)) lacks(name);
   }

@@ -1,6 +1,6 @@
 /** Which volumes a pod would get on a node. Rules of release 1.24. Pure. */
 import { matchesNodeSelectorTerm } from '#api/core/v1/affinity/node-selector.js';
-import { bestMatch } from '#api/core/v1/persistentvolume/match.js';
+import { bestMatch, isBoundTo } from '#api/core/v1/persistentvolume/match.js';
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
 import type { StorageClass } from '#api/storage/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -8,7 +8,7 @@ import { compareQuantities } from '#apimachinery/quantity.js';
 import { compileSelector } from '#apimachinery/selectors/labels.js';
 import type { StorageObjects } from '#scheduler/cluster/objects.js';
 import type { Rejection } from '#scheduler/framework/plugin.js';
-import { type PodClaims, sizeOf } from '#scheduler/plugins/volume-binding/claims.js';
+import { type PodClaims, sizeOf, type WaitingClaim } from '#scheduler/plugins/volume-binding/claims.js';
 
 export interface VolumePlan {
   readonly bind: readonly { readonly claim: PersistentVolumeClaim; readonly volume: PersistentVolume }[];
@@ -29,34 +29,55 @@ const elsewhere = unresolvable('node(s) had volume node affinity conflict');
 const noneToBind = unresolvable("node(s) didn't find available persistent volumes to bind");
 const noSpace = unresolvable('node(s) did not have enough free storage');
 
+/** Of claims that are bound and of those that are not, both are told. */
 export function planVolumes({ volumes, waiting }: PodClaims, node: Node, world: VolumeWorld): VolumePlan | Rejection {
+  const plan = planWaiting(waiting, node, world);
+  const bound = boundRejection(volumes, node);
+  if (bound === undefined) return plan;
+  return 'reasons' in plan ? { ...bound, reasons: [...plan.reasons, ...bound.reasons] } : bound;
+}
+
+/** The first volume that does not do says why. */
+function boundRejection(volumes: PodClaims['volumes'], node: Node): Rejection | undefined {
   for (const volume of volumes) {
     if (volume === undefined) return noVolume;
     if (!isReachable(volume, node)) return elsewhere;
   }
-  const bind: { claim: PersistentVolumeClaim; volume: PersistentVolume }[] = [];
-  const provision: PersistentVolumeClaim[] = [];
+  return undefined;
+}
+
+function planWaiting(waiting: PodClaims['waiting'], node: Node, world: VolumeWorld): VolumePlan | Rejection {
   const { dialect, storage } = world;
-  for (const { claim, storageClass } of waiting) {
-    const chosen = claim.metadata.annotations?.[dialect.annotations.selectedNode];
-    if (chosen !== undefined) {
-      if (chosen !== node.metadata.name) return noneToBind;
-      provision.push(claim);
-      continue;
-    }
-    const candidates = storage
-      .volumesFor(claim)
-      .filter((each) => isReachable(each, node) && !world.isTaken(each) && !bind.some(({ volume }) => volume === each));
-    const volume = bestMatch(claim, candidates, { delayed: false, dialect });
-    if (volume !== undefined) {
-      bind.push({ claim, volume });
-      continue;
-    }
+  const chosenNode = ({ metadata }: PersistentVolumeClaim) => metadata.annotations?.[dialect.annotations.selectedNode];
+  const bind: { claim: PersistentVolumeClaim; volume: PersistentVolume }[] = [];
+  const provision: WaitingClaim[] = [];
+  for (const each of waiting) {
+    const chosen = chosenNode(each.claim);
+    if (chosen !== undefined && chosen !== node.metadata.name) return noneToBind;
+    const volume = chosen === undefined ? volumeFor(each.claim, node, world, bind) : undefined;
+    if (volume === undefined) provision.push(each);
+    else bind.push({ claim: each.claim, volume });
+  }
+  for (const { claim, storageClass } of provision) {
     if (!canProvision(storageClass, node, dialect)) return noneToBind;
     if (!hasSpace(storageClass, claim, node, storage)) return noSpace;
-    provision.push(claim);
   }
-  return { bind, provision };
+  return { bind, provision: provision.map(({ claim }) => claim) };
+}
+
+function volumeFor(
+  claim: PersistentVolumeClaim,
+  node: Node,
+  { dialect, isTaken, storage }: VolumeWorld,
+  given: VolumePlan['bind'],
+): PersistentVolume | undefined {
+  const all = storage
+    .volumesFor(claim)
+    .filter((each) => !isTaken(each) && !given.some(({ volume }) => volume === each));
+  const candidates = all.filter((each) => isReachable(each, node));
+  // No other volume stands in for one that is reserved for the claim and is elsewhere.
+  if (all.some((each) => isBoundTo(each, claim) && !candidates.includes(each))) return undefined;
+  return bestMatch(claim, candidates, { delayed: false, dialect });
 }
 
 function isReachable({ spec }: PersistentVolume, node: Node): boolean {

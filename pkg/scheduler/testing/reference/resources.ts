@@ -22,9 +22,11 @@ const taken = (model: Model, node: Node, name: string, assume = false): number =
 
 export function lacking(model: Model, pod: Pod, node: Node): string[] {
   const reasons = podsOn(model, node).length + 1 > has(node, 'pods') ? ['Too many pods'] : [];
-  for (const name of ['cpu', 'memory', 'ephemeral-storage', 'example.com/gpu']) {
-    const wanted = asks(pod, name);
-    if (wanted > 0 && wanted > has(node, name) - taken(model, node, name)) reasons.push(`Insufficient ${name}`);
+  const plain = ['cpu', 'memory', 'ephemeral-storage'];
+  const extended = ['example.com/gpu'].filter((name) => asks(pod, name) > 0);
+  if (extended.length === 0 && plain.every((name) => asks(pod, name) === 0)) return reasons;
+  for (const name of [...plain, ...extended]) {
+    if (asks(pod, name) > has(node, name) - taken(model, node, name)) reasons.push(`Insufficient ${name}`);
   }
   return reasons;
 }

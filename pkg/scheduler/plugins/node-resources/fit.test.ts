@@ -1,0 +1,231 @@
+import type { PodSpec } from '#api/core/v1/types.gen.js';
+import {
+  type NodeResourcesFitArgs,
+  nodeResourcesFit,
+  type ScoringStrategy,
+} from '#scheduler/plugins/node-resources/fit.js';
+import { answer, node, scores, table } from '#scheduler/testing/plugin-table.js';
+
+type List = Readonly<Record<string, string>>;
+
+/** A pod of containers that ask for these; `first`: its init containers. */
+function asking(containers: readonly List[], first: readonly List[] = [], overhead?: List): Partial<PodSpec> {
+  const of = (lists: readonly List[]) => lists.map((requests, i) => ({ name: `c${i}`, resources: { requests } }));
+  return {
+    containers: of(containers),
+    initContainers: of(first),
+    ...(overhead === undefined ? {} : { overhead }),
+  };
+}
+
+const gpu = 'x.io/gpu';
+const disk = 'ephemeral-storage';
+const huge = 'hugepages-2Mi';
+const room = { pods: '10' };
+const no = (name: string) => `Insufficient ${name}`;
+
+const fits = (allocatable: List, requests: List, there?: List, args: NodeResourcesFitArgs = {}) =>
+  answer(
+    nodeResourcesFit(args),
+    { spec: asking([requests]) },
+    {
+      nodes: [node('n', {}, { allocatable: { ...room, ...allocatable } })],
+      pods: there === undefined ? [] : [{ spec: asking([there]) }],
+    },
+  );
+const one = (allocatable: List, requests: List, there: List) => fits(allocatable, requests, there);
+
+table('one container, and one that is there', one, [
+  ['asks for nothing', {}, {}, {}, 'ok'],
+  ['as much as there is', { cpu: '1' }, { cpu: '1' }, {}, 'ok'],
+  ['more than there is', { cpu: '1' }, { cpu: '1001m' }, {}, no('cpu')],
+  ['as much as is left', { cpu: '1' }, { cpu: '400m' }, { cpu: '600m' }, 'ok'],
+  ['more than is left', { cpu: '1' }, { cpu: '401m' }, { cpu: '600m' }, no('cpu')],
+  ['nothing is left', { cpu: '1' }, { cpu: '1m' }, { cpu: '1' }, no('cpu')],
+  ['CPU of a node that has none', { memory: '1Gi' }, { cpu: '1m' }, {}, no('cpu')],
+  ['zero of a node that has none', {}, { cpu: '0' }, {}, 'ok'],
+  ['memory, as much as is left', { memory: '1Gi' }, { memory: '512Mi' }, { memory: '512Mi' }, 'ok'],
+  ['memory, a byte more', { memory: '1Gi' }, { memory: '536870913' }, { memory: '512Mi' }, no('memory')],
+  ['memory in powers of ten', { memory: '1Gi' }, { memory: '1G' }, {}, 'ok'],
+  ['CPU as a fraction', { cpu: '1' }, { cpu: '0.5' }, { cpu: '0.5' }, 'ok'],
+  ['CPU below a thousandth is rounded up', { cpu: '1m' }, { cpu: '0.0011' }, {}, no('cpu')],
+  ['both', { cpu: '1', memory: '1Gi' }, { cpu: '2', memory: '2Gi' }, {}, `${no('cpu')}, ${no('memory')}`],
+  ['disk', { [disk]: '1Gi' }, { [disk]: '1Gi' }, {}, 'ok'],
+  ['disk, more than is left', { [disk]: '1Gi' }, { [disk]: '1Gi' }, { [disk]: '1' }, no(disk)],
+  ['disk of a node that tells none', { cpu: '1' }, { [disk]: '1' }, {}, no(disk)],
+  ['an extended resource', { [gpu]: '2' }, { [gpu]: '1' }, { [gpu]: '1' }, 'ok'],
+  ['an extended resource, more than is left', { [gpu]: '2' }, { [gpu]: '2' }, { [gpu]: '1' }, no(gpu)],
+  ['an extended resource that the node has not', { cpu: '1' }, { [gpu]: '1' }, {}, no(gpu)],
+  ['none of an extended resource that it has not', { cpu: '1' }, { [gpu]: '0' }, {}, 'ok'],
+  ['an extended resource of zero', { [gpu]: '0' }, { [gpu]: '1' }, {}, no(gpu)],
+  ['two extended resources', { [gpu]: '1', 'x.io/nic': '1' }, { [gpu]: '1', 'x.io/nic': '2' }, {}, no('x.io/nic')],
+  ['huge pages', { [huge]: '8Mi' }, { [huge]: '4Mi' }, { [huge]: '4Mi' }, 'ok'],
+  ['huge pages, more than are left', { [huge]: '8Mi' }, { [huge]: '6Mi' }, { [huge]: '4Mi' }, no(huge)],
+  ['huge pages of another size', { [huge]: '1Gi' }, { 'hugepages-1Gi': '1Gi' }, {}, no('hugepages-1Gi')],
+  ['what others take does not matter to who asks for nothing', { cpu: '1' }, {}, { cpu: '9' }, 'ok'],
+  ['a node that gave away too much CPU', { cpu: '1', memory: '1Gi' }, { memory: '1' }, { cpu: '9' }, no('cpu')],
+  [
+    'all that is lacking',
+    { cpu: '1' },
+    { cpu: '2', memory: '1', [disk]: '1' },
+    {},
+    `${no('cpu')}, ${no('memory')}, ${no(disk)}`,
+  ],
+]);
+
+const many = (pods: string | undefined, there: number, requests: List) =>
+  answer(
+    nodeResourcesFit(),
+    { spec: asking([requests]) },
+    {
+      nodes: [node('n', {}, { allocatable: { cpu: '1', ...(pods === undefined ? {} : { pods }) } })],
+      pods: Array.from({ length: there }, () => ({ spec: asking([{}]) })),
+    },
+  );
+table('the number of pods', many, [
+  ['room for one', '2', 1, {}, 'ok'],
+  ['no room', '2', 2, {}, 'Too many pods'],
+  ['more than there may be', '2', 3, {}, 'Too many pods'],
+  ['room for none', '0', 0, {}, 'Too many pods'],
+  ['nothing said', undefined, 0, {}, 'Too many pods'],
+  ['no room and no CPU', '1', 1, { cpu: '2' }, `Too many pods, ${no('cpu')}`],
+]);
+
+const whole = (allocatable: List, containers: readonly List[], first: readonly List[], overhead?: List) =>
+  answer(
+    nodeResourcesFit(),
+    { spec: asking(containers, first, overhead) },
+    { nodes: [node('n', {}, { allocatable: { ...room, ...allocatable } })] },
+  );
+const cpus = (containers: readonly string[], first: readonly string[], overhead?: string) =>
+  whole(
+    { cpu: '4' },
+    containers.map((cpu) => ({ cpu })),
+    first.map((cpu) => ({ cpu })),
+    overhead === undefined ? undefined : { cpu: overhead },
+  );
+table('containers, init containers and overhead on 4 CPUs', cpus, [
+  ['containers add up', ['2', '2'], [], undefined, 'ok'],
+  ['containers add up to too much', ['2', '2', '1m'], [], undefined, no('cpu')],
+  ['init containers do not add up', ['1'], ['4', '4', '4'], undefined, 'ok'],
+  ['the largest init container counts', ['1'], ['1', '5'], undefined, no('cpu')],
+  ['containers above the largest init container', ['2', '3'], ['4'], undefined, no('cpu')],
+  ['neither is added to the other', ['3'], ['4'], undefined, 'ok'],
+  ['overhead is added to containers', ['3'], [], '1', 'ok'],
+  ['overhead that is too much', ['3'], [], '1001m', no('cpu')],
+  ['overhead is added to init containers', ['1'], ['4'], '1m', no('cpu')],
+  ['overhead alone', [], [], '5', no('cpu')],
+]);
+const mixed = (containers: readonly List[], first: readonly List[], overhead?: List) =>
+  whole({ cpu: '4', memory: '4Gi', [gpu]: '1' }, containers, first, overhead);
+table('each resource by itself', mixed, [
+  ['an init container of much memory', [{ cpu: '4' }], [{ memory: '4Gi' }], undefined, 'ok'],
+  ['an init container of too much memory', [{ cpu: '4' }], [{ memory: '5Gi' }], undefined, no('memory')],
+  ['an init container’s extended resource', [{}], [{ [gpu]: '2' }], undefined, no(gpu)],
+  ['an init container’s and a container’s', [{ [gpu]: '1' }], [{ [gpu]: '1' }], undefined, 'ok'],
+  ['overhead of memory', [{ memory: '4Gi' }], [], { memory: '1' }, no('memory')],
+  ['overhead of another resource', [{ memory: '4Gi' }], [], { cpu: '1' }, 'ok'],
+]);
+
+const ignoring = (args: NodeResourcesFitArgs, requests: List) => fits({}, requests, {}, args);
+table('ignored resources', ignoring, [
+  ['this one', { ignoredResources: [gpu] }, { [gpu]: '1' }, 'ok'],
+  ['another', { ignoredResources: ['x.io/nic'] }, { [gpu]: '1' }, no(gpu)],
+  ['its group', { ignoredResourceGroups: ['x.io'] }, { [gpu]: '1' }, 'ok'],
+  ['another group', { ignoredResourceGroups: ['io'] }, { [gpu]: '1' }, no(gpu)],
+  ['one of two', { ignoredResources: [gpu] }, { [gpu]: '1', 'x.io/nic': '1' }, no('x.io/nic')],
+  ['two of a group', { ignoredResourceGroups: ['x.io'] }, { [gpu]: '1', 'x.io/nic': '1' }, 'ok'],
+  ['not CPU', { ignoredResources: [gpu] }, { [gpu]: '1', cpu: '1' }, no('cpu')],
+]);
+
+const score = (strategy: ScoringStrategy | undefined, allocatable: List, requests: List, there: List) =>
+  scores(
+    nodeResourcesFit(strategy === undefined ? {} : { scoringStrategy: strategy }),
+    { spec: asking([requests]) },
+    { nodes: [node('n', {}, { allocatable })], pods: [{ spec: asking([there]) }] },
+  )[0];
+const weigh = (weights: Readonly<Record<string, number>>) =>
+  Object.entries(weights).map(([name, weight]) => ({ name, weight }));
+const ten = { cpu: '10', memory: '10Gi', [gpu]: '10' };
+const none = { cpu: '0', memory: '0' };
+type Case = readonly [what: string, allocatable: List, requests: List, there: List, want: number];
+
+function strategies(name: string, strategy: ScoringStrategy | undefined, rows: readonly Case[]): void {
+  table(name, (...asked: [List, List, List]) => score(strategy, ...asked), rows);
+}
+
+strategies('least allocated, as it is by default', undefined, [
+  ['all is left', ten, none, none, 100],
+  ['half is left', ten, { cpu: '5', memory: '5Gi' }, none, 50],
+  ['nothing is left', ten, { cpu: '10', memory: '10Gi' }, none, 0],
+  ['half of one', ten, { cpu: '5', memory: '0' }, none, 75],
+  ['with those that are there', ten, { cpu: '2', memory: '0' }, { cpu: '3', memory: '5Gi' }, 50],
+  ['more than there is', ten, { cpu: '20', memory: '0' }, none, 50],
+  ['each resource is cut', { cpu: '3', memory: '3Gi' }, { cpu: '1', memory: '1Gi' }, none, 66],
+  ['the mean is cut', ten, { cpu: '1', memory: '2Gi' }, none, 85],
+  ['who asks for nothing counts as a tenth CPU and 200 MiB', { cpu: '1', memory: '1000Mi' }, {}, none, 85],
+  ['so do those that are there', { cpu: '1', memory: '1000Mi' }, none, {}, 85],
+  ['who asks for CPU only counts with memory', { cpu: '1', memory: '1000Mi' }, { cpu: '500m' }, none, 65],
+  ['a node without memory', { cpu: '10' }, { cpu: '5', memory: '0' }, none, 50],
+  ['a node with nothing', {}, { cpu: '5' }, none, 0],
+  ['extended resources do not count', ten, { ...none, [gpu]: '10' }, none, 100],
+]);
+
+const least = (weights: Readonly<Record<string, number>>): ScoringStrategy => ({
+  type: 'LeastAllocated',
+  resources: weigh(weights),
+});
+strategies('least allocated, CPU three times', least({ cpu: 3, memory: 1 }), [
+  ['half of CPU', ten, { cpu: '5', memory: '0' }, none, 62],
+  ['half of memory', ten, { cpu: '0', memory: '5Gi' }, none, 87],
+]);
+strategies('least allocated, an extended resource', least({ [gpu]: 1, cpu: 1 }), [
+  ['some of it', ten, { cpu: '0', [gpu]: '2' }, none, 90],
+  ['with those that are there', ten, { cpu: '0', [gpu]: '2' }, { cpu: '0', [gpu]: '3' }, 75],
+  ['not asked for: only CPU counts', ten, { cpu: '5' }, { cpu: '0', [gpu]: '9' }, 50],
+  ['a node that has none: only CPU counts', { cpu: '10' }, { cpu: '5', [gpu]: '1' }, { cpu: '0' }, 50],
+]);
+
+const most: ScoringStrategy = { type: 'MostAllocated', resources: weigh({ cpu: 1, memory: 1 }) };
+strategies('most allocated', most, [
+  ['nothing is taken', ten, none, none, 0],
+  ['half is taken', ten, { cpu: '5', memory: '5Gi' }, none, 50],
+  ['all is taken', ten, { cpu: '10', memory: '10Gi' }, none, 100],
+  ['half of one', ten, { cpu: '5', memory: '0' }, none, 25],
+  ['with those that are there', ten, { cpu: '2', memory: '0' }, { cpu: '3', memory: '5Gi' }, 50],
+  ['more than there is counts as all', ten, { cpu: '20', memory: '0' }, none, 50],
+  ['each resource is cut', { cpu: '3', memory: '3Gi' }, { cpu: '1', memory: '1Gi' }, none, 33],
+  ['who asks for nothing', { cpu: '1', memory: '1000Mi' }, {}, none, 15],
+  ['a node with nothing', {}, { cpu: '1' }, none, 0],
+]);
+
+const ratio = (...shape: [utilization: number, score: number][]): ScoringStrategy => ({
+  type: 'RequestedToCapacityRatio',
+  resources: weigh({ cpu: 1, memory: 1 }),
+  shape: shape.map(([utilization, points]) => ({ utilization, score: points })),
+});
+strategies('a shape from 0 to 10', ratio([0, 0], [100, 10]), [
+  ['nothing is taken', ten, none, none, 0],
+  ['half is taken', ten, { cpu: '5', memory: '5Gi' }, none, 50],
+  ['all is taken', ten, { cpu: '10', memory: '10Gi' }, none, 100],
+  ['more than there is', ten, { cpu: '20', memory: '20Gi' }, none, 100],
+  ['a resource that gets nothing does not count', ten, { cpu: '5', memory: '0' }, none, 50],
+  ['the mean is rounded', ten, { cpu: '2', memory: '5222Mi' }, none, 35],
+  ['with those that are there', ten, { cpu: '2', memory: '5Gi' }, { cpu: '3', memory: '0' }, 50],
+]);
+strategies('a shape from 10 to 0', ratio([0, 10], [100, 0]), [
+  ['nothing is taken', ten, none, none, 100],
+  ['a fifth is taken', ten, { cpu: '2', memory: '2Gi' }, none, 80],
+  ['all is taken', ten, { cpu: '10', memory: '10Gi' }, none, 0],
+]);
+strategies('a shape with a peak', ratio([20, 0], [60, 10], [90, 4]), [
+  ['before the first point', ten, { cpu: '1', memory: '1Gi' }, none, 0],
+  ['on the way up', ten, { cpu: '4', memory: '4Gi' }, none, 50],
+  ['at the peak', ten, { cpu: '6', memory: '6Gi' }, none, 100],
+  ['on the way down', ten, { cpu: '7', memory: '7Gi' }, none, 80],
+  ['after the last point', ten, { cpu: '10', memory: '10Gi' }, none, 40],
+]);
+strategies('a shape of one point', ratio([50, 7]), [
+  ['before it', ten, none, none, 70],
+  ['after it', ten, { cpu: '9', memory: '9Gi' }, none, 70],
+]);

@@ -1,0 +1,100 @@
+import type { Volume } from '#api/core/v1/types.gen.js';
+import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { volumeZone } from '#scheduler/plugins/volume-zone.js';
+import { answer, node, table } from '#scheduler/testing/plugin-table.js';
+import { boundClaim, claim, delayed, type Stored, storageOf, uses, volume } from '#scheduler/testing/storage.js';
+
+const { region, zone } = dialect.labels;
+const oldZone = `failure-domain.beta.${dialect.labelDomain}/zone`;
+const oldRegion = `failure-domain.beta.${dialect.labelDomain}/region`;
+const plugin = volumeZone(dialect);
+const no = '!node(s) had no available volume zone';
+type Labels = Record<string, string>;
+
+const ask = (labels: Labels, volumes: Volume[], stored: Stored) =>
+  answer(plugin, { spec: { volumes } }, { nodes: [node('n', labels)], storage: storageOf(stored) });
+const bound = (labels: Labels, ...volumes: Labels[]) =>
+  ask(labels, uses(...volumes.map((_, i) => `v${i}`)), {
+    claims: volumes.map((_, i) => boundClaim(`v${i}`)),
+    volumes: volumes.map((of, i) => volume(`v${i}`, {}, of)),
+  });
+
+table('labels of the node, and of volumes', bound, [
+  ['neither has labels', {}, {}, 'ok'],
+  ['the volume has none', { [zone]: 'a' }, {}, 'ok'],
+  ['the node has none', {}, { [zone]: 'a' }, 'ok'],
+  ['the node has others', { disk: 'ssd' }, { [zone]: 'a' }, 'ok'],
+  ['the same zone', { [zone]: 'a' }, { [zone]: 'a' }, 'ok'],
+  ['another zone', { [zone]: 'b' }, { [zone]: 'a' }, no],
+  ['one of two zones', { [zone]: 'b' }, { [zone]: 'a__b' }, 'ok'],
+  ['the first of two zones', { [zone]: 'a' }, { [zone]: 'a__b' }, 'ok'],
+  ['neither of two zones', { [zone]: 'c' }, { [zone]: 'a__b' }, no],
+  ['one underscore is part of a name', { [zone]: 'a' }, { [zone]: 'a_b' }, no],
+  ['one underscore, the whole name', { [zone]: 'a_b' }, { [zone]: 'a_b' }, 'ok'],
+  ['blanks around a zone', { [zone]: 'a' }, { [zone]: 'b__ a' }, 'ok'],
+  ['a list with nothing in it says nothing', { [zone]: 'c' }, { [zone]: 'a__' }, 'ok'],
+  ['an empty zone says nothing', { [zone]: 'a' }, { [zone]: '' }, 'ok'],
+  ['the same region', { [region]: 'r' }, { [region]: 'r' }, 'ok'],
+  ['another region', { [region]: 's' }, { [region]: 'r' }, no],
+  ['the same zone, another region', { [zone]: 'a', [region]: 's' }, { [zone]: 'a', [region]: 'r' }, no],
+  ['the same region, another zone', { [zone]: 'b', [region]: 'r' }, { [zone]: 'a', [region]: 'r' }, no],
+  ['both the same', { [zone]: 'a', [region]: 'r' }, { [zone]: 'a', [region]: 'r' }, 'ok'],
+  ['the volume has a zone only', { [zone]: 'a', [region]: 'r' }, { [zone]: 'a' }, 'ok'],
+  ['the node has a region only', { [region]: 'r' }, { [zone]: 'a', [region]: 'r' }, no],
+  ['older labels, the same', { [oldZone]: 'a' }, { [oldZone]: 'a' }, 'ok'],
+  ['older labels, another zone', { [oldZone]: 'b' }, { [oldZone]: 'a' }, no],
+  ['older labels, another region', { [oldRegion]: 's' }, { [oldRegion]: 'r' }, no],
+  ['the volume has the older label only', { [zone]: 'a' }, { [oldZone]: 'a' }, no],
+  ['the node has both', { [zone]: 'a', [oldZone]: 'a' }, { [oldZone]: 'a' }, 'ok'],
+  ['other labels of the volume do not count', { [zone]: 'a', disk: 'ssd' }, { [zone]: 'a', disk: 'hdd' }, 'ok'],
+  ['two volumes of the zone', { [zone]: 'a' }, { [zone]: 'a' }, { [zone]: 'a__b' }, 'ok'],
+  ['two volumes, the second of another', { [zone]: 'a' }, { [zone]: 'a' }, { [zone]: 'b' }, no],
+  ['two volumes of zones that exclude each other', { [zone]: 'a' }, { [zone]: 'b' }, { [zone]: 'c' }, no],
+]);
+
+const inZone = (volumes: Volume[], stored: Stored) => ask({ [zone]: 'a' }, volumes, stored);
+const late = delayed('late', 'x');
+const soon = { ...delayed('soon', 'x'), volumeBindingMode: 'Immediate' };
+table('claims of a pod on a node with a zone', inZone, [
+  ['none', [], {}, 'ok'],
+  ['volumes without claims', [{ name: 'v', emptyDir: {} }], {}, 'ok'],
+  ['a claim that is not there', uses('c'), {}, '!persistentvolumeclaim "c" not found'],
+  ['a volume that is not there', uses('c'), { claims: [boundClaim('c', 'v')] }, '!persistentvolume "v" not found'],
+  [
+    'no volume and no class',
+    uses('c'),
+    { claims: [claim('c')] },
+    '!PersistentVolumeClaim had no pv name and storageClass name',
+  ],
+  [
+    'a class that waits for the pod',
+    uses('c'),
+    { claims: [claim('c', { storageClassName: 'late' })], classes: [late] },
+    'ok',
+  ],
+  [
+    'a class that does not wait',
+    uses('c'),
+    { claims: [claim('c', { storageClassName: 'soon' })], classes: [soon] },
+    '!PersistentVolume had no name',
+  ],
+  [
+    'a class that is not there',
+    uses('c'),
+    { claims: [claim('c', { storageClassName: 'gone' })] },
+    `!storageclass.${dialect.groupName('storage')} "gone" not found`,
+  ],
+  [
+    'the second claim is not there',
+    uses('c', 'd'),
+    { claims: [boundClaim('c', 'v')], volumes: [volume('v')] },
+    '!persistentvolumeclaim "d" not found',
+  ],
+]);
+
+const without = (volumes: Volume[], stored: Stored) => ask({}, volumes, stored);
+table('claims of a pod on a node without a zone', without, [
+  ['a claim that is not there', uses('c'), {}, 'ok'],
+  ['a volume that is not there', uses('c'), { claims: [boundClaim('c', 'v')] }, 'ok'],
+  ['no volume and no class', uses('c'), { claims: [claim('c')] }, 'ok'],
+]);

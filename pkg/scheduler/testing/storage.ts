@@ -1,0 +1,62 @@
+/** Claims, volumes and classes for tables of cases. */
+import type { PersistentVolume, PersistentVolumeClaim, Volume } from '#api/core/v1/types.gen.js';
+import type { CSINode, CSIStorageCapacity, StorageClass } from '#api/storage/v1/types.gen.js';
+import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import type { StorageObjects } from '#scheduler/cluster/objects.js';
+
+export interface Stored {
+  /** In namespace `default`. */
+  readonly claims?: readonly PersistentVolumeClaim[];
+  readonly volumes?: readonly PersistentVolume[];
+  readonly classes?: readonly StorageClass[];
+  readonly csiNode?: CSINode;
+  /** Absent: the driver does not say. */
+  readonly capacities?: readonly CSIStorageCapacity[];
+}
+
+export function storageOf({ capacities, claims, classes, csiNode, volumes }: Stored): Partial<StorageObjects> {
+  const named = <T extends { metadata: { name?: string } }>(list: readonly T[] = [], name: string) =>
+    list.find(({ metadata }) => metadata.name === name);
+  return {
+    claim: (key) => (key.startsWith('default/') ? named(claims, key.slice('default/'.length)) : undefined),
+    volume: (name) => named(volumes, name),
+    volumesFor: () => volumes ?? [],
+    storageClass: (name) => named(classes, name),
+    csiNode: () => csiNode,
+    capacities: () => capacities,
+  };
+}
+
+/** A pod's volumes that use claims. */
+export const uses = (...names: string[]): Volume[] =>
+  names.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } }));
+
+type ClaimSpec = PersistentVolumeClaim['spec'];
+
+export function claim(name: string, more: Partial<ClaimSpec> = {}, metadata: object = {}): PersistentVolumeClaim {
+  return {
+    metadata: { name, namespace: 'default', uid: name, ...metadata },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, ...more },
+  };
+}
+
+/** A claim that has that volume for good. */
+export function boundClaim(name: string, volumeName = name, more: Partial<ClaimSpec> = {}): PersistentVolumeClaim {
+  return claim(name, { volumeName, ...more }, { annotations: { [dialect.annotations.bindCompleted]: 'yes' } });
+}
+
+export function volume(name: string, more: Partial<PersistentVolume['spec']> = {}, labels = {}): PersistentVolume {
+  return {
+    metadata: { name, labels },
+    spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], ...more },
+    status: { phase: 'Available' },
+  };
+}
+
+/** A class whose volumes wait for pods. */
+export const delayed = (name: string, provisioner: string, more: Partial<StorageClass> = {}): StorageClass => ({
+  metadata: { name },
+  provisioner,
+  volumeBindingMode: 'WaitForFirstConsumer',
+  ...more,
+});
