@@ -137,7 +137,8 @@ export interface NodeAgentArguments {
   readonly config: string | undefined;
   readonly rootDir: string;
   readonly podLogsDir: string;
-  readonly runtimeEndpoint: string | undefined;
+  /** `cgroupRoot`: where its pods have their cgroups, which must be there. */
+  readonly runtime: { readonly endpoint: string; readonly cgroupRoot?: string } | undefined;
   readonly pauseImage: string | undefined;
   readonly files: {
     readonly ca: string | undefined;
@@ -156,7 +157,8 @@ export function nodeAgentArguments(options: NodeAgentArguments): string[] {
     'root-dir': options.rootDir,
     'cert-dir': `${options.rootDir}/pki`,
     'pod-logs-dir': options.podLogsDir,
-    'container-runtime-endpoint': options.runtimeEndpoint,
+    'container-runtime-endpoint': options.runtime?.endpoint,
+    'cgroup-root': options.runtime?.cgroupRoot,
     'pod-infra-container-image': options.pauseImage,
     // Several agents share this machine: each takes a free port and reports it.
     address: options.nodeIPs[0],

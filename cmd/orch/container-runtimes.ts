@@ -8,13 +8,20 @@ import { stopRuntime } from '#cmd/orch/process/runtime.js';
 import { RuntimeKeeper } from '#cmd/orch/process/runtime-keeper.js';
 import { step } from '#cmd/orch/progress.js';
 import { serviceAddressOf } from '#cmd/orch/service-address.js';
+import { containerdPaths } from '#containerd/containerd.js';
 import { forgetPodCIDR } from '#containerd/pod-cidr.js';
 import { buildImageArchive } from '#nodeagent/images/busybox.js';
 import { loadImageArchive } from '#nodeagent/images/load.js';
 
+export interface NodeRuntime {
+  readonly endpoint: string;
+  /** Where the node's pods have their cgroups; absent: right below that of the machine. */
+  readonly cgroupRoot?: string;
+}
+
 export interface ContainerRuntimes {
   /** Of each node; undefined for a simulated one. */
-  readonly endpoints: readonly (string | undefined)[];
+  readonly runtimes: readonly (NodeRuntime | undefined)[];
   /** Undefined where nothing is real. */
   readonly pauseImage: string | undefined;
 }
@@ -28,8 +35,9 @@ export async function startContainerRuntimes(context: ClusterContext): Promise<C
   const images = await step(progress, 'images built', () =>
     buildImageArchive({ file: archive, product: imageProduct }),
   );
-  if (start.foreignRuntime !== undefined) return { endpoints: [start.foreignRuntime], pauseImage: images.pause };
-  const endpoints = await step(progress, 'container runtime', () =>
+  if (start.foreignRuntime !== undefined)
+    return { runtimes: [{ endpoint: start.foreignRuntime }], pauseImage: images.pause };
+  const runtimes = await step(progress, 'container runtime', () =>
     Promise.all(
       settings.nodes.map(async (name) => {
         const dir = layout.runtime(name);
@@ -56,12 +64,12 @@ export async function startContainerRuntimes(context: ClusterContext): Promise<C
           },
         });
         await loadImageArchive(archive, containerd.socket);
-        return containerd.endpoint;
+        return { endpoint: containerd.endpoint, cgroupRoot: containerdPaths(dir).cgroupRoot };
       }),
     ),
   );
   const service = serviceAddressOf(settings);
   await service.open(log);
   running.push(service);
-  return { endpoints, pauseImage: images.pause };
+  return { runtimes, pauseImage: images.pause };
 }

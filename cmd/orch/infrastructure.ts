@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
 import type { Closable } from '#cmd/orch/closable.js';
 import type { ClusterContext } from '#cmd/orch/cluster-context.js';
-import type { ContainerRuntimes } from '#cmd/orch/container-runtimes.js';
+import type { ContainerRuntimes, NodeRuntime } from '#cmd/orch/container-runtimes.js';
 import type { Layout } from '#cmd/orch/layout.js';
 import { firstServiceAddress, hostAddresses, nodeRange, primaryRange } from '#cmd/orch/network.js';
 import { type ClusterPki, ensureClusterPki, ensureNodePki, type NodePki } from '#cmd/orch/pki/cluster-pki.js';
@@ -24,8 +24,8 @@ import type { StoredKeyCertificate } from '#pki/ensure.js';
 export interface NodeInfrastructure {
   readonly name: string;
   readonly pki: NodePki;
-  /** Socket of the runtime; undefined for a simulated one. */
-  readonly runtimeEndpoint: string | undefined;
+  /** Undefined for a simulated one. */
+  readonly runtime: NodeRuntime | undefined;
   /** The pause image of sandboxes; undefined where nothing is real. */
   readonly pauseImage: string | undefined;
 }
@@ -52,15 +52,15 @@ export async function startInfrastructure(context: ClusterContext): Promise<Infr
   // The API server needs the store alone, so the container runtimes take their time beside it.
   const parts: Closable[] = [];
   const runtimes = startRuntimes({ ...context, running: parts });
-  const nodes = runtimes.then(({ endpoints, pauseImage }) =>
+  const nodes = runtimes.then((started) =>
     settings.nodes.map((name, index) => {
       const pki = certificates.nodes.get(name);
       if (pki === undefined) throw new Error(`node ${name} has no certificates`);
       return {
         name,
         pki,
-        runtimeEndpoint: endpoints[index],
-        pauseImage,
+        runtime: started.runtimes[index],
+        pauseImage: started.pauseImage,
       };
     }),
   );
@@ -178,7 +178,7 @@ async function startStore(context: ClusterContext, pki: EtcdPki): Promise<Foreig
 /** Loaded only where there are containers: its gRPC takes a good part of the start of a process that needs none. */
 async function startRuntimes(context: ClusterContext): Promise<ContainerRuntimes> {
   const { runtime, nodes } = context.settings;
-  if (runtime === 'simulated') return { endpoints: nodes.map(() => undefined), pauseImage: undefined };
+  if (runtime === 'simulated') return { runtimes: nodes.map(() => undefined), pauseImage: undefined };
   const { startContainerRuntimes } = await import('#cmd/orch/container-runtimes.js');
   return startContainerRuntimes(context);
 }

@@ -97,7 +97,7 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
         config: layout.componentConfig(`node-${node.name}`),
         rootDir: layout.node(node.name),
         podLogsDir: podLogsDir(layout, node.name),
-        runtimeEndpoint: node.runtimeEndpoint ?? simulatedEndpoint,
+        runtime: node.runtime ?? { endpoint: simulatedEndpoint },
         pauseImage: node.pauseImage,
         verbosity,
         files: {

@@ -176,7 +176,7 @@ async function startNode(
       config: undefined,
       rootDir: join(folder, name),
       podLogsDir: join(folder, name, 'logs'),
-      runtimeEndpoint: undefined,
+      runtime: undefined,
       pauseImage: undefined,
       verbosity: 0,
       files,

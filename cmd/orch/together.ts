@@ -74,11 +74,11 @@ async function nodeOptions(
   node: NodeInfrastructure,
 ): Promise<NodeOptions> {
   const { dialect, clock, layout, start } = context;
-  const { name, runtimeEndpoint } = node;
+  const { name, runtime } = node;
   const dependencies =
-    runtimeEndpoint === undefined
+    runtime === undefined
       ? simulatedDependencies({ dialect, clock })
-      : { cri: await connectRuntime(runtimeEndpoint, clock) };
+      : { cri: await connectRuntime(runtime.endpoint, clock) };
   return {
     name,
     dependencies,
@@ -89,7 +89,7 @@ async function nodeOptions(
       config: undefined,
       rootDir: layout.node(name),
       podLogsDir: podLogsDir(layout, name),
-      runtimeEndpoint,
+      runtime,
       pauseImage: node.pauseImage,
       verbosity: start.verbosity,
       files: {

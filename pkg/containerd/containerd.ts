@@ -5,6 +5,7 @@ import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type Clock, realClock } from '#apimachinery/clock.js';
+import { makeCgroupRoot } from '#containerd/cgroup-root.js';
 import { cniConfig, cniConfigFile, cniTemplateFile, containerdConfig } from '#containerd/config.js';
 import { lastPodCIDR } from '#containerd/pod-cidr.js';
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
@@ -46,6 +47,8 @@ export interface ContainerdPaths {
   readonly pidFile: string;
   readonly logFile: string;
   readonly bridge: string;
+  /** What `--cgroup-root` is to be for the agent that uses it. */
+  readonly cgroupRoot: string;
 }
 
 /** Where the parts of the containerd of a data directory are; also for one that was started by another process. */
@@ -59,6 +62,7 @@ export function containerdPaths(dir: string, bridge?: string): ContainerdPaths {
     pidFile: join(dir, 'containerd.pid'),
     logFile: join(dir, 'containerd.log'),
     bridge: bridge ?? `cni${digest}`,
+    cgroupRoot: `/node-${digest}`,
   };
 }
 
@@ -169,6 +173,7 @@ export async function startContainerd(options: ContainerdOptions): Promise<Conta
   let pid = await runningContainerd(options.dir);
   if (pid === undefined) {
     await writeConfiguration(options, paths);
+    await makeCgroupRoot(paths.cgroupRoot, clock);
     await rm(paths.socket, { force: true });
     pid = await launch(options, paths);
   }

@@ -1,5 +1,6 @@
 /** Puts together what runs the pods of a node. */
 import { dirname, join } from 'node:path';
+import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
 import { searchLimits } from '#api/core/v1/pod/validation/options.js';
 import type { Pod, Service } from '#api/core/v1/types.gen.js';
 import { KeyedBackoff } from '#apimachinery/backoff/keyed-backoff.js';
@@ -8,6 +9,7 @@ import type { EventRecorder } from '#client/events/recorder.js';
 import type { Informer } from '#client/informer/informer.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { PodAdmission, type PodAdmissionOptions } from '#nodeagent/admission/pod-admission.js';
+import { type CgroupParts, composeCgroups, cpuQuota, resourceFacts } from '#nodeagent/compose-cgroups.js';
 import { newStaticSources } from '#nodeagent/compose-sources.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { expandedSearchLimits } from '#nodeagent/environment/dns.js';
@@ -21,6 +23,8 @@ import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
 import { LogLinks } from '#nodeagent/logs/log-links.js';
 import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
+import type { Machine } from '#nodeagent/node/machine.js';
+import type { NodeEvents } from '#nodeagent/node/node-events.js';
 import { cgroupVersion } from '#nodeagent/node/prerequisites.js';
 import type { NodeRegistrar } from '#nodeagent/node/registrar.js';
 import { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
@@ -36,7 +40,9 @@ import { TerminationMessages } from '#nodeagent/pods/termination-messages.js';
 import { PodWorker } from '#nodeagent/pods/worker.js';
 import { type Checker, RuntimeChecker } from '#nodeagent/probes/checker.js';
 import { Prober } from '#nodeagent/probes/prober.js';
-import { PodCgroups } from '#nodeagent/resources/cgroups.js';
+import type { PodCgroups } from '#nodeagent/resources/cgroups.js';
+import type { NodeResourceFacts } from '#nodeagent/resources/container-resources.js';
+import type { NodeCgroups } from '#nodeagent/resources/node-cgroups.js';
 import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import { MirrorPods } from '#nodeagent/sources/mirror-pods.js';
@@ -54,6 +60,8 @@ export interface PodPartsInput {
   readonly observer: RuntimeObserver;
   /** Prepared. */
   readonly registrar: NodeRegistrar;
+  readonly machine: Machine;
+  readonly nodeEvents: NodeEvents;
 }
 
 export interface PodParts {
@@ -70,13 +78,14 @@ export interface PodParts {
   readonly directories?: PodDirectories;
   /** Absent where pods have none. */
   readonly cgroups?: PodCgroups;
+  /** Absent where pods have none. */
+  readonly nodeCgroups?: NodeCgroups;
   /** Ends probes and watches. */
   close(): void;
 }
 
 /** Restarts of crashing containers wait 10 s, twice as long each time, 5 min at most. */
 const restartBackoffMs = { initialMs: 10_000, maxMs: 300_000 };
-const cgroupMountPoint = '/sys/fs/cgroup';
 
 /** Makes the directories that pods need on the machine. */
 export async function composePods(
@@ -89,7 +98,14 @@ export async function composePods(
   const { statusClient = client, tokenClient = client } = deps;
   const { dialect } = client;
   const { informers, metrics, labels, observer } = input;
-  const files = await filesOf(values, deps);
+  const activePods = () =>
+    manager
+      .list()
+      .map((pod) => statuses.latest(pod))
+      .filter((pod) => !isPodTerminal(pod));
+  const cgroups = await composeCgroups(values, deps, { ...input, facts: input.registrar.facts, activePods });
+  const files = { ...(await filesOf(values, deps)), ...cgroups };
+  const version = await cgroupVersion();
   const events = new PodEvents(input.recorder);
   const objects =
     deps.objects ?? new ReferencedObjects({ client, clock, random, log, isStandalone: deps.isStandalone ?? false });
@@ -109,7 +125,10 @@ export async function composePods(
   const remains = new PodRemains({ cri, observer, volumes, ...files });
   const node = () => nodeFacts(deps.nodeName, input.registrar);
   const providers = await newProviders(values, deps);
-  const starters = newStarters(values, deps, { ...input, ...files, objects, events, checker, node, providers });
+  const starters = newStarters(values, deps, {
+    ...{ ...input, ...files, objects, events, checker, node, providers },
+    resources: () => resourceFacts(values, registrar.facts, version),
+  });
   const admission = newAdmission(values, dialect, {
     ...input,
     pods: () => manager.list().map((pod) => statuses.latest(pod)),
@@ -148,7 +167,6 @@ interface PodFiles {
   readonly logLinks?: LogLinks;
   /** Absent on nodes that write no files. */
   readonly directories?: PodDirectories;
-  readonly cgroups?: PodCgroups;
 }
 
 async function filesOf(values: NodeAgentOptions, deps: NodeAgentDependencies): Promise<PodFiles> {
@@ -159,20 +177,11 @@ async function filesOf(values: NodeAgentOptions, deps: NodeAgentDependencies): P
   const directories = await PodDirectories.open(values['root-dir'], dialect.labelDomain);
   // Beside the logs: /var/log/containers for /var/log/pods.
   const logLinks = new LogLinks(join(dirname(podLogsDir), 'containers'));
-  if (!values['cgroups-per-qos']) return { logFiles, logLinks, podLogsDir, directories };
-  const cgroups = new PodCgroups({
-    mountPoint: cgroupMountPoint,
-    version: await cgroupVersion(),
-    root: values['cgroup-root'] === '' ? '/' : values['cgroup-root'],
-    podsName: `${dialect.shortName}pods`,
-    quota: cpuQuota(values),
-    pidsLimit: values['pod-max-pids'],
-    onRefused: (path, error) => deps.log.warn({ err: error, path }, 'a cgroup limit could not be set'),
-  });
-  return { logFiles, logLinks, podLogsDir, directories, cgroups };
+  return { logFiles, logLinks, podLogsDir, directories };
 }
 
-interface StarterInput extends PodPartsInput, PodFiles {
+interface StarterInput extends PodPartsInput, PodFiles, CgroupParts {
+  readonly resources: () => NodeResourceFacts;
   readonly objects: ReferencedObjects;
   readonly events: PodEvents;
   readonly checker: Checker;
@@ -217,7 +226,6 @@ function newStarters(
       seccompDefault: values['seccomp-default'],
       seccompProfileRoot: join(values['root-dir'], 'seccomp'),
     },
-    quota: cpuQuota(values),
   });
   const hostDNS = hostDNSReader(values['resolv-conf'], { clock, hostIPs: () => input.node().hostIPs });
   const gates = new FeatureGates(values['feature-gates']);
@@ -225,7 +233,16 @@ function newStarters(
   return {
     puller,
     containers: new ContainerStarter({ ...input, clock, log, cri, puller, configurator }),
-    sandboxes: new SandboxStarter({ ...input, clock, cri, dialect, clusterDNS, hostDNS, searchLimits: limits }),
+    sandboxes: new SandboxStarter({
+      ...input,
+      clock,
+      cri,
+      dialect,
+      clusterDNS,
+      hostDNS,
+      quota: cpuQuota(values),
+      searchLimits: limits,
+    }),
   };
 }
 
@@ -253,8 +270,4 @@ function newAdmission(
 function nodeFacts(nodeName: string, { hostIPs, resources, facts, networkProblem }: NodeRegistrar) {
   const memoryCapacityBytes = facts.memoryBytes;
   return { nodeName, hostIPs, allocatable: resources.allocatable, memoryCapacityBytes, networkProblem };
-}
-
-function cpuQuota(values: NodeAgentOptions) {
-  return { enforced: values['cpu-cfs-quota'], periodMicros: values['cpu-cfs-quota-period'] * 1000 };
 }

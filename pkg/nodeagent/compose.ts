@@ -20,6 +20,7 @@ import { NodeEvents } from '#nodeagent/node/node-events.js';
 import type { NodeRegistrar } from '#nodeagent/node/registrar.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { type PodManager, podsOfNode } from '#nodeagent/pods/manager.js';
+import type { NodeCgroups } from '#nodeagent/resources/node-cgroups.js';
 import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import { nodeCounts } from '#nodeagent/runtime/node-counts.js';
 import { RuntimeObserver } from '#nodeagent/runtime/observer.js';
@@ -43,6 +44,8 @@ export interface AgentParts {
   readonly statics: StaticPods;
   readonly readStatics: (signal: AbortSignal) => Promise<void>;
   readonly mirrors: MirrorPods;
+  /** Absent where pods have none. */
+  readonly nodeCgroups?: NodeCgroups;
   /** Absent where there are no files. */
   readonly rotator?: LogRotator;
   /** Absent where pods have no files. */
@@ -80,7 +83,10 @@ export async function composeAgent(
   const events = new NodeEvents(recorder, nodeName);
   const registrar = newRegistrar(values, deps, { machine, observer, events, serverPort });
   await registrar.prepare();
-  const podParts = await composePods(values, deps, { informers, recorder, metrics, labels, observer, registrar });
+  const podParts = await composePods(values, deps, {
+    ...{ informers, recorder, metrics, labels, observer, registrar, machine },
+    nodeEvents: events,
+  });
   const { manager, statuses, logFiles, statics, readStatics, mirrors } = podParts;
   metrics.observeNode(nodeName, () => nodeCounts(observer.list()));
   const node = {
@@ -98,6 +104,7 @@ export async function composeAgent(
   return {
     ...{ informers, registrar, observer, statuses, manager, statics, readStatics, mirrors },
     lease: newLease(values, deps, registrar),
+    ...(podParts.nodeCgroups && { nodeCgroups: podParts.nodeCgroups }),
     ...(deps.writeFiles === false ? {} : { rotator }),
     ...newStorageEvictor(values, deps, { ...podParts, observer, machine }),
     ...(deps.links === undefined

@@ -10,6 +10,7 @@ import { configmaps, events, pods, secrets } from '#api/core/v1/resources.gen.js
 import type { PodSpec } from '#api/core/v1/types.gen.js';
 import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
+import { containerdPaths } from '#containerd/containerd.js';
 import {
   type ContainerdFixture,
   containerdFixture,
@@ -43,7 +44,7 @@ async function summaryOfWeb(t: Test, { dir, agent, cri }: ContainerdFixture, uid
   const before = await ask();
   const [sandbox] = await cri.listPodSandbox();
   const version = await cgroupVersion();
-  const cgroup = `/orchpods/pod${uid}`;
+  const cgroup = `${containerdPaths(dir).cgroupRoot}/orchpods/pod${uid}`;
   const kernel = await new CgroupReader({ mountPoint: '/sys/fs/cgroup', version }).usage(cgroup);
   const after = await ask();
   const podOf = (summary: typeof before) =>

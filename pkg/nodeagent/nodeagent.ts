@@ -91,7 +91,11 @@ export class NodeAgent implements Daemon {
     signal: AbortSignal,
   ): Promise<void> {
     const { statuses, observer, manager, rotator, storageEvictor, announcer, statics, readStatics, registrar } = parts;
+    const { nodeCgroups } = parts;
     const { clock, isStandalone = false } = this.#deps;
+    // No pod is to start in a cgroup that is not there.
+    await nodeCgroups?.start();
+    if (nodeCgroups !== undefined) background.run(nodeCgroups.run(signal));
     const registered = deferred();
     if (isStandalone) {
       await registrar.standAlone();

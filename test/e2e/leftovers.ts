@@ -1,11 +1,13 @@
 /** Traces that pods and clusters leave on a machine, outside of the cluster's own data. */
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { layoutOf } from '#cmd/orch/layout.js';
 import { containerdPaths } from '#containerd/containerd.js';
 import { mountsBelow } from '#nodeagent/files/mounts.js';
+import { cgroupMountPoint } from '#nodeagent/resources/cgroup-tree.js';
 import { nodeNames, processesOf } from '#test/e2e/observe.js';
 
 const run = promisify(execFile);
@@ -32,17 +34,22 @@ export function podMounts(dataDir: string): Promise<string[]> {
   return mountsBelow(join(dataDir, 'nodes'));
 }
 
-/** Control groups, in any hierarchy, named after one of the pods. */
-export async function podCgroups(uids: ReadonlySet<string>): Promise<string[]> {
+/** The cgroups, in any hierarchy, below which the pods of the cluster's nodes are. */
+async function cgroupRoots(dataDir: string): Promise<string[]> {
+  const hierarchies = (await entries(cgroupMountPoint)).map((name) => join(cgroupMountPoint, name));
+  const roots = nodeNames(dataDir).map((name) => containerdPaths(layoutOf(dataDir).runtime(name)).cgroupRoot);
+  const all = [cgroupMountPoint, ...hierarchies].flatMap((each) => roots.map((root) => join(each, root)));
+  return all.filter((folder) => existsSync(folder));
+}
+
+/** Cgroups of pods on the cluster's nodes. */
+export async function podCgroups(dataDir: string): Promise<string[]> {
   const found: string[] = [];
-  for (const hierarchy of await entries('/sys/fs/cgroup')) {
-    for (const parent of await entries(join('/sys/fs/cgroup', hierarchy))) {
-      if (!parent.endsWith('pods')) continue;
-      for (const level of ['', 'burstable', 'besteffort']) {
-        const folder = join('/sys/fs/cgroup', hierarchy, parent, level);
-        const names = (await entries(folder)).filter((name) => uids.has(name.replace(/^pod/, '')));
-        found.push(...names.map((name) => join(folder, name)));
-      }
+  for (const root of await cgroupRoots(dataDir)) {
+    for (const level of ['', 'burstable', 'besteffort']) {
+      const folder = join(root, 'orchpods', level);
+      const names = (await entries(folder)).filter((name) => name.startsWith('pod'));
+      found.push(...names.map((name) => join(folder, name)));
     }
   }
   return found;
@@ -75,6 +82,7 @@ export interface Footprint {
   readonly links: readonly string[];
   readonly rules: readonly string[];
   readonly namespaces: readonly string[];
+  readonly cgroups: readonly string[];
 }
 
 /**
@@ -100,7 +108,8 @@ export async function footprint(
         line.includes(bridge) || (!line.includes('name: ') && ranges.some((range) => line.includes(` ${range}`))),
     ),
     namespaces: namespaces.filter((name) => known.has(name)),
+    cgroups: await cgroupRoots(dataDir),
   };
 }
 
-export const nothing: Footprint = { processes: [], mounts: [], links: [], rules: [], namespaces: [] };
+export const nothing: Footprint = { processes: [], mounts: [], links: [], rules: [], namespaces: [], cgroups: [] };

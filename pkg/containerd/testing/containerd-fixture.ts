@@ -9,7 +9,7 @@ import type { PodStatus } from '#api/core/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
 import { FakeApi } from '#client/testing/fake-api.js';
-import { type Containerd, startContainerd } from '#containerd/containerd.js';
+import { type Containerd, containerdPaths, startContainerd } from '#containerd/containerd.js';
 import { cleanContainerd, removeAllSandboxes } from '#containerd/teardown.js';
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
 import { buildImageArchive, type ClusterImages, clusterImages } from '#nodeagent/images/busybox.js';
@@ -52,7 +52,10 @@ export interface ContainerdFixture {
 }
 
 /** Starts containerd and an agent; both end with the test. */
-export async function containerdFixture(t: Test, dialect: Dialect = orchDialect): Promise<ContainerdFixture> {
+export async function containerdFixture(
+  t: Test,
+  { dialect = orchDialect, args = [] }: { readonly dialect?: Dialect; readonly args?: readonly string[] } = {},
+): Promise<ContainerdFixture> {
   const dir = await mkdtemp(join(tmpdir(), 'na-'));
   const log = pino({ level: process.env['LOG'] ?? 'silent' }, pino.destination(2));
   // Its own: the bridge of another run may be there still.
@@ -88,6 +91,8 @@ export async function containerdFixture(t: Test, dialect: Dialect = orchDialect)
         '--allowed-unsafe-sysctls=net.core.*',
         '--pod-max-pids=200',
         `--pod-manifest-path=${dir}/manifests`,
+        `--cgroup-root=${containerdPaths(dir).cgroupRoot}`,
+        ...args,
       ],
       dependencies: {
         cri,

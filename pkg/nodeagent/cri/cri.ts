@@ -74,7 +74,16 @@ export interface LinuxContainerResources {
   memoryLimitInBytes?: number;
   oomScoreAdj?: number;
   cpusetCpus?: string;
+  hugepageLimits?: HugepageLimit[];
+  /** Files of cgroups of version 2, by name. */
   unified?: Record<string, string>;
+}
+
+export interface HugepageLimit {
+  /** `2MB`, `1GB`. */
+  pageSize: string;
+  /** Bytes. */
+  limit: number;
 }
 
 export interface LinuxSandboxSecurityContext {
@@ -100,6 +109,10 @@ export interface PodSandboxConfig {
     cgroupParent?: string;
     securityContext: LinuxSandboxSecurityContext;
     sysctls?: Record<string, string>;
+    /** Of the sandbox itself, besides its containers. */
+    overhead?: LinuxContainerResources;
+    /** Of all its containers together. */
+    resources?: LinuxContainerResources;
   };
 }
 

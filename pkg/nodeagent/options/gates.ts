@@ -11,6 +11,7 @@ export const nodeAgentGates = [
   'GracefulNodeShutdownBasedOnPodPriority',
   'LocalStorageCapacityIsolation',
   'MemoryManager',
+  'MemoryQoS',
   'NodeAgentCredentialProviders',
   'NodeSwap',
   'QOSReserved',

@@ -21,7 +21,7 @@ export const resourcesOptions = {
     default: '',
     section: 'Resources',
     configField: 'cgroupRoot',
-    meaning: 'Cgroup below which those of pods are.',
+    meaning: 'Cgroup below which those of pods are; it must be there. Default: that of the machine.',
   },
   'cgroups-per-qos': {
     type: 'bool',
@@ -113,16 +113,15 @@ export const resourcesOptions = {
     type: 'map',
     section: 'Resources',
     configField: 'qosReserved',
-    inert: true,
-    meaning: 'Share of a resource reserved per quality of service.',
+    meaning: 'Share of the memory that pods of better classes ask for which pods of the others cannot use.',
   },
   'enforce-node-allocatable': {
     type: 'strings',
     default: ['pods'],
     section: 'Resources',
     configField: 'enforceNodeAllocatable',
-    inert: true,
-    meaning: 'What of the node’s reservations is enforced.',
+    meaning:
+      'Whose cgroups are held to what is reserved: `pods` (all but that), `system-reserved`, `orch-reserved`, or `none`.',
   },
   'system-reserved': {
     type: 'map',
@@ -141,16 +140,15 @@ export const resourcesOptions = {
     default: '',
     section: 'Resources',
     configField: 'systemReservedCgroup',
-    inert: true,
-    meaning: 'Cgroup of the system.',
+    meaning: 'Cgroup of the system, which must be there; limited with `system-reserved` in --enforce-node-allocatable.',
   },
   'orch-reserved-cgroup': {
     type: 'string',
     default: '',
     section: 'Resources',
     configField: 'orchReservedCgroup',
-    inert: true,
-    meaning: 'Cgroup of the cluster’s daemons.',
+    meaning:
+      'Cgroup of the cluster’s daemons, which must be there; limited with `orch-reserved` in --enforce-node-allocatable.',
   },
   'reserved-cpus': {
     type: 'string',

@@ -16,7 +16,7 @@ import { type NodeFacts, podFacts } from '#nodeagent/pods/node-facts.js';
 import type { ContainerStart } from '#nodeagent/pods/plan.js';
 import { containerConfig } from '#nodeagent/pods/runtime-config.js';
 import { type SecuritySettings, verifyNonRoot } from '#nodeagent/pods/security.js';
-import { type CPUQuota, containerResources } from '#nodeagent/resources/container-resources.js';
+import { containerResources, type NodeResourceFacts } from '#nodeagent/resources/container-resources.js';
 import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import { newestContainer, type PodRuntime } from '#nodeagent/runtime/pod-runtime.js';
 import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
@@ -31,7 +31,7 @@ export interface ContainerConfiguratorOptions {
   readonly node: () => NodeFacts;
   readonly clusterDNS: ClusterDNS;
   readonly security: SecuritySettings;
-  readonly quota: CPUQuota;
+  readonly resources: () => NodeResourceFacts;
   /** Absent on nodes that write no files. */
   readonly directories?: PodDirectories;
 }
@@ -53,7 +53,7 @@ export class ContainerConfigurator {
 
   /** Makes the files that the container is given. Throws ContainerConfigError. */
   async config(wanted: ContainerToConfigure, image: Image): Promise<ContainerConfig> {
-    const { dialect, labels, security, quota, node } = this.#options;
+    const { dialect, labels, security, resources } = this.#options;
     const { pod, start } = wanted;
     const { container, attempt } = start;
     verifyNonRoot(pod, container, image);
@@ -68,7 +68,7 @@ export class ContainerConfigurator {
       image,
       environment,
       mounts: await this.#mounts(wanted, environment),
-      resources: containerResources(pod, container, { memoryCapacityBytes: node().memoryCapacityBytes, quota }),
+      resources: containerResources(pod, container, resources()),
       security,
       ...(target === undefined ? {} : { targetId: target }),
       ...(profile === undefined ? {} : { appArmorProfile: profile }),

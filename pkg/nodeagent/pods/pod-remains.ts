@@ -13,7 +13,7 @@ export interface PodRemainsOptions {
   readonly cri: Pick<RuntimeService, 'removeContainer' | 'stopPodSandbox' | 'removePodSandbox'>;
   readonly observer: Pick<RuntimeObserver, 'get' | 'refresh'>;
   readonly volumes: Pick<PodVolumes, 'tearDown' | 'list'>;
-  readonly cgroups?: Pick<PodCgroups, 'remove'>;
+  readonly cgroups?: Pick<PodCgroups, 'list' | 'remove'>;
   readonly logFiles: Pick<LogFiles, 'list' | 'remove'>;
   readonly logLinks?: Pick<LogLinks, 'remove' | 'removeDead'>;
   readonly podLogsDir: string;
@@ -43,15 +43,15 @@ export class PodRemains {
       await logLinks?.remove({ pod, namespace, container: metadata.name, id });
   }
 
-  /** Removes folders and logs of pods that neither the API nor the runtime know. `isKnown`: by UID, to the API. */
+  /** Removes folders, logs and cgroups of pods that neither the API nor the runtime know. `isKnown`: by UID, to the API. */
   async removeUnknown(isKnown: (uid: string) => boolean): Promise<void> {
     const { observer, volumes, cgroups, logFiles, logLinks, podLogsDir } = this.#options;
     const known = (uid: string) => isKnown(uid) || observer.get(uid) !== undefined;
     for (const uid of await volumes.list()) {
       if (known(uid)) continue;
       await volumes.tearDown(uid);
-      await cgroups?.remove(uid);
     }
+    for (const uid of (await cgroups?.list()) ?? []) if (!known(uid)) await cgroups?.remove(uid);
     for (const directory of await logFiles.list(podLogsDir)) {
       const uid = directory.split('_').at(-1) ?? '';
       if (directory.split('_').length === 3 && !known(uid)) await logFiles.remove(`${podLogsDir}/${directory}`);

@@ -13,6 +13,7 @@ import type {
 } from '#nodeagent/cri/cri.js';
 import { expand } from '#nodeagent/environment/expansion.js';
 import { containerSecurity, type SecuritySettings, sandboxSecurity } from '#nodeagent/pods/security.js';
+import { type CPUQuota, sandboxResources } from '#nodeagent/resources/container-resources.js';
 import { containerHash, type RuntimeLabels } from '#nodeagent/runtime/labels.js';
 
 export interface SandboxConfigInput {
@@ -24,6 +25,7 @@ export interface SandboxConfigInput {
   readonly dns: DNSConfig;
   /** Absent: the runtime's own parent. */
   readonly cgroupParent?: string;
+  readonly quota: CPUQuota;
 }
 
 function portMappings(pod: Pod): PortMapping[] {
@@ -60,6 +62,7 @@ export function sandboxConfig(input: SandboxConfigInput): PodSandboxConfig {
       ...(sysctls.length === 0
         ? {}
         : { sysctls: Object.fromEntries(sysctls.map((s) => [dottedSysctl(s.name), s.value])) }),
+      ...sandboxResources(pod, input.quota),
     },
   };
 }

@@ -17,6 +17,7 @@ import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js
 import { logDirectoryName, sandboxConfig } from '#nodeagent/pods/runtime-config.js';
 import { StartError, startRetryMs } from '#nodeagent/pods/start-error.js';
 import type { PodCgroups } from '#nodeagent/resources/cgroups.js';
+import type { CPUQuota } from '#nodeagent/resources/container-resources.js';
 import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 
 export interface SandboxStarterOptions {
@@ -31,6 +32,7 @@ export interface SandboxStarterOptions {
   readonly clusterDNS: ClusterDNS;
   readonly hostDNS: () => Promise<DNSConfig>;
   readonly searchLimits: SearchLimits;
+  readonly quota: CPUQuota;
   readonly dialect: Dialect;
   readonly objects: Pick<ReferencedObjects, 'get'>;
 }
@@ -44,12 +46,13 @@ export class SandboxStarter {
 
   /** `tell`: of what the pod asks for and does not get. */
   async config(pod: Pod, attempt: number, tell?: DNSForming['tell']): Promise<PodSandboxConfig> {
-    const { labels, cgroups, podLogsDir, clusterDNS, hostDNS, searchLimits: limits, dialect } = this.#options;
+    const { labels, cgroups, podLogsDir, clusterDNS, hostDNS, searchLimits: limits, dialect, quota } = this.#options;
     const forming = { limits, agent: dialect.components.nodeAgent, ...(tell && { tell }) };
     const { name = '', namespace = '', uid = '' } = pod.metadata;
     const parent = cgroups?.parentOf(pod);
     return sandboxConfig({
       pod,
+      quota,
       attempt,
       labels,
       hostname: podHostname(pod, clusterDNS.domain).hostname,

@@ -1,34 +1,31 @@
 /**
- * The cgroups of pods: `<root>/<pods>/[burstable|besteffort]/pod<uid>`, cgroupfs driver, version 1 and 2. The runtime
- * puts containers below; here the pod level is made, limited and removed.
+ * The cgroups of pods: `<root>/<pods>/[burstable|besteffort]/pod<uid>`. The runtime puts containers below; here the pod's own
+ * is made, limited and removed.
  */
-import { mkdir, readdir, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { podQosClass } from '#api/core/v1/pod/resources.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
+import type { CgroupVersion } from '#nodeagent/resources/cgroup-settings.js';
+import type { CgroupTree } from '#nodeagent/resources/cgroup-tree.js';
 import { type CPUQuota, podCgroupLimits } from '#nodeagent/resources/container-resources.js';
 
 export interface PodCgroupsOptions {
-  /** Where the hierarchies are mounted; `/sys/fs/cgroup`. */
-  readonly mountPoint: string;
-  readonly version: 1 | 2;
-  /** Absolute path below which everything is, such as `/` (`--cgroup-root`). */
-  readonly root: string;
-  /** Name of the cgroup of all pods. */
-  readonly podsName: string;
+  readonly tree: CgroupTree;
+  /** Absolute path of the cgroup of all pods. */
+  readonly path: string;
   readonly quota: CPUQuota;
-  /** Processes of each pod; not positive: as many as the machine has room for. */
+  /** Processes of each pod; not positive: as many as all pods may have. */
   readonly pidsLimit: number;
-  /** Told of limits that this machine does not let be set. */
+  /** Pods keep the memory that they ask for; cgroups of version 2 only. */
+  readonly memoryQoS: boolean;
+  /** The classes' own are to follow the pods that there are. Never rejects. */
+  readonly onChange: () => Promise<void>;
+  /** Told of what this machine does not let be set or removed. */
   readonly onRefused: (path: string, error: unknown) => void;
 }
 
-const code = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? '';
-
-/** Weight of version 2 for shares of version 1. */
-export function weightOfShares(shares: number): number {
-  return Math.floor(1 + ((shares - 2) * 9999) / 262_142);
-}
+/** Below the cgroup of all pods; guaranteed pods lie right in it. */
+const levels = ['', 'burstable', 'besteffort'] as const;
 
 export class PodCgroups {
   readonly #options: PodCgroupsOptions;
@@ -38,112 +35,49 @@ export class PodCgroups {
   }
 
   /** Where what the cgroups have used can be read. */
-  get hierarchy(): Pick<PodCgroupsOptions, 'mountPoint' | 'version'> {
-    return this.#options;
+  get hierarchy(): { readonly mountPoint: string; readonly version: CgroupVersion } {
+    return this.#options.tree;
   }
 
   /** What the sandbox's `cgroupParent` is set to. */
   parentOf(pod: Pod): string {
     const qos = podQosClass(pod);
     const level = qos === 'Guaranteed' ? '' : qos.toLowerCase();
-    return join(this.#options.root, this.#options.podsName, level, `pod${pod.metadata.uid}`);
+    return join(this.#options.path, level, `pod${pod.metadata.uid}`);
   }
 
   /** Makes the pod's cgroup and sets its limits; idempotent. */
   async create(pod: Pod): Promise<void> {
-    const parent = this.parentOf(pod);
-    const limits = podCgroupLimits(pod, this.#options.quota);
-    const { pidsLimit, quota } = this.#options;
-    const { periodMicros } = quota;
-    if (this.#options.version === 2) {
-      const dir = join(this.#options.mountPoint, parent);
-      await this.#enableControllers(parent);
-      await mkdir(dir, { recursive: true });
-      await this.#set(join(dir, 'cpu.weight'), String(weightOfShares(limits.cpuShares)));
-      if (limits.cpuQuota !== undefined) await this.#set(join(dir, 'cpu.max'), `${limits.cpuQuota} ${periodMicros}`);
-      if (limits.memoryLimitInBytes !== undefined) {
-        await this.#set(join(dir, 'memory.max'), String(limits.memoryLimitInBytes));
-      }
-      if (pidsLimit > 0) await this.#set(join(dir, 'pids.max'), String(pidsLimit));
-      return;
-    }
-    const make = async (controller: string): Promise<string | undefined> => {
-      const dir = join(this.#options.mountPoint, controller, parent);
-      try {
-        await mkdir(dir, { recursive: true });
-        return dir;
-      } catch (error) {
-        this.#options.onRefused(dir, error);
-        return undefined;
-      }
-    };
-    const cpu = await make('cpu');
-    if (cpu !== undefined) {
-      await this.#set(join(cpu, 'cpu.shares'), String(limits.cpuShares));
-      if (limits.cpuQuota !== undefined) {
-        await this.#set(join(cpu, 'cpu.cfs_period_us'), String(periodMicros));
-        await this.#set(join(cpu, 'cpu.cfs_quota_us'), String(limits.cpuQuota));
-      }
-    }
-    const pids = pidsLimit > 0 ? await make('pids') : undefined;
-    if (pids !== undefined) await this.#set(join(pids, 'pids.max'), String(pidsLimit));
-    const memory = await make('memory');
-    if (memory !== undefined && limits.memoryLimitInBytes !== undefined) {
-      await this.#set(join(memory, 'memory.limit_in_bytes'), String(limits.memoryLimitInBytes));
-    }
-  }
-
-  /** Version 2: a controller works in a cgroup only when every parent hands it down. */
-  async #enableControllers(parent: string): Promise<void> {
-    const parts = parent.split('/').filter((part) => part !== '');
-    let dir = this.#options.mountPoint;
-    for (const part of parts) {
-      await this.#set(join(dir, 'cgroup.subtree_control'), '+cpu +memory +pids');
-      dir = join(dir, part);
-      await mkdir(dir, { recursive: true });
-    }
-  }
-
-  async #set(file: string, text: string): Promise<void> {
+    const { tree, quota, pidsLimit, memoryQoS, onChange, onRefused } = this.#options;
+    const path = this.parentOf(pod);
+    const limits = podCgroupLimits(pod, { quota, memoryQoS });
+    await onChange();
     try {
-      await writeFile(file, text);
+      await tree.create(path);
+      await tree.limit(path, pidsLimit > 0 ? { ...limits, pids: pidsLimit } : limits);
     } catch (error) {
-      this.#options.onRefused(file, error);
+      onRefused(path, error);
     }
   }
 
-  /** Version 1: all that are mounted, as the runtime makes cgroups in more of them than pods are limited in. */
-  async #hierarchies(): Promise<string[]> {
-    const { mountPoint, version } = this.#options;
-    if (version === 2) return [mountPoint];
-    const entries = await readdir(mountPoint, { withFileTypes: true });
-    return entries.filter((entry) => entry.isDirectory()).map((entry) => join(mountPoint, entry.name));
+  /** UIDs of the pods that have one, also of those that nobody knows any more. */
+  async list(): Promise<string[]> {
+    const { tree, path } = this.#options;
+    const names = await Promise.all(levels.map((level) => tree.children(join(path, level))));
+    return names.flat().flatMap((name) => /^pod(.+)$/.exec(name)?.[1] ?? []);
   }
 
-  /** Removes the pod's cgroup with what is left below it, whatever its quality of service was. */
+  /** Removes the pod's cgroup with what is left below it, whatever its quality of service was; what still runs there ends. */
   async remove(podUID: string): Promise<void> {
-    const { root, podsName } = this.#options;
-    for (const hierarchy of await this.#hierarchies()) {
-      for (const level of ['', 'burstable', 'besteffort']) {
-        await this.#removeTree(join(hierarchy, root, podsName, level, `pod${podUID}`));
+    const { tree, path, onChange, onRefused } = this.#options;
+    for (const level of levels) {
+      const own = join(path, level, `pod${podUID}`);
+      try {
+        await tree.remove(own);
+      } catch (error) {
+        onRefused(own, error);
       }
     }
-  }
-
-  async #removeTree(dir: string): Promise<void> {
-    let children: string[];
-    try {
-      const entries = await readdir(dir, { withFileTypes: true });
-      children = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
-    } catch (error) {
-      if (code(error) === 'ENOENT') return;
-      throw error;
-    }
-    for (const child of children) await this.#removeTree(join(dir, child));
-    try {
-      await rmdir(dir);
-    } catch (error) {
-      if (code(error) !== 'ENOENT') this.#options.onRefused(dir, error);
-    }
+    await onChange();
   }
 }

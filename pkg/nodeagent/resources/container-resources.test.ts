@@ -1,15 +1,25 @@
 import t from 'tap';
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
-import { weightOfShares } from '#nodeagent/resources/cgroups.js';
+import { weightOfShares } from '#nodeagent/resources/cgroup-settings.js';
 import {
   containerResources,
   milliCPUToQuota,
   milliCPUToShares,
   podCgroupLimits,
+  sandboxResources,
 } from '#nodeagent/resources/container-resources.js';
 
 const quota = { enforced: true, periodMicros: 100_000 };
-const node = { memoryCapacityBytes: 8 * 2 ** 30, quota };
+const gi = 2 ** 30;
+const node = {
+  ...{ quota, memoryQoS: false, pageSizes: [2 * 2 ** 20, gi] },
+  memoryCapacityBytes: 8 * gi,
+  memoryAllocatableBytes: 6 * gi,
+};
+const noPages = [
+  { pageSize: '2MB', limit: 0 },
+  { pageSize: '1GB', limit: 0 },
+];
 
 function pod(...resources: NonNullable<Container['resources']>[]): Pod {
   return { metadata: { name: 'p' }, spec: { containers: resources.map((r, i) => ({ name: `c${i}`, resources: r })) } };
@@ -25,30 +35,73 @@ t.test('numbers of release 1.24', async (t) => {
 });
 
 t.test('a container by its class', async (t) => {
-  const of = (p: Pod) => containerResources(p, p.spec.containers[0] as Container, node);
+  const of = (p: Pod, facts = node) => containerResources(p, p.spec.containers[0] as Container, facts);
   const guaranteed = { limits: { cpu: '500m', memory: '1Gi' }, requests: { cpu: '500m', memory: '1Gi' } };
   t.same(of(pod(guaranteed)), {
     cpuShares: 512,
     oomScoreAdj: -997,
-    memoryLimitInBytes: 2 ** 30,
+    memoryLimitInBytes: gi,
     cpuPeriod: 100_000,
     cpuQuota: 50_000,
+    hugepageLimits: noPages,
   });
-  t.same(of(pod({})), { cpuShares: 2, oomScoreAdj: 1000, cpuPeriod: 100_000, cpuQuota: 0 });
+  t.same(of(pod({}), { ...node, pageSizes: [] }), {
+    ...{ cpuShares: 2, oomScoreAdj: 1000, cpuPeriod: 100_000, cpuQuota: 0 },
+  });
   t.same(of(pod({ requests: { memory: '2Gi', cpu: '1' } })), {
     cpuShares: 1024,
     oomScoreAdj: 750,
     cpuPeriod: 100_000,
     cpuQuota: 0,
+    hugepageLimits: noPages,
   });
+  const huge = pod({ limits: { 'hugepages-2Mi': '64Mi', memory: '1Gi' }, requests: { memory: '1Gi' } });
+  t.same(of(huge).hugepageLimits, [
+    { pageSize: '2MB', limit: 64 * 2 ** 20 },
+    { pageSize: '1GB', limit: 0 },
+  ]);
+});
+
+t.test('memory of version 2 is kept and slowed down where that is on', async (t) => {
+  const of = (resources: NonNullable<Container['resources']>) => {
+    const p = pod(resources);
+    return containerResources(p, p.spec.containers[0] as Container, { ...node, memoryQoS: true }).unified;
+  };
+  t.same(of({ requests: { memory: '1Gi' }, limits: { memory: '2Gi' } }), {
+    'memory.min': String(gi),
+    'memory.high': String(Math.floor(2 * gi * 0.8)),
+  });
+  t.same(of({ requests: { memory: '1Gi' } }), {
+    'memory.min': String(gi),
+    'memory.high': String(Math.floor(6 * gi * 0.8)),
+  });
+  t.same(of({ requests: { memory: '1Gi' }, limits: { memory: '1Gi' } }), { 'memory.min': String(gi) });
 });
 
 t.test('the pod is limited only where every container is', async (t) => {
   const limited = { limits: { cpu: '1', memory: '1Gi' }, requests: { cpu: '1', memory: '1Gi' } };
-  t.same(podCgroupLimits(pod(limited, limited), quota), {
+  const of = (p: Pod, memoryQoS = false) => podCgroupLimits(p, { quota, memoryQoS });
+  t.same(of(pod(limited, limited)), {
     cpuShares: 2048,
-    cpuQuota: 200_000,
-    memoryLimitInBytes: 2 * 2 ** 30,
+    cpuQuota: { quotaMicros: 200_000, periodMicros: 100_000 },
+    memoryBytes: 2 * gi,
+    hugePages: {},
   });
-  t.same(podCgroupLimits(pod(limited, {}), quota), { cpuShares: 1024 });
+  t.same(of(pod(limited, {}), true), { cpuShares: 1024, memoryMinBytes: gi, hugePages: {} });
+  const unquoted = podCgroupLimits(pod(limited), { quota: { ...quota, enforced: false }, memoryQoS: false });
+  t.equal(unquoted.cpuQuota?.quotaMicros, -1);
+  const huge = (amount: string) => ({ requests: { 'hugepages-1Gi': amount } });
+  const both = pod(huge('1Gi'), huge('2Gi'));
+  both.spec.initContainers = [{ name: 'init', resources: huge('5Gi') }];
+  t.same(of(both).hugePages, { [gi]: 5 * gi });
+});
+
+t.test('a sandbox is told what its containers have together, and what itself costs', async (t) => {
+  const p = pod({ requests: { cpu: '1' }, limits: { cpu: '2', memory: '1Gi' } }, { requests: { cpu: '500m' } });
+  p.spec.overhead = { cpu: '250m', memory: '120Mi' };
+  t.same(sandboxResources(p, quota), {
+    resources: { cpuShares: 1536, memoryLimitInBytes: gi, cpuPeriod: 100_000, cpuQuota: 200_000 },
+    overhead: { cpuShares: 256, memoryLimitInBytes: 120 * 2 ** 20, cpuPeriod: 100_000, cpuQuota: 25_000 },
+  });
+  t.same(sandboxResources(pod({}), quota).overhead, {});
 });

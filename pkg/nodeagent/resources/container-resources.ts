@@ -4,7 +4,8 @@ import { podPriority } from '#api/core/v1/pod/conditions.js';
 import { podLimits, podQosClass, podRequests } from '#api/core/v1/pod/resources.js';
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import { milliValue, value } from '#apimachinery/quantity.js';
-import type { LinuxContainerResources } from '#nodeagent/cri/cri.js';
+import type { HugepageLimit, LinuxContainerResources } from '#nodeagent/cri/cri.js';
+import { type CgroupLimits, pageSizeName } from '#nodeagent/resources/cgroup-settings.js';
 
 const minShares = 2;
 const maxShares = 262_144;
@@ -46,48 +47,134 @@ export interface CPUQuota {
   readonly periodMicros: number;
 }
 
-export function containerResources(
-  pod: Pod,
-  container: Container,
-  node: { memoryCapacityBytes: number; quota: CPUQuota },
-): LinuxContainerResources {
-  const { requests = {}, limits = {} } = container.resources ?? {};
-  const cpuLimit = milliValue(limits['cpu'] ?? '0');
-  const cpuRequest = requests['cpu'] === undefined ? cpuLimit : milliValue(requests['cpu']);
-  const resources: LinuxContainerResources = {
-    cpuShares: milliCPUToShares(cpuRequest),
-    oomScoreAdj: oomScoreAdj(pod, container, node.memoryCapacityBytes),
+/** What of a node decides about its containers' resources. */
+export interface NodeResourceFacts {
+  readonly memoryCapacityBytes: number;
+  readonly memoryAllocatableBytes: number;
+  readonly quota: CPUQuota;
+  /** Of the machine's huge pages, in bytes. */
+  readonly pageSizes: readonly number[];
+  /** Containers keep the memory that they ask for, and are slowed down before their limit; cgroups of version 2 only. */
+  readonly memoryQoS: boolean;
+}
+
+/** Of a limit of memory, how much a container has before it is slowed down (the default of 1.24). */
+const memoryThrottlingFactor = 0.8;
+
+const hugePages = 'hugepages-';
+
+/** Bytes by page size in bytes, of a list of requests or limits. */
+function hugePageBytes(list: Readonly<Record<string, string>>): Record<number, number> {
+  const found: Record<number, number> = {};
+  for (const [name, quantity] of Object.entries(list)) {
+    if (name.startsWith(hugePages)) found[value(name.slice(hugePages.length))] = value(quantity);
+  }
+  return found;
+}
+
+/** Of every size that the machine has: a container has none that it did not ask for. */
+function hugepageLimits(limits: Readonly<Record<string, string>>, pageSizes: readonly number[]): HugepageLimit[] {
+  const asked = hugePageBytes(limits);
+  return pageSizes.map((size) => ({ pageSize: pageSizeName(size), limit: asked[size] ?? 0 }));
+}
+
+/** `memory.min` and `memory.high` of a container. */
+function memoryQoS(request: number, limit: number, allocatable: number): Record<string, string> {
+  const high = Math.floor((limit === 0 ? allocatable : limit) * memoryThrottlingFactor);
+  return {
+    ...(request === 0 ? {} : { 'memory.min': String(request) }),
+    ...(high > request ? { 'memory.high': String(high) } : {}),
   };
-  const memory = value(limits['memory'] ?? '0');
+}
+
+/** Shares, quota and memory, as the runtime takes them. Without a request the limit stands for it. */
+function basicResources(
+  asked: { readonly cpuRequest: string | undefined; readonly cpuLimit: string; readonly memoryLimit: string },
+  { enforced, periodMicros }: CPUQuota,
+): LinuxContainerResources {
+  const cpuLimit = milliValue(asked.cpuLimit);
+  const resources: LinuxContainerResources = {
+    cpuShares: milliCPUToShares(asked.cpuRequest === undefined ? cpuLimit : milliValue(asked.cpuRequest)),
+  };
+  const memory = value(asked.memoryLimit);
   if (memory > 0) resources.memoryLimitInBytes = memory;
-  if (node.quota.enforced) {
-    resources.cpuPeriod = node.quota.periodMicros;
-    resources.cpuQuota = milliCPUToQuota(cpuLimit, node.quota.periodMicros);
+  if (enforced) {
+    resources.cpuPeriod = periodMicros;
+    resources.cpuQuota = milliCPUToQuota(cpuLimit, periodMicros);
   }
   return resources;
 }
 
-export interface PodCgroupLimits {
-  readonly cpuShares: number;
-  /** Set only when every container has a limit. */
-  readonly cpuQuota?: number;
-  readonly memoryLimitInBytes?: number;
+export function containerResources(pod: Pod, container: Container, node: NodeResourceFacts): LinuxContainerResources {
+  const { requests = {}, limits = {} } = container.resources ?? {};
+  const { cpu: cpuLimit = '0', memory: memoryLimit = '0' } = limits;
+  const resources: LinuxContainerResources = {
+    ...basicResources({ cpuRequest: requests['cpu'], cpuLimit, memoryLimit }, node.quota),
+    oomScoreAdj: oomScoreAdj(pod, container, node.memoryCapacityBytes),
+  };
+  if (node.pageSizes.length > 0) resources.hugepageLimits = hugepageLimits(limits, node.pageSizes);
+  if (node.memoryQoS) {
+    const request = value(requests['memory'] ?? '0');
+    const unified = memoryQoS(request, value(memoryLimit), node.memoryAllocatableBytes);
+    if (Object.keys(unified).length > 0) resources.unified = unified;
+  }
+  return resources;
 }
 
-/** What the pod's own cgroup is set to. */
-export function podCgroupLimits(pod: Pod, quota: CPUQuota): PodCgroupLimits {
+/** What all containers of a pod have together, and what its sandbox costs beside them. Runtimes in machines size them by it. */
+export function sandboxResources(
+  { spec }: Pod,
+  quota: CPUQuota,
+): { readonly resources: LinuxContainerResources; readonly overhead: LinuxContainerResources } {
+  const { overhead = {}, ...rest } = spec;
+  const [requests, limits] = [podRequests({ spec: rest }), podLimits({ spec: rest })];
+  const { cpu: cpuLimit = '0', memory: memoryLimit = '0' } = limits;
+  const { cpu = '0', memory = '0' } = overhead;
+  return {
+    resources: basicResources({ cpuRequest: requests['cpu'], cpuLimit, memoryLimit }, quota),
+    overhead:
+      Object.keys(overhead).length === 0
+        ? {}
+        : basicResources({ cpuRequest: cpu, cpuLimit: cpu, memoryLimit: memory }, quota),
+  };
+}
+
+/** Sums of the containers that run together; of init containers, which run alone, the largest counts. */
+function podHugePages({ spec }: Pod): Record<number, number> {
+  const total: Record<number, number> = {};
+  const each = (container: Container) => Object.entries(hugePageBytes(container.resources?.requests ?? {}));
+  for (const container of spec.containers) {
+    for (const [size, bytes] of each(container)) total[Number(size)] = (total[Number(size)] ?? 0) + bytes;
+  }
+  for (const container of spec.initContainers ?? []) {
+    for (const [size, bytes] of each(container)) total[Number(size)] = Math.max(total[Number(size)] ?? 0, bytes);
+  }
+  return total;
+}
+
+/** What the pod's own cgroup is set to. CPU and memory are limited only when every container is. */
+export function podCgroupLimits(
+  pod: Pod,
+  { quota, memoryQoS }: { readonly quota: CPUQuota; readonly memoryQoS: boolean },
+): CgroupLimits {
   const requests = podRequests(pod);
   const limits = podLimits(pod);
   const all = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])];
   const limited = (resource: string) =>
     all.every((container) => value(container.resources?.limits?.[resource] ?? '0') > 0);
   const cpuRequest = requests['cpu'] ?? limits['cpu'] ?? '0';
-  const result: { cpuShares: number; cpuQuota?: number; memoryLimitInBytes?: number } = {
+  const { enforced, periodMicros } = quota;
+  const memoryRequest = value(requests['memory'] ?? '0');
+  return {
     cpuShares: milliCPUToShares(milliValue(cpuRequest)),
+    ...(limited('cpu') && {
+      cpuQuota: {
+        quotaMicros: enforced ? milliCPUToQuota(milliValue(limits['cpu'] ?? '0'), periodMicros) : -1,
+        periodMicros,
+      },
+    }),
+    ...(limited('memory') && { memoryBytes: value(limits['memory'] ?? '0') }),
+    ...(memoryQoS && memoryRequest > 0 && { memoryMinBytes: memoryRequest }),
+    hugePages: podHugePages(pod),
   };
-  if (quota.enforced && limited('cpu')) {
-    result.cpuQuota = milliCPUToQuota(milliValue(limits['cpu'] ?? '0'), quota.periodMicros);
-  }
-  if (limited('memory')) result.memoryLimitInBytes = value(limits['memory'] ?? '0');
-  return result;
 }
