@@ -34,10 +34,12 @@ export function encodeWatchFrame(type: string, object: Buffer): Buffer {
   return Buffer.concat([watchFrameHead(type, object.length), object]);
 }
 
+const noBytes: Buffer = Buffer.alloc(0);
+
 function decodeWatchEvent(bytes: Buffer): WatchFrame {
   const reader = new Reader(bytes);
   let type = '';
-  let object: Buffer = Buffer.alloc(0);
+  let object = noBytes;
   while (reader.at < reader.end) {
     const key = reader.uint32();
     if (key === tag(1, wire.delimited)) type = reader.string();
@@ -54,13 +56,17 @@ function decodeWatchEvent(bytes: Buffer): WatchFrame {
   return { type, object };
 }
 
+/** Of a frame's length. */
+const headSize = 4;
+
 /** Puts frames together out of the pieces in which a stream arrives. */
 export class WatchFrameReader {
   readonly #maxFrameBytes: number;
+  /** What has come of the next frame. */
   #chunks: Buffer[] = [];
   #size = 0;
-  /** Size of the frame that is being waited for; undefined until its length has arrived. */
-  #wanted: number | undefined;
+  /** With fewer bytes there is nothing to be done. Pieces are joined when there is: once per frame at most. */
+  #wanted = headSize;
 
   constructor(options: { maxFrameBytes?: number } = {}) {
     this.#maxFrameBytes = options.maxFrameBytes ?? 16 * 1024 * 1024;
@@ -75,33 +81,29 @@ export class WatchFrameReader {
   pushRaw(chunk: Buffer): Buffer[] {
     this.#chunks.push(chunk);
     this.#size += chunk.length;
+    if (this.#size < this.#wanted) return [];
+    const bytes = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks, this.#size);
     const frames: Buffer[] = [];
-    for (;;) {
-      if (this.#wanted === undefined) {
-        if (this.#size < 4) return frames;
-        this.#wanted = this.#take(4).readUInt32BE(0);
-        if (this.#wanted > this.#maxFrameBytes)
-          throw new DecodeError(`watch event of ${this.#wanted} bytes is too large`);
+    let at = 0;
+    this.#wanted = headSize;
+    while (bytes.length - at >= headSize) {
+      const size = bytes.readUInt32BE(at);
+      if (size > this.#maxFrameBytes) throw new DecodeError(`watch event of ${size} bytes is too large`);
+      const end = at + headSize + size;
+      if (end > bytes.length) {
+        this.#wanted = headSize + size;
+        break;
       }
-      if (this.#size < this.#wanted) return frames;
-      const frame = this.#take(this.#wanted);
-      this.#wanted = undefined;
-      frames.push(frame);
+      frames.push(bytes.subarray(at + headSize, end));
+      at = end;
     }
+    this.#size = bytes.length - at;
+    this.#chunks = this.#size === 0 ? [] : [bytes.subarray(at)];
+    return frames;
   }
 
   /** True when the stream ended between two frames. */
   get isComplete(): boolean {
-    return this.#size === 0 && this.#wanted === undefined;
-  }
-
-  /** The next bytes, of which there are enough. Pieces are joined once per frame at most. */
-  #take(size: number): Buffer {
-    const joined = this.#chunks.length === 1 ? this.#chunks[0] : Buffer.concat(this.#chunks, this.#size);
-    const all = joined ?? Buffer.alloc(0);
-    const rest = all.subarray(size);
-    this.#chunks = rest.length === 0 ? [] : [rest];
-    this.#size = rest.length;
-    return all.subarray(0, size);
+    return this.#size === 0;
   }
 }

@@ -9,6 +9,8 @@ import { ReverseWriter, tag, wire } from '#apimachinery/codec/protobuf/writer.js
 export const envelopePrefix: readonly number[] = [0x6b, 0x38, 0x73, 0x00];
 
 const prefixBytes = Buffer.from(envelopePrefix);
+const prefixWord = prefixBytes.readUInt32BE(0);
+const noBytes: Buffer = Buffer.alloc(0);
 
 export interface Envelope {
   readonly apiVersion: string;
@@ -21,7 +23,7 @@ export interface Envelope {
 
 /** True for bytes that begin like an enveloped object. */
 export function hasEnvelope(bytes: Buffer): boolean {
-  return bytes.length >= 4 && bytes.readUInt32BE(0) === prefixBytes.readUInt32BE(0);
+  return bytes.length >= 4 && bytes.readUInt32BE(0) === prefixWord;
 }
 
 function writeText(writer: ReverseWriter, number: number, text: string): void {
@@ -69,7 +71,7 @@ export function decodeEnvelope(bytes: Buffer): Envelope {
   if (!hasEnvelope(bytes))
     throw new DecodeError('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]');
   const reader = new Reader(bytes, 4);
-  const envelope = { apiVersion: '', kind: '', raw: Buffer.alloc(0) as Buffer, contentType: '' };
+  const envelope = { apiVersion: '', kind: '', raw: noBytes, contentType: '' };
   while (reader.at < reader.end) {
     const key = reader.uint32();
     const number = key >>> 3;

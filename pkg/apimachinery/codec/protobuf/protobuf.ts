@@ -17,6 +17,7 @@ import type { LateEntry, MessageOptions, RawReader, SharedParts } from '#apimach
 import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
+import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -77,10 +78,10 @@ export function protobufItemMessage(item: Buffer): Buffer {
 }
 
 /** Reads enveloped objects in raw fields; their `apiVersion` and `kind` join the object. */
-export function rawReader(scheme: Scheme): RawReader {
-  return (bytes, depth) =>
-    hasEnvelope(bytes) ? decodeEnveloped(scheme, bytes, undefined, {}, depth).object : undefined;
-}
+export const rawReader: (scheme: Scheme) => RawReader = oncePer(
+  (scheme: Scheme) => (bytes, depth) =>
+    hasEnvelope(bytes) ? decodeEnveloped(scheme, bytes, undefined, {}, depth).object : undefined,
+);
 
 /**
  * An object out of enveloped bytes, with `apiVersion` and `kind` as its envelope says. What an envelope does not name is
@@ -129,8 +130,10 @@ function decodeEnveloped(
   depth?: number,
 ): { kind: KindInfo; object: JsonObject } {
   const envelope = decodeEnvelope(bytes);
-  if (!['', scheme.dialect.protobufMediaType, kubernetesDialect.protobufMediaType].includes(envelope.contentType)) {
-    throw new DecodeError(`content type ${JSON.stringify(envelope.contentType)} inside Protobuf is not supported`);
+  const { contentType } = envelope;
+  const { protobufMediaType } = kubernetesDialect;
+  if (contentType !== '' && contentType !== scheme.dialect.protobufMediaType && contentType !== protobufMediaType) {
+    throw new DecodeError(`content type ${JSON.stringify(contentType)} inside Protobuf is not supported`);
   }
   const apiVersion = envelope.apiVersion || (expected?.apiVersion ?? '');
   const kind = envelope.kind || (expected?.kind ?? '');
@@ -140,5 +143,7 @@ function decodeEnveloped(
   const options = { ...shared, raw: rawReader(scheme), depth };
   const message = decodeMessage(info.type, envelope.raw, options) as JsonObject;
   if (!info.type.isKind) return { kind: info, object: message };
-  return { kind: info, object: { kind: info.kind, apiVersion: info.apiVersion, ...message } };
+  const object: JsonObject = { kind: info.kind, apiVersion: info.apiVersion };
+  for (const name in message) object[name] = message[name];
+  return { kind: info, object };
 }
